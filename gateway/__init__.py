@@ -1,0 +1,19 @@
+"""Chat Gateway: a message in, a durable stream of typed events out.
+
+The map, from the door inwards:
+
+    cli        one file per command             app       routes + middleware + lifespan
+    api        the HTTP door                    wiring    settings -> concrete parts
+    service    the verbs every door calls       encoders  events -> bytes of a dialect
+    telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
+    turn       one turn, accepted to finished   (start with turn/run.py)
+    prompt     what the model is told           history   what was said
+    tools      what the model may call          model     the model's edge
+    storage    the event log and its tables     auth      who is asking
+    events     everything that can be said about a turn
+    messages, settings, lexical, errors, ids    values without I/O
+
+An upper line may import a lower one, never the other way round; `make check` enforces it.
+"""
+
+__version__ = "0.1.0"

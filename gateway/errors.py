@@ -1,0 +1,141 @@
+"""Every failure has a name.
+
+    GatewayError
+    ├── RequestRefused         the caller can mend it, or must wait
+    │   ├── InvalidRequest     the body, a parameter or an id is not of the right form
+    │   ├── CursorAhead        the cursor is beyond the session's last event
+    │   ├── NotAuthenticated   no key, or one that is not known
+    │   ├── Forbidden          a browser page of another origin, or a host name that is not ours
+    │   ├── NotFound           no such thing, or it belongs to somebody else
+    │   ├── TurnInProgress     the session already has a turn in flight
+    │   ├── Conflict           the same id was used for something else
+    │   ├── TooLarge           the body is over the limit
+    │   ├── QueueFull          too many turns wait or run already
+    │   └── Draining           the server is shutting down
+    ├── ModelError             the model's endpoint failed; `code` says how
+    ├── ToolError              a tool call failed; the model reads the message
+    │   ├── UnknownTool
+    │   ├── BadArguments
+    │   └── ToolTimedOut
+    ├── StorageError           the database refused or failed
+    │   └── TurnLost           another owner has taken the turn over: stop writing
+    └── SettingsError          a setting is missing or wrong; the message says which and what to do
+
+Exceptions cross only at edges: inside a turn a failure becomes an event.
+"""
+
+from typing import Any
+
+
+class GatewayError(Exception):
+    """The root. `code` is stable and for machines, `message` is for people, `retryable` says whether the
+    same request may succeed later; `details` holds JSON values a client can act on."""
+
+    code = "internal"
+    retryable = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        retryable: bool | None = None,
+        details: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or type(self).code
+        self.retryable = type(self).retryable if retryable is None else retryable
+        self.details = details
+
+
+class RequestRefused(GatewayError):
+    code = "invalid_request"
+
+
+class InvalidRequest(RequestRefused):
+    pass
+
+
+class CursorAhead(RequestRefused):
+    code = "cursor_ahead"
+
+
+class NotAuthenticated(RequestRefused):
+    code = "unauthorized"
+
+
+class Forbidden(RequestRefused):
+    code = "forbidden"
+
+
+class NotFound(RequestRefused):
+    code = "not_found"
+
+
+class TurnInProgress(RequestRefused):
+    code = "turn_in_progress"
+    retryable = True
+
+
+class Conflict(RequestRefused):
+    code = "conflict"
+
+
+class TooLarge(RequestRefused):
+    code = "payload_too_large"
+
+
+class QueueFull(RequestRefused):
+    code = "queue_full"
+    retryable = True
+
+
+class Draining(RequestRefused):
+    code = "draining"
+    retryable = True
+
+
+class ModelError(GatewayError):
+    """The model's endpoint failed. `code` is one of the in-stream codes of docs/events.md (upstream_*,
+    context_overflow, content_refused). `retry_after` is what the endpoint asked for, in seconds."""
+
+    code = "upstream_error"
+
+    def __init__(
+        self, message: str, *, code: str, retryable: bool, retry_after: float | None = None
+    ) -> None:
+        super().__init__(message, code=code, retryable=retryable)
+        self.retry_after = retry_after
+
+
+class ToolError(GatewayError):
+    """A tool call failed; the message is written for the model, which reads it as the call's result."""
+
+    code = "tool_failed"
+
+
+class UnknownTool(ToolError):
+    pass
+
+
+class BadArguments(ToolError):
+    pass
+
+
+class ToolTimedOut(ToolError):
+    code = "tool_timeout"
+
+
+class StorageError(GatewayError):
+    code = "storage_unavailable"
+    retryable = True
+
+
+class TurnLost(StorageError):
+    code = "turn_lost"
+    retryable = False
+
+
+class SettingsError(GatewayError):
+    code = "settings"

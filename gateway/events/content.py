@@ -1,0 +1,51 @@
+"""What the model says, piece by piece, and what was looked up for it."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from gateway.events.envelope import Event, EventData, Part
+
+
+class Text(EventData):
+    """A piece of the answer. The pieces of one iteration concatenate to its text byte for byte."""
+
+    event_type: ClassVar[str] = "text"
+
+    text: str = Field(min_length=1)
+
+
+class Thinking(EventData):
+    """A piece of the model's thinking."""
+
+    event_type: ClassVar[str] = "thinking"
+
+    text: str = Field(min_length=1)
+
+
+class RetrievalHit(Part):
+    """One thing that was found."""
+
+    id: str
+    source: str
+    snippet: str
+    score: float = Field(description="Higher is better; comparable within one retrieval only.")
+    title: str | None = None
+
+
+class Retrieval(EventData):
+    """Something was looked up. Never emitted with empty results."""
+
+    event_type: ClassVar[str] = "retrieval"
+
+    query: str
+    source: str
+    results: list[RetrievalHit] = Field(min_length=1)
+    omitted: int | None = Field(default=None, ge=1, description="Hits that were found and not shown.")
+    tokens: int = Field(ge=0, description="Estimated size of the results in tokens.")
+    degraded: bool | None = Field(default=None, description="True when a part of the search did not work.")
+
+
+TextEvent = Event[Literal["text"], Text]
+ThinkingEvent = Event[Literal["thinking"], Thinking]
+RetrievalEvent = Event[Literal["retrieval"], Retrieval]

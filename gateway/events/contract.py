@@ -1,0 +1,72 @@
+"""The closed union of everything that can be said about a turn, and its JSON Schema."""
+
+from typing import Annotated, Any, cast
+
+import orjson
+from pydantic import Field, TypeAdapter
+
+from gateway.events.calls import (
+    ApprovalRequestEvent,
+    ApprovalResponseEvent,
+    ToolCallEvent,
+    ToolProgressEvent,
+    ToolResultEvent,
+)
+from gateway.events.content import RetrievalEvent, TextEvent, ThinkingEvent
+from gateway.events.lifecycle import (
+    DoneEvent,
+    ErrorEvent,
+    IterationEndEvent,
+    IterationStartEvent,
+    IterationSupersededEvent,
+    TurnStartEvent,
+    WarningEvent,
+)
+from gateway.events.upkeep import ArtifactEvent, CompressionEvent, MemoryEvent, SkillEvent
+
+AnyEvent = Annotated[
+    TurnStartEvent
+    | IterationStartEvent
+    | RetrievalEvent
+    | ThinkingEvent
+    | TextEvent
+    | ToolCallEvent
+    | ToolProgressEvent
+    | ToolResultEvent
+    | ApprovalRequestEvent
+    | ApprovalResponseEvent
+    | MemoryEvent
+    | SkillEvent
+    | ArtifactEvent
+    | CompressionEvent
+    | IterationEndEvent
+    | IterationSupersededEvent
+    | WarningEvent
+    | ErrorEvent
+    | DoneEvent,
+    Field(discriminator="type"),
+]
+
+EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
+
+
+def event_types() -> list[str]:
+    """Every event type, in the order of the contract."""
+    references = cast("list[dict[str, str]]", json_schema()["oneOf"])
+    mapping = cast("dict[str, str]", json_schema()["discriminator"]["mapping"])
+    by_reference = {reference: name for name, reference in mapping.items()}
+    return [by_reference[choice["$ref"]] for choice in references]
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of one event."""
+    schema = EVENT.json_schema(mode="serialization")
+    text = orjson.dumps(schema).decode()
+    for name, definition in schema["$defs"].items():
+        text = text.replace(f'{name}"', f'{definition["title"]}"') if name.startswith("Event_") else text
+    schema = orjson.loads(text)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Chat Gateway event, contract v1",
+        **schema,
+    }

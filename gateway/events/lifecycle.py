@@ -1,0 +1,117 @@
+"""A turn begins, iterates, fails or ends."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from gateway.events.envelope import Event, EventData
+from gateway.messages import Usage
+
+Outcome = Literal["completed", "failed", "cancelled", "limit_reached", "interrupted"]
+
+ErrorCode = Literal[
+    "upstream_overloaded",
+    "upstream_rate_limited",
+    "upstream_timeout",
+    "upstream_auth",
+    "upstream_error",
+    "upstream_truncated",
+    "context_overflow",
+    "content_refused",
+    "max_iterations",
+    "budget_exceeded",
+    "tool_timeout",
+    "tool_failed",
+    "cancelled",
+    "server_restart",
+    "storage_unavailable",
+    "internal",
+]
+
+
+class TurnStart(EventData):
+    """A turn begins. The first event of a turn."""
+
+    event_type: ClassVar[str] = "turn_start"
+
+    input: str = Field(description="The user's message.")
+    model: str
+    trace_id: str = Field(pattern=r"^[0-9a-f]{32}$", description="W3C trace id of the turn's trace.")
+    client_message_id: str | None = None
+
+
+class IterationStart(EventData):
+    """A model call begins. `iteration` in the envelope counts from 1."""
+
+    event_type: ClassVar[str] = "iteration_start"
+
+    attempt: int = Field(ge=1, description="From 1; a later attempt replaces what an earlier one streamed.")
+    model: str
+
+
+class IterationEnd(EventData):
+    """A model call is complete and its message is stored."""
+
+    event_type: ClassVar[str] = "iteration_end"
+
+    stop_reason: str | None = Field(default=None, description="As the endpoint gave it.")
+    usage: Usage | None = Field(default=None, description="Absent when the endpoint did not report it.")
+    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown, never free.")
+    ttft_ms: int | None = Field(default=None, ge=0, description="From the call to its first content.")
+    duration_ms: int = Field(ge=0)
+
+
+class IterationSuperseded(EventData):
+    """An attempt failed or was lost: drop what it streamed, a new attempt of the same iteration follows
+    unless the turn ends."""
+
+    event_type: ClassVar[str] = "iteration_superseded"
+
+    attempt: int = Field(ge=1)
+    reason: str
+
+
+class Warning(EventData):
+    """Something a person should know; the turn goes on."""
+
+    event_type: ClassVar[str] = "warning"
+
+    code: str
+    message: str
+
+
+class Error(EventData):
+    """Why the turn failed. Comes before the `done` of a failed turn."""
+
+    event_type: ClassVar[str] = "error"
+
+    code: ErrorCode
+    message: str
+    retryable: bool
+
+
+class Done(EventData):
+    """The turn is over. Exactly one per turn, and its last event."""
+
+    event_type: ClassVar[str] = "done"
+
+    status: Outcome
+    stop_reason: str | None = None
+    usage: Usage | None = Field(
+        default=None, description="Sum over all model calls that reported it, also superseded ones."
+    )
+    usage_unreported: int | None = Field(
+        default=None, ge=1, description="Model calls that began to answer and never reported their usage."
+    )
+    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown, never free.")
+    iterations: int = Field(ge=0)
+    duration_ms: int = Field(ge=0)
+
+
+TurnStartEvent = Event[Literal["turn_start"], TurnStart]
+IterationStartEvent = Event[Literal["iteration_start"], IterationStart]
+IterationEndEvent = Event[Literal["iteration_end"], IterationEnd]
+IterationSupersededEvent = Event[Literal["iteration_superseded"], IterationSuperseded]
+WarningEvent = Event[Literal["warning"], Warning]
+ErrorEvent = Event[Literal["error"], Error]
+DoneEvent = Event[Literal["done"], Done]

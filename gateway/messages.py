@@ -1,0 +1,85 @@
+"""What the model sees: roles and content blocks, in the shape of the Anthropic Messages API.
+
+Blocks stay plain JSON objects: a block type this version does not know (or a signed thinking block) must go
+back to the model exactly as it came.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Block = dict[str, Any]
+Role = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: `content` is a non-empty sequence of blocks."""
+
+    role: Role
+    content: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model is told of it; `input_schema` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class Usage(BaseModel):
+    """Tokens of one or several model calls, as the endpoint counts them: `input_tokens` excludes what was
+    read from or written to the prompt cache (Anthropic Messages API, "usage")."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cache_read_input_tokens: int = Field(default=0, ge=0)
+    cache_creation_input_tokens: int = Field(default=0, ge=0)
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cache_read_input_tokens=self.cache_read_input_tokens + other.cache_read_input_tokens,
+            cache_creation_input_tokens=self.cache_creation_input_tokens + other.cache_creation_input_tokens,
+        )
+
+    @property
+    def total(self) -> int:
+        """Every token that passed, cached or not."""
+        return (
+            self.input_tokens
+            + self.output_tokens
+            + self.cache_read_input_tokens
+            + self.cache_creation_input_tokens
+        )
+
+
+def text_block(text: str) -> Block:
+    return {"type": "text", "text": text}
+
+
+def tool_result_block(tool_call_id: str, content: str, *, is_error: bool) -> Block:
+    """The answer to one tool call. Empty content is told in words: the API refuses an empty text block."""
+    block: Block = {"type": "tool_result", "tool_use_id": tool_call_id, "content": content or "(no output)"}
+    if is_error:
+        block["is_error"] = True
+    return block
+
+
+def clean_text(text: str) -> str:
+    """`text` without NUL and with lone surrogates as U+FFFD: what every database, JSON encoder and browser
+    accepts. Returns the same object when there is nothing to mend."""
+    if "\x00" in text:
+        text = text.replace("\x00", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -1,0 +1,1 @@
+"""The model's edge: one protocol, one adapter, and the prices."""

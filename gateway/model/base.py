@@ -1,0 +1,84 @@
+"""The contract between a turn and whatever model answers it."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from gateway.messages import Block, Message, ToolSpec, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One model call. Everything the model will see, and nothing about how to reach it.
+
+    `system` holds text blocks (with cache breakpoints already placed), `thinking_budget` is in tokens
+    (None: no thinking), `temperature` None leaves the endpoint's default.
+    """
+
+    model: str
+    max_tokens: int
+    system: Sequence[Block]
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    thinking_budget: int | None = None
+    temperature: float | None = None
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The endpoint began to answer: `message_start` was seen. `usage` is what it said so far."""
+
+    response_id: str | None
+    model: str | None
+    usage: Usage | None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text that arrived together in one read, belonging to one content block. Never empty."""
+
+    kind: Literal["text", "thinking"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The complete message: the last chunk of a stream, sent only after `message_stop`.
+
+    `content` are the blocks exactly as they must go back to the model (signed thinking, redacted thinking and
+    unknown types included). A `tool_use` block's `input` is a JSON object; when the model wrote something else,
+    the block's id is a key of `bad_inputs`, its value says what is wrong, and `input` is {}.
+    """
+
+    content: Sequence[Block]
+    stop_reason: str | None
+    usage: Usage | None
+    model: str | None
+    response_id: str | None
+    bad_inputs: dict[str, str] = field(default_factory=dict[str, str])
+
+
+Chunk = Started | Piece | Answer
+
+
+class Model(Protocol):
+    """An endpoint that can be asked.
+
+    `stream` opens one call; no retry happens inside. Iterating yields `Started` once, then any number of
+    `Piece`, then exactly one `Answer`, after which the iteration ends. An iteration that ends without an
+    `Answer` does not exist: whatever goes wrong (refused connection, status, timeout, broken or truncated
+    stream) is raised as `errors.ModelError`, on entering or while iterating, and nothing else is raised except
+    `asyncio.CancelledError`. Leaving the context closes the upstream request at once, also when cancelled.
+    """
+
+    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]: ...
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """Input tokens of `request` as the endpoint counts them; None where it cannot say."""
+        ...
+
+    async def close(self) -> None:
+        """Closes connections. Idempotent."""
+        ...

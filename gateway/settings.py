@@ -1,0 +1,166 @@
+"""One frozen Settings, from environment > gateway.toml > defaults.
+
+Every setting is `GATEWAY_<NAME>` in the environment and `<name>` in `gateway.toml` (in the working directory,
+or where GATEWAY_CONFIG points). The Anthropic variables keep the names their SDK made known.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from gateway.errors import SettingsError
+
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+def config_file() -> Path:
+    """Where the settings file is looked for; it need not exist."""
+    return Path(os.environ.get("GATEWAY_CONFIG", "gateway.toml"))
+
+
+def _split(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+"""Several values; in the environment separated by commas."""
+
+
+class Settings(BaseSettings):
+    """What an operator can set. Times are in seconds unless the name says otherwise, sizes in bytes."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GATEWAY_", env_nested_delimiter="__", frozen=True, extra="forbid", populate_by_name=True
+    )
+
+    # Where it listens and keeps things
+    host: str = Field("127.0.0.1", description="Address to listen on. Other than loopback needs api_keys.")
+    port: int = Field(8000, ge=0, le=65535)
+    data_dir: Path = Field(Path("data"), description="Folder of the database. One process at a time.")
+    database_url: str | None = Field(None, description="sqlite:///PATH; default is gateway.db in data_dir.")
+    prompts_dir: Path | None = Field(None, description="Folder of prompt components; default is the bundled one.")
+
+    # Who may ask
+    api_keys: SecretStr = Field(
+        SecretStr(""), description="name:secret,… Sent as Bearer or x-api-key; name is the user id."
+    )
+    cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
+    allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
+
+    # The model
+    model: str = Field("claude-sonnet-5-5", description="Used unless a request chooses another.")
+    allowed_models: Names = Field((), description="Further models that a request may choose.")
+    max_tokens: int = Field(8192, ge=1, description="Most output tokens of one model call.")
+    thinking_budget: int | None = Field(None, ge=1024, description="Thinking tokens; absent means no thinking.")
+    temperature: float | None = Field(None, ge=0, le=1)
+    context_window: int = Field(200_000, ge=1000, description="Tokens the model can see.")
+    anthropic_api_key: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("ANTHROPIC_API_KEY", "GATEWAY_ANTHROPIC_API_KEY")
+    )
+    anthropic_base_url: str | None = Field(
+        None, validation_alias=AliasChoices("ANTHROPIC_BASE_URL", "GATEWAY_ANTHROPIC_BASE_URL")
+    )
+    connect_timeout: float = Field(5, gt=0)
+    first_byte_timeout: float = Field(60, gt=0)
+    progress_timeout: float = Field(
+        90, gt=0, description="Longest silence inside an answer; pings do not count as progress."
+    )
+    model_attempts: int = Field(3, ge=1, description="Attempts of one model call, the first included.")
+    retry_after_cap: float = Field(30, ge=0, description="Longest wait an endpoint may ask for.")
+
+    # Limits
+    max_iterations: int = Field(16, ge=1, description="Model calls in one turn.")
+    turn_timeout: float = Field(900, gt=0)
+    turn_token_budget: int | None = Field(None, ge=1, description="Tokens, in and out, of one turn.")
+    tool_output_limit: int = Field(65_536, ge=1024, description="Characters of one tool result.")
+    max_body_size: int = Field(1_048_576, ge=1024)
+    max_turns_in_flight: int = Field(1000, ge=1)
+    max_queued_turns: int = Field(16, ge=0, description="Waiting turns of one session.")
+    retrieval_events: bool = Field(True, description="Whether retrieval events are emitted.")
+    heartbeat: float = Field(15, gt=0, description="Comment on a silent stream.")
+    send_timeout: float = Field(30, gt=0, description="A reader that takes nothing for so long is dropped.")
+    shutdown_grace: float = Field(10, ge=0, description="Time running turns get at shutdown.")
+    recover_attempts: int = Field(3, ge=0, description="How often a turn is resumed after a crash.")
+
+    # What it tells
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["auto", "json", "pretty"] = "auto"
+    agent_name: str = Field("gateway", description="gen_ai.agent.name on spans and metrics.")
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in LOOPBACK_HOSTS
+
+    @property
+    def database_path(self) -> Path:
+        """The SQLite file.
+
+        Raises:
+            SettingsError: `database_url` names another engine.
+        """
+        if self.database_url is None:
+            return self.data_dir / "gateway.db"
+        prefix = "sqlite:///"
+        if not self.database_url.startswith(prefix):
+            raise SettingsError(
+                "GATEWAY_DATABASE_URL must be sqlite:///PATH: other engines are not supported by this version."
+            )
+        return Path(self.database_url.removeprefix(prefix))
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a real endpoint is configured: a key, or the address of one that needs none."""
+        return self.anthropic_api_key is not None or self.anthropic_base_url is not None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model a request may choose, the default first."""
+        return (self.model, *(name for name in self.allowed_models if name != self.model))
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file()))
+
+
+def load_settings(**given: Any) -> Settings:
+    """Settings from all sources; `given` (command line, tests) wins.
+
+    Raises:
+        SettingsError: a value is wrong or a name is unknown; the message says which.
+    """
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        lines = [f"  {_name_of(problem['loc'])}: {problem['msg']}" for problem in error.errors()]
+        raise SettingsError("These settings are wrong:\n" + "\n".join(lines)) from None
+    except ValueError as error:
+        raise SettingsError(f"{config_file()} cannot be read: {error}") from None
+
+
+def environment_name(name: str, field: FieldInfo) -> str:
+    """The environment variable that sets the field `name`."""
+    alias = field.validation_alias
+    return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"GATEWAY_{name.upper()}"
+
+
+def _name_of(location: tuple[int | str, ...]) -> str:
+    first = str(location[0]) if location else "?"
+    field = Settings.model_fields.get(first)
+    return environment_name(first, field) if field else first

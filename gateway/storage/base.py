@@ -1,0 +1,234 @@
+"""What storage owes its callers. Every implementation passes tests/contracts/.
+
+All methods raise `errors.StorageError` when the database cannot do its work (locked, full, gone), and nothing
+half-done is left behind. Owners are user ids; a row of another owner is as absent as one that never was.
+"""
+
+from asyncio import Event as Signal
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from gateway.events.envelope import StoredEvent
+from gateway.events.lifecycle import Outcome
+from gateway.messages import Message, Usage
+
+TurnStatus = Literal["accepted", "running", "done"]
+OnConflict = Literal["reject", "queue", "interrupt"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session. Times are Unix milliseconds; `head` is the seq of its last event, 0 before the first."""
+
+    id: str
+    owner: str
+    title: str | None
+    created_at: int
+    updated_at: int
+    head: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn. `first_seq` and `last_seq` bound its events, which are contiguous; 0 while it has none.
+    `epoch` counts its owners: it grows with each take-over, and an append by an older one is refused."""
+
+    id: str
+    session_id: str
+    owner: str
+    status: TurnStatus
+    outcome: Outcome | None
+    input: str
+    model: str
+    client_message_id: str | None
+    epoch: int
+    created_at: int
+    first_seq: int
+    last_seq: int
+    cancel_requested: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """What is needed to accept a turn. `session_id` must be an id; `create_session` makes it if it is new."""
+
+    id: str
+    session_id: str
+    owner: str
+    input: str
+    model: str
+    client_message_id: str | None
+    on_conflict: OnConflict
+    create_session: bool
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A turn was accepted, or (`repeated`) had been before under the same client_message_id. `head` is the
+    session's last seq at that moment, `interrupts` the running turn that has to make way."""
+
+    turn: TurnRow
+    head: int
+    repeated: bool = False
+    interrupts: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message of a session's history. `position` is its order from 1, `turn_id` the turn it belongs to,
+    `usage` what the endpoint reported for the call that wrote it."""
+
+    position: int
+    turn_id: str
+    message: Message
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """How a turn ended; stored together with its `done` event."""
+
+    outcome: Outcome
+    iterations: int
+    usage: Usage | None
+    cost: float | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Some events of one turn, and what must become true together with them.
+
+    `events` continue the session from `head` without a gap. `message` is added to the history. `closing` ends
+    the turn. `sync` asks that the bytes reach the disk itself, not only the operating system. `settled` is called
+    on the event loop once the fate is known: None for durable, else the error.
+    """
+
+    session_id: str
+    turn_id: str
+    epoch: int
+    head: int
+    events: Sequence[StoredEvent]
+    settled: Callable[[Exception | None], None]
+    message: Message | None = None
+    usage: Usage | None = None
+    closing: Closing | None = None
+    sync: bool = True
+
+
+class EventLog(Protocol):
+    """The record of everything that happened. Appends of one session are stored in the order of the calls."""
+
+    def append(self, batch: Append) -> None:
+        """Queues `batch` for the next commit and returns at once; `batch.settled` tells the fate.
+
+        It is refused with `errors.TurnLost` unless, in the committing transaction, the session's head is
+        `batch.head`, the turn is running and its epoch is `batch.epoch`. A refusal touches no other batch.
+        """
+        ...
+
+    async def read(
+        self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
+    ) -> list[StoredEvent]:
+        """Events with seq > `after` (and <= `until`), in order, at most `limit`, only of `types` if given."""
+        ...
+
+
+class Sessions(Protocol):
+    """Conversations and what was said in them."""
+
+    async def create(self, session_id: str, owner: str, title: str | None, at: int) -> SessionRow:
+        """Raises errors.Conflict when the id is taken, by whomever."""
+        ...
+
+    async def get(self, session_id: str, owner: str) -> SessionRow:
+        """Raises errors.NotFound (code session_not_found)."""
+        ...
+
+    async def list(
+        self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
+    ) -> list[SessionRow]:
+        """Newest first by (updated_at, id), strictly before that pair; `query` is a plain substring of the
+        title or of a user's message."""
+        ...
+
+    async def rename(self, session_id: str, owner: str, title: str) -> SessionRow:
+        """Raises errors.NotFound."""
+        ...
+
+    async def delete(self, session_id: str, owner: str) -> None:
+        """Removes the session with all that belongs to it. Raises errors.NotFound, and errors.TurnInProgress
+        while a turn is running or waiting. The id stays taken for nobody: it may be created again."""
+        ...
+
+    async def messages(self, session_id: str) -> list[StoredMessage]:
+        """The history in order."""
+        ...
+
+
+class Turns(Protocol):
+    """Turns and who owns them. At most one turn of a session is running at any time."""
+
+    async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
+        """Stores the turn as running, or as accepted (waiting) when another runs and on_conflict is queue or
+        interrupt.
+
+        Raises:
+            errors.NotFound: no such session (or another owner's) and create_session is false.
+            errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
+            errors.QueueFull: `max_queued` turns wait already.
+            errors.Conflict: the client_message_id was used with another message; or create_session and the id
+                belongs to somebody else.
+        """
+        ...
+
+    async def get(self, session_id: str, turn_id: str, owner: str) -> TurnRow:
+        """Raises errors.NotFound (code turn_not_found)."""
+        ...
+
+    async def open_turn(self, session_id: str) -> TurnRow | None:
+        """The running turn of a session."""
+        ...
+
+    async def claim_next(self, session_id: str) -> Accepted | None:
+        """Makes the longest-waiting turn of an idle session the running one; a turn that interrupts goes first.
+        None when nothing waits or one runs."""
+        ...
+
+    async def request_cancel(self, turn_id: str) -> None:
+        """Records that the turn shall stop. A waiting turn is thereby no longer waiting its turn: claim_next
+        still hands it out, so that its books are closed."""
+        ...
+
+    async def take_over(self) -> list[Accepted]:
+        """Start-up: every running turn that a former process left, each with its epoch raised; appends by
+        the former owner are refused from then on. Sessions in which turns only wait are included by claiming."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A place in a session's live stream. `changed` is set and cleared at each publication."""
+
+    changed: Signal
+    since: Callable[[int], Sequence[StoredEvent] | None]
+    """Events after a seq that are still in memory; None when the log must be read for them."""
+
+
+class Bus(Protocol):
+    """Tells readers in time that the log has grown. The record is the log; a bus may forget, never invent."""
+
+    def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """Hands durable events, in order, to whoever follows the session. Never waits for a reader."""
+        ...
+
+    def subscribe(self, session_id: str) -> AbstractContextManager[Subscription]: ...
+
+    def watch(self, observer: Callable[[str, Sequence[StoredEvent]], None]) -> None:
+        """Calls `observer(session_id, events)` for every publication; it must be quick and must not raise."""
+        ...
+
+

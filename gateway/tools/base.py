@@ -1,0 +1,62 @@
+"""The contract of a tool: a typed function the model may call, and what it gives back."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gateway.events.calls import Effect
+from gateway.events.envelope import EventData
+from gateway.messages import ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool may know about the call it serves.
+
+    `idempotency_key` is the same in every repetition of the call: pass it on to services that understand one.
+    `emit` puts an event (retrieval, tool_progress, ...) into the turn's stream, tied to this call.
+    """
+
+    session_id: str
+    turn_id: str
+    tool_call_id: str
+    owner: str
+    idempotency_key: str
+    emit: Callable[[EventData], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What the model reads. `is_error` marks a failure that the tool itself reports."""
+
+    content: str
+    is_error: bool = False
+
+
+class Tool(Protocol):
+    """A tool. `run` gets arguments that are valid against `spec.input_schema` and may raise
+    `errors.ToolError` with a message for the model; it may be cancelled at any await. `timeout` is in seconds."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def effect(self) -> Effect: ...
+
+    @property
+    def timeout(self) -> float: ...
+
+    async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolOutput: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool:
+    """A tool made of a function; `tools.function.tool` builds it from type hints and docstring."""
+
+    spec: ToolSpec
+    effect: Effect
+    timeout: float
+    function: Callable[[dict[str, Any], ToolContext], Awaitable[ToolOutput]] = field(repr=False)
+
+    async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
+        return await self.function(arguments, context)
