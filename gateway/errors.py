@@ -102,9 +102,7 @@ class ModelError(GatewayError):
 
     code = "upstream_error"
 
-    def __init__(
-        self, message: str, *, code: str, retryable: bool, retry_after: float | None = None
-    ) -> None:
+    def __init__(self, message: str, *, code: str, retryable: bool, retry_after: float | None = None) -> None:
         super().__init__(message, code=code, retryable=retryable)
         self.retry_after = retry_after
 

@@ -45,10 +45,12 @@ class Settings(BaseSettings):
 
     # Where it listens and keeps things
     host: str = Field("127.0.0.1", description="Address to listen on. Other than loopback needs api_keys.")
-    port: int = Field(8000, ge=0, le=65535)
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     data_dir: Path = Field(Path("data"), description="Folder of the database. One process at a time.")
     database_url: str | None = Field(None, description="sqlite:///PATH; default is gateway.db in data_dir.")
-    prompts_dir: Path | None = Field(None, description="Folder of prompt components; default is the bundled one.")
+    prompts_dir: Path | None = Field(
+        None, description="Folder of prompt components; default is the bundled one."
+    )
 
     # Who may ask
     api_keys: SecretStr = Field(
@@ -60,18 +62,24 @@ class Settings(BaseSettings):
     # The model
     model: str = Field("claude-sonnet-5-5", description="Used unless a request chooses another.")
     allowed_models: Names = Field((), description="Further models that a request may choose.")
+    prompt_tokens: int = Field(20_000, ge=500, description="Most tokens of all prompt components together.")
     max_tokens: int = Field(8192, ge=1, description="Most output tokens of one model call.")
-    thinking_budget: int | None = Field(None, ge=1024, description="Thinking tokens; absent means no thinking.")
-    temperature: float | None = Field(None, ge=0, le=1)
-    context_window: int = Field(200_000, ge=1000, description="Tokens the model can see.")
+    thinking_budget: int | None = Field(
+        None, ge=1024, description="Thinking tokens; absent means no thinking."
+    )
+    temperature: float | None = Field(None, ge=0, le=1, description="Absent leaves the endpoint's default.")
     anthropic_api_key: SecretStr | None = Field(
-        None, validation_alias=AliasChoices("ANTHROPIC_API_KEY", "GATEWAY_ANTHROPIC_API_KEY")
+        None,
+        validation_alias=AliasChoices("ANTHROPIC_API_KEY", "GATEWAY_ANTHROPIC_API_KEY"),
+        description="Key of the model's endpoint.",
     )
     anthropic_base_url: str | None = Field(
-        None, validation_alias=AliasChoices("ANTHROPIC_BASE_URL", "GATEWAY_ANTHROPIC_BASE_URL")
+        None,
+        validation_alias=AliasChoices("ANTHROPIC_BASE_URL", "GATEWAY_ANTHROPIC_BASE_URL"),
+        description="Another endpoint that speaks the Anthropic Messages API.",
     )
-    connect_timeout: float = Field(5, gt=0)
-    first_byte_timeout: float = Field(60, gt=0)
+    connect_timeout: float = Field(5, gt=0, description="Longest wait for a connection to the endpoint.")
+    first_byte_timeout: float = Field(60, gt=0, description="Longest wait for an answer to begin.")
     progress_timeout: float = Field(
         90, gt=0, description="Longest silence inside an answer; pings do not count as progress."
     )
@@ -80,11 +88,11 @@ class Settings(BaseSettings):
 
     # Limits
     max_iterations: int = Field(16, ge=1, description="Model calls in one turn.")
-    turn_timeout: float = Field(900, gt=0)
+    turn_timeout: float = Field(900, gt=0, description="Longest time of one turn.")
     turn_token_budget: int | None = Field(None, ge=1, description="Tokens, in and out, of one turn.")
     tool_output_limit: int = Field(65_536, ge=1024, description="Characters of one tool result.")
-    max_body_size: int = Field(1_048_576, ge=1024)
-    max_turns_in_flight: int = Field(1000, ge=1)
+    max_body_size: int = Field(1_048_576, ge=1024, description="Largest request body.")
+    max_turns_in_flight: int = Field(1000, ge=1, description="Turns running at the same time.")
     max_queued_turns: int = Field(16, ge=0, description="Waiting turns of one session.")
     retrieval_events: bool = Field(True, description="Whether retrieval events are emitted.")
     heartbeat: float = Field(15, gt=0, description="Comment on a silent stream.")
@@ -93,8 +101,12 @@ class Settings(BaseSettings):
     recover_attempts: int = Field(3, ge=0, description="How often a turn is resumed after a crash.")
 
     # What it tells
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["auto", "json", "pretty"] = "auto"
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe line to log."
+    )
+    log_format: Literal["auto", "json", "pretty"] = Field(
+        "auto", description="auto is pretty on a terminal and json elsewhere."
+    )
     agent_name: str = Field("gateway", description="gen_ai.agent.name on spans and metrics.")
 
     @property
@@ -113,7 +125,7 @@ class Settings(BaseSettings):
         prefix = "sqlite:///"
         if not self.database_url.startswith(prefix):
             raise SettingsError(
-                "GATEWAY_DATABASE_URL must be sqlite:///PATH: other engines are not supported by this version."
+                "GATEWAY_DATABASE_URL must be sqlite:///PATH: this version supports no other engine."
             )
         return Path(self.database_url.removeprefix(prefix))
 

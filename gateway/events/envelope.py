@@ -1,8 +1,8 @@
 """The envelope around every event, and the one place where an event becomes bytes.
 
 `encode` is on the path of every token, so it works on plain values; the models are the contract that tests,
-the JSON Schema and `docs/events.md` read. That both agree is checked by the test suite for every event emitted.
-"""
+the JSON Schema and `docs/events.md` read. That both agree is checked by the test suite for every event
+emitted."""
 
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
@@ -58,7 +58,7 @@ class Event(Part, Generic[Name, Data]):
     data: Data
 
     @classmethod
-    def model_parametrized_name(cls, params: tuple[type[Any], ...]) -> str:
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
         return f"{params[1].__name__}Event"
 
 

@@ -50,28 +50,34 @@ class IterationStart(EventData):
 
 
 class IterationEnd(EventData):
-    """A model call is complete and its message is stored."""
+    """A model call is over and its message is stored. Without `stop_reason` the answer was cut short (by a
+    cancel, a failure or a restart) and what had been streamed is kept."""
 
     event_type: ClassVar[str] = "iteration_end"
 
-    stop_reason: str | None = Field(default=None, description="As the endpoint gave it.")
+    stop_reason: str | None = Field(
+        default=None, description="As the endpoint gave it; `unknown` if it gave none."
+    )
     usage: Usage | None = Field(default=None, description="Absent when the endpoint did not report it.")
-    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown, never free.")
+    cost: float | None = Field(
+        default=None, ge=0, description="US dollars. Absent means unknown, never free."
+    )
     ttft_ms: int | None = Field(default=None, ge=0, description="From the call to its first content.")
     duration_ms: int = Field(ge=0)
 
 
 class IterationSuperseded(EventData):
-    """An attempt failed or was lost: drop what it streamed, a new attempt of the same iteration follows
-    unless the turn ends."""
+    """An attempt failed or was lost: drop what it streamed; a new attempt of the same iteration follows."""
 
     event_type: ClassVar[str] = "iteration_superseded"
 
     attempt: int = Field(ge=1)
-    reason: str
+    reason: str = Field(description="An in-stream error code.")
+    began: bool | None = Field(default=None, description="True when the endpoint had begun to answer.")
+    usage: Usage | None = Field(default=None, description="What the endpoint had reported until then.")
 
 
-class Warning(EventData):
+class TurnWarning(EventData):
     """Something a person should know; the turn goes on."""
 
     event_type: ClassVar[str] = "warning"
@@ -80,7 +86,7 @@ class Warning(EventData):
     message: str
 
 
-class Error(EventData):
+class TurnError(EventData):
     """Why the turn failed. Comes before the `done` of a failed turn."""
 
     event_type: ClassVar[str] = "error"
@@ -103,7 +109,9 @@ class Done(EventData):
     usage_unreported: int | None = Field(
         default=None, ge=1, description="Model calls that began to answer and never reported their usage."
     )
-    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown, never free.")
+    cost: float | None = Field(
+        default=None, ge=0, description="US dollars. Absent means unknown, never free."
+    )
     iterations: int = Field(ge=0)
     duration_ms: int = Field(ge=0)
 
@@ -112,6 +120,6 @@ TurnStartEvent = Event[Literal["turn_start"], TurnStart]
 IterationStartEvent = Event[Literal["iteration_start"], IterationStart]
 IterationEndEvent = Event[Literal["iteration_end"], IterationEnd]
 IterationSupersededEvent = Event[Literal["iteration_superseded"], IterationSuperseded]
-WarningEvent = Event[Literal["warning"], Warning]
-ErrorEvent = Event[Literal["error"], Error]
+WarningEvent = Event[Literal["warning"], TurnWarning]
+ErrorEvent = Event[Literal["error"], TurnError]
 DoneEvent = Event[Literal["done"], Done]

@@ -48,8 +48,8 @@ class Answer:
     """The complete message: the last chunk of a stream, sent only after `message_stop`.
 
     `content` are the blocks exactly as they must go back to the model (signed thinking, redacted thinking and
-    unknown types included). A `tool_use` block's `input` is a JSON object; when the model wrote something else,
-    the block's id is a key of `bad_inputs`, its value says what is wrong, and `input` is {}.
+    unknown types included). A `tool_use` block's `input` is a JSON object; when the model wrote something
+    else, the block's id is a key of `bad_inputs`, its value says what is wrong, and `input` is {}.
     """
 
     content: Sequence[Block]
@@ -69,8 +69,9 @@ class Model(Protocol):
     `stream` opens one call; no retry happens inside. Iterating yields `Started` once, then any number of
     `Piece`, then exactly one `Answer`, after which the iteration ends. An iteration that ends without an
     `Answer` does not exist: whatever goes wrong (refused connection, status, timeout, broken or truncated
-    stream) is raised as `errors.ModelError`, on entering or while iterating, and nothing else is raised except
-    `asyncio.CancelledError`. Leaving the context closes the upstream request at once, also when cancelled.
+    stream) is raised as `errors.ModelError`, on entering or while iterating, and nothing else is raised
+    except `asyncio.CancelledError`. Leaving the context closes the upstream request at once, also when
+    cancelled.
     """
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]: ...

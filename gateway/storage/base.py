@@ -103,8 +103,8 @@ class Append:
     """Some events of one turn, and what must become true together with them.
 
     `events` continue the session from `head` without a gap. `message` is added to the history. `closing` ends
-    the turn. `sync` asks that the bytes reach the disk itself, not only the operating system. `settled` is called
-    on the event loop once the fate is known: None for durable, else the error.
+    the turn. `sync` asks that the bytes reach the disk itself, not only the operating system. `settled` is
+    called on the event loop once the fate is known: None for durable, else the error.
     """
 
     session_id: str
@@ -164,8 +164,14 @@ class Sessions(Protocol):
         while a turn is running or waiting. The id stays taken for nobody: it may be created again."""
         ...
 
-    async def messages(self, session_id: str) -> list[StoredMessage]:
+    async def messages(self, session_id: str) -> Sequence[StoredMessage]:
         """The history in order."""
+        ...
+
+    async def snapshot(
+        self, session_id: str, owner: str
+    ) -> tuple[SessionRow, TurnRow | None, Sequence[StoredMessage]]:
+        """The session, its running turn and its history, all as of one moment. Raises errors.NotFound."""
         ...
 
 
@@ -194,8 +200,8 @@ class Turns(Protocol):
         ...
 
     async def claim_next(self, session_id: str) -> Accepted | None:
-        """Makes the longest-waiting turn of an idle session the running one; a turn that interrupts goes first.
-        None when nothing waits or one runs."""
+        """Makes the longest-waiting turn of an idle session the running one; a turn that interrupts goes
+        first. None when nothing waits or one runs."""
         ...
 
     async def request_cancel(self, turn_id: str) -> None:
@@ -205,7 +211,8 @@ class Turns(Protocol):
 
     async def take_over(self) -> list[Accepted]:
         """Start-up: every running turn that a former process left, each with its epoch raised; appends by
-        the former owner are refused from then on. Sessions in which turns only wait are included by claiming."""
+        the former owner are refused from then on. Sessions in which turns only wait are included by
+        claiming."""
         ...
 
 
@@ -215,7 +222,8 @@ class Subscription:
 
     changed: Signal
     since: Callable[[int], Sequence[StoredEvent] | None]
-    """Events after a seq that are still in memory; None when the log must be read for them."""
+    """Events after a seq that are still in memory. Empty: there are none yet, wait for `changed` (with no
+    other await in between). None: read the log from there, then ask again, also when it had nothing."""
 
 
 class Bus(Protocol):
@@ -231,4 +239,7 @@ class Bus(Protocol):
         """Calls `observer(session_id, events)` for every publication; it must be quick and must not raise."""
         ...
 
-
+    def forget(self, session_id: str) -> None:
+        """The session was deleted: nothing of it may be handed out any more, its id may be used again. Its
+        readers are woken."""
+        ...

@@ -35,7 +35,8 @@ class ToolOutput:
 
 class Tool(Protocol):
     """A tool. `run` gets arguments that are valid against `spec.input_schema` and may raise
-    `errors.ToolError` with a message for the model; it may be cancelled at any await. `timeout` is in seconds."""
+    `errors.ToolError` with a message for the model; it may be cancelled at any await. `timeout` is in
+    seconds."""
 
     @property
     def spec(self) -> ToolSpec: ...

@@ -1,0 +1,31 @@
+# syntax=docker/dockerfile:1
+
+FROM python:3.11-slim AS builder
+WORKDIR /src
+COPY requirements.txt requirements-build.txt ./
+RUN python -m venv /opt/gateway \
+    && /opt/gateway/bin/pip install --no-cache-dir --require-hashes --requirement requirements.txt \
+    && pip install --no-cache-dir --require-hashes --requirement requirements-build.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY docs docs
+COPY prompts prompts
+COPY gateway gateway
+RUN pip wheel --no-deps --no-build-isolation --wheel-dir /dist . \
+    && /opt/gateway/bin/pip install --no-cache-dir --no-deps --no-index /dist/*.whl
+
+FROM python:3.11-slim
+RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin gateway \
+    && install --directory --owner gateway --group gateway /data
+COPY --from=builder /opt/gateway /opt/gateway
+ENV PATH=/opt/gateway/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    GATEWAY_DATA_DIR=/data
+USER 10001
+WORKDIR /home/gateway
+VOLUME /data
+EXPOSE 8000
+# /healthz answers while the process serves; an image without curl has Python.
+HEALTHCHECK --interval=15s --timeout=3s --start-period=20s \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/healthz', timeout=2)"]
+ENTRYPOINT ["gateway"]
+CMD ["serve", "--host", "0.0.0.0"]

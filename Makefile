@@ -1,0 +1,85 @@
+# Needs Python 3.11 or newer with venv and pip, and nothing else. `make` alone tells what there is.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	--no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
+BUILD_REQUIRES = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")'
+
+# $(call install,what,requirement files): one dot per package, errors in full.
+define install
+	@echo "Installing $(1): $$(cat $(2) | grep -c '==') locked packages, a minute or so the first time"
+	@$(PIP) install --require-hashes $(addprefix --requirement ,$(2)) \
+		| awk '/^(Collecting|Requirement already)/ { printf "."; fflush() } END { print "" }'
+	@$(PIP) install --quiet --no-build-isolation --no-deps --editable .
+endef
+
+.PHONY: help
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: $(VENV)/.run ## Start the gateway on http://127.0.0.1:8000 (ARGS="--port 9000")
+	@exec $(BIN)/gateway dev $(ARGS)
+
+.PHONY: test
+test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
+	@$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: check
+check: $(VENV)/.dev ## Format, lint, types, import direction, generated docs, house rules
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate.py --check
+	$(BIN)/python -m pytest --quiet tests/test_house.py
+
+.PHONY: bench
+bench: $(VENV)/.dev ## Measure speed beside a bare relay (takes minutes)
+	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: shape
+shape: $(VENV)/.dev ## Print figures about the code
+	@$(BIN)/python bench/shape.py
+
+.PHONY: docs
+docs: $(VENV)/.dev ## Write the generated pages: docs/events.md, docs/settings.md, .env.example
+	@$(BIN)/python docs/generate.py
+
+.PHONY: lock
+lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml (UPGRADE=1 moves every pin)
+	@test -x $(BIN)/uv || $(PIP) install --quiet uv
+	@$(LOCK) pyproject.toml --output-file requirements.txt
+	@$(BUILD_REQUIRES) | $(LOCK) - --constraint requirements.txt --output-file requirements-build.txt
+	@$(LOCK) pyproject.toml --extra dev requirements-build.txt --constraint requirements.txt \
+		--output-file requirements-dev.txt
+	@grep -c '==' requirements*.txt
+
+.PHONY: clean
+clean: ## Remove what the other targets made, except ./data
+	rm -rf $(VENV) dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: a repeated call has nothing to do until a lock file or pyproject.toml changes.
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "The gateway needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
+			"Name another one: make PYTHON=python3.12 …" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.python requirements.txt requirements-build.txt pyproject.toml
+	$(call install,the gateway,requirements.txt requirements-build.txt)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python requirements-dev.txt pyproject.toml
+	$(call install,the gateway and its development tools,requirements-dev.txt)
+	@touch $(VENV)/.run $@

@@ -1,0 +1,148 @@
+"""What is measured: each cell puts the same load on every server and says which figures it takes from it."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bench import client
+from bench.client import Load, percentile
+from bench.servers import Server
+
+Figures = dict[str, float]
+Start = Callable[[], AbstractContextManager[Server]]
+Measure = Callable[[Server, bool], Coroutine[Any, Any, Figures]]
+"""Takes the figures of a server; the flag asks for the short form."""
+
+SETTLE = 0.3
+"""Seconds between two measurements, so that what one server still tidies up is not charged to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A load, and how its figures are taken. `fresh` cells start a server of their own for each measurement;
+    `relayed` is false where a relay cannot do what is asked."""
+
+    name: str
+    about: str
+    measure: Measure
+    fresh: bool = False
+    relayed: bool = True
+
+
+async def loaded(
+    server: Server, message: str, *, chats: int, at_once: int, ramp: float = 0
+) -> tuple[Load, float]:
+    """The load and the CPU seconds the server spent on it."""
+    await asyncio.sleep(SETTLE)
+    before = server.cpu()
+    load = await client.run(server.port, server.dialect, message, chats=chats, at_once=at_once, ramp=ramp)
+    return load, server.cpu() - before
+
+
+def burst(at_once: int, chats: int) -> Measure:
+    """As many pieces as the server can take, 300 in each chat."""
+
+    async def measure(server: Server, quick: bool) -> Figures:
+        count = max(at_once, chats // 2) if quick else chats
+        load, cpu = await loaded(server, "/pieces 300", chats=count, at_once=at_once)
+        return {
+            "pieces/s": load.pieces / load.seconds,
+            "us CPU per piece": cpu / max(load.pieces, 1) * 1e6,
+            "pieces per event": load.pieces / max(load.events, 1),
+            "first text p99 ms": percentile(load.first_text, 0.99) * 1e3,
+            "failures": len(load.failures),
+        }
+
+    return measure
+
+
+def slow(at_once: int, ramp: float) -> Measure:
+    """Streams of 20 pieces a second, all open together."""
+
+    async def measure(server: Server, quick: bool) -> Figures:
+        pieces = 100 if quick else 240
+        message = f"/pieces {pieces} /pace 50 /stamp"
+        load, cpu = await loaded(server, message, chats=at_once, at_once=at_once, ramp=ramp)
+        return {
+            "us CPU per piece": cpu / max(load.pieces, 1) * 1e6,
+            "latency p50 ms": percentile(load.latencies, 0.5) * 1e3,
+            "latency p99 ms": percentile(load.latencies, 0.99) * 1e3,
+            "first text p99 ms": percentile(load.first_text, 0.99) * 1e3,
+            "failures": len(load.failures),
+        }
+
+    return measure
+
+
+async def one_stream(server: Server, quick: bool) -> Figures:
+    """One chat after the other."""
+    load, _ = await loaded(server, "/pieces 10 /pace 2", chats=30 if quick else 60, at_once=1)
+    return {"first text p50 ms": percentile(load.first_text, 0.5) * 1e3, "failures": len(load.failures)}
+
+
+def short(message: str) -> Measure:
+    """Chats of ten pieces, ten at a time."""
+
+    async def measure(server: Server, quick: bool) -> Figures:
+        chats = 200 if quick else 500
+        load, cpu = await loaded(server, message, chats=chats, at_once=10)
+        return {
+            "ms CPU per chat": cpu / chats * 1e3,
+            "chats/s": chats / load.seconds,
+            "failures": len(load.failures),
+        }
+
+    return measure
+
+
+async def warm_up(server: Server) -> None:
+    """Lets a server load what it loads at the first chats."""
+    await client.run(server.port, server.dialect, "/pieces 10", chats=20, at_once=5)
+    await asyncio.sleep(SETTLE)
+
+
+async def memory(server: Server, quick: bool) -> Figures:
+    """What 300 open streams add to a fresh, warmed-up server."""
+    await warm_up(server)
+    idle, streams = server.memory(), 300
+    pieces = 40 if quick else 80
+    message = f"/pieces {pieces} /pace 100"
+    load = asyncio.create_task(
+        client.run(server.port, server.dialect, message, chats=streams, at_once=streams, ramp=1)
+    )
+    await asyncio.sleep(pieces * 0.1 - 0.5)  # all have begun, none has ended
+    grown = server.memory() - idle
+    return {
+        "kB per stream": grown / streams / 1024,
+        "idle MB": idle / 1024**2,
+        "failures": len((await load).failures),
+    }
+
+
+CELLS = {
+    cell.name: cell
+    for cell in (
+        Cell("c1", "one stream: time to first text", one_stream),
+        Cell("c50", "50 chats at once, 300 pieces each, as fast as they come", burst(50, 400)),
+        Cell("c200", "200 chats at once, 300 pieces each, as fast as they come", burst(200, 800)),
+        Cell("slow100", "100 streams of 20 pieces a second", slow(100, 1.0)),
+        Cell("slow500", "500 streams of 20 pieces a second", slow(500, 2.0)),
+        Cell("chat", "short chats: one model call, 10 pieces", short("/pieces 10")),
+        Cell(
+            "tool", "short chats with a tool round", short("/pieces 10 /call current_time {} "), relayed=False
+        ),
+        Cell("memory", "300 open streams on a fresh server", memory, fresh=True),
+    )
+}
+
+
+@contextmanager
+def at_hand(cell: Cell, server: Server, start: Start) -> Generator[Server]:
+    """The server to measure: the one that runs, or a fresh one."""
+    if cell.fresh:
+        with start() as fresh:
+            yield fresh
+    else:
+        yield server

@@ -1,0 +1,162 @@
+"""A load client that costs little: one protocol per chat, frames looked at as bytes, C for the HTTP part.
+
+A piece is one delta of the upstream. The gateway joins pieces that arrived together into one event, so
+servers are compared by pieces delivered: the length of the text they carry.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import httptools
+import orjson
+
+from bench.upstream import PIECE
+
+DEADLINE = 120.0
+"""Seconds after which a load is given up; what has not ended by then has failed."""
+TEXT = b'"text":"'
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a server is asked, and how its stream marks text and a good end."""
+
+    path: str
+    text: bytes
+    end: bytes
+
+    def request(self, message: str) -> bytes:
+        """The bytes of an HTTP request that says `message`."""
+        body: dict[str, Any] = {"message": message}
+        head = f"POST {self.path} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n"
+        if self.path == "/v1/messages":
+            messages = [{"role": "user", "content": message}]
+            body = {"model": "demo", "max_tokens": 8192, "stream": True, "messages": messages}
+            head += "x-api-key: bench\r\nanthropic-version: 2023-06-01\r\n"
+        data = orjson.dumps(body)
+        head += f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"
+        return head.encode() + data
+
+
+MESSAGES = Dialect("/v1/messages", b"event: content_block_delta\n", b"event: message_stop\n")
+GATEWAY = Dialect("/api/chat", b"event: text\n", b"event: done\n")
+
+
+@dataclass(slots=True)
+class Load:
+    """What a load came to. Times are in seconds; a latency is from the upstream's write to our read."""
+
+    pieces: int = 0
+    events: int = 0
+    seconds: float = 0
+    first_text: list[float] = field(default_factory=list[float])
+    latencies: list[float] = field(default_factory=list[float])
+    failures: list[str] = field(default_factory=list[str])
+
+
+class Chat(asyncio.Protocol):
+    """One chat on a connection of its own; `ended` is set when its stream has ended, well or not."""
+
+    def __init__(self, request: bytes, dialect: Dialect, load: Load, *, stamped: bool) -> None:
+        self.request, self.dialect, self.load, self.stamped = request, dialect, load, stamped
+        self.parser = httptools.HttpResponseParser(self)
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.rest = b""
+        self.pieces = 0
+        self.finished = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.Transport", transport)
+        self.asked_at = time.perf_counter()
+        self.transport.write(self.request)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserError:  # also what on_body raises: not the text that was asked for
+            self.end()
+
+    def on_body(self, body: bytes) -> None:
+        *frames, self.rest = (self.rest + body).split(b"\n\n")
+        for frame in frames:
+            if self.dialect.text in frame and TEXT in frame:
+                self.on_text(frame)
+            elif self.dialect.end in frame:
+                self.finished = b'"status":' not in frame or b'"status":"completed"' in frame
+
+    def on_text(self, frame: bytes) -> None:
+        if not self.pieces:
+            self.load.first_text.append(time.perf_counter() - self.asked_at)
+        start = frame.index(TEXT) + len(TEXT)
+        end = frame.index(b'"', start)
+        self.pieces += (end - start) // PIECE
+        self.load.events += 1
+        if self.stamped:
+            now = time.time_ns()
+            self.load.latencies += [
+                (now - int(frame[at : at + PIECE])) / 1e9 for at in range(start, end, PIECE)
+            ]
+
+    def on_message_complete(self) -> None:
+        self.end()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.end()
+
+    def end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+            self.transport.close()
+
+
+async def chat(port: int, dialect: Dialect, message: str, load: Load) -> None:
+    """One chat, added to `load`. Everything but the wanted number of pieces and a good end is a failure."""
+    stamped, wanted = "/stamp" in message, int(message.split("/pieces ")[1].split(maxsplit=1)[0])
+    loop = asyncio.get_running_loop()
+    try:
+        _, protocol = await loop.create_connection(
+            lambda: Chat(dialect.request(message), dialect, load, stamped=stamped), "127.0.0.1", port
+        )
+    except OSError as error:
+        load.failures.append(str(error))
+        return
+    try:
+        await protocol.ended
+    finally:
+        protocol.transport.close()
+        load.pieces += protocol.pieces
+        status = protocol.parser.get_status_code() if protocol.parser else 0
+        if status != 200 or not protocol.finished or protocol.pieces != wanted:
+            end = "" if protocol.finished else ", no good end"
+            load.failures.append(f"status {status}, {protocol.pieces} of {wanted} pieces{end}")
+
+
+async def run(
+    port: int, dialect: Dialect, message: str, *, chats: int, at_once: int, ramp: float = 0
+) -> Load:
+    """`chats` chats, never more than `at_once` together; the first of them begin within `ramp` seconds."""
+    load = Load()
+    waiting = iter(range(chats))
+
+    async def one_after_the_other(number: int) -> None:
+        await asyncio.sleep(ramp * number / at_once)
+        for _ in waiting:
+            await chat(port, dialect, message, load)
+
+    begun = time.perf_counter()
+    workers = [asyncio.create_task(one_after_the_other(number)) for number in range(at_once)]
+    _, late = await asyncio.wait(workers, timeout=DEADLINE)
+    for worker in late:
+        worker.cancel()
+    await asyncio.gather(*workers, return_exceptions=True)
+    load.seconds = time.perf_counter() - begun
+    return load
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which `share` of the values lie; 0 of none."""
+    ordered = sorted(values)
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)] if ordered else 0.0

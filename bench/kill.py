@@ -1,0 +1,169 @@
+"""`python -m bench.kill`: kill -9 at random moments of many turns. Was anything lost?
+
+Clients that resume by Last-Event-ID drive the turns against the demo model; the gateway is killed and started
+again on the same port and data folder until every turn has ended. Then what every client saw over all its
+connections is compared with a full replay, and the database is read directly to check each session's record.
+"""
+
+import asyncio
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bench import servers
+from bench.reader import Reader, Told, seq_of
+from gateway.settings import load_settings
+from tests.invariants import violations
+from tests.record import read_records
+
+TURNS_PER_SESSION = 5
+
+SCRIPTS = (
+    "/pieces 40 /pace 10",
+    "/think Let me see.\n/pieces 20 /pace 15",
+    '/call calculate {"expression": "17*23"}\n/then\n/pieces 30 /pace 10',
+    '/say I look.\n/call current_time {}\n/call calculate {"expression": "6*7"}\n/then\n/pieces 10 /pace 20',
+    '/call search_docs {"query": "resume"}\n/then\n/call current_time {}\n/then\n/pieces 20 /pace 10',
+    "/pieces 10 /pace 10\n/call no_such_tool {}\n/then\n/say That tool does not exist.",
+    "/pieces 400 /burst",
+)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of it. `violations` are sentences; none is what is wanted."""
+
+    turns: int = 0
+    kills: int = 0
+    resumed: int = 0
+    ended: Counter[str] = field(default_factory=Counter[str])
+    violations: list[str] = field(default_factory=list[str])
+
+
+class Victim:
+    """The gateway's process, started again and again over the same data."""
+
+    def __init__(self, model_port: int, folder: Path) -> None:
+        self.port = servers.free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = folder / "log"
+        self.settings = servers.gateway_settings(model_port, folder)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    async def start(self) -> None:
+        command = ["gateway", "serve", "--port", str(self.port)]
+        self.process = servers.spawn(command, self.settings, 0, self.log)
+        await asyncio.to_thread(servers.wait_until_up, self.process, f"{self.url}/healthz", self.log)
+
+    async def end(self, how: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(how)
+            await asyncio.to_thread(self.process.wait, 30)
+
+
+async def run(turns: int, *, seed: int, at_once: int = 8, every: float = 1.0) -> Outcome:
+    """Drives `turns` turns in sessions of five and kills about once in `every` seconds of service."""
+    chance = random.Random(seed)
+    outcome = Outcome(turns=turns)
+    with tempfile.TemporaryDirectory(prefix="kill-") as folder, servers.demo() as model:
+        victim = Victim(model.port, Path(folder))
+        await victim.start()
+        try:
+            async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
+                readers = [
+                    Reader(http, victim.url, random.Random(chance.random()))
+                    for _ in range(-(-turns // TURNS_PER_SESSION))
+                ]
+                await kill_while(drive(readers, turns, at_once), victim, outcome, chance, every)
+                for reader in readers:
+                    compare(reader.turns, await reader.replay(), outcome)
+            await victim.end(signal.SIGTERM)
+        finally:
+            if victim.process is not None and victim.process.poll() is None:
+                await victim.end(signal.SIGKILL)
+        database = load_settings(data_dir=Path(folder)).database_path
+        for record in read_records(database):
+            outcome.violations += violations(record)
+            outcome.ended.update(str(turn.outcome) for turn in record.turns)
+    if sum(outcome.ended.values()) != turns:
+        outcome.violations.append(f"{turns} turns were asked for, {sum(outcome.ended.values())} are recorded")
+    return outcome
+
+
+async def drive(readers: list[Reader], turns: int, at_once: int) -> None:
+    """Every session's turns in order, `at_once` sessions side by side."""
+    places = asyncio.Semaphore(at_once)
+
+    async def converse(number: int, reader: Reader) -> None:
+        async with places:
+            for _ in range(min(TURNS_PER_SESSION, turns - number * TURNS_PER_SESSION)):
+                stop = reader.chance.uniform(0, 0.6) if reader.chance.random() < 0.1 else None
+                await reader.take_turn(reader.chance.choice(SCRIPTS), cancel_after=stop)
+
+    await asyncio.gather(*(converse(number, reader) for number, reader in enumerate(readers)))
+
+
+async def kill_while(
+    driving: Coroutine[Any, Any, None], victim: Victim, outcome: Outcome, chance: random.Random, every: float
+) -> None:
+    """Kills and starts `victim` until `driving` is through."""
+    work = asyncio.create_task(driving)
+    try:
+        while True:
+            done, _ = await asyncio.wait({work}, timeout=chance.uniform(0, 2 * every))
+            if done:
+                return await work
+            await victim.end(signal.SIGKILL)
+            outcome.kills += 1
+            await victim.start()
+    finally:
+        work.cancel()
+
+
+def compare(turns: Sequence[Told], replay: Sequence[bytes], outcome: Outcome) -> None:
+    """What the clients of a session were told, put together, is the replay: byte for byte, nothing twice."""
+    seen = [frame for told in turns for frame in told.frames]
+    session = turns[0].session_id if turns else "?"
+    outcome.resumed += sum(told.connections > 1 for told in turns)
+    outcome.violations += [problem for told in turns for problem in told.problems]
+    if seen != list(replay):
+        at = next((n for n, (one, other) in enumerate(zip(seen, replay, strict=False)) if one != other), None)
+        where = f"they differ at {seen[at]!r} and {replay[at]!r}" if at is not None else "one is longer"
+        outcome.violations.append(
+            f"session {session}: clients saw {len(seen)} events up to {seq_of(seen[-1]) if seen else 0}, "
+            f"the replay has {len(replay)}; {where}"
+        )
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="python -m bench.kill", description=__doc__)
+    parser.add_argument("--turns", type=int, default=200)
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(10**6), help="of the scripts and the moments"
+    )
+    parser.add_argument("--at-once", type=int, default=8, help="sessions side by side")
+    parser.add_argument(
+        "--every", type=float, default=1.0, help="seconds of service between two kills, on average"
+    )
+    given = parser.parse_args()
+    print(f"{given.turns} turns, seed {given.seed}", flush=True)
+    outcome = asyncio.run(run(given.turns, seed=given.seed, at_once=given.at_once, every=given.every))
+    print(f"kills: {outcome.kills}, turns read over several connections: {outcome.resumed}")
+    print("ended: " + ", ".join(f"{count} {how}" for how, count in outcome.ended.most_common()))
+    print("\n".join(outcome.violations[:50]))
+    print(f"violations: {len(outcome.violations)}")
+    sys.exit(bool(outcome.violations))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""A client that never gives up: one turn over as many connections as it takes, and every byte it was sent."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import orjson
+
+from gateway.ids import new_session_id
+
+AWAY = (aiohttp.ClientError, ConnectionError, TimeoutError)
+"""What a client sees of a server that was killed."""
+RETRY = 0.05
+"""Seconds until it is tried again."""
+PATIENCE = 60.0
+"""Seconds after which a turn that has not ended is a lost one."""
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=2, sock_read=20)
+
+
+@dataclass(slots=True)
+class Told:
+    """What the stream of one turn told its reader, over all connections."""
+
+    session_id: str
+    message: str
+    turn_id: str | None = None
+    frames: list[bytes] = field(default_factory=list[bytes])
+    connections: int = 0
+    status: str | None = None
+    problems: list[str] = field(default_factory=list[str])
+
+    @property
+    def cursor(self) -> int:
+        return seq_of(self.frames[-1]) if self.frames else 0
+
+
+class Reader:
+    """Holds one session and takes its turns one after the other."""
+
+    def __init__(self, http: aiohttp.ClientSession, url: str, chance: random.Random) -> None:
+        self.http, self.url, self.chance = http, url, chance
+        self.session_id = new_session_id()
+        self.turns: list[Told] = []
+
+    async def take_turn(self, message: str, *, cancel_after: float | None = None) -> Told:
+        """Asks and reads until `done`; with `cancel_after` it presses Stop after so many seconds."""
+        told = Told(self.session_id, message)
+        self.turns.append(told)
+        stop = asyncio.create_task(self._stop(told, cancel_after)) if cancel_after is not None else None
+        request_id = f"m_{len(self.turns)}"
+        give_up = time.monotonic() + PATIENCE
+        while told.status is None:
+            if time.monotonic() > give_up:
+                told.status = "lost"
+                told.problems.append(f"turn {told.turn_id} has no end after {PATIENCE:g} s")
+            try:
+                await (self._resume(told) if told.turn_id else self._ask(told, request_id))
+            except AWAY:
+                await asyncio.sleep(RETRY)
+        if stop is not None:
+            stop.cancel()
+        return told
+
+    async def replay(self) -> list[bytes]:
+        """The frames of the whole session, from the first event on."""
+        url = f"{self.url}/api/sessions/{self.session_id}/events?follow=0"
+        async with self.http.get(url, headers={"accept": "text/event-stream"}, timeout=TIMEOUT) as answer:
+            return [frame async for frame in frames(answer)]
+
+    async def _ask(self, told: Told, client_message_id: str) -> None:
+        """The POST, whose stream is read as long as it lasts; asked twice it names the same turn."""
+        body = {
+            "message": told.message,
+            "session_id": told.session_id,
+            "client_message_id": client_message_id,
+        }
+        headers = {"accept": "text/event-stream"}
+        async with self.http.post(
+            f"{self.url}/api/chat", json=body, headers=headers, timeout=TIMEOUT
+        ) as answer:
+            await self._read(answer, told)
+
+    async def _resume(self, told: Told) -> None:
+        url = f"{self.url}/api/sessions/{told.session_id}/events?turn_id={told.turn_id}"
+        headers = {"accept": "text/event-stream", "last-event-id": str(told.cursor)}
+        async with self.http.get(url, headers=headers, timeout=TIMEOUT) as answer:
+            await self._read(answer, told)
+
+    async def _read(self, answer: aiohttp.ClientResponse, told: Told) -> None:
+        if answer.status == 503:
+            await asyncio.sleep(RETRY)
+            return
+        if answer.status != 200:
+            told.problems.append(
+                f"{answer.method} {answer.url}: {answer.status} {(await answer.text())[:300]}"
+            )
+            told.status = "lost"
+            return
+        told.connections += 1
+        async for frame in frames(answer):
+            told.frames.append(frame)
+            event = body_of(frame)
+            told.turn_id = event["turn_id"]
+            if event["type"] == "done":
+                told.status = event["data"]["status"]
+
+    async def _stop(self, told: Told, delay: float) -> None:
+        await asyncio.sleep(delay)
+        while told.status is None:
+            if told.turn_id is not None:
+                url = f"{self.url}/api/sessions/{told.session_id}/turns/{told.turn_id}/cancel"
+                try:
+                    async with self.http.post(url, timeout=TIMEOUT) as answer:
+                        await answer.read()
+                    return
+                except AWAY:
+                    pass
+            await asyncio.sleep(RETRY)
+
+
+async def frames(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    """The complete frames of logged events, as they came; a frame that is cut off is not one."""
+    rest = b""
+    async for data in answer.content.iter_any():
+        *complete, rest = (rest + data).split(b"\n\n")
+        for frame in complete:
+            if frame.startswith(b"id: ") and b"event: stream_open\n" not in frame:
+                yield frame
+
+
+def seq_of(frame: bytes) -> int:
+    return int(frame.partition(b"\n")[0].removeprefix(b"id: "))
+
+
+def body_of(frame: bytes) -> dict[str, Any]:
+    return orjson.loads(frame.partition(b"\ndata: ")[2])

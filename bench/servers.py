@@ -1,0 +1,158 @@
+"""The servers under test, each a process of its own on core 0; upstream and client share the other core."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.client import GATEWAY, MESSAGES, Dialect
+
+START_TIMEOUT = 30.0
+"""Seconds a server gets until it answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server. CPU and memory are read from the kernel, all threads included (Linux)."""
+
+    name: str
+    pid: int
+    port: int
+    dialect: Dialect
+
+    def cpu(self) -> float:
+        """Seconds of CPU used so far: the kernel's clock of a process, its id made of the pid as
+        `clock_getcpuclockid(3)` makes it."""
+        return time.clock_gettime(((~self.pid) << 3) | 2)
+
+    def memory(self) -> int:
+        """Resident bytes."""
+        pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def pin(pid: int, core: int) -> None:
+    """Keeps a process (0: this one) on one core, where the system can."""
+    if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
+        os.sched_setaffinity(pid, {core})
+
+
+def environment(**own: str) -> dict[str, str]:
+    """This process's environment without any setting of the gateway, and `own`."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("GATEWAY_", "ANTHROPIC_"))
+    }
+    return kept | own
+
+
+def gateway_settings(upstream: int, folder: Path) -> dict[str, str]:
+    """How the gateway is set up: as in production, only quieter."""
+    return {
+        "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{upstream}",
+        "ANTHROPIC_API_KEY": "demo",
+        "GATEWAY_DATA_DIR": str(folder),
+        "GATEWAY_LOG_LEVEL": "warning",
+    }
+
+
+def spawn(
+    arguments: Sequence[str], settings: Mapping[str, str], core: int, log: Path
+) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", *arguments], env=environment(**settings), stdout=output, stderr=output
+        )
+    pin(process.pid, core)
+    return process
+
+
+def wait_until_up(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Returns once `url` answers.
+
+    Raises:
+        RuntimeError: the process ended or was too slow; the message has what it printed.
+    """
+    give_up = time.monotonic() + START_TIMEOUT
+    while time.monotonic() < give_up and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.02)
+    process.kill()
+    process.wait()
+    raise RuntimeError(f"{process.args!r} does not serve:\n{log.read_text(errors='replace')[-4000:]}")
+
+
+@contextmanager
+def running(
+    name: str,
+    arguments: Sequence[str],
+    settings: Mapping[str, str],
+    *,
+    dialect: Dialect = MESSAGES,
+    core: int = 0,
+    path: str = "/healthz",
+) -> Generator[Server]:
+    """A server process for the time of the context; `{port}` in `arguments` becomes a free port."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        log = Path(folder) / "log"
+        process = spawn([part.format(port=port) for part in arguments], settings, core, log)
+        try:
+            wait_until_up(process, f"http://127.0.0.1:{port}{path}", log)
+            yield Server(name, process.pid, port, dialect)
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+@contextmanager
+def upstream() -> Generator[Server]:
+    """The upstream, which asked directly is also the floor under every figure."""
+    command = ["bench.upstream", "--port", "{port}"]
+    with running("direct", command, {}, core=1, path="/v1/messages/count_tokens") as server:
+        yield server
+
+
+@contextmanager
+def demo() -> Generator[Server]:
+    """The demo model, which can be told to call tools."""
+    with running("demo", ["gateway.demo", "--port", "{port}"], {}, core=1) as server:
+        yield server
+
+
+@contextmanager
+def relay(client: str, upstream: int) -> Generator[Server]:
+    """The bare relay on `httpx2` or `aiohttp`."""
+    command = ["bench.relay", "--client", client, "--port", "{port}"]
+    settings = {"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{upstream}"}
+    with running(client, command, settings) as server:
+        yield server
+
+
+@contextmanager
+def gateway(upstream: int) -> Generator[Server]:
+    """The gateway in production mode with a data folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        settings = gateway_settings(upstream, Path(folder))
+        command = ["gateway", "serve", "--port", "{port}"]
+        with running("gateway", command, settings, dialect=GATEWAY) as server:
+            yield server

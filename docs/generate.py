@@ -1,0 +1,201 @@
+"""Writes what the code says into docs/events.md, docs/settings.md and .env.example.
+
+The two pages are written by hand down to the line that names their source; the rest is generated. With
+--check nothing is written: it exits 1 and shows the difference where a page is stale.
+"""
+
+import difflib
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import orjson
+from event_words import CODES, EXAMPLES
+
+from gateway.events.contract import EVENT, event_types, json_schema
+from gateway.events.envelope import encode, encode_scope
+from gateway.events.lifecycle import ErrorCode
+from gateway.settings import Settings, environment_name
+
+ROOT = Path(__file__).resolve().parents[1]
+DIFFERENCE_SHOWN = 20
+"""Lines of a stale page's difference that are shown."""
+
+Schema = dict[str, Any]
+
+
+def events() -> str:
+    """The event contract: every type with its fields and an example, and the in-stream error codes."""
+    schema = json_schema()
+    definitions: dict[str, Schema] = schema["$defs"]
+    parts = ["## Envelope", _envelope(definitions)]
+    parts += ["## Types", _contents(event_types(), definitions)]
+    parts += [_event_section(name, number, definitions) for number, name in enumerate(event_types(), start=1)]
+    parts += ["## Shared shapes"]
+    parts += [f"### {name}\n\n{_described(definitions[name])}" for name in ("RetrievalHit", "Usage")]
+    parts += ["## Error codes in the stream", _codes()]
+    return "\n\n".join(parts) + "\n"
+
+
+def settings() -> str:
+    """Every setting with its variable, default and meaning, in the groups of the Settings class."""
+    parts: list[str] = []
+    for group, names in _settings_groups():
+        rows = [f"| `{_variable(name)}` | {_shown_default(name)} | {_meaning(name)} |" for name in names]
+        parts.append("\n".join([f"## {group}\n", "| variable | default | meaning |", "|---|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def environment_example() -> str:
+    """A file to copy to .env: every variable, commented out, with its default."""
+    parts = ["# Copy to .env and uncomment what you change. What each means: docs/settings.md."]
+    for group, names in _settings_groups():
+        lines = [f"#{_variable(name)}={_plain_default(name)}" for name in names]
+        parts.append("\n".join([f"# {group}", *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+PAGES: dict[str, Callable[[str], str]] = {
+    "docs/events.md": lambda found: _by_hand(found, "gateway/events/") + events(),
+    "docs/settings.md": lambda found: _by_hand(found, "gateway/settings.py") + settings(),
+    ".env.example": lambda found: environment_example(),
+}
+
+
+def _by_hand(found: str, source: str) -> str:
+    line = f"<!-- What follows is generated from {source} by `make docs`: edit there. -->"
+    return f"{found.partition(line)[0].strip()}\n\n{line}\n\n"
+
+
+def _envelope(definitions: dict[str, Schema]) -> str:
+    fields = definitions["TextEvent"]
+    without_data = {name: field for name, field in fields["properties"].items() if name != "data"}
+    without_data["type"] = {"type": "string", "description": "One of the types below."}
+    return _fields({**fields, "properties": without_data})
+
+
+def _contents(names: list[str], definitions: dict[str, Schema]) -> str:
+    rows = [f"| [{name}](#{name}) | {_first_sentence(_data_of(name, definitions))} |" for name in names]
+    return "\n".join(["| type | says |", "|---|---|", *rows])
+
+
+def _event_section(name: str, seq: int, definitions: dict[str, Schema]) -> str:
+    return f"### {name}\n\n{_described(_data_of(name, definitions))}\n\n{_example(name, seq)}"
+
+
+def _data_of(name: str, definitions: dict[str, Schema]) -> Schema:
+    by_type = {d["properties"]["type"]["const"]: d for d in definitions.values() if "data" in d["properties"]}
+    return definitions[by_type[name]["properties"]["data"]["$ref"].rsplit("/")[-1]]
+
+
+def _described(definition: Schema) -> str:
+    return f"{' '.join(definition['description'].split())}\n\n{_fields(definition)}"
+
+
+def _first_sentence(definition: Schema) -> str:
+    return re.split(r"(?<=\.)\s|:\s", " ".join(definition["description"].split()))[0].rstrip(".:")
+
+
+def _fields(definition: Schema) -> str:
+    required = definition.get("required", [])
+    rows = [
+        f"| `{name}` | {_type(field)} | {_yes(name in required)} | {field.get('description', '')} |"
+        for name, field in definition["properties"].items()
+    ]
+    return "\n".join(["| field | type | always there | meaning |", "|---|---|---|---|", *rows])
+
+
+def _yes(always: bool) -> str:
+    return "yes" if always else "no"
+
+
+def _type(field: Schema) -> str:
+    if "$ref" in field:
+        name = field["$ref"].rsplit("/")[-1]
+        return f"[{name}](#{name.lower()})"
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return ", ".join(f"`{choice}`" for choice in field["enum"])
+    if field["type"] == "array":
+        return f"array of {_type(field['items'])}"
+    return field["type"]
+
+
+def _example(name: str, seq: int) -> str:
+    example = EXAMPLES[name]
+    scope = encode_scope("s_7f3a", "t_91c2")
+    places = (example.get("iteration"), example.get("tool_call_id"))
+    body = encode(seq, name, 1795187109422 + seq * 40, scope, orjson.dumps(example["data"]), *places)
+    EVENT.validate_json(body)
+    return f"```\nid: {seq}\nevent: {name}\ndata: {body.decode()}\n```"
+
+
+def _codes() -> str:
+    if unexplained := set(get_args(ErrorCode)) ^ set(CODES):
+        sys.exit(f"docs/event_words.py and gateway/events/lifecycle.py disagree about {sorted(unexplained)}")
+    return "\n".join(["| code | means |", "|---|---|", *(f"| `{code}` | {CODES[code]} |" for code in CODES)])
+
+
+def _settings_groups() -> Iterator[tuple[str, list[str]]]:
+    """The comments of the Settings class and the settings that follow each."""
+    group, names = "", list[str]()
+    for line in inspect.getsource(Settings).splitlines():
+        if comment := re.fullmatch(r"    # (.+)", line):
+            if names:
+                yield group, names
+            group, names = comment[1], []
+        elif (field := re.match(r"    (\w+): ", line)) and field[1] in Settings.model_fields:
+            names.append(field[1])
+    yield group, names
+
+
+def _variable(name: str) -> str:
+    return environment_name(name, Settings.model_fields[name])
+
+
+def _plain_default(name: str) -> str:
+    default = Settings.model_fields[name].default
+    if default is None or default == () or hasattr(default, "get_secret_value"):
+        return ""
+    return json.dumps(default) if isinstance(default, bool) else str(default)
+
+
+def _shown_default(name: str) -> str:
+    return f"`{_plain_default(name)}`" if _plain_default(name) else "none"
+
+
+def _meaning(name: str) -> str:
+    field = Settings.model_fields[name]
+    choices = ", ".join(f"`{choice}`" for choice in get_args(field.annotation) if isinstance(choice, str))
+    return f"{field.description} One of {choices}." if choices else str(field.description)
+
+
+def main(arguments: list[str]) -> int:
+    """Writes or checks every page; returns the exit code."""
+    stale = False
+    for name, write in PAGES.items():
+        path = ROOT / name
+        found = path.read_text(encoding="utf-8") if path.exists() else ""
+        fresh = write(found)
+        if found == fresh:
+            continue
+        if "--check" not in arguments:
+            path.write_text(fresh, encoding="utf-8")
+            print(f"wrote {name}")
+            continue
+        stale = True
+        print(f"{name} is stale; `make docs` writes it:")
+        lines = difflib.unified_diff(
+            found.splitlines(), fresh.splitlines(), "there", "should be", "", "", 0, ""
+        )
+        print("\n".join(f"  {line}" for line in list(lines)[:DIFFERENCE_SHOWN]))
+    return int(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The HTTP door. routes.py is the URL table."""

@@ -1,0 +1,179 @@
+"""What comes in and goes out as JSON: snake_case out, snake_case or camelCase in, strict either way."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from gateway.ids import ID_PATTERN
+from gateway.storage.base import SessionRow, TurnRow
+
+
+def _no_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain NUL characters")
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return _no_nul(text)
+
+
+Id = Annotated[str, Field(pattern=ID_PATTERN)]
+Message = Annotated[str, AfterValidator(_not_blank), Field(description="The user's message.")]
+Title = Annotated[str, AfterValidator(_not_blank), Field(max_length=200)]
+
+
+class Body(BaseModel):
+    """What a client sends. Unknown names are refused: they are mostly typing mistakes."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=True
+    )
+
+
+class Query(Body):
+    """Query parameters: text, so numbers are read from it."""
+
+    model_config = ConfigDict(strict=False)
+
+
+class Reply(BaseModel):
+    """What the server answers. Fields without a value are left out."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class TurnOptions(Body):
+    message: Message
+    client_message_id: Id | None = Field(
+        None, description="Repeating a request with the same id returns the same turn."
+    )
+    on_conflict: Literal["reject", "queue", "interrupt"] = Field(
+        "reject", description="What to do when another turn of the session runs."
+    )
+    model: str | None = Field(None, description="One of the allowed models.")
+
+
+class ChatBody(TurnOptions):
+    session_id: Id | None = Field(None, description="Made if it does not exist; absent for a new session.")
+
+
+class SessionBody(Body):
+    id: Id | None = Field(None, description="Your own id; absent for a new one.")
+    title: Title | None = None
+
+
+class RenameBody(Body):
+    title: Title
+
+
+class EventsQuery(Query):
+    after: int = Field(0, ge=0, le=10**12, description="Cursor: the seq of the last event seen.")
+    turn_id: Id | None = Field(None, description="Only this turn; the stream ends after its done.")
+    types: str | None = Field(None, description="Comma-separated event types.")
+    follow: Literal["0", "1"] = Field("1", description="0: end at the session's last event.")
+    limit: int = Field(500, ge=1, le=1000, description="Events of a JSON page.")
+
+
+class SessionsQuery(Query):
+    limit: int = Field(50, ge=1, le=200)
+    before: str | None = Field(None, description="The `next` of the former page.")
+    query: str | None = Field(None, max_length=200, description="Text in the title or in a user's message.")
+
+
+class Session(Reply):
+    id: str
+    title: str | None = None
+    created_at: int
+    updated_at: int
+    head: int = Field(description="seq of the last event; 0 before the first.")
+
+    @classmethod
+    def of(cls, row: SessionRow) -> "Session":
+        return cls(
+            id=row.id, title=row.title, created_at=row.created_at, updated_at=row.updated_at, head=row.head
+        )
+
+
+class SessionPage(Reply):
+    sessions: list[Session]
+    next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
+
+
+class Turn(Reply):
+    turn_id: str
+    session_id: str
+    status: Literal["accepted", "running", "done"]
+    outcome: str | None = None
+    model: str
+    client_message_id: str | None = None
+    cancel_requested: bool | None = None
+    created_at: int
+    first_seq: int | None = None
+    last_seq: int | None = None
+
+    @classmethod
+    def of(cls, row: TurnRow) -> "Turn":
+        return cls(
+            turn_id=row.id,
+            session_id=row.session_id,
+            status=row.status,
+            outcome=row.outcome,
+            model=row.model,
+            client_message_id=row.client_message_id,
+            cancel_requested=row.cancel_requested or None,
+            created_at=row.created_at,
+            first_seq=row.first_seq or None,
+            last_seq=row.last_seq or None,
+        )
+
+
+class AcceptedTurn(Reply):
+    turn_id: str
+    session_id: str
+    status: Literal["accepted", "running", "done"]
+    seq: int = Field(description="Follow the session's events after this one to see the whole turn.")
+
+
+class ModelMessage(Reply):
+    role: Literal["user", "assistant"]
+    content: list[dict[str, Any]]
+
+
+class Messages(Reply):
+    messages: list[ModelMessage]
+
+
+class SnapshotReply(Messages):
+    open_turn: Turn | None = None
+    as_of_seq: int = Field(description="Follow the events after this one.")
+
+
+class EventPage(Reply):
+    events: list[dict[str, Any]]
+    head: int
+    next: int | None = Field(None, description="Cursor of the next page; absent on the last one.")
+
+
+class Health(Reply):
+    status: Literal["ok", "draining", "unavailable"]
+    version: str
+    model: str
+    demo: bool
+
+
+class Problem(Reply):
+    """One failure. `code` is for machines, `message` for people."""
+
+    code: str
+    message: str
+    retryable: bool
+    details: dict[str, Any] | None = None
+
+
+class ProblemReply(Reply):
+    error: Problem
+    request_id: str

@@ -1,0 +1,112 @@
+"""Around every request: an id, a log line, who asks, and whether the page that asks may. Pure ASGI: a
+stream passes through without a copy."""
+
+from time import monotonic
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.api.problems import problem_response, status_of
+from gateway.auth import ApiKeys
+from gateway.errors import Forbidden, GatewayError
+from gateway.ids import is_id, new_request_id
+from gateway.settings import LOOPBACK_HOSTS, Settings
+
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/api/schema/events.json"})
+OPEN_PREFIX = "/ui/"
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+)
+
+log = structlog.get_logger(__name__)
+
+
+class RequestScope:
+    """Gives every request an id (the client's `x-request-id` if it is one), binds it to the log, and answers
+    with it; adds the headers that keep browsers strict."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        request_id = scope["request_id"] = given if is_id(given) else new_request_id()
+        started = monotonic()
+        status = 0
+
+        async def send_marked(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                headers["x-content-type-options"] = "nosniff"
+                headers["referrer-policy"] = "no-referrer"
+                headers["content-security-policy"] = CONTENT_POLICY
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            await self._app(scope, receive, send_marked)
+            log.debug(
+                "request",
+                method=scope["method"],
+                path=scope["path"],
+                status=status,
+                duration_ms=int((monotonic() - started) * 1000),
+            )
+
+
+class Access:
+    """Finds out who asks, and refuses pages of other origins and foreign host names: a gateway on loopback
+    without keys must not be reachable through a browser tab of some other site (DNS rebinding, cross-site
+    requests)."""
+
+    def __init__(self, app: ASGIApp, *, settings: Settings, keys: ApiKeys) -> None:
+        self._app = app
+        self._keys = keys
+        self._hosts = LOOPBACK_HOSTS | {name.lower() for name in settings.allowed_hosts}
+        self._origins = frozenset(settings.cors_origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            self._check_host(headers)
+            self._check_origin(headers)
+            if not _is_open(scope["path"]):
+                scope["principal"] = self._keys.identify(headers)
+        except GatewayError as error:
+            response = problem_response(error, status_of(error), scope["request_id"])
+            await response(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _check_host(self, headers: Headers) -> None:
+        if len(self._keys):
+            return
+        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        if host.lower() not in self._hosts:
+            raise Forbidden(
+                f"The host name {host[:100]!r} is not this gateway's. "
+                "Add it to GATEWAY_ALLOWED_HOSTS if it is."
+            )
+
+    def _check_origin(self, headers: Headers) -> None:
+        origin = headers.get("origin")
+        if origin is None or origin in self._origins:
+            return
+        if urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+            raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN_PATHS or path.startswith(OPEN_PREFIX)

@@ -1,0 +1,138 @@
+"""The OpenAPI document, made of the route table."""
+
+import re
+from typing import Any
+
+import orjson
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway import __version__
+from gateway.api.bodies import ProblemReply
+from gateway.api.routes import ENDPOINTS, Answer, Endpoint
+from gateway.events.contract import json_schema
+from gateway.ids import ID_PATTERN
+
+REFERENCE = "#/components/schemas/{model}"
+MEANING = {
+    200: "Done",
+    201: "Made",
+    202: "Accepted",
+    204: "Nothing to send",
+    400: "The request is not of the right form",
+    401: "No API key, or an unknown one",
+    403: "Not from this page or host",
+    404: "No such thing, or it belongs to somebody else",
+    409: "In conflict with what is there",
+    413: "The body is too large",
+    429: "Too much at once; see Retry-After",
+    503: "Not now; see Retry-After",
+}
+ALWAYS_REFUSED = (400, 401, 403)
+
+
+def openapi() -> dict[str, Any]:
+    """The document (OpenAPI 3.1)."""
+    models = sorted(
+        {model for each in ENDPOINTS for model in _models(each)} | {ProblemReply}, key=lambda m: m.__name__
+    )
+    _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=REFERENCE)
+    events = orjson.loads(orjson.dumps(json_schema()).replace(b"#/$defs/", b"#/components/schemas/Event_"))
+    schemas = dict(definitions["$defs"])
+    schemas |= {f"Event_{name}": schema for name, schema in events.pop("$defs").items()}
+    schemas["Event"] = {key: value for key, value in events.items() if key != "$schema"}
+    paths: dict[str, dict[str, Any]] = {}
+    for each in ENDPOINTS:
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Chat Gateway", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{}, {"key": []}],
+    }
+
+
+async def document(request: Request) -> Response:
+    """The OpenAPI document."""
+    return Response(orjson.dumps(openapi()), media_type="application/json")
+
+
+def _models(each: Endpoint) -> set[type[BaseModel]]:
+    told = {answer for answers in each.answers.values() for answer in answers if isinstance(answer, type)}
+    return told | {model for model in (each.body, each.query) if model is not None}
+
+
+def _operation(each: Endpoint) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": f"{each.handler.__module__.rpartition('.')[2]}_{each.handler.__name__}",
+        "summary": each.summary,
+        "parameters": [*_path_parameters(each), *_query_parameters(each), *_header_parameters(each)],
+        "responses": {},
+    }
+    if each.body is not None:
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": REFERENCE.format(model=each.body.__name__)}}},
+        }
+    for status, answers in each.answers.items():
+        operation["responses"][str(status)] = _response(status, answers)
+    for status in sorted({*ALWAYS_REFUSED, *each.refusals} - set(each.answers)):
+        operation["responses"][str(status)] = _response(
+            status, (ProblemReply if status != 503 else _unready(each),)
+        )
+    return operation
+
+
+def _unready(each: Endpoint) -> type[BaseModel]:
+    return next(iter(_models(each))) if each.path == "/readyz" else ProblemReply
+
+
+def _response(status: int, answers: tuple[Answer, ...]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
+    for answer in answers:
+        if isinstance(answer, str):
+            content[answer] = {"schema": {"type": "string"}}
+        elif answer is not None:
+            content["application/json"] = {"schema": {"$ref": REFERENCE.format(model=answer.__name__)}}
+    response: dict[str, Any] = {"description": MEANING[status]}
+    return {**response, "content": content} if content else response
+
+
+def _path_parameters(each: Endpoint) -> list[dict[str, Any]]:
+    schema = {"type": "string", "pattern": ID_PATTERN}
+    names = re.findall(r"{(\w+)}", each.path)
+    return [{"name": name, "in": "path", "required": True, "schema": schema} for name in names]
+
+
+def _query_parameters(each: Endpoint) -> list[dict[str, Any]]:
+    if each.query is None:
+        return []
+    schema = each.query.model_json_schema(by_alias=False)
+    return [
+        {"name": name, "in": "query", "required": False, "schema": _plain(field)}
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _plain(field: dict[str, Any]) -> dict[str, Any]:
+    """A query parameter is absent rather than null."""
+    choices = [choice for choice in field.get("anyOf", []) if choice != {"type": "null"}]
+    rest = {
+        key: value
+        for key, value in field.items()
+        if key != "anyOf" and not (key == "default" and value is None)
+    }
+    return {**choices[0], **rest} if choices else rest
+
+
+def _header_parameters(each: Endpoint) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "header", "required": False, "description": told, "schema": {"type": "string"}}
+        for name, told in each.headers.items()
+    ]

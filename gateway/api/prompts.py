@@ -1,0 +1,28 @@
+"""What the model is told, for whoever writes the prompts."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.api.replies import json_reply
+from gateway.api.requests import parts_of
+from gateway.prompt.assemble import Assembled, PromptLimits, assemble
+from gateway.prompt.components import Components
+from gateway.prompt.report import describe
+from gateway.prompt.report import preview as preview_of
+
+
+async def components(request: Request) -> Response:
+    """The prompt's components in their order: digest, size, limits, and what was cut."""
+    return json_reply(describe(*_assembled(request)))
+
+
+async def preview(request: Request) -> Response:
+    """The assembled prompt as the model gets it, layer by layer."""
+    return json_reply(preview_of(_assembled(request)[1]))
+
+
+def _assembled(request: Request) -> tuple[Components, Assembled]:
+    parts = parts_of(request)
+    components = parts.prompts.read()
+    limits = PromptLimits(total_tokens=parts.settings.prompt_tokens)
+    return components, assemble(components, (), tools=parts.tools.specs(), limits=limits)

@@ -1,0 +1,99 @@
+"""Reading a request strictly: body, query, cursor, principal."""
+
+from typing import TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from gateway.auth import Principal
+from gateway.errors import InvalidRequest
+from gateway.ids import is_id
+from gateway.service import Gateway
+from gateway.settings import Settings
+from gateway.telemetry.setup import Telemetry
+from gateway.turn.parts import Parts
+
+B = TypeVar("B", bound=BaseModel)
+
+
+def gateway_of(request: Request) -> Gateway:
+    return request.app.state.gateway
+
+
+def settings_of(request: Request) -> Settings:
+    return request.app.state.settings
+
+
+def parts_of(request: Request) -> Parts:
+    return request.app.state.parts
+
+
+def telemetry_of(request: Request) -> Telemetry:
+    return request.app.state.telemetry
+
+
+def principal_of(request: Request) -> Principal:
+    """Who asks, as the middleware found out."""
+    return request.scope["principal"]
+
+
+def path_id(request: Request, name: str) -> str:
+    """An id of the path. Raises errors.InvalidRequest when it is none."""
+    value = request.path_params[name]
+    if not is_id(value):
+        raise InvalidRequest(f"{name} must be 1 to 64 letters, digits, '_' or '-'.")
+    return value
+
+
+async def read_body(request: Request, model: type[B]) -> B:
+    """The JSON body as `model`; an absent body counts as {}.
+
+    Raises:
+        InvalidRequest: not JSON, or not of that shape; the message names the fields.
+    """
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise InvalidRequest(f"The content type must be application/json, not {kind[:100]}.")
+    raw = await request.body()
+    try:
+        value = orjson.loads(raw or b"{}")
+    except orjson.JSONDecodeError as error:
+        raise InvalidRequest(f"The body is not valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidRequest("The body must be a JSON object.")
+    return _validate(value, model)
+
+
+def read_query(request: Request, model: type[B]) -> B:
+    """The query parameters as `model`. Raises errors.InvalidRequest."""
+    pairs = request.query_params.multi_items()
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise InvalidRequest("A query parameter is given twice.")
+    return _validate(dict(pairs), model)
+
+
+def read_cursor(request: Request, after: int) -> int:
+    """The cursor: the Last-Event-ID header wins over the query. Raises errors.InvalidRequest."""
+    header = request.headers.get("last-event-id")
+    if header is None or header == "":
+        return after
+    if not (header.isascii() and header.isdigit() and len(header) <= 12):
+        raise InvalidRequest("Last-Event-ID must be the seq of an event: up to 12 digits.")
+    return int(header)
+
+
+def wants(request: Request, media_type: str) -> bool:
+    """Whether the client asks for `media_type` by name."""
+    return media_type in request.headers.get("accept", "").lower()
+
+
+def _validate(value: dict[str, object], model: type[B]) -> B:
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(str(part) for part in problem['loc']) or 'body'}: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False, include_context=False)
+        ]
+        raise InvalidRequest("; ".join(problems)[:2000]) from None

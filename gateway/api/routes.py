@@ -1,0 +1,103 @@
+"""The URL table. Routing and the OpenAPI document are both made of it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from gateway.api import health, prompts, sessions, turns
+from gateway.api.bodies import (
+    AcceptedTurn,
+    ChatBody,
+    EventPage,
+    EventsQuery,
+    Health,
+    Messages,
+    RenameBody,
+    Session,
+    SessionBody,
+    SessionPage,
+    SessionsQuery,
+    SnapshotReply,
+    Turn,
+    TurnOptions,
+)
+from gateway.prompt.report import PromptPreview, PromptReport
+
+STREAM = "text/event-stream"
+Answer = type[BaseModel] | str | None
+"""A model is JSON, a string is another media type, None has no body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method of one path. `answers` are its successes, `refusals` the failures worth telling apart."""
+
+    method: str
+    path: str
+    handler: Callable[[Request], Awaitable[Response]]
+    answers: Mapping[int, tuple[Answer, ...]]
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    refusals: tuple[int, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def summary(self) -> str:
+        return (self.handler.__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")
+
+
+S = "/api/sessions/{session_id}"
+T = S + "/turns/{turn_id}"
+CURSOR = MappingProxyType({"Last-Event-ID": "Cursor; wins over `after`."})
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/api/chat",
+        turns.chat,
+        {200: (STREAM,), 204: (None,)},
+        ChatBody,
+        refusals=(404, 409, 413, 429, 503),
+    ),
+    Endpoint("POST", "/api/sessions", sessions.create, {201: (Session,)}, SessionBody, refusals=(409, 413)),
+    Endpoint("GET", "/api/sessions", sessions.find, {200: (SessionPage,)}, query=SessionsQuery),
+    Endpoint("GET", S, sessions.read, {200: (Session,)}, refusals=(404,)),
+    Endpoint("PATCH", S, sessions.rename, {200: (Session,)}, RenameBody, refusals=(404, 413)),
+    Endpoint("DELETE", S, sessions.delete, {204: (None,)}, refusals=(404, 409)),
+    Endpoint(
+        "POST",
+        S + "/turns",
+        turns.start,
+        {200: (STREAM, AcceptedTurn), 202: (AcceptedTurn,), 204: (None,)},
+        TurnOptions,
+        refusals=(404, 409, 413, 429, 503),
+    ),
+    Endpoint("GET", T, turns.read, {200: (Turn,)}, refusals=(404,)),
+    Endpoint("POST", T + "/cancel", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
+    Endpoint(
+        "GET",
+        S + "/events",
+        sessions.events,
+        {200: (STREAM, EventPage), 204: (None,)},
+        query=EventsQuery,
+        refusals=(404,),
+        headers=CURSOR,
+    ),
+    Endpoint("GET", S + "/messages", sessions.messages, {200: (Messages,)}, refusals=(404,)),
+    Endpoint("GET", S + "/snapshot", sessions.snapshot, {200: (SnapshotReply,)}, refusals=(404,)),
+    Endpoint("GET", "/api/prompts", prompts.components, {200: (PromptReport,)}),
+    Endpoint("GET", "/api/prompts/preview", prompts.preview, {200: (PromptPreview,)}),
+    Endpoint("GET", "/api/schema/events.json", health.event_schema, {200: ("application/schema+json",)}),
+    Endpoint("GET", "/healthz", health.alive, {200: (Health,)}),
+    Endpoint("GET", "/readyz", health.ready, {200: (Health,)}, refusals=(503,)),
+    Endpoint("GET", "/metrics", health.metrics, {200: ("text/plain",)}),
+)  # fmt: skip - a table is read in rows
+
+
+def routes() -> list[Route]:
+    return [Route(each.path, each.handler, methods=[each.method]) for each in ENDPOINTS]

@@ -1,0 +1,151 @@
+"""Sessions, what was said in them, and what happened in them."""
+
+import base64
+import binascii
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.api.bodies import (
+    EventPage,
+    EventsQuery,
+    Messages,
+    ModelMessage,
+    RenameBody,
+    Session,
+    SessionBody,
+    SessionPage,
+    SessionsQuery,
+    SnapshotReply,
+    Turn,
+)
+from gateway.api.replies import json_reply
+from gateway.api.requests import (
+    gateway_of,
+    path_id,
+    principal_of,
+    read_body,
+    read_cursor,
+    read_query,
+    wants,
+)
+from gateway.api.stream import stream_response
+from gateway.errors import InvalidRequest
+from gateway.events.contract import event_types
+from gateway.messages import Message
+from gateway.service import Following
+from gateway.storage.base import SessionRow
+
+TYPES = frozenset(event_types())
+
+
+async def create(request: Request) -> Response:
+    """Makes a session, under your own id if you like."""
+    body = await read_body(request, SessionBody)
+    row = await gateway_of(request).create_session(principal_of(request), body.id, body.title)
+    return json_reply(Session.of(row), 201, headers={"location": f"/api/sessions/{row.id}"})
+
+
+async def find(request: Request) -> Response:
+    """Your sessions, the last used first; `query` searches titles and your messages."""
+    query = read_query(request, SessionsQuery)
+    before = _read_place(query.before) if query.before is not None else None
+    rows = await gateway_of(request).sessions(
+        principal_of(request), limit=query.limit + 1, before=before, query=query.query
+    )
+    page = rows[: query.limit]
+    more = _write_place(page[-1]) if len(rows) > query.limit else None
+    return json_reply(SessionPage(sessions=[Session.of(row) for row in page], next=more))
+
+
+async def read(request: Request) -> Response:
+    """One session."""
+    row = await gateway_of(request).session(principal_of(request), path_id(request, "session_id"))
+    return json_reply(Session.of(row))
+
+
+async def rename(request: Request) -> Response:
+    """Gives a session another title."""
+    body = await read_body(request, RenameBody)
+    row = await gateway_of(request).rename_session(
+        principal_of(request), path_id(request, "session_id"), body.title
+    )
+    return json_reply(Session.of(row))
+
+
+async def delete(request: Request) -> Response:
+    """Removes a session with all that belongs to it; 409 while a turn runs."""
+    await gateway_of(request).delete_session(principal_of(request), path_id(request, "session_id"))
+    return Response(status_code=204)
+
+
+async def messages(request: Request) -> Response:
+    """What the model sees of the session now."""
+    said = await gateway_of(request).messages(principal_of(request), path_id(request, "session_id"))
+    return json_reply(Messages(messages=[_message(message) for message in said]))
+
+
+async def snapshot(request: Request) -> Response:
+    """Messages, the open turn, and the cursor from which to follow so that nothing is missed or seen
+    twice."""
+    shot = await gateway_of(request).snapshot(principal_of(request), path_id(request, "session_id"))
+    return json_reply(
+        SnapshotReply(
+            messages=[_message(message) for message in shot.messages],
+            open_turn=Turn.of(shot.open_turn) if shot.open_turn is not None else None,
+            as_of_seq=shot.as_of_seq,
+        )
+    )
+
+
+async def events(request: Request) -> Response:
+    """The session's events after a cursor, as SSE, then live. With `Accept: application/json` a page of
+    them."""
+    query = read_query(request, EventsQuery)
+    gateway, who = gateway_of(request), principal_of(request)
+    session_id = path_id(request, "session_id")
+    place = await gateway.following(
+        who,
+        session_id,
+        after=read_cursor(request, query.after),
+        turn_id=query.turn_id,
+        types=_read_types(query.types),
+        live=query.follow == "1" and not wants(request, "application/json"),
+    )
+    if wants(request, "application/json"):
+        return await _page(request, place, query.limit)
+    running = await gateway.open_turn(session_id)
+    return stream_response(request, place, open_turn=running.id if running is not None else None)
+
+
+async def _page(request: Request, place: Following, limit: int) -> Response:
+    page, more = await gateway_of(request).page(place, limit)
+    following = page[-1].seq if more and page else None
+    return json_reply(EventPage(events=[event.load() for event in page], head=place.head, next=following))
+
+
+def _read_types(text: str | None) -> frozenset[str]:
+    if text is None:
+        return frozenset()
+    types = frozenset(part.strip() for part in text.split(","))
+    if unknown := types - TYPES:
+        raise InvalidRequest(
+            f"Unknown event types: {', '.join(sorted(unknown))[:200]}.", details={"types": sorted(TYPES)}
+        )
+    return types
+
+
+def _message(message: Message) -> ModelMessage:
+    return ModelMessage(role=message.role, content=list(message.content))
+
+
+def _write_place(row: SessionRow) -> str:
+    return base64.urlsafe_b64encode(f"{row.updated_at}.{row.id}".encode()).decode().rstrip("=")
+
+
+def _read_place(text: str) -> tuple[int, str]:
+    try:
+        at, _, session_id = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")
+        return int(at), session_id
+    except (ValueError, binascii.Error):
+        raise InvalidRequest("before must be the `next` of a former page.") from None

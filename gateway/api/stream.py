@@ -1,0 +1,80 @@
+"""Follow the log, encode, send: every stream is a resume from a cursor, the first one too."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+import structlog
+from sse_starlette.sse import AppStatus, EventSourceResponse, SendTimeoutError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from gateway.api.requests import gateway_of, settings_of, telemetry_of
+from gateway.encoders import encode_frames, encode_open, encode_trouble
+from gateway.errors import StorageError
+from gateway.service import Following, Gateway
+from gateway.telemetry.streams import StreamMeter
+
+HEADERS = {"Cache-Control": "no-store, no-transform"}
+
+# Streams end when the service says so, after running turns had their time; not at the first signal.
+AppStatus.disable_automatic_graceful_drain()
+
+log = structlog.get_logger(__name__)
+
+
+def stream_response(
+    request: Request, place: Following, *, open_turn: str | None, headers: dict[str, str] | None = None
+) -> Response:
+    """The SSE response that follows `place`; 204 when nothing will ever come, which stops an EventSource."""
+    if place.exhausted:
+        return Response(status_code=204, headers=HEADERS)
+    gateway, settings = gateway_of(request), settings_of(request)
+    meter = telemetry_of(request).meter.opened("resume" if place.after else "live")
+    turn_id = place.turn.id if place.turn is not None else None
+    opening = encode_open(place.session_id, place.after, place.head, turn_id, open_turn)
+    return EventStream(
+        _frames(gateway, place, opening, meter),
+        meter,
+        headers={**HEADERS, **(headers or {})},
+        sep="\n",
+        ping=settings.heartbeat,
+        send_timeout=settings.send_timeout,
+    )
+
+
+class EventStream(EventSourceResponse):
+    """The response to one reader. A reader that takes nothing for `send_timeout` seconds is dropped; it
+    resumes by its cursor."""
+
+    def __init__(self, frames: AsyncGenerator[bytes], meter: StreamMeter, **options: Any) -> None:
+        super().__init__(frames, client_close_handler_callable=self._client_left, **options)
+        self._meter = meter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        except SendTimeoutError:
+            self._meter.closed("slow")
+            log.info("slow_reader_dropped", path=scope["path"])
+        finally:
+            self._meter.closed("client")
+
+    async def _client_left(self, message: Message) -> None:
+        self._meter.closed("client")
+
+
+async def _frames(
+    gateway: Gateway, place: Following, opening: bytes, meter: StreamMeter
+) -> AsyncGenerator[bytes]:
+    yield opening
+    try:
+        async with aclosing(gateway.follow(place)) as followed:
+            async for events in followed:
+                meter.events_sent(len(events))
+                yield encode_frames(events)
+    except StorageError as error:
+        meter.closed("error")
+        yield encode_trouble(error)
+    meter.closed("shutdown" if gateway.is_draining else "done")

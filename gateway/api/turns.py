@@ -1,0 +1,75 @@
+"""A message in: start a turn, follow it, stop it."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.api.bodies import AcceptedTurn, ChatBody, Turn, TurnOptions
+from gateway.api.replies import json_reply
+from gateway.api.requests import gateway_of, path_id, principal_of, read_body, wants
+from gateway.api.stream import stream_response
+from gateway.storage.base import Accepted
+from gateway.turn.request import TurnRequest
+
+
+async def chat(request: Request) -> Response:
+    """Starts a turn and streams it; makes the session if there is none."""
+    body = await read_body(request, ChatBody)
+    accepted = await _start(request, body, body.session_id, create_session=True)
+    return _stream(request, accepted)
+
+
+async def start(request: Request) -> Response:
+    """Starts a turn in a session. `Accept: text/event-stream` streams it, otherwise 202 tells where it is."""
+    body = await read_body(request, TurnOptions)
+    accepted = await _start(request, body, path_id(request, "session_id"), create_session=False)
+    if wants(request, "text/event-stream"):
+        return _stream(request, accepted)
+    turn = accepted.turn
+    seq = turn.first_seq - 1 if turn.first_seq else accepted.head
+    reply = AcceptedTurn(turn_id=turn.id, session_id=turn.session_id, status=turn.status, seq=seq)
+    return json_reply(reply, 200 if accepted.repeated else 202, headers={"location": _location(accepted)})
+
+
+async def read(request: Request) -> Response:
+    """One turn: its state and where its events are."""
+    turn = await gateway_of(request).turn(
+        principal_of(request), path_id(request, "session_id"), path_id(request, "turn_id")
+    )
+    return json_reply(Turn.of(turn))
+
+
+async def cancel(request: Request) -> Response:
+    """Stops a turn: its model call and its tools are cancelled, what was written is kept, and `done`
+    follows with status cancelled. Stopping a turn that is over changes nothing."""
+    turn = await gateway_of(request).cancel(
+        principal_of(request), path_id(request, "session_id"), path_id(request, "turn_id")
+    )
+    return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
+
+
+async def _start(
+    request: Request, body: TurnOptions, session_id: str | None, *, create_session: bool
+) -> Accepted:
+    asked = TurnRequest(
+        message=body.message,
+        session_id=session_id,
+        create_session=create_session,
+        client_message_id=body.client_message_id,
+        on_conflict=body.on_conflict,
+        model=body.model,
+    )
+    return await gateway_of(request).start(principal_of(request), asked)
+
+
+def _stream(request: Request, accepted: Accepted) -> Response:
+    turn = accepted.turn
+    place = gateway_of(request).following_turn(accepted)
+    headers = {"location": _location(accepted), "x-session-id": turn.session_id, "x-turn-id": turn.id}
+    return stream_response(
+        request, place, open_turn=turn.id if turn.status != "done" else None, headers=headers
+    )
+
+
+def _location(accepted: Accepted) -> str:
+    turn = accepted.turn
+    return f"/api/sessions/{turn.session_id}/turns/{turn.id}"

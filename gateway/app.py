@@ -1,0 +1,120 @@
+"""The ASGI application: routes + middleware + what lives as long as the process."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import structlog
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from gateway import wiring
+from gateway.api.middleware import Access, RequestScope
+from gateway.api.openapi import document
+from gateway.api.problems import on_bug, on_gateway_error, on_http_error
+from gateway.api.routes import routes
+from gateway.auth import ApiKeys
+from gateway.demo.server import serve_demo
+from gateway.errors import GatewayError
+from gateway.service import Gateway
+from gateway.settings import Settings
+from gateway.telemetry.logs import configure_logging
+from gateway.telemetry.setup import open_telemetry
+from gateway.turn.in_flight import InFlight
+
+PAGE = Path(__file__).parent / "ui"
+
+log = structlog.get_logger(__name__)
+
+
+def build_app(settings: Settings, *, demo: bool = False) -> Starlette:
+    """The application. Everything is opened by its lifespan; with `demo` a demo model is served on loopback
+    and answers instead of a real one. `app.state.begin_shutdown()`, called on the event loop, starts the
+    draining: new turns are refused, running ones get `shutdown_grace` seconds, then all streams end.
+
+    Raises:
+        SettingsError: a setting is wrong.
+    """
+    keys = ApiKeys(settings.api_keys.get_secret_value())
+    app = Starlette(
+        routes=[
+            *routes(),
+            Route("/openapi.json", document),
+            Route("/", _page),
+            Mount("/ui", StaticFiles(directory=PAGE)),
+        ],
+        middleware=[
+            Middleware(RequestScope),
+            *_cors(settings),
+            Middleware(Access, settings=settings, keys=keys),
+        ],
+        exception_handlers={GatewayError: on_gateway_error, HTTPException: on_http_error, Exception: on_bug},
+        lifespan=_lifespan,
+        max_body_size=settings.max_body_size,
+    )
+    app.state.settings = settings
+    app.state.demo = demo
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
+    settings: Settings = app.state.settings
+    configure_logging(settings.log_level, settings.log_format)
+    async with AsyncExitStack() as stack:
+        telemetry = open_telemetry(settings)
+        stack.push_async_callback(telemetry.shutdown)
+        storage = await stack.enter_async_context(wiring.open_storage(settings))
+        storage.bus.watch(telemetry.observe)
+        demo_url = await stack.enter_async_context(serve_demo()) if app.state.demo else None
+        model = wiring.open_model(settings, demo_url)
+        stack.push_async_callback(model.close)
+        parts = wiring.assemble_parts(settings, storage, model)
+        gateway = Gateway(parts, InFlight(parts))
+        app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
+        draining: list[asyncio.Task[None]] = []
+
+        def begin_shutdown() -> None:
+            if not draining:
+                log.info("draining", grace=settings.shutdown_grace)
+                draining.append(asyncio.create_task(gateway.drain(settings.shutdown_grace)))
+
+        app.state.begin_shutdown = begin_shutdown
+        await gateway.recover()
+        try:
+            yield
+        finally:
+            begin_shutdown()
+            await draining[0]
+
+
+def _cors(settings: Settings) -> list[Middleware]:
+    if not settings.cors_origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.cors_origins),
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=[
+                "authorization",
+                "content-type",
+                "last-event-id",
+                "x-api-key",
+                "x-request-id",
+                "traceparent",
+            ],
+            expose_headers=["location", "x-request-id", "x-session-id", "x-turn-id", "retry-after"],
+        )
+    ]
+
+
+async def _page(request: Request) -> Response:
+    return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})

@@ -1,0 +1,82 @@
+"""Who is asking."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.errors import NotAuthenticated, SettingsError
+from gateway.ids import is_id
+
+MIN_SECRET = 16
+"""Characters: shorter secrets can be guessed over the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Somebody with sessions of their own. Every query takes one."""
+
+    user_id: str
+
+
+LOCAL_USER = Principal("local")
+"""Whoever reaches a gateway that listens on loopback only and has no keys."""
+
+
+class ApiKeys:
+    """Static keys, kept as SHA-256 (they are random, so a slow hash would add nothing)."""
+
+    def __init__(self, spec: str) -> None:
+        """`spec` is `name:secret,name:secret`; a name may have several secrets.
+
+        Raises:
+            SettingsError: a part has another form, a name is no id, or a secret is short.
+        """
+        self._users: dict[bytes, Principal] = {}
+        for part in filter(None, (part.strip() for part in spec.split(","))):
+            name, _, secret = part.partition(":")
+            if not is_id(name):
+                raise SettingsError(
+                    "GATEWAY_API_KEYS must be name:secret,… with names of letters, digits, _ and -."
+                )
+            if len(secret) < MIN_SECRET:
+                raise SettingsError(
+                    f"GATEWAY_API_KEYS: the secret of {name} is shorter than {MIN_SECRET} characters. "
+                    "Make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
+                )
+            self._users[_digest(secret)] = Principal(name)
+
+    def __len__(self) -> int:
+        return len(self._users)
+
+    def identify(self, headers: Mapping[str, str]) -> Principal:
+        """The owner of the key in `Authorization: Bearer …` or `x-api-key`; the local user when there are
+        no keys.
+
+        Raises:
+            NotAuthenticated: no key, an unknown key, or two keys that differ.
+        """
+        if not self._users:
+            return LOCAL_USER
+        given = _given_keys(headers)
+        if not given:
+            raise NotAuthenticated("Send an API key as 'Authorization: Bearer …' or 'x-api-key: …'.")
+        digests = {_digest(key) for key in given}
+        for digest, principal in self._users.items():
+            if len(digests) == 1 and hmac.compare_digest(digest, next(iter(digests))):
+                return principal
+        raise NotAuthenticated("This API key is not known.")
+
+
+def _given_keys(headers: Mapping[str, str]) -> list[str]:
+    given: list[str] = []
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and token.strip():
+        given.append(token.strip())
+    if key := headers.get("x-api-key", "").strip():
+        given.append(key)
+    return given
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

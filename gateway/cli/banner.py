@@ -1,0 +1,62 @@
+"""What a person sees when the server is ready: where everything is, and something to copy."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gateway import __version__
+from gateway.settings import Settings
+
+ANTHROPIC = "https://api.anthropic.com"
+WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - to show an address that can be opened
+
+
+def page_url(settings: Settings) -> str:
+    """The address to open on this machine."""
+    host = WILDCARDS.get(settings.host, settings.host)
+    return f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
+
+
+def show_banner(settings: Settings, *, demo: bool) -> None:
+    """Prints to stderr, so that stdout keeps to the log; plain when stderr is not a terminal."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    url = page_url(settings)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    table.add_row("Page", Text(url, style="bold cyan"))
+    table.add_row("API", f"{url}/openapi.json")
+    table.add_row("Metrics", f"{url}/metrics")
+    table.add_row("Data", str(settings.data_dir.resolve()))
+    table.add_row("Model", _model(settings, demo=demo))
+    table.add_row("Access", _access(settings))
+    console.print(f"\n[bold]Chat Gateway[/] {__version__} is ready. Ctrl-C stops it.\n")
+    console.print(table)
+    console.print("\n[dim]Try it:[/]")
+    console.print(_curl(settings, url) + "\n", markup=False)
+
+
+def key_count(settings: Settings) -> int:
+    """How many API keys are set."""
+    return sum(1 for part in settings.api_keys.get_secret_value().split(",") if part.strip())
+
+
+def _model(settings: Settings, *, demo: bool) -> Text:
+    if demo:
+        return Text.assemble(
+            (" DEMO ", "bold black on yellow"), " no real model; export ANTHROPIC_API_KEY=… to use one"
+        )
+    return Text(f"{settings.model} at {settings.anthropic_base_url or ANTHROPIC}")
+
+
+def _access(settings: Settings) -> str:
+    keys = key_count(settings)
+    if not keys:
+        return "local user, no key needed"
+    return f"{keys} API key{'s' if keys > 1 else ''}"
+
+
+def _curl(settings: Settings, url: str) -> str:
+    key = " -H 'authorization: Bearer YOUR_KEY'" if key_count(settings) else ""
+    question = '{"message":"How do I resume a stream? And what is 17*23?"}'
+    return f"  curl -N {url}/api/chat -H 'content-type: application/json'{key} \\\n    -d '{question}'"

@@ -1,0 +1,72 @@
+"""`gateway chat`: a conversation in the terminal, over the same HTTP API as every other client."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from gateway.cli.client import Client, Turn
+
+
+def chat(
+    message: Annotated[str | None, typer.Argument(help="One question; without it, a conversation.")] = None,
+    url: Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")] = (
+        "http://127.0.0.1:8000"
+    ),
+    session: Annotated[str | None, typer.Option(help="Id of a session to go on with.")] = None,
+    key: Annotated[
+        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
+    ] = None,
+    raw: Annotated[bool, typer.Option("--json", help="Print the events as they are, one a line.")] = False,
+) -> None:
+    """Chat with a running gateway. Ctrl-C stops the answer, on the server too."""
+    from gateway.cli.client import Client
+
+    with Client(url, key) as client:
+        session_id = session or client.create_session()
+        if message is not None:
+            sys.exit(_ask(client, session_id, message, raw=raw))
+        print(f"Session {session_id}. Ctrl-D ends it, Ctrl-C stops an answer.", file=sys.stderr)
+        while (line := _read_line()) is not None:
+            if line.strip():
+                _ask(client, session_id, line, raw=raw)
+
+
+def _read_line() -> str | None:
+    try:
+        return input("› " if sys.stdin.isatty() else "")
+    except (EOFError, KeyboardInterrupt):
+        print(file=sys.stderr)
+        return None
+
+
+def _ask(client: "Client", session_id: str, message: str, *, raw: bool) -> int:
+    """One turn, shown as it comes; what it returns is the exit code."""
+    from gateway.cli.transcript import Transcript
+
+    turn = client.start_turn(session_id, message)
+    transcript = Transcript(raw=raw)
+    cursor = turn.seq
+    stopping = False
+    while True:
+        try:
+            for frame in client.follow(turn, after=cursor):
+                cursor = frame.seq or cursor
+                transcript.show(frame)
+            return transcript.exit_code
+        except KeyboardInterrupt:
+            if stopping:
+                raise
+            stopping = True
+            _stop(client, turn)
+
+
+def _stop(client: "Client", turn: "Turn") -> None:
+    from gateway.errors import GatewayError
+
+    print("\nstopping…", file=sys.stderr)
+    try:
+        client.cancel(turn)
+    except GatewayError as error:
+        print(f"The turn could not be stopped and goes on: {error}", file=sys.stderr)

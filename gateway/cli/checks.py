@@ -1,0 +1,147 @@
+"""What `gateway doctor` looks at on this machine."""
+
+import os
+import sqlite3
+import tempfile
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from gateway import wiring
+from gateway.cli.banner import ANTHROPIC
+from gateway.cli.config import unknown_variables
+from gateway.demo.server import serve_demo
+from gateway.errors import ModelError, StorageError
+from gateway.messages import Message, text_block
+from gateway.model.base import Answer, ModelRequest
+from gateway.settings import Settings
+from gateway.storage.folder import FolderLock
+from gateway.storage.migrations import HEAD, current_revision
+
+SQLITE_SAFE = (3, 51, 3)
+"""The first version without the WAL-reset bug: https://sqlite.org/wal.html, "The WAL-Reset Bug"."""
+
+State = Literal["good", "doubtful", "bad"]
+
+
+class Finding(NamedTuple):
+    """One line of the doctor's report; `says` includes what to do unless all is well."""
+
+    state: State
+    subject: str
+    says: str
+
+
+def check_settings(settings: Settings) -> list[Finding]:
+    found = [
+        Finding("doubtful", "settings", f"{name} is set but is not a setting; `gateway config` lists them")
+        for name in unknown_variables()
+    ]
+    if not settings.is_loopback and not settings.api_keys.get_secret_value():
+        found.append(
+            Finding(
+                "bad",
+                "settings",
+                f"{settings.host} lets others in and no API key is set. "
+                "Set GATEWAY_API_KEYS=name:secret, or GATEWAY_HOST=127.0.0.1",
+            )
+        )
+    return found or [Finding("good", "settings", "complete")]
+
+
+async def check_model(settings: Settings) -> list[Finding]:
+    """Asks the model for one token. Without a real one, asks the demo model."""
+    if settings.has_model:
+        return [await _ask(settings, None, f"{settings.model} at {settings.anthropic_base_url or ANTHROPIC}")]
+    async with serve_demo() as url:
+        answer = await _ask(settings, url, "the demo model")
+    if answer.state == "bad":
+        return [answer]
+    advice = "only the demo model: set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL for a real one"
+    return [Finding("doubtful", "model", advice)]
+
+
+async def _ask(settings: Settings, base_url: str | None, name: str) -> Finding:
+    model = wiring.open_model(settings, base_url)
+    request = ModelRequest(
+        model=settings.model, max_tokens=1, system=(), messages=(Message("user", [text_block("Hello")]),)
+    )
+    try:
+        async with model.stream(request) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, Answer):
+                    return Finding("good", "model", f"{name} answers")
+    except ModelError as error:
+        return Finding("bad", "model", f"{name} does not answer ({error.code}): {error}")
+    finally:
+        await model.close()
+    return Finding("bad", "model", f"{name} ended its answer early")
+
+
+def check_storage(settings: Settings) -> list[Finding]:
+    """Tries a write-ahead log in the data folder, and looks at its lock and at the database's schema."""
+    path = settings.database_path
+    folder = path.parent
+    nearest = next(each for each in (folder, *folder.resolve().parents) if each.exists())
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return [_storage("bad", f"{nearest} is not writable. Choose another folder with GATEWAY_DATA_DIR")]
+    try:
+        _try_wal(nearest)
+    except (OSError, sqlite3.Error) as error:
+        advice = "A network file system often cannot; choose a local folder with GATEWAY_DATA_DIR"
+        return [_storage("bad", f"{nearest} cannot hold a database: {error}. {advice}")]
+    found = [_storage("good", f"{folder} is writable and its write-ahead log works"), _sqlite_version()]
+    return [*found, *_existing(path)] if path.exists() else found
+
+
+def _existing(path: Path) -> list[Finding]:
+    try:
+        with FolderLock(path.parent):
+            lock = _storage("good", "no other gateway holds the data folder")
+    except StorageError as error:
+        if error.code != "data_locked":
+            return [_storage("bad", str(error))]
+        lock = _storage("good", "a running gateway holds the data folder")
+    try:
+        revision = current_revision(path)
+    except StorageError as error:
+        return [lock, _storage("bad", str(error))]
+    if revision != HEAD:
+        advice = f"the database is at {revision}, not at {HEAD}: `gateway migrate` brings it there"
+        return [lock, _storage("doubtful", advice)]
+    return [lock, _storage("good", f"the database is at the newest schema, {HEAD}")]
+
+
+def _sqlite_version() -> Finding:
+    version = sqlite3.sqlite_version
+    if sqlite3.sqlite_version_info >= SQLITE_SAFE:
+        return _storage("good", f"SQLite {version}")
+    return _storage(
+        "doubtful",
+        f"SQLite {version} can damage a database when its write-ahead log is reset at the wrong moment. "
+        "The gateway avoids that moment, other programs may not; "
+        f"{'.'.join(map(str, SQLITE_SAFE))} has mended it",
+    )
+
+
+def _storage(state: State, says: str) -> Finding:
+    return Finding(state, "storage", says)
+
+
+def _try_wal(folder: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix=".doctor-", dir=folder) as place:
+        database = sqlite3.connect(Path(place) / "try.db")
+        try:
+            mode = database.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+            if mode != "wal":
+                raise sqlite3.OperationalError(f"the journal mode stays {mode}")
+            database.execute("CREATE TABLE t (x)")
+            database.execute("INSERT INTO t VALUES (1)")
+            database.commit()
+            reader = sqlite3.connect(Path(place) / "try.db")
+            try:
+                if reader.execute("SELECT x FROM t").fetchall() != [(1,)]:
+                    raise sqlite3.OperationalError("a second connection does not see what the first wrote")
+            finally:
+                reader.close()
+        finally:
+            database.close()

@@ -1,0 +1,127 @@
+"""`gateway config`: every setting, its value, and where the value came from."""
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+_USERINFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+
+
+class Origin(NamedTuple):
+    """One setting as it is in force. `origin` is `environment`, `file` or `default`, `source` the variable or
+    the file it was read from, `value` a JSON value with secrets masked."""
+
+    name: str
+    variable: str
+    value: Any
+    origin: str
+    source: str | None
+    description: str | None
+
+
+def config(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON array instead of a table.")] = False,
+) -> None:
+    """Show each setting with its value and where it came from. Secrets are masked."""
+    import json
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    origins = list_origins()
+    if as_json:
+        print(json.dumps([origin._asdict() for origin in origins], ensure_ascii=False, indent=2))
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("Setting", no_wrap=True)
+    table.add_column("Value", overflow="fold")
+    table.add_column("From", overflow="fold")
+    for each in origins:
+        style = "dim" if each.origin == "default" else "bold"
+        value = "" if each.value is None or each.value == [] else str(each.value)
+        source = each.source or each.origin
+        table.add_row(each.variable, Text(value, style=style), Text(source, style=style))
+    Console(highlight=False).print(table)
+    for name in unknown_variables():
+        print(f"{name} is set in the environment, but is not a setting.")
+
+
+def list_origins() -> list[Origin]:
+    """Every setting, in the order of the class.
+
+    Raises:
+        SettingsError: a setting is wrong.
+    """
+    import os
+    import tomllib
+
+    from gateway.settings import Settings, config_file, environment_name, load_settings
+
+    settings = load_settings()
+    file = config_file()
+    in_file = set(tomllib.loads(file.read_text())) if file.is_file() else set[str]()
+    variables = {name.upper(): name for name in os.environ}
+    origins: list[Origin] = []
+    for name, field in Settings.model_fields.items():
+        found = next((variables[each] for each in _variables_of(name, field) if each in variables), None)
+        if found is not None:
+            origin, source = "environment", found
+        elif {name, *_variables_of(name, field)} & in_file:
+            origin, source = "file", str(file)
+        else:
+            origin, source = "default", None
+        value = _masked(getattr(settings, name))
+        origins.append(Origin(name, environment_name(name, field), value, origin, source, field.description))
+    return origins
+
+
+def unknown_variables() -> list[str]:
+    """Variables that look like settings and are none: most often a slip of the pen."""
+    import os
+
+    from gateway.settings import Settings
+
+    known = {"GATEWAY_CONFIG", "GATEWAY_URL", "GATEWAY_KEY"}
+    for name, field in Settings.model_fields.items():
+        known.update(_variables_of(name, field))
+    return sorted(
+        name
+        for name in os.environ
+        if name.upper().startswith("GATEWAY_")
+        and not name.upper().startswith("GATEWAY_TEST_")
+        and name.upper() not in known
+    )
+
+
+def _variables_of(name: str, field: "FieldInfo") -> list[str]:
+    from pydantic import AliasChoices
+
+    alias = field.validation_alias
+    return (
+        [str(each) for each in alias.choices]
+        if isinstance(alias, AliasChoices)
+        else [f"GATEWAY_{name.upper()}"]
+    )
+
+
+def _masked(value: object) -> Any:
+    from pathlib import Path
+
+    from pydantic import SecretStr
+
+    match value:
+        case SecretStr():
+            return "********" if value.get_secret_value() else None
+        case Path():
+            return str(value)
+        case str():
+            return _USERINFO.sub("********", value)
+        case tuple():
+            return list(value)
+        case _:
+            return value

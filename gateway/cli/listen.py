@@ -1,0 +1,127 @@
+"""Runs the application under uvicorn: takes the port, says where it is, and drains when asked to stop."""
+
+import asyncio
+import errno
+import math
+import os
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+import uvloop
+from starlette.applications import Starlette
+
+from gateway.app import build_app
+from gateway.cli.banner import page_url, show_banner
+from gateway.errors import GatewayError, SettingsError
+from gateway.settings import Settings
+
+BACKLOG = 2048
+
+
+def run(settings: Settings, *, demo: bool, open_page: bool = False) -> None:
+    """Serves until SIGTERM or Ctrl-C, then lets running turns finish within `shutdown_grace`.
+
+    Raises:
+        SettingsError: others could reach the server and no key protects it.
+        GatewayError: the port cannot be had, or the application cannot start.
+    """
+    if not settings.is_loopback and not settings.api_keys.get_secret_value():
+        raise SettingsError(
+            f"Listening on {settings.host} lets others in, and no API key is set. "
+            "Set GATEWAY_API_KEYS=name:secret, or listen on 127.0.0.1."
+        )
+    with bind(settings.host, settings.port) as listener:
+        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(settings, listener, demo=demo, open_page=open_page))
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one. Connections wait in its queue until the server is ready.
+
+    Raises:
+        GatewayError: the address is in use, not allowed, or not of this machine; the message says what to do.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except socket.gaierror:
+        raise GatewayError(f"{host} is not an address of this machine. Choose another with --host.") from None
+    listener = socket.socket(family, kind)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise GatewayError(_why_not(error, host, port)) from None
+    return listener
+
+
+def _why_not(error: OSError, host: str, port: int) -> str:
+    other = port + 1 if port < 65535 else 8000
+    match error.errno:
+        case errno.EADDRINUSE:
+            return f"Port {port} is in use. Choose another with --port {other}, or stop what listens there."
+        case errno.EACCES:
+            return (
+                f"Port {port} needs more rights than this user has. Choose one from 1024 up with --port 8000."
+            )
+        case errno.EADDRNOTAVAIL:
+            return f"{host} is not an address of this machine. Choose another with --host."
+        case _:
+            return f"Cannot listen on {host} port {port}: {error.strerror}."
+
+
+async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, open_page: bool) -> None:
+    app = build_app(settings, demo=demo)
+    config = uvicorn.Config(
+        app,
+        loop="uvloop",
+        http="httptools",
+        lifespan="off",  # entered here instead, so that a failure to start arrives as the error it is
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=math.ceil(settings.shutdown_grace) + 5,
+    )
+
+    def started() -> None:
+        show_banner(settings, demo=demo)
+        if open_page:
+            webbrowser.open(page_url(settings))
+
+    async with app.router.lifespan_context(app):
+        await Server(config, app, started).serve(sockets=[listener])
+
+
+class Server(uvicorn.Server):
+    """Tells the application to drain as soon as the signal arrives: uvicorn itself waits for every connection
+    to close first, and an event stream closes only because the application ends it."""
+
+    def __init__(self, config: uvicorn.Config, app: Starlette, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._app = app
+        self._when_started = started
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._loop = asyncio.get_running_loop()
+        self._when_started()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Not super(): it would raise the signal again after a clean end, and sse-starlette replaces it with a
+        # version that cuts every stream off before its turn has had its grace.
+        if self.should_exit and sig == signal.SIGINT:
+            print("Stopped at once; turns that were running go on at the next start.", file=sys.stderr)
+            sys.stderr.flush()
+            os._exit(130)  # the log is durable at every moment, so there is nothing to wait for
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._app.state.begin_shutdown)
+        self.should_exit = True

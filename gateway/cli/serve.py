@@ -1,0 +1,27 @@
+"""`gateway serve`: the server in production."""
+
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Other than loopback needs GATEWAY_API_KEYS. [default: 127.0.0.1]")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="0 takes a free one. [default: 8000]")
+    ] = None,
+) -> None:
+    """Run the server in production: it needs a model, and keys when others can reach it."""
+    from gateway.cli.listen import run
+    from gateway.errors import SettingsError
+    from gateway.settings import load_settings
+
+    settings = load_settings(host=host, port=port)
+    if not settings.has_model:
+        raise SettingsError(
+            "No model is configured. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for an endpoint of your "
+            "own. To try the gateway without either, run `gateway dev`."
+        )
+    run(settings, demo=False)

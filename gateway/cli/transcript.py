@@ -1,0 +1,92 @@
+"""How a turn looks in a terminal: the answer on stdout, everything around it as dim lines on stderr."""
+
+import sys
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.text import Text
+
+from gateway.cli.frames import Frame
+
+EXIT_CODES = {"completed": 0, "cancelled": 130}
+_CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+
+
+def printable(text: str) -> str:
+    """`text` without control characters: what a model or a tool says must not steer the terminal."""
+    return text.translate(_CONTROL)
+
+
+class Transcript:
+    """Shows the frames of one turn in order. `exit_code` tells how it ended, 1 until it has."""
+
+    def __init__(self, *, raw: bool) -> None:
+        self.exit_code = 1
+        self._raw = raw
+        self._notes = Console(stderr=True, highlight=False)
+        self._mid_line = False
+
+    def show(self, frame: Frame) -> None:
+        event = frame.load()
+        if frame.event == "done":
+            self.exit_code = EXIT_CODES.get(event["data"].get("status"), 1)
+        if self._raw:
+            sys.stdout.buffer.write(frame.data + b"\n")
+            sys.stdout.buffer.flush()
+        elif frame.event == "text":
+            self._say(printable(event["data"]["text"]))
+        else:
+            line = describe(frame.event, event["data"])
+            if frame.event == "done":
+                self._end_line()
+            if line:
+                self._note(line)
+
+    def _say(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        self._mid_line = not text.endswith("\n")
+
+    def _note(self, line: str) -> None:
+        self._end_line()
+        text = Text(printable(line).replace("\n", " "), style="dim", no_wrap=True, overflow="ellipsis")
+        self._notes.print(text, soft_wrap=not self._notes.is_terminal)
+
+    def _end_line(self) -> None:
+        if self._mid_line:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._mid_line = False
+
+
+def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0911 - a line for each
+    """One line about an event that is not text, None for those a reader need not see."""
+    match event_type:
+        case "retrieval":
+            titles = ", ".join(str(hit.get("title") or hit["source"]) for hit in data["results"])
+            return f"⌕ {data['source']}: “{data['query']}” found {titles}"
+        case "tool_call":
+            return f"→ {data['name']} {orjson.dumps(data['arguments']).decode()}"
+        case "tool_progress":
+            share = f" {data['progress']:.0%}" if "progress" in data else ""
+            return f"…{share} {data.get('message', '')}".rstrip()
+        case "tool_result":
+            return f"← {data['name']} {data['status']} in {data['duration_ms']} ms: {data['content']}"
+        case "approval_request":
+            return f"? {data['name']} waits for approval"
+        case "iteration_superseded":
+            return f"↻ Starting this part again, please ignore what it said so far: {data['reason']}"
+        case "memory":
+            return f"✎ {data['op']} ({data['kind']}): {data.get('content', data['memory_id'])}"
+        case "warning":
+            return f"! {data['message']}"
+        case "error":
+            again = " Asking again may help." if data["retryable"] else ""
+            return f"✗ {data['message']}{again}"
+        case "done" if data["status"] != "completed":
+            return {"cancelled": "■ stopped", "limit_reached": "■ stopped at a limit"}.get(
+                data["status"], f"■ {data['status']}"
+            )
+        case _:
+            return None

@@ -1,0 +1,7 @@
+"""A deterministic Anthropic-compatible model server on loopback: keyless first run, tests, load, faults.
+
+connection   sockets and scripts          server      the routes, and serve_demo()
+wire         replies as Messages API bytes  strictness  which requests the real API would refuse
+asked        what a request asks          answers     what the demo says by itself
+directives   what it is told to say       faults      how it is told to misbehave
+"""

@@ -1,0 +1,113 @@
+"""What the demo says by itself: it calls the tools a question is for, and then quotes what they returned."""
+
+import re
+
+from gateway.demo import expressions, reports
+from gateway.demo.asked import Asked
+from gateway.demo.directives import Call, Think, Wanted
+from gateway.demo.wire import text_block
+
+_GREETING = re.compile(
+    r"\s*(?:hi|hello|hey|good (?:morning|afternoon|evening)|how are you|你好|您好|嗨|哈[喽啰]|早上好|晚上好)"
+    r"(?:\s+there)?[吗嗎]?[\s!！.。~,，?？]*",
+    re.IGNORECASE,
+)
+_WHO = re.compile(r"\bwho are you\b|\bwhat are you\b|你是谁|你是誰|你是什么|你是什麼", re.IGNORECASE)
+_LONG = re.compile(r"(?<!how )\blong\b|(?<![多])[长長](?!期|度|时|時|久)", re.IGNORECASE)
+_THINK = re.compile(r"\bthink|思考|想一想|想想", re.IGNORECASE)
+_TIME = re.compile(
+    r"[^?？.。!！;；\n]*(?:"
+    r"\bwhat(?:'s| is)? the (?:current )?(?:time|date)\b|\bwhat time\b|\bwhat (?:day|date) is\b"
+    r"|\bcurrent (?:time|date)\b|\btoday'?s date\b|\btime is it\b|\btime now\b"
+    r"|几点|幾點|(?:现在|現在|当前|當前|什么|什麼|告诉我|告訴我).{0,4}(?:时间|時間|日期)|今天.{0,4}(?:号|號|星期|周几|日期))"
+    r"[^?？.。!！;；\n]*",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(
+    r"\b(?:how|what|why|where|which|when|can|does|explain|describe|tell|show|find|search|look)\b"
+    r"|怎|如何|什么|什麼|为何|為何|哪|吗|嗎|介绍|介紹|说明|說明|解释|解釋|查|搜",
+    re.IGNORECASE,
+)
+_TOPIC = re.compile(
+    r"\b(?:gateway|resum\w*|stream\w*|reconnect\w*|sessions?|turns?|events?|replay\w*|cancel\w*|memor\w*|compress\w*"
+    r"|skills?|tools?|prompts?|api|sse|curl|settings?|config\w*|deploy\w*|docker|auth\w*|traces?|metrics|errors?|limits?)\b"
+    r"|网关|閘道|恢复|恢復|断线|斷線|重连|重連|流式|会话|會話|事件|回放|取消|停止|记忆|記憶|压缩|壓縮|技能|工具|提示词|提示詞"
+    r"|接口|配置|设置|設定|部署|密钥|密鑰|认证|認證|日志|追踪|指标|错误|錯誤|限制",
+    re.IGNORECASE,
+)
+_ASKING = (
+    "a about also an and are as at be calculate can compute could did do does equal equals explain find for "
+    "from get give have how i in into is it its let look many me much my of on or please search show some "
+    "tell than that the then there this to up us was we what when where which who why will with work works would "
+    "you your"
+)
+_STOP_WORDS = frozenset(_ASKING.split())
+_STOP_PHRASES = re.compile(
+    "为什么|為什麼|怎么样|怎麼樣|怎么|怎麼|怎样|怎樣|如何|什么|什麼|请问|請問|[请請]|一个|一個|一下|另外|还有|還有|以及|多少|等于|等於"
+    "|结果|結果|计算|計算|帮我|幫我|告诉我|告訴我|能否|是否|可以|哪些|哪里|哪裡|吗|嗎|呢|啊|吧|的|是|我|你|并且|並且"
+)
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./-]*|[\u3400-\u9fff]+")
+_LONG_LINE = (
+    "Line {} of {}: a long answer of the built-in demo model, so that you can press Stop or reload the page.",
+    "第 {} 行，共 {} 行：这是内置演示模型的长回答，你可以随时按停止，也可以刷新页面，再接着往下读。",
+)
+_LONG_LINES = 28
+
+
+def answer(asked: Asked) -> list[Wanted]:
+    """The parts of the next model call's answer."""
+    if asked.step > 1:
+        return [text_block(reports.report(asked))]
+    thought = [Think(_thought(asked))] if asked.thinking and _THINK.search(asked.text) else []
+    if _LONG.search(asked.text):
+        return [*thought, text_block(_long(asked.chinese))]
+    calls = tool_calls(asked)
+    if calls:
+        return [*thought, text_block(_announcement(calls, asked.chinese)), *calls]
+    return [*thought, text_block(reports.introduce(asked, greeted=_is_greeting(asked.text)))]
+
+
+def tool_calls(asked: Asked) -> list[Call]:
+    """The calls a question is for, among the tools the request offers."""
+    found, rest = expressions.take(asked.text)
+    calls: list[Call] = []
+    without_time = _TIME.sub(" ", rest)
+    query = search_query(without_time)
+    if query and not _is_greeting(asked.text) and (_ASKS.search(without_time) or _TOPIC.search(without_time)):
+        calls.append(Call("search_docs", {"query": query}))
+    calls += [Call("calculate", {"expression": expression}) for expression in found]
+    if without_time != rest or (not calls and re.search("时间|時間", rest)):
+        calls.append(Call("current_time", {}))
+    return [call for call in calls if call.name in asked.tools]
+
+
+def search_query(text: str) -> str:
+    """The words of a question that say what it is about."""
+    words = _WORD.findall(_STOP_PHRASES.sub(" ", text))
+    return " ".join(word.rstrip(".-/") for word in words if word.lower() not in _STOP_WORDS)[:200]
+
+
+def _is_greeting(text: str) -> bool:
+    return bool(_GREETING.fullmatch(text) or _WHO.search(text))
+
+
+def _announcement(calls: list[Call], chinese: bool) -> str:
+    names = {call.name for call in calls}
+    english = {"search_docs": "look that up", "calculate": "calculate", "current_time": "check the clock"}
+    han = {"search_docs": "查一下文档", "calculate": "算一下", "current_time": "看一下时间"}
+    said = [words for name, words in (han if chinese else english).items() if name in names]
+    return f"我来{'，再'.join(said)}。" if chinese else f"Let me {' and '.join(said)}."
+
+
+def _thought(asked: Asked) -> str:
+    names = [call.name for call in tool_calls(asked)]
+    if asked.chinese:
+        plan = f"我需要调用 {'、'.join(names)}。" if names else "没有合适的工具，我直接回答。"
+        return f"用户问的是：“{asked.text[:200]}”。{plan}"
+    plan = f"I need to call {', '.join(names)}." if names else "No tool fits, so I answer directly."
+    return f"The user asks: “{asked.text[:200]}”. {plan}"
+
+
+def _long(chinese: bool) -> str:
+    """About 600 pieces."""
+    return "\n".join(_LONG_LINE[chinese].format(n, _LONG_LINES) for n in range(1, _LONG_LINES + 1))

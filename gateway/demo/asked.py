@@ -1,0 +1,74 @@
+"""What one request asks: the newest question, how far its turn has come, and what the tools have said."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSaid:
+    """The result of one tool call of the turn."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    content: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`step` counts the model calls of the turn from 1; `results` are those of the turn's last calls."""
+
+    text: str
+    step: int
+    results: Sequence[ToolSaid]
+    tools: frozenset[str]
+    thinking: bool
+
+    @property
+    def chinese(self) -> bool:
+        return bool(_CHINESE.search(self.text))
+
+
+def read(body: Mapping[str, Any]) -> Asked:
+    """Reads a valid request body. The question is the last text block of the newest user message that has
+    one: what the gateway puts before the user's own words (retrieved context) comes first in that message."""
+    messages: list[dict[str, Any]] = body["messages"]
+    text, at = "", 0
+    for index, message in enumerate(messages):
+        texts = [b["text"] for b in blocks(message) if b["type"] == "text"]
+        if message["role"] == "user" and texts:
+            text, at = texts[-1], index
+    answers = [message for message in messages[at + 1 :] if message["role"] == "assistant"]
+    thinking = body.get("thinking", {}).get("type", "disabled") != "disabled"
+    tools = frozenset(str(tool.get("name")) for tool in body.get("tools") or ())
+    return Asked(text, len(answers) + 1, _results(messages[at + 1 :]), tools, thinking)
+
+
+def blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A message's content as blocks, also when it is written as a string."""
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _results(messages: Sequence[Mapping[str, Any]]) -> list[ToolSaid]:
+    calls: dict[str, dict[str, Any]] = {}
+    found: list[ToolSaid] = []
+    for message in messages:
+        for part in blocks(message):
+            if part["type"] == "tool_use":
+                calls[part["id"]] = part
+            elif part["type"] == "tool_result":
+                call = calls.get(part["tool_use_id"], {"name": "a tool", "input": {}})
+                said = _text(part.get("content", ""))
+                found.append(ToolSaid(call["name"], call["input"], said, bool(part.get("is_error"))))
+    return found
+
+
+def _text(content: str | list[dict[str, Any]]) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content if part.get("type") == "text")

@@ -1,0 +1,180 @@
+"""A small line language that tells the demo what to answer: tests, stories and the bench script turns with
+it. A directive is a line that starts with `/` and a word; `/then` separates the model calls of one turn.
+docs/demo.md has the table.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import orjson
+
+from gateway.demo.wire import Part, Pieces, Raw, text_block
+
+_LINE = re.compile(r"/([a-z_]+)(?:[ \t]+(.*))?$", re.DOTALL)
+_NEXT = re.compile(r"\s+(?=/[a-z_]+(?:\s|$))")
+_TAKES_THE_LINE = frozenset({"say", "think", "call", "raw"})
+MAX_PIECES = 1_000_000
+STAMPED_PIECES = 100
+"""Pieces of a `/stamp` without `/pieces`."""
+UNSET = "\0unset"
+"""The stop reason that follows from the content."""
+
+
+class BadDirective(ValueError):
+    """A directive that is not known or cannot be read; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCall:
+    name: str
+    argument: str | None
+    once: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """A thinking block that is still to be signed."""
+
+    text: str
+    redacted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call that still needs its id."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+Wanted = Part | Think | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one model call is to answer. `pace` is in seconds; None leaves the server's."""
+
+    parts: Sequence[Wanted] = field(default_factory=tuple[Wanted, ...])
+    pace: float | None = None
+    burst: bool = False
+    stop_reason: str | None = UNSET
+    fault: FaultCall | None = None
+
+
+def parse(lines: Iterable[str]) -> tuple[list[Step], str]:
+    """The steps, and what is left of the text without its directives. No directive: no steps.
+
+    Raises:
+        BadDirective: an unknown word after a `/`, or an argument that does not fit.
+    """
+    steps: list[Step] = []
+    plain: list[str] = []
+    for line in lines:
+        directives = list(_directives(line.rstrip("\r")))
+        if not directives:
+            plain.append(line)
+            continue
+        for name, argument in directives:
+            if not steps:
+                steps.append(Step())
+            if name == "then":
+                steps.append(Step(pace=steps[-1].pace, burst=steps[-1].burst))
+            else:
+                steps[-1] = _apply(steps[-1], name, argument)
+    return steps, "\n".join(plain).strip()
+
+
+def _directives(line: str) -> Iterator[tuple[str, str]]:
+    """Name and argument of each directive on a line: one that takes free text is the last."""
+    while match := _LINE.match(line):
+        name, argument = match[1], match[2] or ""
+        if name in _TAKES_THE_LINE:
+            yield name, argument
+            return
+        argument, line = (
+            _NEXT.split(f" {argument}", maxsplit=1) if _NEXT.search(f" {argument}") else (argument, "")
+        )
+        yield name, argument.strip()
+
+
+def _apply(step: Step, name: str, argument: str) -> Step:
+    match name:
+        case "pace":
+            return replace(step, pace=_whole_number(name, argument, 60_000) / 1000)
+        case "burst":
+            return replace(step, burst=True)
+        case "stop":
+            return replace(step, stop_reason=None if argument == "null" else argument)
+        case "fault":
+            return replace(step, fault=_fault(argument))
+        case "stamp":
+            return _stamped(step)
+        case _:
+            return replace(step, parts=_joined([*step.parts, _part(name, argument)]))
+
+
+def _part(name: str, argument: str) -> Wanted:
+    match name:
+        case "say" if argument:
+            return text_block(argument)
+        case "say" | "think" if not argument:
+            raise BadDirective(f"/{name} needs a text.")
+        case "think":
+            return Think(argument)
+        case "redacted":
+            return Think("redacted", redacted=True)
+        case "call":
+            tool, _, written = argument.partition(" ")
+            return Call(tool, _object(name, written or "{}"))
+        case _:
+            return _wire_part(name, argument)
+
+
+def _wire_part(name: str, argument: str) -> Wanted:
+    if name == "raw":
+        return Raw(_object(name, argument))
+    if name == "pieces":
+        return Pieces(_whole_number(name, argument, MAX_PIECES))
+    raise BadDirective(f"Unknown directive /{name}.")
+
+
+def _joined(parts: list[Wanted]) -> list[Wanted]:
+    """Two texts in a row are two lines of one text."""
+    match parts:
+        case [*others, {"type": "text", "text": str(first)}, {"type": "text", "text": str(second)}]:
+            return [*others, text_block(f"{first}\n{second}")]
+        case _:
+            return parts
+
+
+def _stamped(step: Step) -> Step:
+    if not any(isinstance(part, Pieces) for part in step.parts):
+        return replace(step, parts=[*step.parts, Pieces(STAMPED_PIECES, stamped=True)])
+    parts = [replace(part, stamped=True) if isinstance(part, Pieces) else part for part in step.parts]
+    return replace(step, parts=parts)
+
+
+def _fault(argument: str) -> FaultCall:
+    name, *others = argument.split() or [""]
+    arguments = [word for word in others if word != "once"]
+    if not name or len(arguments) > 1:
+        raise BadDirective("/fault takes a name, an argument if the fault has one, and `once`.")
+    return FaultCall(name, arguments[0] if arguments else None, "once" in others)
+
+
+def _object(name: str, written: str) -> dict[str, Any]:
+    try:
+        value = orjson.loads(written)
+    except orjson.JSONDecodeError:
+        value = None
+    if not isinstance(value, dict):
+        raise BadDirective(f"/{name} needs a JSON object, not {written!r}.")
+    return value
+
+
+def _whole_number(name: str, argument: str, most: int) -> int:
+    if not argument.isdecimal() or int(argument) > most:
+        raise BadDirective(f"/{name} needs a whole number up to {most}, not {argument!r}.")
+    return int(argument)

@@ -1,0 +1,161 @@
+"""The routes of the demo, and the server that runs them inside the current event loop."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from gateway.demo import wire
+from gateway.demo.connection import Act, Connection, Counters, Pacer, Request, Script, whole
+from gateway.demo.directives import BadDirective
+from gateway.demo.faults import CATALOGUE, Case
+from gateway.demo.record import Record
+from gateway.demo.replies import DEFAULT_PACE, Plan, plan
+from gateway.demo.strictness import Refused, check
+from gateway.demo.usage import PromptCache, count
+
+BAD_KEY = "bad-key"
+MODELS = ("demo",)
+_ERROR_TYPES = {401: "authentication_error", 404: "not_found_error", 413: "request_too_large"}
+
+
+class Demo:
+    """Answers requests with scripts. Nothing here waits: time passes only inside a script."""
+
+    def __init__(self, pace: float) -> None:
+        self.counters = Counters()
+        self._pace = pace
+        self._cache = PromptCache()
+        self._record = Record()
+
+    def answer(self, request: Request) -> Script:
+        """The script for a request. Whatever the request is, there is one."""
+        open_to_all: dict[tuple[str, str], Callable[[Request], list[Act]]] = {
+            ("GET", "/healthz"): lambda _: reply_json(200, {"status": "ok"}),
+            ("GET", "/demo/requests"): self._seen,
+            ("DELETE", "/demo/requests"): self._forget,
+        }
+        with_key: dict[tuple[str, str], Callable[[Request], list[Act]]] = {
+            ("POST", "/v1/messages"): self._messages,
+            ("POST", "/v1/messages/count_tokens"): _count_tokens,
+            ("GET", "/v1/models"): _models,
+        }
+        where = (request.method, request.path)
+        try:
+            if where in open_to_all:
+                return Script(open_to_all[where](request))
+            if where not in with_key:
+                raise Refused(f"There is no {' '.join(where)} here.", status=404)
+            _authenticate(request)
+            return Script(with_key[where](request), is_call=request.path == "/v1/messages")
+        except Refused as refused:
+            return Script(_error(refused), is_call=request.path == "/v1/messages")
+
+    def _messages(self, request: Request) -> list[Act]:
+        self._record.add(request)
+        body = check(_parsed(request.body))
+        try:
+            planned = plan(body, request.headers.get("x-demo"), self._cache.usage(body), self._pace)
+        except BadDirective as bad:
+            raise Refused(str(bad)) from None
+        streams = bool(body.get("stream"))
+        if planned.fault and not (planned.fault.once and self._record.seen_before(planned.seed)):
+            return _misbehave(planned, streams)
+        headers = {"request-id": f"req_{planned.seed[:24]}"}
+        if streams:
+            return wire.stream(planned.reply, headers=headers)
+        return reply_json(200, wire.message(planned.reply), headers)
+
+    def _seen(self, request: Request) -> list[Act]:
+        limit = request.query.get("limit", "20")
+        requests = self._record.last(int(limit) if limit.isdecimal() else 20)
+        return reply_json(200, {"requests": requests, "counters": asdict(self.counters)})
+
+    def _forget(self, _: Request) -> list[Act]:
+        self._record.clear()
+        self._cache.clear()
+        self.counters.started = self.counters.streams
+        self.counters.finished = self.counters.aborted = self.counters.broken = 0
+        return reply_json(200, {"deleted": True})
+
+
+def refuse(status: int, message: str) -> Script:
+    """The API's error for a status."""
+    return Script(_error(Refused(message, status=status)))
+
+
+def _misbehave(planned: Plan, streams: bool) -> list[Act]:
+    call = planned.fault
+    assert call is not None
+    fault = CATALOGUE.get(call.name)
+    if fault is None:
+        raise Refused(f"Unknown fault {call.name}.")
+    if fault.streams_only and not streams:
+        raise Refused(f"The fault {call.name} is for requests that stream.")
+    try:
+        return list(fault.play(Case(planned.reply, call.argument, planned.tools)))
+    except ValueError as bad:
+        raise Refused(f"The fault {call.name} cannot take {call.argument!r}: {bad}.") from None
+
+
+def _count_tokens(request: Request) -> list[Act]:
+    return reply_json(200, {"input_tokens": count(check(_parsed(request.body), counting=True))})
+
+
+def _models(_: Request) -> list[Act]:
+    data = [
+        {"type": "model", "id": name, "display_name": "Demo", "created_at": "2026-01-01T00:00:00Z"}
+        for name in MODELS
+    ]
+    return reply_json(200, {"data": data, "has_more": False, "first_id": MODELS[0], "last_id": MODELS[-1]})
+
+
+def _authenticate(request: Request) -> None:
+    key = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
+    if not key or key == BAD_KEY:
+        raise Refused("invalid x-api-key", status=401)
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Refused(f"The request body is not valid JSON: {error}") from None
+
+
+def reply_json(status: int, value: Any, headers: Mapping[str, str] | None = None) -> list[Act]:
+    return whole(status, orjson.dumps(value), {"content-type": "application/json", **(headers or {})})
+
+
+def _error(refused: Refused) -> list[Act]:
+    kind = _ERROR_TYPES.get(refused.status, "invalid_request_error")
+    body = {"type": "error", "error": {"type": kind, "message": refused.message}}
+    return reply_json(refused.status, body, {"request-id": "req_refused"})
+
+
+@asynccontextmanager
+async def serve_demo(
+    host: str = "127.0.0.1", port: int = 0, *, pace: float = DEFAULT_PACE
+) -> AsyncGenerator[str]:
+    """Serves the demo in the current event loop and yields its base URL; leaving the context ends it at once.
+    `pace` is in seconds between pieces. Installs no signal handlers.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    loop = asyncio.get_running_loop()
+    demo, pacer, open_ones = Demo(pace), Pacer(loop), set[Connection]()
+    server = await loop.create_server(
+        lambda: Connection(demo.answer, refuse, pacer, demo.counters, open_ones), host, port, backlog=2048
+    )
+    try:
+        bound = server.sockets[0].getsockname()
+        yield f"http://{f'[{bound[0]}]' if ':' in bound[0] else bound[0]}:{bound[1]}"
+    finally:
+        server.close()
+        for connection in list(open_ones):
+            connection.abort()
+        await server.wait_closed()

@@ -1,0 +1,80 @@
+"""Input tokens by estimate, and a prompt cache that remembers prefixes as the API's does.
+
+A prefix is tools, then system, then messages, up to the end of a block. A block with `cache_control` writes
+every prefix up to it; a later request reads the longest it has in common ("Prompt caching", docs.claude.com;
+neither the minimum length nor the lifetime is imitated).
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from gateway.demo.wire import Usage
+
+MAX_PREFIXES = 8192
+
+
+def estimate(text: str) -> int:
+    """Tokens of a text: four ASCII characters make one, any other character is one."""
+    other = 0 if text.isascii() else sum(character > "\x7f" for character in text)
+    return (len(text) - other + 3) // 4 + other
+
+
+class PromptCache:
+    """A bounded set of prefix hashes; the longest unused goes first."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, None] = OrderedDict()
+
+    def clear(self) -> None:
+        self._known.clear()
+
+    def usage(self, body: Mapping[str, Any]) -> Usage:
+        """What the request costs; remembers what it asks to be remembered."""
+        if b'"cache_control"' not in orjson.dumps(body):
+            return Usage(input_tokens=count(body))
+        running = blake2b(digest_size=16)
+        total = marked = read = 0
+        prefixes: list[bytes] = []
+        to_write: list[bytes] = []
+        for block, is_point in _blocks(body):
+            running.update(block.encode())
+            total += estimate(block)
+            prefix = running.digest()
+            prefixes.append(prefix)
+            if prefix in self._known:
+                read = total
+            if is_point:
+                marked, to_write = total, prefixes.copy()
+        for prefix in to_write:
+            self._known[prefix] = None
+            self._known.move_to_end(prefix)
+        while len(self._known) > MAX_PREFIXES:
+            self._known.popitem(last=False)
+        read = min(read, marked)
+        return Usage(total - marked, marked - read, read)
+
+
+def count(body: Mapping[str, Any]) -> int:
+    """Input tokens of a request, cached or not."""
+    return sum(estimate(block) for block, _ in _blocks(body))
+
+
+def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Every block as text without its cache point, and whether it had one."""
+    yield from map(_plain, body.get("tools") or ())
+    system = body.get("system") or ()
+    yield from map(_plain, [{"type": "text", "text": system}] if isinstance(system, str) else system)
+    for message in body["messages"]:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        for part in parts:
+            yield _plain({"role": message["role"], **part})
+
+
+def _plain(block: Mapping[str, Any]) -> tuple[str, bool]:
+    plain = {name: value for name, value in block.items() if name != "cache_control"}
+    return orjson.dumps(plain).decode(), bool(block.get("cache_control"))

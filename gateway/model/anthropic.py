@@ -1,0 +1,251 @@
+"""The Anthropic Messages API, or any endpoint that speaks it. The only file that imports the SDK.
+
+The SDK does authentication, headers, request building and typed errors. Retries are ours (`retry.py`), and
+so is reading the stream: the SDK takes a cut stream and half a tool input for good ones, and costs 20 times
+as much.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+import orjson
+
+from gateway.errors import ModelError
+from gateway.messages import Block, Message
+from gateway.model.base import Chunk, ModelRequest
+from gateway.model.failures import (
+    failure_of_status,
+    presentable,
+    protocol_failure,
+    timed_out,
+    truncated,
+    unreachable,
+)
+from gateway.model.message_stream import MessageStream
+from gateway.model.sse import SseParser
+from gateway.model.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    import aiohttp
+    import httpx2
+
+MAX_STREAM = 256 * 1024 * 1024
+"""Bytes of one stream: far above any answer, so that an endless one ends."""
+
+_LINGER = 0.02
+"""Seconds a complete stream gets to end properly, so that its connection can serve the next call."""
+
+
+class AnthropicModel:
+    """A `Model` (see base.py). Times are in seconds: `first_byte_timeout` runs from the call to the first
+    event, `progress_timeout` between events; pings are not events. Without `api_key` no credential is sent,
+    whatever the environment holds. `base_url` None means Anthropic's own."""
+
+    def __init__(
+        self,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        connect_timeout: float = 5,
+        first_byte_timeout: float = 60,
+        progress_timeout: float = 90,
+    ) -> None:
+        # 2 s of import that only a gateway with a model needs
+        import anthropic  # noqa: PLC0415
+        import httpx2  # noqa: PLC0415
+
+        from gateway.model.transport import AiohttpTransport, upstream_of  # noqa: PLC0415
+
+        # Below these levels they log whole requests, or a line for each.
+        logging.getLogger("anthropic").setLevel(logging.INFO)
+        logging.getLogger("httpx2").setLevel(logging.WARNING)
+        self._response_type, self._stream_type = httpx2.Response, anthropic.AsyncStream[Any]
+        self._upstream_of = upstream_of
+        self._key = api_key
+        self._first_byte_timeout, self._progress_timeout = first_byte_timeout, progress_timeout
+        # An SSE stream that is compressed arrives in lumps.
+        headers: dict[str, Any] = {"accept-encoding": "identity"}
+        if not api_key:
+            headers["authorization"] = anthropic.omit
+        self._client = anthropic.AsyncAnthropic(
+            api_key=api_key or "",
+            base_url=base_url or "https://api.anthropic.com",
+            max_retries=0,
+            timeout=first_byte_timeout,
+            default_headers=headers,
+            open_telemetry=False,
+            http_client=httpx2.AsyncClient(
+                transport=AiohttpTransport(connect_timeout), follow_redirects=False, trust_env=False
+            ),
+        )
+        address = urlsplit(str(self._client.base_url))
+        self._where = f"{address.scheme}://{address.hostname}" + (f":{address.port}" if address.port else "")
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        started = asyncio.get_running_loop().time()
+        body = {**_told(request), "max_tokens": request.max_tokens, "stream": True}
+        if request.metadata:
+            body["metadata"] = request.metadata
+        if request.temperature is not None and request.thinking_budget is None:
+            body["temperature"] = request.temperature
+        upstream = self._upstream_of(await self._post("/v1/messages", body, stream=True))
+        try:
+            async with aclosing(self._chunks(upstream, started + self._first_byte_timeout)) as chunks:
+                yield chunks
+        finally:
+            # Keeps the connection when its response has ended, closes it at once when it has not.
+            upstream.release()
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        try:
+            response = await self._post("/v1/messages/count_tokens", _told(request), stream=False)
+            counted = orjson.loads(response.content)
+        except _NoSuchRoute:
+            return None
+        except orjson.JSONDecodeError:
+            raise protocol_failure("a token count that is not JSON") from None
+        count = counted.get("input_tokens") if isinstance(counted, dict) else None
+        return count if type(count) is int and count >= 0 else None
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _post(self, path: str, body: dict[str, Any], *, stream: bool) -> "httpx2.Response":
+        """A response that is a success; with `stream` its body is still to come."""
+        try:
+            content = orjson.dumps(body)
+        except TypeError as why:  # a lone surrogate, a number over 64 bits
+            raise ModelError(
+                f"The request cannot be written as JSON: {why}.", code="upstream_error", retryable=False
+            ) from None
+        try:
+            async with asyncio.timeout(self._first_byte_timeout):
+                # The body as bytes, the bare response: `messages.create` would double the cost of a call.
+                response = await self._client.post(
+                    path,
+                    cast_to=self._response_type,
+                    content=content,
+                    stream=stream,
+                    stream_cls=self._stream_type,
+                )
+                return cast("httpx2.Response", response)
+        except TimeoutError:
+            failure = timed_out(f"The model's endpoint did not answer within {self._first_byte_timeout:g} s.")
+        except Exception as error:  # noqa: BLE001 - the edge: whatever the SDK raises becomes ours
+            failure = self._failure_of(error)
+        # Outside of `except`, so that no traceback drags the SDK's request along.
+        raise failure
+
+    def _failure_of(self, error: Exception) -> ModelError:
+        import anthropic  # noqa: PLC0415 - already imported by now
+
+        if isinstance(error, anthropic.APIStatusError):
+            if error.status_code in {404, 405, 501} and error.request.url.path.endswith("/count_tokens"):
+                return _NoSuchRoute()
+            return presentable(
+                failure_of_status(error.status_code, error.response.headers, error.body), self._key
+            )
+        cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
+        if isinstance(cause, TimeoutError):
+            return timed_out(f"The model's endpoint {self._where} could not be reached in time.")
+        return presentable(unreachable(self._where, str(cause or error)), self._key)
+
+    async def _chunks(self, upstream: "aiohttp.ClientResponse", deadline: float) -> AsyncGenerator[Chunk]:
+        content, parser, message = upstream.content, SseParser(), MessageStream()
+        watchdog = Watchdog(deadline, self._progress_timeout, lambda: content.set_exception(TimeoutError()))
+        left = MAX_STREAM
+        try:
+            while not message.finished:
+                data = await _read(content)
+                left -= len(data)
+                if not data:
+                    raise truncated() if message.started else _no_stream(upstream)
+                if left < 0:
+                    raise protocol_failure("the stream does not end")
+                chunks = message.feed(parser.feed(data))
+                if chunks:
+                    watchdog.pause()
+                    for chunk in chunks:
+                        yield chunk
+                if message.failure is not None:
+                    raise presentable(message.failure, self._key)
+                if message.progress:
+                    watchdog.progress()
+        finally:
+            watchdog.stop()
+        await _linger(content)
+
+
+class _NoSuchRoute(ModelError):
+    """The endpoint does not count tokens."""
+
+    def __init__(self) -> None:
+        super().__init__("This endpoint does not count tokens.", code="upstream_error", retryable=False)
+
+
+def _told(request: ModelRequest) -> dict[str, Any]:
+    """What the model is told, as the Messages API names it."""
+    body: dict[str, Any] = {"model": request.model, "messages": _written(request.messages)}
+    if request.system:
+        body["system"] = request.system
+    if request.tools:
+        body["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+            for tool in request.tools
+        ]
+    if request.thinking_budget is not None:
+        body["thinking"] = {"type": "enabled", "budget_tokens": request.thinking_budget}
+    return body
+
+
+def _written(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The messages without blank text, which a model may write but the API refuses to read."""
+    written: list[dict[str, Any]] = []
+    for message in messages:
+        content = [block for block in message.content if not _is_blank(block)]
+        if content:
+            written.append({"role": message.role, "content": content})
+    return written
+
+
+def _is_blank(block: Block) -> bool:
+    if block.get("type") != "text":
+        return False
+    text = block.get("text")
+    return isinstance(text, str) and (not text or text.isspace())
+
+
+async def _read(content: "aiohttp.StreamReader") -> bytes:
+    """All bytes that came since the last read; none at the end."""
+    try:
+        return await content.readany()
+    except TimeoutError:
+        failure = timed_out("The model's endpoint fell silent before its answer was complete.")
+    except Exception:  # noqa: BLE001 - the edge: a reset, a broken chunk, a broken encoding
+        failure = truncated()
+    raise failure
+
+
+def _no_stream(upstream: "aiohttp.ClientResponse") -> ModelError:
+    """No message ever began: often the address is some other server's, and its content type tells."""
+    if upstream.content_type in {"text/event-stream", "application/octet-stream"}:
+        return truncated()
+    return protocol_failure(
+        f"it sent {upstream.content_type:.40} instead of a stream (check ANTHROPIC_BASE_URL)"
+    )
+
+
+async def _linger(content: "aiohttp.StreamReader") -> None:
+    if content.is_eof():
+        return
+    try:
+        async with asyncio.timeout(_LINGER):
+            while await content.readany():
+                pass
+    except Exception:  # noqa: BLE001 - the answer is complete; only the connection is lost
+        return

@@ -1,0 +1,205 @@
+"""How a model's endpoint can fail, and what each failure is called here. Pure: no SDK, no I/O.
+
+Sources: docs.claude.com "Errors" (statuses and error types) and RFC 9110 section 10.2.3 (Retry-After).
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from typing import Any, NamedTuple
+
+from gateway.errors import ModelError
+from gateway.messages import clean_text
+
+MAX_MESSAGE = 360
+"""Characters of a failure's message: ours, and about 300 of the endpoint's own."""
+_MAX_SAID = 4 * MAX_MESSAGE
+
+
+class _Kind(NamedTuple):
+    code: str
+    retryable: bool
+    says: str
+
+
+_RATE_LIMITED = _Kind("upstream_rate_limited", True, "The model's endpoint limits the rate of requests")
+_OVERLOADED = _Kind("upstream_overloaded", True, "The model's endpoint is overloaded")
+_TIMEOUT = _Kind("upstream_timeout", True, "The model's endpoint ran into a timeout")
+_AUTH = _Kind("upstream_auth", False, "The model's endpoint refused the API key")
+_OVERFLOW = _Kind("context_overflow", False, "The conversation is longer than the model can read")
+_REFUSED = _Kind("upstream_error", False, "The model's endpoint refused the request")
+_FAILED = _Kind("upstream_error", True, "The model's endpoint failed")
+_NOT_FOUND = _Kind(
+    "upstream_error",
+    False,
+    "The model or the address is not known (check the model's name; ANTHROPIC_BASE_URL is without /v1)",
+)
+_REDIRECTED = _Kind(
+    "upstream_error",
+    False,
+    "The model's endpoint redirects, and redirects are not followed (check ANTHROPIC_BASE_URL)",
+)
+
+_STATUSES = {
+    401: _AUTH,
+    403: _AUTH,
+    408: _TIMEOUT,
+    413: _OVERFLOW,
+    429: _RATE_LIMITED,
+    504: _TIMEOUT,
+    529: _OVERLOADED,
+}
+"""Statuses that say it all, whatever the body says."""
+
+_TYPES = {
+    "api_error": _FAILED,
+    "authentication_error": _AUTH,
+    "invalid_request_error": _REFUSED,
+    "not_found_error": _NOT_FOUND,
+    "overloaded_error": _OVERLOADED,
+    "permission_error": _AUTH,
+    "rate_limit_error": _RATE_LIMITED,
+    "request_too_large": _OVERFLOW,
+    "timeout_error": _TIMEOUT,
+}
+
+_TOO_LONG = re.compile(
+    r"prompt (is )?too long|context[ _](window|length|limit|size)|maximum context"
+    r"|too many (input |total )?tokens",
+    re.IGNORECASE,
+)
+"""How the Anthropic API, vLLM, llama.cpp, Ollama and LiteLLM say that a prompt does not fit."""
+
+
+def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> ModelError:
+    """The failure behind a response that is not a success. `body` is decoded JSON, text or None; `headers`
+    are looked up in lower case."""
+    error = _error_in(body)
+    kind = _STATUSES.get(status) or _TYPES.get(error.type) or _by_range(status)
+    said = error.message or (body if isinstance(body, str) and not body.lstrip().startswith("<") else "")
+    should_retry = headers.get("x-should-retry")
+    return _failure(
+        kind,
+        f"HTTP {status}",
+        said,
+        retryable={"true": True, "false": False}.get(should_retry or ""),
+        retry_after=_retry_after(headers),
+    )
+
+
+def failure_of_event(event: Mapping[str, Any]) -> ModelError:
+    """The failure that an `error` event inside a stream tells of."""
+    error = _error_in(event)
+    return _failure(_TYPES.get(error.type, _FAILED), "in the stream", error.message)
+
+
+def protocol_failure(what: str) -> ModelError:
+    """The endpoint broke the rules of the stream; `what` says which."""
+    return ModelError(
+        f"The model's endpoint broke its protocol: {what}.", code="upstream_error", retryable=True
+    )
+
+
+def truncated() -> ModelError:
+    """The stream ended before the message was complete."""
+    return ModelError(
+        "The model's answer broke off before its end.", code="upstream_truncated", retryable=True
+    )
+
+
+def timed_out(what: str) -> ModelError:
+    return ModelError(what, code="upstream_timeout", retryable=True)
+
+
+def unreachable(where: str, why: str) -> ModelError:
+    """No response came: refused, reset, not resolved, bad certificate."""
+    return ModelError(
+        f"The model's endpoint {where} cannot be reached: {_one_line(why) or 'the connection failed'}",
+        code="upstream_error",
+        retryable=True,
+    )
+
+
+def presentable(failure: ModelError, secret: str | None) -> ModelError:
+    """`failure` fit to be shown: without `secret`, which endpoints like to repeat, and cut to length."""
+    message = failure.message.replace(secret, "[key]") if secret else failure.message
+    if len(message) > MAX_MESSAGE:
+        message = message[: MAX_MESSAGE - 1] + "…"
+    failure.message, failure.args = message, (message,)
+    return failure
+
+
+def _one_line(text: str) -> str:
+    """Foreign text on one line and printable."""
+    return " ".join("".join(c if c.isprintable() else " " for c in clean_text(text[:_MAX_SAID])).split())
+
+
+class _Error(NamedTuple):
+    type: str
+    message: str
+
+
+def _error_in(body: object) -> _Error:
+    """The error object of a body: `{"error": {"type", "message"}}`, or what other servers make of it."""
+    error: Any = body.get("error", body) if isinstance(body, Mapping) else None
+    if isinstance(error, str):
+        return _Error("", error)
+    if not isinstance(error, Mapping):
+        return _Error("", "")
+    kind, message = error.get("type"), error.get("message") or error.get("detail")
+    return _Error(kind if isinstance(kind, str) else "", message if isinstance(message, str) else "")
+
+
+def _by_range(status: int) -> _Kind:
+    if status == 409 or status >= 500:
+        return _FAILED
+    if status == 404:
+        return _NOT_FOUND
+    return _REDIRECTED if 300 <= status < 400 else _REFUSED
+
+
+def _failure(
+    kind: _Kind,
+    where: str,
+    message: str,
+    *,
+    retryable: bool | None = None,
+    retry_after: float | None = None,
+) -> ModelError:
+    if kind.code == "upstream_error" and _TOO_LONG.search(message):
+        kind = _OVERFLOW
+    quoted = _one_line(message)
+    return ModelError(
+        f"{kind.says} ({where})" + (f": {quoted}" if quoted else "."),
+        code=kind.code,
+        retryable=kind.retryable if retryable is None else retryable,
+        retry_after=retry_after,
+    )
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds the endpoint asks to wait: `retry-after-ms` (milliseconds), else `retry-after` (seconds or an
+    HTTP date). What cannot be read is as if it were absent."""
+    seconds = _number(headers.get("retry-after-ms"))
+    if seconds is not None:
+        return seconds / 1000
+    written = headers.get("retry-after")
+    seconds = _number(written)
+    if seconds is not None or written is None:
+        return seconds
+    try:
+        when = parsedate_to_datetime(written)
+    except ValueError:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _number(written: str | None) -> float | None:
+    try:
+        value = float(written or "")
+    except ValueError:
+        return None
+    return value if isfinite(value) and value >= 0 else None

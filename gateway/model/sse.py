@@ -1,0 +1,105 @@
+"""Server-sent events, read from bytes as they come: any chunk boundary, LF, CRLF or CR.
+
+The format is the WHATWG HTML standard's, "Parsing an event stream". Only `data` is kept: what an endpoint
+says in its `event:` line it says again in the data.
+"""
+
+from gateway.errors import ModelError
+
+MAX_EVENT = 16 * 1024 * 1024
+"""Bytes of one event. The largest real ones are tool inputs written in one piece."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class SseParser:
+    """Turns the bytes of one stream into the data of its events, in order. An event that the stream's end
+    cuts off is never reported, as the standard demands."""
+
+    __slots__ = ("_at_start", "_held", "_held_size", "_max_event", "_skip_lf")
+
+    def __init__(self, max_event: int = MAX_EVENT) -> None:
+        self._max_event = max_event
+        self._held: list[bytes] = []
+        self._held_size = 0
+        self._at_start = True
+        self._skip_lf = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The data of every event that `data` completes.
+
+        Raises:
+            ModelError: an event is longer than `max_event` bytes.
+        """
+        if self._at_start:
+            data = self._without_bom(data)
+        if self._skip_lf or b"\r" in data:
+            data = self._with_lf(data)
+        if not data:
+            return []
+        if self._held:
+            ends_here = b"\n\n" in data or (data[0] == 10 and self._held[-1][-1] == 10)
+            if not ends_here:
+                self._hold(data)
+                return []
+            # Joined only now, so that an event of many reads is copied once.
+            data = b"".join([*self._held, data])
+            self._held, self._held_size = [], 0
+        blocks = data.split(b"\n\n")
+        rest = blocks.pop()
+        if len(data) > self._max_event and any(len(block) > self._max_event for block in blocks):
+            raise self._too_long()
+        if rest:
+            self._hold(rest)
+        found: list[bytes] = []
+        for block in blocks:
+            head, mark, payload = block.partition(b"\ndata: ")
+            if mark and b"\n" not in payload and head.startswith(b"event: ") and b"\n" not in head:
+                found.append(payload)
+            else:
+                found += _data_of(block)
+        return found
+
+    def _hold(self, data: bytes) -> None:
+        self._held.append(data)
+        self._held_size += len(data)
+        if self._held_size > self._max_event:
+            raise self._too_long()
+
+    def _without_bom(self, data: bytes) -> bytes:
+        data = b"".join([*self._held, data])
+        self._held, self._held_size = [], 0
+        if len(data) < len(_BOM) and _BOM.startswith(data):
+            if data:
+                self._hold(data)
+            return b""
+        self._at_start = False
+        return data.removeprefix(_BOM)
+
+    def _with_lf(self, data: bytes) -> bytes:
+        """`data` with every line end as LF. A CR ends its line at once; the LF of a CRLF that arrives later
+        is then skipped."""
+        if self._skip_lf and data:
+            self._skip_lf = False
+            data = data.removeprefix(b"\n")
+        if data:
+            self._skip_lf = data[-1] == 13
+        return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    def _too_long(self) -> ModelError:
+        return ModelError(
+            f"The model's endpoint sent an event of over {self._max_event} bytes.",
+            code="upstream_error",
+            retryable=True,
+        )
+
+
+def _data_of(block: bytes) -> list[bytes]:
+    """The data of one event, line by line: one item, or none when the event has no data."""
+    lines: list[bytes] = []
+    for line in block.split(b"\n"):
+        if line.startswith(b"data:"):
+            lines.append(line[5:].removeprefix(b" "))
+        elif line == b"data":
+            lines.append(b"")
+    return [b"\n".join(lines)] if lines else []

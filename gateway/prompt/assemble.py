@@ -1,0 +1,143 @@
+"""Components, tools and transcript -> what one model call is given. Pure: same inputs, same bytes.
+
+    tools, sorted -> system: one block per run of components of one layer -> messages, as they were said
+
+Within a session only the end grows, so the provider's cache and its signed thinking stay valid: no time, no
+score, no counter belongs in here.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import orjson
+
+from gateway.lexical import estimate_tokens
+from gateway.messages import Block, Message, ToolSpec, text_block
+from gateway.prompt.cache_points import mark_messages, mark_system
+from gateway.prompt.components import Component, Components
+from gateway.prompt.cut import cut, smallest
+from gateway.prompt.manifest import Layer
+
+_SEPARATOR = "\n\n"
+_SEPARATOR_TOKENS = 1
+_FIXED_LAYERS = frozenset({"SYSTEM", "TOOL INSTRUCTIONS"})  # the same for all users of a gateway
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLimits:
+    """`total_tokens`: most tokens (estimated) of all components together. Tools and messages are not counted:
+    they are kept within the model's window elsewhere."""
+
+    total_tokens: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A component as it stands in the prompt. `tokens_before` is its size before it was cut."""
+
+    name: str
+    layer: Layer
+    digest: str
+    text: str
+    tokens: int
+    tokens_before: int
+
+    @property
+    def truncated(self) -> bool:
+        return self.tokens < self.tokens_before
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """What a model call is given, with cache breakpoints placed. `prefix_hash` is the SHA-256 in hex of tools
+    and system prompt: as long as it stays the same, so does all that comes before the messages."""
+
+    system: tuple[Block, ...]
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+    sections: tuple[Section, ...]
+    prefix_hash: str
+    tokens: int
+    warnings: tuple[str, ...]
+
+
+def assemble(
+    components: Components,
+    transcript: Sequence[Message],
+    *,
+    tools: Sequence[ToolSpec] = (),
+    limits: PromptLimits | None = None,
+) -> Assembled:
+    """Cuts what is too long, lowest priority first, and puts the parts in their order.
+
+    A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
+    the limit, a warning says so. Nothing that is passed in is changed.
+    """
+    limits = limits or PromptLimits()
+    sections, tokens = _fit(components.items, limits.total_tokens)
+    blocks, fixed = _blocks(sections)
+    told = tuple(_canonical(spec) for spec in sorted(tools, key=lambda spec: spec.name))
+    warnings = list(components.warnings)
+    if tokens > limits.total_tokens:
+        warnings.append(f"The prompt has {tokens} tokens, over its limit of {limits.total_tokens}.")
+    return Assembled(
+        system=mark_system(blocks, fixed),
+        messages=mark_messages(transcript),
+        tools=told,
+        sections=sections,
+        prefix_hash=_hash(told, blocks),
+        tokens=tokens,
+        warnings=tuple(warnings),
+    )
+
+
+def _fit(items: Sequence[Component], limit: int) -> tuple[tuple[Section, ...], int]:
+    sizes = [item.tokens if item.fixed else min(item.tokens, _most(item)) for item in items]
+    over = sum(sizes) + _SEPARATOR_TOKENS * len(sizes) - limit
+    # Of equal priorities the later gives way: what comes first is the more general.
+    for place in sorted(range(len(items)), key=lambda place: (items[place].priority, -place)):
+        if over <= 0:
+            break
+        if not items[place].fixed:
+            least = min(sizes[place], smallest(items[place].tokens, items[place].min_tokens))
+            size = max(least, sizes[place] - over)
+            over -= sizes[place] - size
+            sizes[place] = size
+    sections = tuple(_section(item, size) for item, size in zip(items, sizes, strict=True))
+    return sections, sum(section.tokens + _SEPARATOR_TOKENS for section in sections)
+
+
+def _most(item: Component) -> int:
+    return max(item.max_tokens, smallest(item.tokens, item.min_tokens))
+
+
+def _section(item: Component, size: int) -> Section:
+    text = item.text if size >= item.tokens else cut(item.text, size, item.min_tokens)
+    tokens = item.tokens if text is item.text else estimate_tokens(text)
+    return Section(item.name, item.layer, item.digest, text, tokens, item.tokens)
+
+
+def _blocks(sections: Sequence[Section]) -> tuple[tuple[Block, ...], int]:
+    """One text block per run of sections of a layer, and how many blocks at the start are fixed."""
+    runs = [
+        (layer, _SEPARATOR.join(section.text for section in run))
+        for layer, run in groupby(sections, key=lambda section: section.layer)
+    ]
+    changing = [place for place, (layer, _) in enumerate(runs) if layer not in _FIXED_LAYERS]
+    return tuple(text_block(text) for _, text in runs), changing[0] if changing else len(runs)
+
+
+def _canonical(spec: ToolSpec) -> ToolSpec:
+    """The same tool with the keys of its schema in one order, whoever wrote it."""
+    schema = orjson.loads(orjson.dumps(spec.input_schema, option=orjson.OPT_SORT_KEYS))
+    return ToolSpec(spec.name, spec.description, schema)
+
+
+def _hash(tools: Sequence[ToolSpec], system: Sequence[Block]) -> str:
+    prefix = {
+        "tools": [[tool.name, tool.description, tool.input_schema] for tool in tools],
+        "system": [block["text"] for block in system],
+    }
+    return hashlib.sha256(orjson.dumps(prefix, option=orjson.OPT_SORT_KEYS)).hexdigest()

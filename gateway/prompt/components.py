@@ -1,0 +1,185 @@
+"""Prompt components: files in a folder, read again when one has changed, the bundled ones as defaults."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gateway.errors import SettingsError
+from gateway.lexical import estimate_tokens
+from gateway.prompt.clean import clean
+from gateway.prompt.manifest import Entry, Layer, Manifest, read_manifest
+
+MANIFEST = "manifest.yaml"
+MAX_FILE_SIZE = 1_048_576
+"""Bytes of a component or the manifest; a larger file is not used."""
+
+Source = Literal["file", "default"]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A part of the prompt, cleaned but not cut. `digest` is the SHA-256 of `text` in hex, `tokens` its
+    estimated size, `fixed` means that it is never cut; `source` tells whether it is the folder's own file or
+    the one that comes with the gateway."""
+
+    name: str
+    file: str
+    layer: Layer
+    text: str
+    digest: str
+    tokens: int
+    priority: int
+    min_tokens: int
+    max_tokens: int
+    fixed: bool
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """All components in the order of the manifest, and what an author should know about their files."""
+
+    items: tuple[Component, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    state: tuple[object, ...]
+    files: tuple[str, ...]
+    components: Components
+
+
+class PromptFolder:
+    """The folder of component files; None means the ones that come with the gateway."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._bundled = bundled_folder()
+        self._folder = path or self._bundled
+        self._last: _Reading | None = None
+
+    @property
+    def path(self) -> Path:
+        return self._folder
+
+    def read(self) -> Components:
+        """The components as they are now. Cheap while nothing has changed (one stat per file), so ask at the
+        start of each turn. What cannot be used becomes a warning, never an exception."""
+        # States are taken before the files are read: an edit from then on is seen next time.
+        manifest_state = self._state(MANIFEST)
+        last = self._last
+        if last is not None and last.state == (*manifest_state, *self._state(*last.files)):
+            return last.components
+        warnings: list[str] = []
+        if _stat(self._folder) is None:
+            warnings.append(
+                f"The prompts folder {self._folder} does not exist: the bundled components are used."
+            )
+        manifest = self._read_manifest(warnings)
+        files = tuple(entry.file for entry in manifest.components)
+        state = (*manifest_state, *self._state(*files))
+        items = [self._component(entry, warnings) for entry in manifest.components]
+        components = Components(tuple(item for item in items if item is not None), tuple(warnings))
+        self._last = _Reading(state, files, components)
+        return components
+
+    def _state(self, *files: str) -> tuple[object, ...]:
+        found = [_stat(folder / name) for folder in (self._folder, self._bundled) for name in files]
+        return (_stat(self._folder) is None, *found)
+
+    def _read_manifest(self, warnings: list[str]) -> Manifest:
+        own = self._folder / MANIFEST
+        try:
+            if own.exists():
+                return read_manifest(_read_inside(self._folder, MANIFEST))
+        except (OSError, ValueError) as error:
+            warnings.append(f"{MANIFEST} cannot be used ({_reason(error)}): the bundled one is used.")
+        try:
+            return read_manifest(_read_inside(self._bundled, MANIFEST))
+        except (OSError, ValueError) as error:
+            raise SettingsError(
+                f"The bundled prompts in {self._bundled} are damaged: {_reason(error)}"
+            ) from None
+
+    def _component(self, entry: Entry, warnings: list[str]) -> Component | None:
+        try:
+            text = clean(_read_inside(self._folder, entry.file))
+        except FileNotFoundError:
+            return self._default(entry, None, warnings)
+        except (OSError, ValueError) as error:
+            return self._default(entry, _reason(error), warnings)
+        if text:
+            return _made(entry, text, "file")
+        if entry.never_cut:
+            return self._default(entry, "it is empty, and it is one that must not be cut", warnings)
+        return None
+
+    def _default(self, entry: Entry, problem: str | None, warnings: list[str]) -> Component | None:
+        """The bundled text; `problem` says why the folder's own is not used, None that there is none."""
+        try:
+            text = clean(_read_inside(self._bundled, entry.file))
+        except (OSError, ValueError):
+            text = ""
+        if text:
+            if problem:
+                warnings.append(f"{entry.file} cannot be used ({problem}): the bundled one is used.")
+            return _made(entry, text, "default")
+        if problem or not entry.optional:
+            warnings.append(f"{entry.file} is skipped ({problem or 'there is no such file'}).")
+        return None
+
+
+def bundled_folder() -> Path:
+    """Where the components that come with the gateway are: in the package, or in the checkout beside it."""
+    installed = Path(__file__).parent / "bundled"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "prompts"
+
+
+def _made(entry: Entry, text: str, source: Source) -> Component:
+    return Component(
+        name=entry.name,
+        file=entry.file,
+        layer=entry.layer,
+        text=text,
+        digest=hashlib.sha256(text.encode()).hexdigest(),
+        tokens=estimate_tokens(text),
+        priority=entry.priority,
+        min_tokens=entry.min_tokens,
+        max_tokens=entry.max_tokens,
+        fixed=entry.never_cut,
+        source=source,
+    )
+
+
+def _read_inside(folder: Path, name: str) -> str:
+    """The text of a file that really lies in `folder`, also when links are followed."""
+    try:
+        path = (folder / name).resolve(strict=True)
+    except RuntimeError:  # Python before 3.13
+        raise ValueError("it is a link to itself") from None
+    if not path.is_relative_to(folder.resolve()):
+        raise ValueError("it is outside the prompts folder")
+    if not path.is_file():
+        raise ValueError("it is not a file")
+    with path.open("rb") as file:
+        content = file.read(MAX_FILE_SIZE + 1)
+    if len(content) > MAX_FILE_SIZE:
+        raise ValueError(f"it is larger than {MAX_FILE_SIZE} bytes")
+    return content.decode("utf-8-sig")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not UTF-8 at byte {error.start}"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error)
+
+
+def _stat(path: Path) -> tuple[int, ...] | None:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # absent, unreadable, or no possible path
+        return None
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)

@@ -1,0 +1,101 @@
+"""What an author may see of the prompt: the components with their limits, and the text the model gets."""
+
+from itertools import groupby
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.prompt.assemble import Assembled
+from gateway.prompt.components import Component, Components, Source
+from gateway.prompt.manifest import Layer
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ComponentReport(_Shape):
+    """One component: its file, its limits, and what became of it in the prompt."""
+
+    name: str
+    layer: Layer
+    file: str
+    source: Source = Field(description="`default` when the file is not in the prompts folder or unusable.")
+    digest: str = Field(description="SHA-256 of the cleaned text, in hex.")
+    tokens: int = Field(description="Estimated size in the prompt.")
+    tokens_before: int = Field(description="Estimated size before it was cut.")
+    truncated: bool
+    priority: int
+    min_tokens: int
+    max_tokens: int
+    never_cut: bool
+
+
+class PromptReport(_Shape):
+    """All components in their order."""
+
+    components: list[ComponentReport]
+    tokens: int
+    prefix_hash: str
+    warnings: list[str]
+
+
+class LayerText(_Shape):
+    """A block of the system prompt, as the model gets it."""
+
+    layer: Layer
+    text: str
+    components: list[str]
+
+
+class PromptPreview(_Shape):
+    """The assembled prompt by layer, and the names of the tools told with it."""
+
+    layers: list[LayerText]
+    tools: list[str]
+    tokens: int
+    prefix_hash: str
+    warnings: list[str]
+
+
+def describe(components: Components, assembled: Assembled) -> PromptReport:
+    """The report on `components`, of which `assembled` was made."""
+    sections = {section.name: section for section in assembled.sections}
+
+    def report(item: Component) -> ComponentReport:
+        section = sections[item.name]
+        return ComponentReport(
+            name=item.name,
+            layer=item.layer,
+            file=item.file,
+            source=item.source,
+            digest=item.digest,
+            tokens=section.tokens,
+            tokens_before=section.tokens_before,
+            truncated=section.truncated,
+            priority=item.priority,
+            min_tokens=item.min_tokens,
+            max_tokens=item.max_tokens,
+            never_cut=item.fixed,
+        )
+
+    return PromptReport(
+        components=[report(item) for item in components.items],
+        tokens=assembled.tokens,
+        prefix_hash=assembled.prefix_hash,
+        warnings=list(assembled.warnings),
+    )
+
+
+def preview(assembled: Assembled) -> PromptPreview:
+    """The text that the model is given, layer by layer."""
+    runs = [[*run] for _, run in groupby(assembled.sections, key=lambda section: section.layer)]
+    return PromptPreview(
+        layers=[
+            LayerText(layer=run[0].layer, text=block["text"], components=[section.name for section in run])
+            for run, block in zip(runs, assembled.system, strict=True)
+        ],
+        tools=[tool.name for tool in assembled.tools],
+        tokens=assembled.tokens,
+        prefix_hash=assembled.prefix_hash,
+        warnings=list(assembled.warnings),
+    )

@@ -1,0 +1,251 @@
+"""The verbs that every door calls. They check whose session it is, and nothing of HTTP is known here."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from weakref import WeakSet
+
+from gateway.auth import Principal
+from gateway.errors import CursorAhead, Draining, InvalidRequest
+from gateway.events.envelope import StoredEvent
+from gateway.history.transcript import fold
+from gateway.ids import new_session_id, new_turn_id, now_ms
+from gateway.messages import Message
+from gateway.storage.base import Accepted, NewTurn, SessionRow, TurnRow
+from gateway.turn.in_flight import InFlight
+from gateway.turn.parts import Parts
+from gateway.turn.request import TurnRequest
+
+PAGE = 500
+"""Events read from the log at a time: what a reader that catches up holds in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A place to follow a session from. Scoped to `turn`, the stream ends after that turn's `done`; with
+    `live` false it ends at `head`, the session's last seq when it began."""
+
+    session_id: str
+    head: int
+    after: int
+    turn: TurnRow | None = None
+    types: frozenset[str] = frozenset()
+    live: bool = True
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing will ever come: the turn is over and the cursor is at its end."""
+        turn = self.turn
+        return turn is not None and turn.status == "done" and self.after >= turn.last_seq
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a client needs to draw a session and then follow it from `as_of_seq` without gap or repetition:
+    the events of the open turn, if there is one, all come after it."""
+
+    messages: Sequence[Message]
+    open_turn: TurnRow | None
+    as_of_seq: int
+
+
+class Gateway:
+    """One per process; doors share it."""
+
+    def __init__(self, parts: Parts, in_flight: InFlight) -> None:
+        self._parts = parts
+        self._in_flight = in_flight
+        self._followers: WeakSet[asyncio.Event] = WeakSet()
+        self._closing = False
+
+    @property
+    def is_draining(self) -> bool:
+        return self._in_flight.draining.is_set()
+
+    # Sessions
+
+    async def create_session(self, who: Principal, session_id: str | None, title: str | None) -> SessionRow:
+        """Raises errors.Conflict when the id is taken."""
+        return await self._parts.sessions.create(session_id or new_session_id(), who.user_id, title, now_ms())
+
+    async def session(self, who: Principal, session_id: str) -> SessionRow:
+        """Raises errors.NotFound."""
+        return await self._parts.sessions.get(session_id, who.user_id)
+
+    async def sessions(
+        self, who: Principal, *, limit: int, before: tuple[int, str] | None, query: str | None
+    ) -> Sequence[SessionRow]:
+        return await self._parts.sessions.list(who.user_id, limit=limit, before=before, query=query)
+
+    async def rename_session(self, who: Principal, session_id: str, title: str) -> SessionRow:
+        """Raises errors.NotFound."""
+        return await self._parts.sessions.rename(session_id, who.user_id, title)
+
+    async def delete_session(self, who: Principal, session_id: str) -> None:
+        """Raises errors.NotFound, or errors.TurnInProgress while a turn is running or waiting."""
+        await self._parts.sessions.delete(session_id, who.user_id)
+
+    async def messages(self, who: Principal, session_id: str) -> Sequence[Message]:
+        """What the model sees of the session now. Raises errors.NotFound."""
+        await self.session(who, session_id)
+        return fold(item.message for item in await self._parts.sessions.messages(session_id))
+
+    async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
+        """Raises errors.NotFound."""
+        session, open_turn, stored = await self._parts.sessions.snapshot(session_id, who.user_id)
+        if open_turn is None:
+            return Snapshot(fold(item.message for item in stored), None, session.head)
+        before = fold(item.message for item in stored if item.turn_id != open_turn.id)
+        return Snapshot(before, open_turn, open_turn.first_seq - 1 if open_turn.first_seq else session.head)
+
+    # Turns
+
+    async def start(self, who: Principal, request: TurnRequest) -> Accepted:
+        """Accepts a turn and starts it; once accepted it runs to its `done` whether anybody listens or not.
+
+        Raises:
+            errors.Draining, errors.QueueFull, errors.InvalidRequest (model), and what `Turns.accept` raises.
+        """
+        if self.is_draining:
+            raise Draining("The server is shutting down. Send the message again in a moment.")
+        self._in_flight.admit()
+        # Shielded: a client that leaves now must not leave a turn that is accepted and never started.
+        return await asyncio.shield(asyncio.ensure_future(self._accept(self._new_turn(who, request))))
+
+    async def turn(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
+        """Raises errors.NotFound."""
+        return await self._parts.turns.get(session_id, turn_id, who.user_id)
+
+    async def cancel(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
+        """Asks a turn to stop; a turn that is over stays as it is. Raises errors.NotFound."""
+        turn = await self.turn(who, session_id, turn_id)
+        if turn.status != "done":
+            await self._parts.turns.request_cancel(turn_id)
+            self._in_flight.cancel(turn_id)
+        return turn
+
+    async def open_turn(self, session_id: str) -> TurnRow | None:
+        """The running turn of a session whose owner was checked before."""
+        return await self._parts.turns.open_turn(session_id)
+
+    # Events
+
+    async def following(
+        self,
+        who: Principal,
+        session_id: str,
+        *,
+        after: int = 0,
+        turn_id: str | None = None,
+        types: frozenset[str] = frozenset(),
+        live: bool = True,
+    ) -> Following:
+        """A checked place to follow from. Raises errors.NotFound, or errors.CursorAhead beyond the last
+        event."""
+        turn = await self.turn(who, session_id, turn_id) if turn_id is not None else None
+        session = await self.session(who, session_id)
+        if after > session.head:
+            raise CursorAhead(
+                f"The cursor {after} is beyond the session's last event {session.head}.",
+                details={"head": session.head},
+            )
+        if turn is not None:
+            after = max(after, turn.first_seq - 1 if turn.first_seq else session.head)
+        return Following(session.id, session.head, after, turn, types, live)
+
+    def following_turn(self, accepted: Accepted) -> Following:
+        """The place from which a turn that was just accepted is followed."""
+        turn = accepted.turn
+        after = turn.first_seq - 1 if turn.first_seq else accepted.head
+        return Following(turn.session_id, accepted.head, after, turn)
+
+    async def follow(self, place: Following) -> AsyncGenerator[Sequence[StoredEvent]]:
+        """Yields what comes after the place, in order, as it becomes durable, several events at a time.
+
+        The reader pulls: whoever writes never waits for it. Ends as `Following` says, or at shutdown.
+
+        Raises:
+            StorageError: the open turn cannot be recorded now; following again later resumes.
+        """
+        session_id, turn, cursor = place.session_id, place.turn, place.after
+        until = place.head if not place.live else None
+        if turn is not None and turn.status == "done":
+            until = turn.last_seq
+        with self._parts.bus.subscribe(session_id) as live:
+            self._followers.add(live.changed)
+            while until is None or cursor < until:
+                events = live.since(cursor)
+                if events is None:
+                    events = await self._parts.log.read(session_id, after=cursor, limit=PAGE, until=until)
+                elif until is not None:
+                    events = [event for event in events if event.seq <= until]
+                if events:
+                    cursor = events[-1].seq
+                    chosen = _choose(events, place)
+                    if chosen:
+                        yield chosen
+                    if turn is not None and any(e.type == "done" and e.turn_id == turn.id for e in events):
+                        return
+                    continue
+                if self._closing or until is not None:
+                    return
+                if (trouble := self._in_flight.trouble(session_id)) is not None:
+                    raise trouble
+                await live.changed.wait()
+
+    async def page(self, place: Following, limit: int) -> tuple[Sequence[StoredEvent], bool]:
+        """At most `limit` stored events from the place on, and whether more are stored."""
+        until = place.turn.last_seq if place.turn is not None and place.turn.status == "done" else place.head
+        found = await self._parts.log.read(
+            place.session_id, after=place.after, limit=limit + 1, until=until, types=sorted(place.types)
+        )
+        return found[:limit], len(found) > limit
+
+    # The process
+
+    async def recover(self) -> None:
+        """Start-up: goes on with the turns that a former process left open."""
+        self._in_flight.recover(await self._parts.turns.take_over())
+
+    async def drain(self, grace: float) -> None:
+        """Shutdown: no new turns, running ones get `grace` seconds, then all streams end."""
+        await self._in_flight.drain(grace)
+        self._closing = True
+        for changed in self._followers:
+            changed.set()
+
+    def _new_turn(self, who: Principal, request: TurnRequest) -> NewTurn:
+        models = self._parts.settings.models
+        if request.model is not None and request.model not in models:
+            raise InvalidRequest(
+                f"The model must be one of {', '.join(models)}.", details={"models": list(models)}
+            )
+        return NewTurn(
+            id=new_turn_id(),
+            session_id=request.session_id or new_session_id(),
+            owner=who.user_id,
+            input=request.message,
+            model=request.model or models[0],
+            client_message_id=request.client_message_id,
+            on_conflict=request.on_conflict,
+            create_session=request.create_session or request.session_id is None,
+            at=now_ms(),
+        )
+
+    async def _accept(self, new: NewTurn) -> Accepted:
+        accepted = await self._parts.turns.accept(new, max_queued=self._parts.settings.max_queued_turns)
+        if not accepted.repeated:
+            if accepted.turn.status == "running":
+                self._in_flight.start(accepted)
+            if accepted.interrupts is not None:
+                self._in_flight.cancel(accepted.interrupts)
+        return accepted
+
+
+def _choose(events: Sequence[StoredEvent], place: Following) -> Sequence[StoredEvent]:
+    if place.turn is not None:
+        turn_id = place.turn.id
+        events = [event for event in events if event.turn_id == turn_id]
+    if place.types:
+        events = [event for event in events if event.type in place.types]
+    return events

@@ -1,0 +1,150 @@
+"""The bus of a single process: each session's newest events in memory, and a wake-up for its readers."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+
+from gateway.events.envelope import StoredEvent
+from gateway.storage.base import Subscription
+
+log = logging.getLogger(__name__)
+
+Observer = Callable[[str, Sequence[StoredEvent]], None]
+
+EVENT_OVERHEAD = 200
+"""Bytes that a short event costs in memory beside its body."""
+
+
+class Topic:
+    """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`."""
+
+    __slots__ = ("changed", "head", "readers", "size", "tail")
+
+    def __init__(self) -> None:
+        self.changed = asyncio.Event()
+        self.readers = 0
+        self.head = 0
+        self.tail: list[StoredEvent] = []
+        self.size = 0
+
+    def extend(self, events: Sequence[StoredEvent], limit: int) -> None:
+        """Adds `events` and drops the oldest beyond `limit` bytes, but never of the events just added."""
+        if self.tail and events[0].seq != self.head + 1:
+            self.clear()
+        self.tail.extend(events)
+        self.head = events[-1].seq
+        self.size += sum(map(_size, events))
+        surplus = 0
+        while self.size > limit and surplus < len(self.tail) - len(events):
+            self.size -= _size(self.tail[surplus])
+            surplus += 1
+        if surplus:
+            del self.tail[:surplus]
+
+    def clear(self) -> None:
+        self.tail, self.size, self.head = [], 0, 0
+
+    def wake(self) -> None:
+        self.changed.set()
+        self.changed.clear()
+
+
+class MemoryBus:
+    """The `Bus` protocol for readers in the same process.
+
+    `tail_bytes` bounds what is kept of one session, `idle_bytes` what is kept of all that nobody follows.
+    """
+
+    def __init__(self, *, tail_bytes: int = 32_768, idle_bytes: int = 8_388_608) -> None:
+        self._tail_bytes = tail_bytes
+        self._idle_bytes = idle_bytes
+        self._followed: dict[str, Topic] = {}
+        self._idle: OrderedDict[str, Topic] = OrderedDict()
+        self._idle_size = 0
+        self._observers: list[Observer] = []
+
+    def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """Hands durable events, in order, to whoever follows the session."""
+        if not events:
+            return
+        topic = self._followed.get(session_id)
+        if topic is not None:
+            topic.extend(events, self._tail_bytes)
+            topic.wake()
+        else:
+            topic = self._take_idle(session_id) or Topic()
+            topic.extend(events, self._tail_bytes)
+            self._put_idle(session_id, topic)
+        for observer in self._observers:
+            try:
+                observer(session_id, events)
+            except Exception:
+                # An observer only looks on: its faults must not reach the turn whose events these are.
+                log.exception("an observer of the bus failed")
+
+    @contextmanager
+    def subscribe(self, session_id: str) -> Generator[Subscription]:
+        """A place in the session's stream, from now until the context is left."""
+        topic = self._followed.get(session_id)
+        if topic is None:
+            topic = self._followed[session_id] = self._take_idle(session_id) or Topic()
+        topic.readers += 1
+        try:
+            yield Subscription(topic.changed, _reader_of(topic))
+        finally:
+            topic.readers -= 1
+            if topic.readers == 0:
+                del self._followed[session_id]
+                if topic.tail:
+                    self._put_idle(session_id, topic)
+
+    def watch(self, observer: Observer) -> None:
+        """Calls `observer` for every publication from now on."""
+        self._observers.append(observer)
+
+    def forget(self, session_id: str) -> None:
+        """Drops what is kept of a session that has been deleted, and wakes its readers."""
+        self._take_idle(session_id)
+        if topic := self._followed.get(session_id):
+            topic.clear()
+            topic.wake()
+
+    def _take_idle(self, session_id: str) -> Topic | None:
+        topic = self._idle.pop(session_id, None)
+        if topic is not None:
+            self._idle_size -= topic.size
+        return topic
+
+    def _put_idle(self, session_id: str, topic: Topic) -> None:
+        self._idle[session_id] = topic
+        self._idle_size += topic.size
+        while self._idle_size > self._idle_bytes:
+            _, oldest = self._idle.popitem(last=False)
+            self._idle_size -= oldest.size
+
+
+def _reader_of(topic: Topic) -> Callable[[int], Sequence[StoredEvent] | None]:
+    """A reader's `since`. Whoever was told to read the log and asks again from the same place has seen its
+    end: unless something was published meanwhile there is nothing to read, and it may wait."""
+    asked = (-1, -1)
+
+    def since(seq: int) -> Sequence[StoredEvent] | None:
+        nonlocal asked
+        if topic.tail:
+            if seq >= topic.head:
+                return ()
+            first = topic.tail[0].seq
+            if seq >= first - 1:
+                return topic.tail[seq - first + 1 :]
+        if asked == (topic.head, seq):
+            return ()
+        asked = (topic.head, seq)
+        return None
+
+    return since
+
+
+def _size(event: StoredEvent) -> int:
+    return len(event.body) + EVENT_OVERHEAD

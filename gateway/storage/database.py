@@ -1,0 +1,69 @@
+"""How the tables are reached, whatever the engine: whole transactions, each a plain function."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
+
+from sqlalchemy import Connection
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.expression import ClauseElement
+
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """A database. There is never an await inside a transaction, so cancelling a caller cannot leave one open:
+    the work is done or not, and the caller was not told which."""
+
+    async def write(
+        self, work: Callable[[Connection], T], *, committed: Callable[[], None] | None = None
+    ) -> T:
+        """Runs `work` in a transaction and returns its result once that is durable. What `work` raises undoes
+        its own changes only, and is raised here. `committed` is called on the event loop as soon as the
+        changes are durable, also when the caller has been cancelled meanwhile.
+
+        Raises:
+            errors.StorageError: the database could not do it; nothing was changed.
+        """
+        ...
+
+    async def read(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
+        """Runs `work`, which only reads. With `snapshot` all its statements see the same moment; a single
+        statement needs none.
+
+        Raises:
+            errors.StorageError: the database could not do it.
+        """
+        ...
+
+
+class Prepared:
+    """A Core statement that becomes SQL once and then runs on the driver itself: binding and result objects
+    cost more than the statements of a short turn."""
+
+    def __init__(self, statement: ClauseElement) -> None:
+        self._statement = statement
+        self._compiled: dict[str, tuple[str, list[str], dict[str, Any]]] = {}
+
+    def run(self, connection: Connection, **values: Any) -> Any:
+        """Executes with a value for each `bindparam`; returns the driver's cursor."""
+        dialect = connection.dialect.name
+        if dialect not in self._compiled:
+            self._compiled[dialect] = self._compile(connection)
+        sql, order, constants = self._compiled[dialect]
+        parameters = [values[name] if name in values else constants[name] for name in order]
+        cursor = connection.connection.cursor()
+        cursor.execute(sql, parameters)
+        return cursor
+
+    def one(self, connection: Connection, **values: Any) -> tuple[Any, ...] | None:
+        """The first row, None when there is none."""
+        return self.run(connection, **values).fetchone()
+
+    def _compile(self, connection: Connection) -> tuple[str, list[str], dict[str, Any]]:
+        compiled = cast("SQLCompiler", self._statement.compile(dialect=connection.dialect))
+        names = compiled.bind_names.items()
+        return (
+            str(compiled),
+            list(compiled.positiontup or ()),
+            {name: bind.value for bind, name in names if not bind.required},
+        )

@@ -1,0 +1,51 @@
+"""The part of a migration that needs Alembic."""
+
+import sqlite3
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, NullPool, create_engine, event
+
+from gateway.errors import StorageError
+
+
+def run(path: Path, before: str | None) -> None:
+    """Brings the file from revision `before` to the newest, in one transaction per step.
+
+    Raises:
+        StorageError: `before` is not a revision of this version, or the database refused; the file is as it
+            was after the last complete step.
+    """
+    config = Config()
+    # A percent sign in the path would be an interpolation to the config parser.
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if before is not None and before not in known:
+        raise StorageError(
+            f"The database {path} was written by a newer version of the gateway (revision {before}): "
+            "install that version, or restore a backup made before the upgrade.",
+            code="database_too_new",
+            retryable=False,
+        )
+    engine = create_engine("sqlite://", creator=lambda: connect(path), poolclass=NullPool)
+    event.listen(engine, "begin", begin)
+    try:
+        with engine.connect() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+    except sqlite3.Error as error:
+        raise StorageError(f"The database {path} could not be migrated: {error}.") from error
+    finally:
+        engine.dispose()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None)
+
+
+def begin(connection: Connection) -> None:
+    # By hand: the driver of its own accord opens no transaction before a statement that changes the schema.
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

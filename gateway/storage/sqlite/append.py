@@ -1,0 +1,197 @@
+"""What an append does to the tables, for all appends of a flush at once.
+
+Each step of a statement lets go of the interpreter lock and has to win it back from a busy event loop: it is
+the number of statements that counts, so many rows go into one.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from gateway.errors import TurnLost
+from gateway.storage.base import Append
+
+CHUNKS = (256, 64, 16, 4, 1)
+"""Rows per statement; few sizes, so that each statement is planned once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An append on its way, with its message and usage encoded."""
+
+    batch: Append
+    content: str | None
+    usage: str | None
+
+    @classmethod
+    def of(cls, batch: Append) -> "Pending":
+        """Raises ValueError when the events do not continue from the head, TypeError when the message is no
+        JSON."""
+        for seq, event in enumerate(batch.events, batch.head + 1):
+            if event.seq != seq:
+                raise ValueError(f"event {event.seq} of {batch.session_id} should be {seq}")
+        return cls(
+            batch,
+            orjson.dumps(batch.message.content).decode() if batch.message else None,
+            batch.usage.model_dump_json() if batch.usage else None,
+        )
+
+
+@dataclass(slots=True)
+class Run:
+    """Appends of one turn that continue each other: they stand or fall together."""
+
+    session_id: str
+    turn_id: str
+    epoch: int
+    head: int
+    end: int
+    parts: list[Pending] = field(default_factory=list[Pending])
+
+    def takes(self, batch: Append) -> bool:
+        same = (self.session_id, self.turn_id, self.epoch) == (batch.session_id, batch.turn_id, batch.epoch)
+        return same and self.end == batch.head and self.parts[-1].batch.closing is None
+
+    def fence(self) -> tuple[Any, ...]:
+        return (self.end, self.session_id, self.head, self.turn_id, self.epoch)
+
+
+def apply(connection: sqlite3.Connection, pending: Sequence[Pending]) -> list[TurnLost | None]:
+    """Writes `pending` in the open transaction, in order. Returns for each None, or why it was refused."""
+    runs = runs_of(pending)
+    alone = len({run.session_id for run in runs}) == len(runs)
+    if alone and move_heads(connection, runs):
+        kept = runs
+        for run in runs:
+            write_parts(connection, run)
+    else:
+        kept: list[Run] = []
+        for run in runs:
+            if move_head(connection, run):
+                kept.append(run)
+                write_parts(connection, run)
+    write_events(connection, kept)
+    stored = {id(part) for run in kept for part in run.parts}
+    return [None if id(part) in stored else refusal(part.batch) for part in pending]
+
+
+def runs_of(pending: Sequence[Pending]) -> list[Run]:
+    runs: list[Run] = []
+    newest: dict[str, Run] = {}
+    for part in pending:
+        batch = part.batch
+        run = newest.get(batch.session_id)
+        if run is None or not run.takes(batch):
+            run = Run(batch.session_id, batch.turn_id, batch.epoch, batch.head, batch.head)
+            newest[batch.session_id] = run
+            runs.append(run)
+        run.parts.append(part)
+        run.end += len(batch.events)
+    return runs
+
+
+MOVE_HEAD = """
+    UPDATE sessions SET head = ? WHERE id = ? AND head = ?
+    AND EXISTS (SELECT 1 FROM turns WHERE id = ? AND epoch = ? AND status = 'running')
+"""
+MOVE_HEADS = """
+    UPDATE sessions SET head = claim.column1 FROM (VALUES {rows}) AS claim
+    WHERE id = claim.column2 AND head = claim.column3
+    AND EXISTS (SELECT 1 FROM turns WHERE id = claim.column4 AND epoch = claim.column5 AND status = 'running')
+"""
+INSERT_EVENTS = "INSERT INTO events (session_id, seq, turn_id, type, body) VALUES {rows}"
+INSERT_MESSAGE = """
+    INSERT INTO messages (session_id, position, turn_id, role, content, usage)
+    SELECT :session_id, coalesce(max(position), 0) + 1, :turn_id, :role, :content, :usage
+    FROM messages WHERE session_id = :session_id
+"""
+CLOSE_TURN = """
+    UPDATE turns
+    SET status = 'done', outcome = ?, iterations = ?, usage = ?, cost = ?, ended_at = ?, last_seq = ?
+    WHERE id = ?
+"""
+TOUCH_SESSION = "UPDATE sessions SET updated_at = ? WHERE id = ?"
+
+ROW = "(?, ?, ?, ?, ?)"
+MANY_HEADS = {size: MOVE_HEADS.format(rows=", ".join([ROW] * size)) for size in CHUNKS}
+MANY_EVENTS = {size: INSERT_EVENTS.format(rows=", ".join([ROW] * size)) for size in CHUNKS}
+
+
+def move_head(connection: sqlite3.Connection, run: Run) -> bool:
+    """The fence: False when another owner, or another head, has come between."""
+    return connection.execute(MOVE_HEAD, run.fence()).rowcount == 1
+
+
+def move_heads(connection: sqlite3.Connection, runs: Sequence[Run]) -> bool:
+    """The fence for runs of different sessions; one that is refused undoes all."""
+    if len(runs) < 2:
+        return False
+    connection.execute("SAVEPOINT fence")
+    values = [value for run in runs for value in run.fence()]
+    moved = sum(connection.execute(MANY_HEADS[size], chunk).rowcount for size, chunk in chunks(values))
+    if moved != len(runs):
+        connection.execute("ROLLBACK TO fence")
+    connection.execute("RELEASE fence")
+    return moved == len(runs)
+
+
+def write_parts(connection: sqlite3.Connection, run: Run) -> None:
+    """The messages of a run, and the end of its turn."""
+    for part in run.parts:
+        batch = part.batch
+        if batch.message is not None:
+            connection.execute(
+                INSERT_MESSAGE,
+                {
+                    "session_id": run.session_id,
+                    "turn_id": run.turn_id,
+                    "role": batch.message.role,
+                    "content": part.content,
+                    "usage": part.usage,
+                },
+            )
+        if (closing := batch.closing) is not None:
+            usage = closing.usage.model_dump_json() if closing.usage else None
+            connection.execute(
+                CLOSE_TURN,
+                (
+                    closing.outcome,
+                    closing.iterations,
+                    usage,
+                    closing.cost,
+                    closing.at,
+                    run.end,
+                    run.turn_id,
+                ),
+            )
+            connection.execute(TOUCH_SESSION, (closing.at, run.session_id))
+
+
+def write_events(connection: sqlite3.Connection, runs: Sequence[Run]) -> None:
+    values: list[Any] = []
+    for run in runs:
+        session_id = run.session_id
+        for part in run.parts:
+            for seq, event_type, turn_id, body in part.batch.events:
+                values += (session_id, seq, turn_id, event_type, body)
+    for size, chunk in chunks(values):
+        connection.execute(MANY_EVENTS[size], chunk)
+
+
+def chunks(values: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Rows of five values, laid end to end, cut into the sizes of CHUNKS."""
+    at = 0
+    for size in CHUNKS:
+        width = size * 5
+        while len(values) - at >= width:
+            yield size, values[at : at + width]
+            at += width
+
+
+def refusal(batch: Append) -> TurnLost:
+    return TurnLost(
+        f"Turn {batch.turn_id} is no longer this writer's: epoch {batch.epoch}, head {batch.head}."
+    )

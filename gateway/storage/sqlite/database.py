@@ -1,0 +1,158 @@
+"""One SQLite file: one writing connection on a thread of its own, a few that only read."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Self, TypeVar
+
+from sqlalchemy import Connection, StaticPool, create_engine
+
+from gateway.errors import StorageError
+from gateway.storage.folder import FolderLock
+from gateway.storage.migrations import upgrade
+from gateway.storage.sqlite.append import Pending
+from gateway.storage.sqlite.failures import is_broken, storage_error
+from gateway.storage.sqlite.writer import Deliver, Write, Writer
+
+T = TypeVar("T")
+
+# No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database.
+WRITER_PRAGMAS = """
+    PRAGMA foreign_keys = ON;
+    PRAGMA journal_size_limit = 67108864;
+"""
+READER_PRAGMAS = """
+    PRAGMA query_only = ON;
+    PRAGMA wal_autocheckpoint = 0;
+"""
+
+
+class SqliteDatabase:
+    """The `Database` protocol on one file, which this process alone may have open. Made by `open`."""
+
+    def __init__(self, path: Path, lock: FolderLock, writer: Connection, readers: list[Connection]) -> None:
+        self.path = path
+        self._lock = lock
+        self._connections = [writer, *readers]
+        self._writer = Writer(raw_of(writer), writer)
+        self._free: SimpleQueue[Connection] = SimpleQueue()
+        for reader in readers:
+            self._free.put(reader)
+        self._pool = ThreadPoolExecutor(len(readers), thread_name_prefix="storage-reader")
+        self._loop = asyncio.get_running_loop()
+        self._open = True
+
+    @classmethod
+    async def open(cls, path: Path, *, readers: int = 2) -> Self:
+        """Opens the file, made and migrated as needed, for this process alone. Use it as an async context
+        manager, or `close` it.
+
+        Raises:
+            StorageError: another process has the folder (code data_locked), the file was written by a newer
+                version (database_too_new), or it cannot be opened.
+        """
+        return cls(path, *await asyncio.to_thread(_open, path, readers))
+
+    async def close(self) -> None:
+        """Commits what is pending and lets the folder go. Later calls do nothing."""
+        if self._open:
+            self._open = False
+            await self._writer.close()
+            await asyncio.to_thread(self._release)
+
+    async def write(
+        self, work: Callable[[Connection], T], *, committed: Callable[[], None] | None = None
+    ) -> T:
+        """See `Database.write`."""
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._writer.write(Write(work, future, committed))
+        return await future
+
+    async def read(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
+        """See `Database.read`."""
+        if not self._open:
+            raise StorageError("The database is closed.", retryable=False)
+        return await self._loop.run_in_executor(self._pool, self._read, work, snapshot)
+
+    def append(self, pending: Pending) -> None:
+        """Adds an append to the next transaction; `on_delivery` tells what became of it.
+
+        Raises:
+            StorageError: the database is closed.
+        """
+        self._writer.append(pending)
+
+    def on_delivery(self, deliver: Deliver) -> None:
+        """`deliver` is called on the event loop with the appends of each transaction, and None or an error
+        for each."""
+        self._writer.deliver = deliver
+
+    def _read(self, work: Callable[[Connection], T], snapshot: bool) -> T:
+        connection = self._free.get()
+        raw = raw_of(connection)
+        try:
+            if snapshot:
+                raw.execute("BEGIN")
+            return work(connection)
+        except Exception as error:
+            if is_broken(error):
+                raise storage_error(error) from error
+            raise
+        finally:
+            if raw.in_transaction:
+                raw.execute("ROLLBACK")
+            self._free.put(connection)
+
+    def _release(self) -> None:
+        self._pool.shutdown()
+        # The writer goes last: closing the last connection empties the write-ahead log into the file.
+        for connection in reversed(self._connections):
+            connection.detach()
+            connection.close()
+        self._lock.release()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def raw_of(connection: Connection) -> sqlite3.Connection:
+    """The driver's connection beneath."""
+    raw = connection.connection.dbapi_connection
+    assert isinstance(raw, sqlite3.Connection)
+    return raw
+
+
+def _open(path: Path, readers: int) -> tuple[FolderLock, Connection, list[Connection]]:
+    lock = FolderLock(path.parent)
+    try:
+        upgrade(path)
+        writer = _connect(path, WRITER_PRAGMAS)
+        mode = raw_of(writer).execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        if mode != "wal":
+            raise StorageError(f"The database {path} cannot keep a write-ahead log: use a local disk.")
+        return lock, writer, [_connect(path, READER_PRAGMAS) for _ in range(readers)]
+    except sqlite3.Error as error:
+        lock.release()
+        raise storage_error(error) from error
+    except StorageError:
+        lock.release()
+        raise
+
+
+def _connect(path: Path, pragmas: str) -> Connection:
+    """A Core connection in autocommit mode: BEGIN, SAVEPOINT and COMMIT are given by hand."""
+    raw = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+    raw.executescript(pragmas)
+    engine = create_engine(
+        "sqlite://", creator=lambda: raw, poolclass=StaticPool, skip_autocommit_rollback=True
+    )
+    return engine.connect()

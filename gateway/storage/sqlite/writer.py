@@ -1,0 +1,198 @@
+"""Group commit: one thread owns the writing connection and commits whatever gathered while it was busy.
+
+event loop      append, write -> gathered ----.                      .--> settle ...
+                                               \\ hand over           / call_soon_threadsafe
+writer thread                                   BEGIN ... COMMIT ----
+"""
+
+import asyncio
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any
+
+from sqlalchemy import Connection
+
+from gateway.errors import StorageError
+from gateway.storage.sqlite.append import Pending, apply
+from gateway.storage.sqlite.failures import is_broken, storage_error
+
+import os
+PACE=float(os.environ.get('PACE','0'))/1000
+log = logging.getLogger(__name__)
+
+Deliver = Callable[[Sequence[Pending], Sequence[StorageError | None]], None]
+
+
+@dataclass(slots=True, eq=False)
+class Write:
+    """A transaction of somebody's own, and what became of it."""
+
+    work: Callable[[Connection], Any]
+    future: asyncio.Future[Any]
+    committed: Callable[[], None] | None
+    value: Any = None
+    error: BaseException | None = None
+
+    def settle(self) -> None:
+        if self.error is None and self.committed is not None:
+            self.committed()
+        if self.future.done():  # its awaiter was cancelled
+            return
+        if self.error is None:
+            self.future.set_result(self.value)
+        else:
+            self.future.set_exception(self.error)
+
+
+@dataclass(slots=True)
+class Flush:
+    """What goes into one transaction: appends first, then writes, each in the order they came."""
+
+    appends: list[Pending] = field(default_factory=list[Pending])
+    writes: list[Write] = field(default_factory=list[Write])
+    refusals: Sequence[StorageError | None] = ()
+
+    @property
+    def sync(self) -> bool:
+        return bool(self.writes) or any(append.batch.sync for append in self.appends)
+
+    def fail(self, error: Exception) -> None:
+        self.refusals = [storage_error(error) for _ in self.appends]
+        for write in self.writes:
+            write.error = storage_error(error)
+
+
+class Writer:
+    """The writing side of a database file. All methods but the thread's own belong to the event loop."""
+
+    def __init__(self, raw: sqlite3.Connection, connection: Connection) -> None:
+        self.deliver: Deliver | None = None
+        """Called on the event loop with the appends of each flush and, for each, None or why it failed."""
+        self._raw = raw
+        self._connection = connection
+        self._synchronous: bool | None = None
+        self._loop = asyncio.get_running_loop()
+        self._gathered = Flush()
+        self._pending = False
+        self._last=0.0
+        self._closed: asyncio.Future[None] | None = None
+        self._handed: SimpleQueue[Flush | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="storage-writer", daemon=True)
+        self._thread.start()
+
+    def append(self, pending: Pending) -> None:
+        """Adds to the next transaction.
+
+        Raises:
+            StorageError: the database is closed.
+        """
+        self._gather().appends.append(pending)
+
+    def write(self, write: Write) -> None:
+        """Adds to the next transaction.
+
+        Raises:
+            StorageError: the database is closed.
+        """
+        self._gather().writes.append(write)
+
+    async def close(self) -> None:
+        """Commits what has gathered, then ends the thread."""
+        if self._closed is None:
+            self._closed = self._loop.create_future()
+            if not self._pending:
+                self._handed.put(None)
+        await asyncio.shield(self._closed)
+        self._thread.join()
+
+    def _gather(self) -> Flush:
+        if self._closed is not None:
+            raise StorageError("The database is closed.", retryable=False)
+        if not self._pending:
+            # Not at once: what is submitted in the same tick of the loop shares the transaction.
+            self._pending = True
+            wait=self._last + PACE - self._loop.time()
+            if wait>0.0005: self._loop.call_later(wait,self._hand_over)
+            else: self._loop.call_soon(self._hand_over)
+        return self._gathered
+
+    def _hand_over(self) -> None:
+        self._last=self._loop.time()
+        flush, self._gathered = self._gathered, Flush()
+        self._handed.put(flush)
+
+    def _settle(self, flush: Flush) -> None:
+        if flush.appends and self.deliver is not None:
+            self.deliver(flush.appends, flush.refusals)
+        for write in flush.writes:
+            write.settle()
+        if self._gathered.appends or self._gathered.writes:
+            wait=self._last + PACE - self._loop.time()
+            if wait>0.0005: self._loop.call_later(wait,self._hand_over)
+            else: self._hand_over()
+            return
+        self._pending = False
+        if self._closed is not None:
+            self._handed.put(None)
+
+    # What follows runs on the thread.
+
+    def _work(self) -> None:
+        while (flush := self._handed.get()) is not None:
+            try:
+                self._commit(flush)
+            except Exception as error:  # noqa: BLE001 - whatever it was, those who wait are told and the thread lives
+                flush.fail(error)
+                self._roll_back()
+            if not self._tell(self._settle, flush):
+                return
+        self._tell(self._end)
+
+    def _commit(self, flush: Flush) -> None:
+        self._synchronise(flush.sync)
+        self._raw.execute("BEGIN IMMEDIATE")
+        if flush.appends:
+            flush.refusals = apply(self._raw, flush.appends)
+        for write in flush.writes:
+            self._run(write)
+        self._raw.execute("COMMIT")
+
+    def _run(self, write: Write) -> None:
+        self._raw.execute("SAVEPOINT work")
+        try:
+            write.value = write.work(self._connection)
+        except Exception as error:
+            if is_broken(error):
+                raise
+            # Whatever a caller's work raises is the caller's alone: the others' transaction goes on.
+            self._raw.execute("ROLLBACK TO work")
+            write.error = error
+        self._raw.execute("RELEASE work")
+
+    def _synchronise(self, sync: bool) -> None:
+        if sync is not self._synchronous:
+            # SQLite obeys this pragma while compiling it; a script, unlike `execute`, is compiled each time.
+            self._raw.executescript(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
+            self._synchronous = sync
+
+    def _roll_back(self) -> None:
+        try:
+            if self._raw.in_transaction:
+                self._raw.execute("ROLLBACK")
+        except sqlite3.Error:
+            log.exception("a failed transaction could not be rolled back")
+
+    def _tell(self, callback: Callable[..., None], *arguments: Any) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(callback, *arguments)
+        except RuntimeError:  # the loop was closed without closing the database: nobody is left to tell
+            return False
+        return True
+
+    def _end(self) -> None:
+        assert self._closed is not None
+        self._closed.set_result(None)

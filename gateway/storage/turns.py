@@ -1,0 +1,280 @@
+"""Turns and who owns them, in SQL."""
+
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Text,
+    bindparam,
+    case,
+    false,
+    func,
+    insert,
+    literal_column,
+    select,
+    true,
+    update,
+)
+
+from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
+from gateway.storage.base import Accepted, NewTurn, TurnRow
+from gateway.storage.database import Database, Prepared
+from gateway.storage.schema import RUNNING, WAITING, sessions, turns
+
+TITLE_LENGTH = 80
+
+TURNS = (
+    select(
+        turns.c.id,
+        turns.c.session_id,
+        turns.c.owner,
+        turns.c.status,
+        turns.c.outcome,
+        turns.c.input,
+        turns.c.model,
+        turns.c.client_message_id,
+        turns.c.epoch,
+        turns.c.created_at,
+        turns.c.first_seq,
+        case((turns.c.status == RUNNING, sessions.c.head), else_=turns.c.last_seq),
+        turns.c.cancel_requested,
+        sessions.c.head,
+    )
+    .join_from(turns, sessions)
+    .order_by(turns.c.number)
+)
+OF_SESSION = turns.c.session_id == bindparam("session_id")
+OF_ID = turns.c.id == bindparam("turn_id")
+
+TURN = Prepared(TURNS.where(OF_ID))
+OWN_TURN = Prepared(TURNS.where(OF_ID, OF_SESSION, turns.c.owner == bindparam("owner")))
+RUNNING_TURN = Prepared(TURNS.where(OF_SESSION, turns.c.status == RUNNING))
+RUNNING_TURNS = Prepared(TURNS.where(turns.c.status == RUNNING))
+SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bindparam("client_message_id")))
+
+# What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
+# follow each other.
+_running = (
+    select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status == RUNNING).scalar_subquery()
+)
+_waiting = (
+    select(func.count())
+    .select_from(turns)
+    .where(turns.c.session_id == sessions.c.id, turns.c.status == WAITING)
+    .scalar_subquery()
+)
+STATE = Prepared(
+    select(sessions.c.owner, sessions.c.head, _running, _waiting)
+    .where(sessions.c.id == bindparam("session_id"))
+    .with_for_update()
+)
+NEXT = Prepared(
+    select(turns.c.id)
+    .where(OF_SESSION, turns.c.status == WAITING)
+    .order_by(case((turns.c.on_conflict == literal_column("'interrupt'", Text), 0), else_=1), turns.c.number)
+    .limit(1)
+)
+WAITING_SESSIONS = Prepared(select(turns.c.session_id).where(turns.c.status == WAITING).distinct())
+
+ADD_SESSION = Prepared(
+    insert(sessions).values(
+        id=bindparam("session_id"),
+        owner=bindparam("owner"),
+        title=bindparam("title"),
+        created_at=bindparam("at"),
+        updated_at=bindparam("at"),
+        head=0,
+    )
+)
+TOUCH_SESSION = Prepared(
+    update(sessions)
+    .where(sessions.c.id == bindparam("session_id"))
+    .values(updated_at=bindparam("at"), title=func.coalesce(sessions.c.title, bindparam("title")))
+)
+ADD_TURN = Prepared(
+    insert(turns).values(
+        id=bindparam("turn_id"),
+        session_id=bindparam("session_id"),
+        owner=bindparam("owner"),
+        status=bindparam("status"),
+        input=bindparam("input"),
+        model=bindparam("model"),
+        client_message_id=bindparam("client_message_id"),
+        on_conflict=bindparam("on_conflict"),
+        epoch=bindparam("epoch"),
+        created_at=bindparam("at"),
+        first_seq=bindparam("first_seq"),
+        last_seq=0,
+        cancel_requested=false(),
+        iterations=0,
+    )
+)
+CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
+CLAIM = Prepared(
+    update(turns)
+    .where(OF_ID)
+    .values(status=RUNNING, epoch=turns.c.epoch + 1, first_seq=bindparam("first_seq"))
+)
+RAISE_EPOCHS = Prepared(update(turns).where(turns.c.status == RUNNING).values(epoch=turns.c.epoch + 1))
+
+
+class SqlTurns:
+    """The `Turns` protocol."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
+        """See `Turns.accept`. A session without a title takes it from the message's first line."""
+        return await self._database.write(lambda connection: accept(connection, new, max_queued))
+
+    async def get(self, session_id: str, turn_id: str, owner: str) -> TurnRow:
+        """See `Turns.get`."""
+        row = await self._database.read(
+            lambda connection: OWN_TURN.one(connection, session_id=session_id, turn_id=turn_id, owner=owner),
+            snapshot=False,
+        )
+        if row is None:
+            raise NotFound(f"There is no turn {turn_id} in session {session_id}.", code="turn_not_found")
+        return turn_of(row)
+
+    async def open_turn(self, session_id: str) -> TurnRow | None:
+        """See `Turns.open_turn`."""
+        return await self._database.read(
+            lambda connection: open_turn_of(connection, session_id), snapshot=False
+        )
+
+    async def claim_next(self, session_id: str) -> Accepted | None:
+        """See `Turns.claim_next`."""
+        return await self._database.write(lambda connection: claim_next(connection, session_id))
+
+    async def request_cancel(self, turn_id: str) -> None:
+        """See `Turns.request_cancel`."""
+        await self._database.write(lambda connection: CANCEL.run(connection, turn_id=turn_id) and None)
+
+    async def take_over(self) -> list[Accepted]:
+        """See `Turns.take_over`."""
+        return await self._database.write(take_over)
+
+
+def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
+    head, running, waiting = enter_session(connection, new)
+    if new.client_message_id is not None:
+        row = SAME_MESSAGE.one(connection, session_id=new.session_id, client_message_id=new.client_message_id)
+        if row is not None:
+            return repeated(row, new)
+    # Whoever queues goes behind those who wait, also in the moment between two turns.
+    waits = running is not None or (waiting > 0 and new.on_conflict == "queue")
+    if waits and new.on_conflict == "reject":
+        raise TurnInProgress(
+            f"Session {new.session_id} is answering turn {running}.",
+            details={"turn_id": running, "seq": head},
+        )
+    if waits and waiting >= max_queued:
+        raise QueueFull(f"{waiting} turns are waiting in session {new.session_id} already.")
+    turn = TurnRow(
+        id=new.id,
+        session_id=new.session_id,
+        owner=new.owner,
+        status="accepted" if waits else "running",
+        outcome=None,
+        input=new.input,
+        model=new.model,
+        client_message_id=new.client_message_id,
+        epoch=0 if waits else 1,
+        created_at=new.at,
+        first_seq=0,
+        last_seq=0,
+        cancel_requested=False,
+    )
+    ADD_TURN.run(
+        connection,
+        turn_id=turn.id,
+        session_id=turn.session_id,
+        owner=turn.owner,
+        status=turn.status,
+        input=turn.input,
+        model=turn.model,
+        client_message_id=turn.client_message_id,
+        on_conflict=new.on_conflict,
+        epoch=turn.epoch,
+        at=new.at,
+        first_seq=0 if waits else head + 1,
+    )
+    TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
+    interrupts = running if new.on_conflict == "interrupt" else None
+    if interrupts is not None:
+        CANCEL.run(connection, turn_id=interrupts)
+    return Accepted(turn, head, interrupts=interrupts)
+
+
+def enter_session(connection: Connection, new: NewTurn) -> tuple[int, str | None, int]:
+    """The session's head, its running turn and how many wait; the session is made if the caller may."""
+    state = STATE.one(connection, session_id=new.session_id)
+    if state is None:
+        if not new.create_session:
+            raise _no_session(new)
+        ADD_SESSION.run(connection, session_id=new.session_id, owner=new.owner, title=None, at=new.at)
+        return 0, None, 0
+    owner, head, running, waiting = state
+    if owner != new.owner:
+        raise (
+            Conflict(f"The session id {new.session_id} is taken.") if new.create_session else _no_session(new)
+        )
+    return head, running, waiting
+
+
+def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
+    """The turn that the same client_message_id started before."""
+    turn = turn_of(row)
+    if turn.input != new.input:
+        raise Conflict(
+            f"client_message_id {new.client_message_id} was used with another message.",
+            details={"turn_id": turn.id},
+        )
+    return Accepted(turn, row[-1], repeated=True)
+
+
+def claim_next(connection: Connection, session_id: str) -> Accepted | None:
+    state = STATE.one(connection, session_id=session_id)
+    if state is None:
+        return None
+    _, head, running, waiting = state
+    if running is not None or not waiting:
+        return None
+    chosen = NEXT.one(connection, session_id=session_id)
+    assert chosen is not None
+    CLAIM.run(connection, turn_id=chosen[0], first_seq=head + 1)
+    row = TURN.one(connection, turn_id=chosen[0])
+    assert row is not None
+    return Accepted(turn_of(row), head)
+
+
+def take_over(connection: Connection) -> list[Accepted]:
+    for (session_id,) in WAITING_SESSIONS.run(connection).fetchall():
+        claim_next(connection, session_id)
+    RAISE_EPOCHS.run(connection)
+    return [Accepted(turn_of(row), row[-1]) for row in RUNNING_TURNS.run(connection).fetchall()]
+
+
+def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
+    row = RUNNING_TURN.one(connection, session_id=session_id)
+    return turn_of(row) if row is not None else None
+
+
+def turn_of(row: tuple[Any, ...]) -> TurnRow:
+    """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
+    first_seq, last_seq, cancel_requested = row[10:13]
+    if last_seq < first_seq:
+        first_seq = last_seq = 0
+    values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested)]
+    return TurnRow(*values)
+
+
+def title_of(text: str) -> str | None:
+    """The first line of a message, cut to TITLE_LENGTH characters; None when there is nothing in it."""
+    return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
+
+
+def _no_session(new: NewTurn) -> NotFound:
+    return NotFound(f"There is no session {new.session_id}.", code="session_not_found")

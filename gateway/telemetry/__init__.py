@@ -1,0 +1,1 @@
+"""Spans, metrics and log lines: one reader of the event log among others."""

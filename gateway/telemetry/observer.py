@@ -1,0 +1,224 @@
+"""Folds the events of each turn into facts and tells them to its readers."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextvars import Context
+from typing import Any
+
+import structlog
+
+from gateway.events.envelope import StoredEvent
+from gateway.ids import new_trace_id
+from gateway.messages import Usage
+from gateway.telemetry.base import Call, Reader, ToolRun, Turn
+from gateway.telemetry.semconv import OTHER, TOOL_ERRORS
+
+FAILURES = frozenset({"failed", "interrupted"})
+"""Outcomes of a turn that are errors. A cancel or a limit is somebody's decision."""
+
+_DAY_MS = 86_400_000
+
+log = structlog.get_logger(__name__)
+
+
+class Observer:
+    """A reader of the log, made to be given to `bus.watch`.
+
+    It follows at most `turn_limit` turns, and none that told nothing for `turn_age_ms` (time of the events):
+    a turn that is handed over to another process never ends here.
+    """
+
+    def __init__(
+        self, readers: Sequence[Reader], *, turn_limit: int = 4096, turn_age_ms: int = _DAY_MS
+    ) -> None:
+        self._readers = tuple(readers)
+        self._turn_limit = turn_limit
+        self._turn_age_ms = turn_age_ms
+        self._turns: OrderedDict[str, Turn] = OrderedDict()
+        # Whoever publishes may run in another request's context, whose ids must not get into our lines.
+        self._context = Context()
+
+    @property
+    def turns_followed(self) -> int:
+        """How many turns are in progress as far as this process knows."""
+        return len(self._turns)
+
+    def observe(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """Takes durable events of one session, in order. Never raises: telemetry must not break a turn."""
+        for event in events:
+            try:
+                if event.type in {"text", "thinking"}:
+                    self._count_piece(event)
+                else:
+                    self._context.run(self._take, session_id, event)
+            except Exception:  # noqa: BLE001 - whatever a reader does wrong, the writer goes on
+                self._context.run(log.exception, "event not observed", session_id=session_id, type=event.type)
+
+    def close(self) -> None:
+        """Lets go of every turn still followed. Idempotent."""
+        while self._turns:
+            self._context.run(self._lose_oldest)
+
+    def _count_piece(self, event: StoredEvent) -> None:
+        turn = self._turns.get(event.turn_id)
+        if turn is None or turn.call is None:
+            return
+        call = turn.call
+        pieces = call.text_pieces + call.thinking_pieces
+        if event.type == "text":
+            call.text_pieces += 1
+        else:
+            call.thinking_pieces += 1
+        if pieces == 0:
+            call.first_content_at = event.load()["ts"]
+
+    def _take(self, session_id: str, event: StoredEvent) -> None:
+        body = event.load()
+        turn = self._turns.get(event.turn_id) or self._begin(session_id, event, body)
+        turn.last_seq, turn.seen_at = event.seq, body["ts"]
+        self._turns.move_to_end(turn.id)
+        data: dict[str, Any] = body["data"]
+        match event.type:
+            case "iteration_start":
+                self._start_call(turn, body["iteration"], data, body["ts"])
+            case "iteration_superseded":
+                self._retry_call(turn, data, body["ts"])
+            case "iteration_end":
+                self._end_call(turn, body["iteration"], data, body["ts"])
+            case "tool_call":
+                self._start_tool(turn, body["tool_call_id"], data, body["ts"])
+            case "tool_result":
+                self._end_tool(turn, body["tool_call_id"], data, body["ts"])
+            case "done":
+                self._end(turn, data)
+            case _:
+                self._pass_on(turn, event.type, body)
+
+    def _begin(self, session_id: str, event: StoredEvent, body: dict[str, Any]) -> Turn:
+        whole = event.type == "turn_start"
+        turn = Turn(
+            id=event.turn_id,
+            session_id=session_id,
+            trace_id=body["data"]["trace_id"] if whole else new_trace_id(),
+            model=body["data"]["model"] if whole else None,
+            whole=whole,
+            started_at=body["ts"],
+            first_seq=event.seq,
+            last_seq=event.seq,
+            seen_at=body["ts"],
+        )
+        while self._turns and (
+            len(self._turns) >= self._turn_limit
+            or next(iter(self._turns.values())).seen_at < turn.seen_at - self._turn_age_ms
+        ):
+            self._lose_oldest()
+        self._turns[turn.id] = turn
+        for reader in self._readers:
+            reader.turn_started(turn)
+        return turn
+
+    def _start_call(self, turn: Turn, iteration: int, data: dict[str, Any], at: int) -> Call:
+        call = turn.call
+        if call is not None and call.iteration == iteration and not call.cut:
+            call.attempts = data["attempt"]
+            call.text_pieces = call.thinking_pieces = 0
+            call.first_content_at = None
+            return call
+        if call is not None:
+            self._close_call(turn, call, at, call.error or OTHER)
+        turn.iterations += 1
+        turn.call = call = Call(
+            iteration=iteration, model=data["model"], started_at=at, attempts=data["attempt"]
+        )
+        for reader in self._readers:
+            reader.call_started(turn, call)
+        return call
+
+    def _retry_call(self, turn: Turn, data: dict[str, Any], at: int) -> None:
+        if (call := turn.call) is None:
+            return
+        call.error = data["reason"]
+        usage = Usage.model_validate(data["usage"]) if "usage" in data else None
+        for reader in self._readers:
+            reader.call_retried(turn, call, data["reason"], usage, at)
+
+    def _end_call(self, turn: Turn, iteration: int, data: dict[str, Any], at: int) -> None:
+        call = turn.call
+        if call is None:  # a former process began it
+            begun = {"model": turn.model or OTHER, "attempt": 1}
+            call = self._start_call(turn, iteration, begun, at - data["duration_ms"])
+        call.stop_reason = data.get("stop_reason")
+        call.usage = Usage.model_validate(data["usage"]) if "usage" in data else None
+        call.cost = data.get("cost")
+        call.ttft_ms = data.get("ttft_ms")
+        call.ended_at = at
+        call.cut = call.stop_reason is None
+        if not call.cut:  # what cut it short is told by a later event
+            self._close_call(turn, call, at, None)
+
+    def _close_call(self, turn: Turn, call: Call, at: int, error: str | None) -> None:
+        turn.call = None
+        call.cut = call.stop_reason is None
+        call.error = error
+        call.ended_at = call.ended_at or at
+        for reader in self._readers:
+            reader.call_ended(turn, call)
+
+    def _start_tool(self, turn: Turn, call_id: str, data: dict[str, Any], at: int) -> ToolRun:
+        run = ToolRun(call_id=call_id, name=data["name"], started_at=at, effect=data.get("effect"))
+        turn.tools[call_id] = run
+        for reader in self._readers:
+            reader.tool_started(turn, run)
+        return run
+
+    def _end_tool(self, turn: Turn, call_id: str, data: dict[str, Any], at: int) -> None:
+        run = turn.tools.get(call_id)
+        if run is None:  # a former process recorded its intent
+            run = self._start_tool(turn, call_id, data, at - data["duration_ms"])
+        run.status, run.duration_ms = data["status"], data["duration_ms"]
+        run.error = TOOL_ERRORS.get(data["status"])
+        turn.tool_calls += 1
+        self._close_tool(turn, run, at)
+
+    def _close_tool(self, turn: Turn, run: ToolRun, at: int) -> None:
+        del turn.tools[run.call_id]
+        run.ended_at = at
+        for reader in self._readers:
+            reader.tool_ended(turn, run)
+
+    def _pass_on(self, turn: Turn, event_type: str, body: dict[str, Any]) -> None:
+        data = body["data"]
+        if event_type == "error":
+            turn.error = data["code"]
+        for reader in self._readers:
+            match event_type:
+                case "retrieval":
+                    run = turn.tools.get(body.get("tool_call_id", ""))
+                    reader.retrieved(turn, run, data, body["ts"])
+                case "warning":
+                    reader.warned(turn, data)
+                case "error":
+                    reader.failed(turn, data)
+                case _:
+                    return
+
+    def _end(self, turn: Turn, data: dict[str, Any]) -> None:
+        turn.outcome, turn.totals = data["status"], data
+        if turn.outcome in FAILURES:
+            turn.error = turn.error or OTHER
+        self._close_open_parts(turn, turn.error if turn.outcome in FAILURES else None)
+        del self._turns[turn.id]
+        for reader in self._readers:
+            reader.turn_ended(turn)
+
+    def _lose_oldest(self) -> None:
+        _, turn = self._turns.popitem(last=False)
+        self._close_open_parts(turn, None)
+        for reader in self._readers:
+            reader.turn_lost(turn)
+
+    def _close_open_parts(self, turn: Turn, error: str | None) -> None:
+        for run in list(turn.tools.values()):
+            self._close_tool(turn, run, turn.seen_at)
+        if turn.call is not None:
+            self._close_call(turn, turn.call, turn.seen_at, error)

@@ -1,0 +1,79 @@
+"""Keeps secrets out of what is written down: by the name they go under, and by the look of them."""
+
+import math
+import re
+from collections.abc import Mapping, Set
+from typing import Any
+
+from gateway.messages import clean_text
+
+REDACTED = "[redacted]"
+
+_SECRET_NAME = re.compile(r"authorization|api[_-]?key|cookie|passw(or)?d|secret|token$", re.IGNORECASE)
+
+_SECRET_LOOK = re.compile(
+    r"""
+      \bsk-ant-[\w-]+                                           # an Anthropic key
+    | (?<=\bbearer\s)[^\s"',;]+                                  # a credential in a header
+    | (?<=://)[^\s/:@]*:[^\s/@]+(?=@)                            # user and password in a URL
+    | (?P<cookie>cookie["']?\s*[:=]\s*["']?)[^"'\r\n]+          # name: value, as in a dump of headers
+    | (?P<name>(?:authorization|api[_-]?key|passw(?:or)?d|secret|token)["']?\s*[:=]\s*["']?)
+      (?:basic\s|bearer\s)?[^\s"',;&}]+
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_DEEPEST = 8
+
+
+def redact(value: Any, depth: int = 0) -> Any:
+    """`value` as plain JSON values, without secrets; what is not JSON becomes its `repr`."""
+    if isinstance(value, Mapping | list | tuple | Set):
+        return _redact_container(value, depth) if depth < _DEEPEST else f"<{type(value).__name__}>"
+    match value:
+        case None | bool():
+            return value
+        case int():
+            return value if value.bit_length() < 64 else str(value)
+        case float():
+            return value if math.isfinite(value) else str(value)
+        case _:
+            return redact_text(_as_text(value))
+
+
+def _redact_container(value: Any, depth: int) -> Any:
+    match value:
+        case Mapping():
+            return {
+                redact_text(_as_text(name)): _redact_named(name, inner, depth)
+                for name, inner in value.items()
+            }
+        case (str() | bytes() as name, inner):  # a header, as a pair
+            return [redact_text(_as_text(name)), _redact_named(name, inner, depth)]
+        case _:
+            return [redact(inner, depth + 1) for inner in value]
+
+
+def _redact_named(name: object, value: Any, depth: int) -> Any:
+    if _SECRET_NAME.search(_as_text(name)) and value is not None and not isinstance(value, bool):
+        return REDACTED
+    return redact(value, depth + 1)
+
+
+def redact_text(text: str) -> str:
+    """`text` without what looks like a secret, and without what no encoder accepts."""
+    return _SECRET_LOOK.sub(_keep_name, clean_text(text))
+
+
+def _as_text(value: object) -> str:
+    match value:
+        case str():
+            return value
+        case bytes():
+            return value.decode(errors="replace")
+        case _:
+            return repr(value)
+
+
+def _keep_name(found: re.Match[str]) -> str:
+    return f"{found['cookie'] or found['name'] or ''}{REDACTED}"

@@ -1,0 +1,13 @@
+"""The tools every gateway has."""
+
+from pathlib import Path
+
+from gateway.tools.arithmetic import calculate
+from gateway.tools.clock import current_time
+from gateway.tools.docs import Docs, docs_search
+from gateway.tools.registry import Tools
+
+
+def builtin_tools(docs_dir: Path | None = None) -> Tools:
+    """current_time, calculate and search_docs; the last over `docs_dir`, or over this project's own docs."""
+    return Tools([current_time, calculate, docs_search(Docs(docs_dir))])

@@ -1,0 +1,1 @@
+"""One turn, from accepted to finished. Start with run.py."""

@@ -1,0 +1,109 @@
+"""The books of a turn: opened with `turn_start`, closed with `done` after whatever is open got its end."""
+
+from dataclasses import dataclass
+
+from gateway.events.calls import ResultStatus, ToolResult
+from gateway.events.lifecycle import Done, ErrorCode, IterationEnd, Outcome, TurnError, TurnStart, TurnWarning
+from gateway.history.transcript import user_message
+from gateway.ids import new_trace_id, now_ms
+from gateway.messages import Message, text_block
+from gateway.storage.base import Closing
+from gateway.turn.emitter import Emitter
+from gateway.turn.progress import Progress
+from gateway.turn.tool_calls import UNKNOWN_OUTCOME, answer_message
+
+CANCELLED = "The user stopped the turn while this call was open."
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a turn ends. `error` explains failed and interrupted turns, `warning` reached limits."""
+
+    outcome: Outcome
+    error: TurnError | None = None
+    warning: TurnWarning | None = None
+
+
+COMPLETED = Ending("completed")
+
+
+def failed(code: ErrorCode, message: str, *, retryable: bool) -> Ending:
+    return Ending("failed", error=TurnError(code=code, message=message, retryable=retryable))
+
+
+def noted(outcome: Outcome, code: str, message: str) -> Ending:
+    """An ending that is no failure, with a warning that explains it."""
+    return Ending(outcome, warning=TurnWarning(code=code, message=message))
+
+
+def open_books(emitter: Emitter) -> Message:
+    """Emits `turn_start`, with which the user's message joins the history, and returns that message."""
+    turn = emitter.turn
+    message = user_message(turn.input)
+    start = TurnStart(
+        input=turn.input,
+        model=turn.model,
+        trace_id=new_trace_id(),
+        client_message_id=turn.client_message_id,
+    )
+    emitter.emit(start, message=message)
+    return message
+
+
+def close_books(emitter: Emitter, ending: Ending) -> None:
+    """Ends an open model call (what it streamed is kept as its message), answers open tool calls, and emits
+    the error, if any, and `done`. The caller waits for `emitter.settled()`.
+
+    Raises:
+        StorageError: an earlier append failed.
+    """
+    progress = emitter.progress
+    if progress.started_at is None:
+        open_books(emitter)
+    if progress.attempt_open:
+        text = "".join(progress.text)
+        emitter.emit(
+            IterationEnd(usage=progress.attempt_usage, duration_ms=0),
+            message=Message("assistant", [text_block(text)]) if text.strip() else None,
+        )
+    _answer_open_calls(emitter, ending.outcome)
+    if ending.warning is not None:
+        emitter.emit(ending.warning)
+    if ending.error is not None:
+        emitter.emit(ending.error)
+    emitter.iteration = None
+    now = now_ms()
+    closing = Closing(ending.outcome, progress.iteration, progress.usage, _cost(progress), now)
+    emitter.emit(
+        Done(
+            status=ending.outcome,
+            stop_reason=progress.stop_reason,
+            usage=closing.usage,
+            usage_unreported=progress.unreported or None,
+            cost=closing.cost,
+            iterations=closing.iterations,
+            duration_ms=max(0, now - (progress.started_at or now)),
+        ),
+        closing=closing,
+    )
+
+
+def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
+    calls = emitter.progress.calls
+    open_calls = {call_id: state for call_id, state in calls.items() if state.result is None}
+    for call_id, state in open_calls.items():
+        status: ResultStatus = "cancelled"
+        content = CANCELLED if outcome == "cancelled" else "The turn ended while this call was open."
+        if state.effect == "effectful":
+            status, content = (
+                "unknown_outcome",
+                UNKNOWN_OUTCOME.replace("The server stopped", "The turn ended"),
+            )
+        result = ToolResult(name=state.name, status=status, content=content, duration_ms=0)
+        emitter.emit(result, tool_call_id=call_id)
+    if open_calls:
+        emitter.remember(answer_message(calls))
+
+
+def _cost(progress: Progress) -> float | None:
+    return progress.cost if progress.usage is not None else None

@@ -1,0 +1,167 @@
+"""The one door that events leave by: number, encode, hand to the log. Writing ends here."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+import orjson
+
+from gateway.errors import StorageError
+from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
+from gateway.ids import now_ms
+from gateway.messages import Message, Usage
+from gateway.storage.base import Append, Closing, EventLog, TurnRow
+from gateway.turn.progress import Progress
+
+MAX_PENDING = 256 * 1024
+"""Bytes of one turn that may wait for the log before its producer waits too."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What one append will carry."""
+
+    events: list[StoredEvent] = field(default_factory=list[StoredEvent])
+    size: int = 1
+    sync: bool = False
+    message: Message | None = None
+    usage: Usage | None = None
+    closing: Closing | None = None
+
+
+class Emitter:
+    """Numbers the events of one turn from the session head it knows and hands them to the log at once.
+
+    Nothing is visible to anyone before the log has committed it. When the log refuses (another owner) or
+    fails (full disk), every later call raises that error: a turn that cannot be recorded does not go on.
+    """
+
+    def __init__(self, log: EventLog, turn: TurnRow, head: int, progress: Progress) -> None:
+        self.turn = turn
+        self.progress = progress
+        self.iteration: int | None = progress.iteration or None
+        self._log = log
+        self._head = head
+        self._scope = encode_scope(turn.session_id, turn.id)
+        self._pending = 0
+        self._failure: Exception | None = None
+        self._moved = asyncio.Event()
+        self._batch: _Batch | None = None
+
+    @property
+    def head(self) -> int:
+        """The seq of the last event emitted; before the first, the session's head."""
+        return self._head
+
+    def emit(
+        self,
+        data: EventData,
+        *,
+        tool_call_id: str | None = None,
+        message: Message | None = None,
+        usage: Usage | None = None,
+        closing: Closing | None = None,
+    ) -> None:
+        """Emits one event; `message` joins the history and `closing` ends the turn in the same transaction.
+
+        Raises:
+            StorageError: an earlier append of this turn was refused or failed.
+        """
+        ts = now_ms()
+        with self.together() as batch:
+            self._add(batch, data.event_type, ts, encode_data(data), tool_call_id)
+            batch.sync = True
+            batch.message, batch.usage = message or batch.message, usage or batch.usage
+            batch.closing = closing
+        self.progress.apply(data, ts, self.iteration, tool_call_id)
+
+    def piece(self, kind: Literal["text", "thinking"], text: str) -> None:
+        """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
+        batch = _Batch()
+        self._add(batch, kind, now_ms(), b'{"text":%b}' % orjson.dumps(text), None)
+        self._hand_over(batch)
+        if kind == "text":
+            self.progress.text.append(text)
+
+    def remember(self, message: Message) -> None:
+        """Adds a message to the history without an event of its own."""
+        self._hand_over(_Batch(message=message, sync=True))
+
+    @contextmanager
+    def together(self) -> Generator[_Batch]:
+        """What is emitted inside becomes durable in one step or not at all."""
+        self._check()
+        outer = self._batch
+        batch = outer or _Batch()
+        self._batch = batch
+        try:
+            yield batch
+        finally:
+            self._batch = outer
+        if outer is None:
+            self._hand_over(batch)
+
+    async def room(self) -> None:
+        """Returns when little enough is pending: the way a slow disk holds back the upstream read."""
+        while self._pending > MAX_PENDING and self._failure is None:
+            await self._wait()
+        self._check()
+
+    async def settled(self) -> None:
+        """Returns when everything emitted so far is durable.
+
+        Raises:
+            StorageError: it is not and will not be.
+        """
+        while self._pending and self._failure is None:
+            await self._wait()
+        self._check()
+
+    def abandon(self, reason: StorageError) -> None:
+        """From now on every call raises `reason`: a task that does not heed its cancellation stays silent."""
+        self._failure = self._failure or reason
+
+    def _add(self, batch: _Batch, event_type: str, ts: int, data: bytes, tool_call_id: str | None) -> None:
+        seq = self._head + 1
+        body = encode(seq, event_type, ts, self._scope, data, self.iteration, tool_call_id)
+        self._head = seq
+        batch.events.append(StoredEvent(seq, event_type, self.turn.id, body))
+        batch.size += len(body)
+
+    def _hand_over(self, batch: _Batch) -> None:
+        self._check()
+        size = batch.size
+
+        def settled(error: Exception | None) -> None:
+            self._pending -= size
+            if error is not None and self._failure is None:
+                self._failure = error
+            self._moved.set()
+
+        self._pending += size
+        self._log.append(
+            Append(
+                self.turn.session_id,
+                self.turn.id,
+                self.turn.epoch,
+                self._head - len(batch.events),
+                batch.events,
+                settled,
+                message=batch.message,
+                usage=batch.usage,
+                closing=batch.closing,
+                sync=batch.sync,
+            )
+        )
+
+    async def _wait(self) -> None:
+        self._moved.clear()
+        await self._moved.wait()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            if isinstance(self._failure, StorageError):
+                raise self._failure
+            raise StorageError(f"The event log failed: {self._failure}") from self._failure

@@ -1,0 +1,215 @@
+"""The turns now running: each belongs to the server, not to a request. Start, cancel, recover, drain."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import structlog
+
+from gateway.errors import QueueFull, StorageError, TurnLost
+from gateway.storage.base import Accepted, TurnRow
+from gateway.turn.books import Ending, close_books, failed, noted
+from gateway.turn.emitter import Emitter
+from gateway.turn.limits import Limits, out_of_time
+from gateway.turn.parts import Parts
+from gateway.turn.progress import Progress
+from gateway.turn.run import run_turn
+
+CANCEL_PATIENCE = 5.0
+"""Seconds a cancelled task gets to end; after that its turn is closed without it."""
+
+RETRY_CLOSING = (0.5, 1.0, 2.0, 5.0)
+"""Seconds between attempts to close a turn whose log failed; the last one repeats."""
+
+PAGE = 500
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Running:
+    turn: TurnRow
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    why: Literal["cancelled", "shutdown"] | None = None
+
+    def request_stop(self, why: Literal["cancelled", "shutdown"]) -> None:
+        self.why = self.why or why
+        self.stop.set()
+
+
+class InFlight:
+    """Owns the task of every running turn. One per process."""
+
+    def __init__(self, parts: Parts) -> None:
+        settings = parts.settings
+        self._parts = parts
+        self._limits = Limits(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
+        self._running: dict[str, _Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._troubles: dict[str, StorageError] = {}
+        self.draining = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def admit(self) -> None:
+        """Raises errors.QueueFull when as many turns run as the settings allow."""
+        most = self._parts.settings.max_turns_in_flight
+        if len(self._tasks) >= most:
+            raise QueueFull(
+                f"The server runs {most} turns already. Try again in a moment.", code="server_busy"
+            )
+
+    def start(self, accepted: Accepted) -> None:
+        """Takes a running turn into ownership; it goes on whether anybody follows it or not."""
+        task = asyncio.create_task(self._own(accepted), name=f"turn {accepted.turn.id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+
+    def cancel(self, turn_id: str) -> None:
+        """Stops a running turn: its model call and tools are cancelled, then its books are closed."""
+        if (running := self._running.get(turn_id)) is not None:
+            running.request_stop("cancelled")
+
+    def trouble(self, session_id: str) -> StorageError | None:
+        """Why the open turn of a session cannot be recorded at the moment, if so."""
+        return self._troubles.get(session_id)
+
+    def recover(self, left_open: Iterable[Accepted]) -> None:
+        """Goes on with turns that a former process left."""
+        for accepted in left_open:
+            log.info("turn_recovered", session_id=accepted.turn.session_id, turn_id=accepted.turn.id)
+            self.start(accepted)
+
+    async def drain(self, grace: float) -> None:
+        """Shutdown: running turns get `grace` seconds to finish; the rest stay open in the log and are
+        resumed by the next process. Returns when no task is left."""
+        self.draining.set()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace)
+        for running in self._running.values():
+            running.request_stop("shutdown")
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CANCEL_PATIENCE * 2)
+        for task in self._tasks:
+            task.cancel()
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("turn_owner_failed", task=task.get_name(), exc_info=error)
+
+    async def _own(self, accepted: Accepted | None) -> None:
+        while accepted is not None:
+            turn = accepted.turn
+            running = self._running[turn.id] = _Running(turn)
+            try:
+                finished = await self._run_to_done(accepted, running)
+            except TurnLost:
+                log.warning("turn_lost", session_id=turn.session_id, turn_id=turn.id)
+                return
+            except StorageError as error:
+                finished = await self._close_when_possible(running, error)
+            finally:
+                del self._running[turn.id]
+            if not finished or self.draining.is_set():
+                return
+            accepted = await self._parts.turns.claim_next(turn.session_id)
+
+    async def _run_to_done(self, accepted: Accepted, running: _Running) -> bool:
+        """Whether the turn's books were closed; False when it stays open for the next process."""
+        progress = await self._progress(accepted.turn, accepted.head)
+        emitter = Emitter(self._parts.log, accepted.turn, accepted.head, progress)
+        ending = self._refuse(accepted.turn, progress) or await self._run_until_stopped(emitter, running)
+        if ending is None:
+            await emitter.settled()
+            return False
+        close_books(emitter, ending)
+        await emitter.settled()
+        return True
+
+    def _refuse(self, turn: TurnRow, progress: Progress) -> Ending | None:
+        """An ending for a turn that must not go on, though it is open."""
+        if turn.cancel_requested:
+            return Ending("cancelled")
+        if turn.epoch > 1 + self._parts.settings.recover_attempts:
+            message = f"The server stopped {turn.epoch - 1} times while this turn ran."
+            return Ending("interrupted", error=failed("server_restart", message, retryable=True).error)
+        return None
+
+    async def _run_until_stopped(self, emitter: Emitter, running: _Running) -> Ending | None:
+        work = asyncio.create_task(run_turn(self._parts, emitter, self._limits))
+        stop = asyncio.create_task(running.stop.wait())
+        try:
+            await asyncio.wait(
+                {work, stop}, timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not work.done():
+                work.cancel()
+                await asyncio.wait({work}, timeout=CANCEL_PATIENCE)
+        finally:
+            stop.cancel()
+            work.cancel()
+        if not work.done():
+            log.error("turn_ignores_cancellation", turn_id=emitter.turn.id)
+            emitter.abandon(StorageError("The turn is closed."))
+            raise StorageError("A tool does not heed its cancellation.")
+        return self._ending_of(work, running)
+
+    async def _progress(self, turn: TurnRow, head: int) -> Progress:
+        progress = Progress()
+        after = turn.first_seq - 1 if turn.first_seq else head
+        while after < head:
+            page = await self._parts.log.read(turn.session_id, after=after, limit=PAGE, until=head)
+            for event in page:
+                progress.apply_stored(event)
+            after = page[-1].seq if page else head
+        return progress
+
+    async def _close_when_possible(self, running: _Running, error: StorageError) -> bool:
+        """Tries until the log works again to end the turn as failed. Readers are told why they wait."""
+        turn, parts = running.turn, self._parts
+        log.error("turn_not_recorded", session_id=turn.session_id, turn_id=turn.id, error=error.message)
+        self._troubles[turn.session_id] = error
+        parts.bus.publish(turn.session_id, ())
+        delays = iter(RETRY_CLOSING)
+        try:
+            while not self.draining.is_set():
+                await asyncio.sleep(next(delays, RETRY_CLOSING[-1]))
+                try:
+                    await self._close_failed(turn, error)
+                except TurnLost:
+                    return False
+                except StorageError:
+                    continue
+                return True
+            return False
+        finally:
+            del self._troubles[turn.session_id]
+
+    async def _close_failed(self, turn: TurnRow, error: StorageError) -> None:
+        parts = self._parts
+        head = (await parts.sessions.get(turn.session_id, turn.owner)).head
+        turn = await parts.turns.get(turn.session_id, turn.id, turn.owner)
+        if turn.status == "done":
+            return
+        emitter = Emitter(parts.log, turn, head, await self._progress(turn, head))
+        close_books(emitter, failed("storage_unavailable", error.message, retryable=True))
+        await emitter.settled()
+
+    def _ending_of(self, work: asyncio.Task[Ending], running: _Running) -> Ending | None:
+        if work.cancelled():
+            if running.why == "shutdown":
+                return None
+            if running.why == "cancelled":
+                return Ending("cancelled")
+            reached = out_of_time(self._limits)
+            return noted("limit_reached", reached.code, reached.message)
+        error = work.exception()
+        if error is None:
+            return work.result()
+        if isinstance(error, StorageError):
+            raise error
+        log.error("turn_failed", turn_id=running.turn.id, exc_info=error)
+        return failed("internal", "The server made a mistake; its log has the details.", retryable=False)

@@ -1,0 +1,112 @@
+"""One model call: attempts until one is complete, and what each of them streams."""
+
+import asyncio
+import random
+from dataclasses import replace
+from time import monotonic
+
+from gateway.errors import ModelError
+from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded
+from gateway.messages import Message
+from gateway.model.base import Answer, Model, ModelRequest, Piece, Started
+from gateway.model.prices import cost_of
+from gateway.model.retry import retry_delay
+from gateway.settings import Settings
+from gateway.tools.registry import Tools
+from gateway.turn.emitter import Emitter
+from gateway.turn.tool_calls import record_intents
+
+RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
+"""Stop reasons after which the tools of a complete message may run; some compatible servers say end_turn."""
+
+
+async def ask(
+    model: Model, request: ModelRequest, tools: Tools, emitter: Emitter, settings: Settings
+) -> Answer:
+    """Asks until an attempt is complete, emitting iteration_start, the pieces and iteration_end, with which
+    the message and the intents of its tool calls are stored. A failed attempt worth repeating is
+    superseded.
+
+    Raises:
+        ModelError: the last attempt's failure; its iteration is still open, `close.py` keeps what it
+        streamed. StorageError: the log failed.
+    """
+    attempt = emitter.progress.attempt if emitter.progress.iteration == emitter.iteration else 0
+    while True:
+        attempt += 1
+        emitter.emit(IterationStart(attempt=attempt, model=request.model))
+        try:
+            return await _attempt(model, request, tools, emitter)
+        except ModelError as error:
+            delay = retry_delay(
+                error,
+                attempt,
+                attempts=settings.model_attempts,
+                cap=settings.retry_after_cap,
+                jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+            )
+            if delay is None:
+                raise
+            progress = emitter.progress
+            emitter.emit(
+                IterationSuperseded(
+                    attempt=attempt,
+                    reason=error.code,
+                    began=progress.attempt_began or None,
+                    usage=progress.attempt_usage,
+                )
+            )
+            await asyncio.sleep(delay)
+
+
+async def _attempt(model: Model, request: ModelRequest, tools: Tools, emitter: Emitter) -> Answer:
+    asked_at = monotonic()
+    ttft_ms: int | None = None
+    async with model.stream(request) as chunks:
+        async for chunk in chunks:
+            match chunk:
+                case Piece():
+                    if ttft_ms is None:
+                        ttft_ms = _ms_since(asked_at)
+                    emitter.piece(chunk.kind, chunk.text)
+                    await emitter.room()
+                case Started():
+                    emitter.progress.attempt_began = True
+                    emitter.progress.attempt_usage = chunk.usage
+                case Answer():
+                    answer = _usable(chunk)
+                    end = _end(answer, request, ttft_ms, _ms_since(asked_at))
+                    with emitter.together():
+                        emitter.emit(end, message=_message(answer), usage=answer.usage)
+                        record_intents(answer, tools, emitter)
+                    return answer
+    raise ModelError("The model's stream ended without an answer.", code="upstream_truncated", retryable=True)
+
+
+def _usable(answer: Answer) -> Answer:
+    """The answer without tool calls that must not run: those of a message that did not end in order."""
+    if answer.stop_reason in RUNS_TOOLS:
+        return answer
+    return replace(answer, content=[block for block in answer.content if block["type"] != "tool_use"])
+
+
+def _message(answer: Answer) -> Message | None:
+    """What joins the history. A refused answer does not: the API asks to leave it out of what follows."""
+    return (
+        Message("assistant", answer.content) if answer.content and answer.stop_reason != "refusal" else None
+    )
+
+
+def _end(answer: Answer, request: ModelRequest, ttft_ms: int | None, duration_ms: int) -> IterationEnd:
+    cost = cost_of(answer.model or request.model, answer.usage) if answer.usage is not None else None
+    return IterationEnd(
+        stop_reason=answer.stop_reason or "unknown",
+        usage=answer.usage,
+        cost=cost,
+        ttft_ms=ttft_ms,
+        duration_ms=duration_ms,
+    )
+
+
+def _ms_since(start: float) -> int:
+    return int((monotonic() - start) * 1000)

@@ -1,0 +1,106 @@
+"""How far a turn has come: a fold of its events.
+
+A running turn folds what it emits; a turn that another process left open folds what it finds in the log.
+Both go on from the same state, so that there is one way through a turn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.events.calls import Effect, ToolCall, ToolResult
+from gateway.events.content import Text
+from gateway.events.envelope import EventData, StoredEvent
+from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
+from gateway.messages import Usage
+
+_FOLDED: Mapping[str, type[EventData]] = {
+    data.event_type: data
+    for data in (
+        TurnStart,
+        IterationStart,
+        IterationSuperseded,
+        IterationEnd,
+        Text,
+        ToolCall,
+        ToolResult,
+        Done,
+    )
+}
+
+
+@dataclass(slots=True)
+class CallState:
+    """A tool call whose intent is recorded; `result` once it has one."""
+
+    name: str
+    arguments: dict[str, Any]
+    effect: Effect
+    result: ToolResult | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
+    `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
+    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration."""
+
+    started_at: int | None = None
+    iteration: int = 0
+    attempt: int = 0
+    attempt_open: bool = False
+    attempt_began: bool = False
+    attempt_usage: Usage | None = None
+    stop_reason: str | None = None
+    text: list[str] = field(default_factory=list[str])
+    calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
+    usage: Usage | None = None
+    unreported: int = 0
+    cost: float | None = 0.0
+    done: bool = False
+
+    def apply(self, data: EventData, ts: int, iteration: int | None, tool_call_id: str | None) -> None:
+        """Takes one event into account."""
+        match data:
+            case TurnStart():
+                self.started_at = ts
+            case IterationStart():
+                self.iteration, self.attempt, self.attempt_open = iteration or 1, data.attempt, True
+                self.attempt_began, self.attempt_usage, self.stop_reason = False, None, None
+                self.text.clear()
+                self.calls.clear()
+            case Text():
+                self.text.append(data.text)
+            case IterationSuperseded():
+                self.attempt_open = False
+                self.text.clear()
+                if data.began:
+                    self._count(data.usage, None, reported=False)
+            case IterationEnd():
+                self.attempt_open = False
+                self.stop_reason = data.stop_reason
+                self._count(
+                    data.usage, data.cost, reported=data.stop_reason is not None and data.usage is not None
+                )
+            case ToolCall():
+                self.calls[tool_call_id or ""] = CallState(data.name, data.arguments, data.effect)
+            case ToolResult():
+                self.calls[tool_call_id or ""].result = data
+            case Done():
+                self.done = True
+            case _:
+                pass
+
+    def apply_stored(self, event: StoredEvent) -> None:
+        """Takes an event of the log into account; types that say nothing about progress are passed over."""
+        data_type = _FOLDED.get(event.type)
+        if data_type is not None:
+            body = event.load()
+            data = data_type.model_validate(body["data"])
+            self.apply(data, body["ts"], body.get("iteration"), body.get("tool_call_id"))
+
+    def _count(self, usage: Usage | None, cost: float | None, *, reported: bool) -> None:
+        if usage is not None:
+            self.usage = usage if self.usage is None else self.usage + usage
+        if not reported:
+            self.unreported += 1
+        self.cost = None if self.cost is None or cost is None else self.cost + cost

@@ -1,0 +1,18 @@
+"""What was asked."""
+
+from dataclasses import dataclass
+
+from gateway.storage.base import OnConflict
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """A user's message and how to treat it. `session_id` None asks for a new session; `client_message_id`
+    makes a repetition of the request return the same turn; `model` None takes the default."""
+
+    message: str
+    session_id: str | None = None
+    create_session: bool = False
+    client_message_id: str | None = None
+    on_conflict: OnConflict = "reject"
+    model: str | None = None

@@ -1,0 +1,174 @@
+"""The tool calls of one message: intents recorded, run side by side, results in the order of the calls."""
+
+import asyncio
+from collections.abc import Mapping
+from functools import lru_cache
+from time import monotonic
+from typing import Any
+
+import orjson
+import structlog
+from jsonschema import Draft202012Validator
+
+from gateway.errors import BadArguments, ToolError, ToolTimedOut
+from gateway.events.calls import ResultStatus, ToolCall, ToolResult
+from gateway.events.content import Retrieval
+from gateway.events.envelope import EventData
+from gateway.messages import Message, clean_text, tool_result_block
+from gateway.model.base import Answer
+from gateway.settings import Settings
+from gateway.tools.base import Tool, ToolContext, ToolOutput
+from gateway.tools.registry import Tools
+from gateway.turn.emitter import Emitter
+from gateway.turn.progress import CallState
+
+CONCURRENT_CALLS = 16
+"""Calls of one message that run at the same time; more wait their turn."""
+
+UNKNOWN_OUTCOME = (
+    "The server stopped while this call ran. It may or may not have taken effect: verify before trying again."
+)
+
+log = structlog.get_logger(__name__)
+
+
+def record_intents(answer: Answer, tools: Tools, emitter: Emitter) -> None:
+    """Emits a tool_call for every call of a complete message, and at once the result of those whose
+    arguments the model did not write as a JSON object: they never run, whatever happens next."""
+    for call in answer.content:
+        if call["type"] != "tool_use":
+            continue
+        name = call["name"]
+        effect = tools.get(name).effect if name in tools else "read_only"
+        intent = ToolCall(name=name, arguments=call["input"], effect=effect)
+        emitter.emit(intent, tool_call_id=call["id"])
+        if (bad := answer.bad_inputs.get(call["id"])) is not None:
+            content = f"The arguments are not a valid JSON object: {bad}. Nothing was run."
+            result = ToolResult(name=name, status="error", content=content, duration_ms=0)
+            emitter.emit(result, tool_call_id=call["id"])
+
+
+def settle_interrupted(emitter: Emitter) -> None:
+    """Answers open calls of a former process that must not be repeated; read_only and idempotent ones stay
+    open and run again under the same idempotency key."""
+    for call_id, state in list(emitter.progress.calls.items()):
+        if state.result is None and state.effect == "effectful":
+            result = ToolResult(
+                name=state.name, status="unknown_outcome", content=UNKNOWN_OUTCOME, duration_ms=0
+            )
+            emitter.emit(result, tool_call_id=call_id)
+
+
+async def run_tool_calls(tools: Tools, emitter: Emitter, settings: Settings) -> Message:
+    """Runs the recorded calls that have no result yet and returns the message that answers all of them.
+
+    Every intent is durable before any tool starts, every result before the model is asked again.
+
+    Raises:
+        StorageError: the log failed. Whatever a tool raises becomes a result.
+    """
+    await emitter.settled()
+    calls = emitter.progress.calls
+    places = asyncio.Semaphore(CONCURRENT_CALLS)
+
+    async def answer(call_id: str, state: CallState) -> None:
+        async with places:
+            result = await _run(call_id, state, tools, emitter, settings)
+        emitter.emit(result, tool_call_id=call_id)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for call_id, state in calls.items():
+                if state.result is None:
+                    group.create_task(answer(call_id, state))
+    except BaseExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    message = answer_message(calls)
+    emitter.remember(message)
+    await emitter.settled()
+    return message
+
+
+def answer_message(calls: Mapping[str, CallState]) -> Message:
+    """The user message that carries the results, in the order of the calls."""
+    return Message(
+        "user",
+        [
+            tool_result_block(call_id, state.result.content, is_error=state.result.status != "ok")
+            for call_id, state in calls.items()
+            if state.result is not None
+        ],
+    )
+
+
+async def _run(
+    call_id: str, state: CallState, tools: Tools, emitter: Emitter, settings: Settings
+) -> ToolResult:
+    started = monotonic()
+    status: ResultStatus = "error"
+    try:
+        tool = tools.get(state.name)
+        _validate(tool, state.arguments)
+        output = await _run_in_time(tool, state.arguments, _context(call_id, emitter, settings))
+        status = "error" if output.is_error else "ok"
+        content = output.content
+    except ToolTimedOut as error:
+        status, content = "timeout", error.message
+    except ToolError as error:
+        content = error.message
+    except Exception as error:
+        log.warning("tool_raised", tool=state.name, error=type(error).__name__, exc_info=True)
+        content = f"The tool failed: {type(error).__name__}."
+    return _result(state.name, status, _shorten(content, settings.tool_output_limit), started)
+
+
+async def _run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
+    limit = asyncio.timeout(tool.timeout)
+    try:
+        async with limit:
+            return await tool.run(arguments, context)
+    except TimeoutError as error:
+        if limit.expired():
+            raise ToolTimedOut(f"The tool gave no answer within {tool.timeout:g} seconds.") from error
+        raise
+
+
+def _context(call_id: str, emitter: Emitter, settings: Settings) -> ToolContext:
+    turn = emitter.turn
+
+    def emit(data: EventData) -> None:
+        if settings.retrieval_events or not isinstance(data, Retrieval):
+            emitter.emit(data, tool_call_id=call_id)
+
+    return ToolContext(
+        session_id=turn.session_id,
+        turn_id=turn.id,
+        tool_call_id=call_id,
+        owner=turn.owner,
+        idempotency_key=f"{turn.id}:{call_id}",
+        emit=emit,
+    )
+
+
+def _validate(tool: Tool, arguments: dict[str, Any]) -> None:
+    schema = orjson.dumps(tool.spec.input_schema, option=orjson.OPT_SORT_KEYS)
+    for problem in _validator(schema).iter_errors(arguments):
+        where = "/".join(str(part) for part in problem.absolute_path) or "the arguments"
+        raise BadArguments(f"{where}: {problem.message[:500]}")
+
+
+@lru_cache(maxsize=256)
+def _validator(schema: bytes) -> Draft202012Validator:
+    return Draft202012Validator(orjson.loads(schema))
+
+
+def _shorten(content: str, limit: int) -> str:
+    content = clean_text(content)
+    if len(content) <= limit:
+        return content
+    return f"{content[:limit]}\n[... truncated: {limit} of {len(content)} characters shown ...]"
+
+
+def _result(name: str, status: ResultStatus, content: str, started: float) -> ToolResult:
+    duration_ms = int((monotonic() - started) * 1000)
+    return ToolResult(name=name, status=status, content=content, duration_ms=duration_ms)

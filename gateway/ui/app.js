@@ -1,0 +1,250 @@
+// The page: one session, followed by its cursor. Whatever is shown of a turn came out of the session's event
+// stream, also of a turn started here: the first connection is merely the first resume.
+
+import { Refused, follow, onKeyNeeded, persist, request } from "./api.js";
+import { Chat } from "./chat.js";
+import { byId, make } from "./dom.js";
+import { EventPanel } from "./events.js";
+import { language, translatePage, words } from "./words.js";
+
+const REMEMBERED = "gateway.session";
+
+const input = byId("input");
+const scroll = byId("scroll");
+const panel = new EventPanel();
+const chat = new Chat({ onRetry: (text) => send(text) });
+
+let session = null; // id of the session on the screen
+let following = null; // AbortController of its stream
+let openTurn = null; // id of the turn in flight, "" while it is being asked for
+
+// --- the session -----------------------------------------------------------------------------------------------
+
+async function openSession(id) {
+  following?.abort();
+  const mine = following = new AbortController();
+  session = id;
+  remember(id);
+  chat.clear();
+  panel.clear();
+  setOpenTurn(null);
+  byId("link").textContent = "";
+  byId("welcome").hidden = id !== null;
+  if (id === null) return;
+  try {
+    const snapshot = await untilReached(() => request("GET", `/api/sessions/${id}/snapshot`), mine.signal);
+    if (mine.signal.aborted) return;
+    chat.addHistory(snapshot.messages);
+    byId("welcome").hidden = snapshot.messages.length > 0 || Boolean(snapshot.open_turn);
+    if (snapshot.open_turn) setOpenTurn(snapshot.open_turn.turn_id);
+    requestAnimationFrame(() => scroll.scrollTo(0, scroll.scrollHeight));
+    await followSession(snapshot.as_of_seq, mine);
+  } catch (error) {
+    if (mine.signal.aborted) return;
+    await openSession(null);
+    byId("link").textContent = error.status === 404 ? words.gone : error.message;
+  }
+}
+
+async function untilReached(attempt, signal) {
+  for (;;) {
+    try {
+      return await persist(attempt);
+    } catch (error) {
+      if (signal.aborted || error instanceof Refused && error.status < 500) throw error;
+      showLink(false);
+    }
+  }
+}
+
+function followSession(cursor, { signal }) {
+  return follow(session, cursor, { onEvent: receive, onLink: showLink, signal });
+}
+
+function receive(event) {
+  const stick = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
+  chat.apply(event);
+  panel.add(event);
+  if (event.type === "turn_start") setOpenTurn(event.turn_id);
+  if (event.type === "done" && (event.turn_id === openTurn || openTurn === null)) {
+    setOpenTurn(null);
+    byId("announcer").textContent = event.data.status === "completed" ? words.finished : words[event.data.status] ?? "";
+  }
+  if (stick) requestAnimationFrame(() => scroll.scrollTo(0, scroll.scrollHeight));
+}
+
+function remember(id) {
+  if (id) localStorage.setItem(REMEMBERED, id);
+  else localStorage.removeItem(REMEMBERED);
+  history.replaceState(null, "", id ? `#s=${id}` : location.pathname + location.search);
+}
+
+function remembered() {
+  const inAddress = new URLSearchParams(location.hash.slice(1)).get("s");
+  const id = inAddress ?? localStorage.getItem(REMEMBERED);
+  return /^[\w-]{1,64}$/.test(id ?? "") ? id : null;
+}
+
+// --- sending and stopping --------------------------------------------------------------------------------------
+
+async function send(text) {
+  if (openTurn !== null || !text.trim()) return; // a second click finds the first one's turn
+  await post(text, crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`);
+}
+
+async function post(text, clientMessageId) {
+  setOpenTurn("");
+  byId("welcome").hidden = true;
+  chat.addQuestion(text, clientMessageId);
+  scroll.scrollTo(0, scroll.scrollHeight);
+  try {
+    if (session === null) await createSession();
+    const body = { message: text, client_message_id: clientMessageId };
+    const here = session;
+    const turn = await persist(() => request("POST", `/api/sessions/${here}/turns`, body));
+    if (here !== session) return;
+    chat.settle(clientMessageId, turn.turn_id);
+    if (openTurn === "") setOpenTurn(chat.isOver(turn.turn_id) ? null : turn.turn_id);
+  } catch (error) {
+    setOpenTurn(null);
+    const reason = error.code === "turn_in_progress" ? words.busy : error instanceof Refused ? error.message : words.offline;
+    chat.refuse(clientMessageId, reason, () => post(text, clientMessageId));
+  }
+}
+
+async function createSession() {
+  const { id } = await request("POST", "/api/sessions", {});
+  following?.abort();
+  following = new AbortController();
+  session = id;
+  remember(id);
+  followSession(0, following).catch((error) => {
+    byId("link").textContent = error.message;
+  });
+}
+
+async function stop() {
+  if (!openTurn) return;
+  byId("stop").disabled = true;
+  byId("stop").textContent = words.stopping;
+  const turn = openTurn;
+  try {
+    await persist(() => request("POST", `/api/sessions/${session}/turns/${turn}/cancel`));
+  } catch {
+    setOpenTurn(openTurn); // Stop can be pressed again
+  }
+}
+
+function setOpenTurn(id) {
+  openTurn = id;
+  byId("send").hidden = id !== null;
+  byId("stop").hidden = id === null;
+  byId("stop").disabled = !id;
+  byId("stop").textContent = words.stop;
+}
+
+// --- the rest of the page --------------------------------------------------------------------------------------
+
+function showLink(connected) {
+  byId("link").textContent = connected ? "" : words.offline;
+}
+
+function growInput() {
+  input.style.height = "auto";
+  input.style.height = `${Math.min(input.scrollHeight, 200)}px`;
+}
+
+async function showHealth() {
+  const health = await request("GET", "/healthz").catch(() => ({}));
+  byId("badge").hidden = !health.demo;
+  byId("badge").title = words.demo;
+  byId("model").textContent = health.demo ? "" : health.model ?? "";
+}
+
+async function listSessions() {
+  const { sessions = [] } = await request("GET", "/api/sessions?limit=20").catch(() => ({}));
+  const rows = sessions.map(({ id, title, updated_at: at }) => {
+    const choose = make("button", id === session ? "chosen" : "", make("span", "", title || words.untitled),
+      make("time", "", new Date(at).toLocaleString(language, { dateStyle: "short", timeStyle: "short" })));
+    choose.type = "button";
+    choose.addEventListener("click", () => {
+      byId("sessions").open = false;
+      openSession(id);
+    });
+    return make("li", "", choose);
+  });
+  byId("session-list").replaceChildren(...(rows.length ? rows : [make("li", "empty", words.noSessions)]));
+}
+
+function askForKey(wasWrong) {
+  const dialog = byId("key-dialog");
+  if (wasWrong) dialog.querySelector("p").textContent = words.keyWrong;
+  byId("key").value = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener("close", function closed() {
+      const key = byId("key").value.trim();
+      if (!key) return dialog.showModal(); // there is nothing to see without one
+      dialog.removeEventListener("close", closed);
+      return resolve(key);
+    });
+  });
+}
+
+function toggleEvents() {
+  const hidden = document.body.classList.toggle("without-events");
+  byId("toggle-events").setAttribute("aria-expanded", String(!hidden));
+}
+
+function listen() {
+  byId("composer").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (openTurn !== null || !input.value.trim()) return;
+    send(input.value);
+    input.value = "";
+    growInput();
+  });
+  input.addEventListener("keydown", (event) => {
+    // While a Chinese word is being composed, Enter chooses it; Safari ends the composition first (keyCode 229).
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    byId("composer").requestSubmit();
+  });
+  input.addEventListener("input", growInput);
+  byId("stop").addEventListener("click", stop);
+  byId("new-chat").addEventListener("click", () => {
+    openSession(null);
+    input.focus();
+  });
+  byId("toggle-events").addEventListener("click", toggleEvents);
+  byId("close-events").addEventListener("click", toggleEvents);
+  byId("sessions").addEventListener("toggle", () => byId("sessions").open && listSessions());
+  addEventListener("hashchange", () => remembered() !== session && openSession(remembered()));
+  for (const leaving of ["click", "focusin"]) {
+    document.addEventListener(leaving, ({ target }) => {
+      if (!byId("sessions").contains(target)) byId("sessions").open = false;
+    });
+  }
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") byId("sessions").open = false;
+  });
+}
+
+function begin() {
+  translatePage();
+  input.placeholder = words.placeholder;
+  for (const question of words.examples) {
+    const example = make("button", "example", question);
+    example.type = "button";
+    example.addEventListener("click", () => send(question));
+    byId("examples").append(example);
+  }
+  if (matchMedia("(max-width: 900px)").matches) toggleEvents();
+  onKeyNeeded(askForKey);
+  listen();
+  showHealth();
+  openSession(remembered());
+  input.focus();
+}
+
+begin();

@@ -1,0 +1,236 @@
+// The conversation: a fold of the session's events into elements.
+
+import { byId, make } from "./dom.js";
+import { renderMarkdown } from "./markdown.js";
+import { words } from "./words.js";
+
+export class Chat {
+  // `onRetry(text)` sends a question again.
+  constructor({ onRetry }) {
+    this.list = byId("messages");
+    this.onRetry = onRetry;
+    this.clear();
+  }
+
+  clear() {
+    this.list.replaceChildren();
+    this.turns = new Map();
+    this.sent = new Map();
+  }
+
+  // A question that is on its way, shown before the server has said a word.
+  addQuestion(text, clientMessageId) {
+    const bubble = make("article", "question pending", text);
+    this.list.append(bubble);
+    this.sent.set(clientMessageId, bubble);
+    return bubble;
+  }
+
+  refuse(clientMessageId, reason, retry) {
+    const bubble = this.sent.get(clientMessageId);
+    bubble.classList.replace("pending", "refused");
+    bubble.append(make("p", "why", `${words.notSent} ${reason} `, button(words.again, () => {
+      bubble.remove();
+      retry();
+    })));
+  }
+
+  // A question that was sent again may belong to a turn that is on the screen already.
+  settle(clientMessageId, turnId) {
+    const bubble = this.sent.get(clientMessageId);
+    if (this.turns.has(turnId) && bubble?.classList.contains("pending")) bubble.remove();
+  }
+
+  isOver(turnId) {
+    return this.turns.get(turnId)?.over === true;
+  }
+
+  // Messages as the snapshot has them: an answer spans all messages up to the next question.
+  addHistory(messages) {
+    let answer = null;
+    for (const { role, content } of messages) {
+      const said = content.filter((block) => block.type === "text").map((block) => block.text).join("\n\n");
+      const results = content.filter((block) => block.type === "tool_result");
+      if (role === "user" && !results.length) {
+        this.list.append(make("article", "question", said));
+        answer = null;
+        continue;
+      }
+      answer ??= new Answer(this.list);
+      for (const result of results) {
+        answer.toolResult(result.tool_use_id, result.is_error ? "error" : "ok", plainText(result.content));
+      }
+      if (role === "assistant") answer.addBlocks(content);
+    }
+  }
+
+  // `event` of the log. Types that are not known here change nothing.
+  apply(event) {
+    const { type, turn_id: turnId, iteration = 0, tool_call_id: callId, data } = event;
+    if (type === "turn_start") return this.startTurn(turnId, data);
+    const answer = this.turns.get(turnId);
+    if (!answer) return undefined;
+    switch (type) {
+      case "iteration_start": return answer.startIteration(iteration);
+      case "thinking": return answer.think(iteration, data.text);
+      case "text": return answer.say(iteration, data.text);
+      case "retrieval": return answer.retrieval(iteration, data);
+      case "tool_call": return answer.toolCall(iteration, callId, data.name, data.arguments);
+      case "tool_progress": return answer.toolProgress(callId, data);
+      case "tool_result": return answer.toolResult(callId, data.status, data.content);
+      case "iteration_superseded": return answer.drop(iteration);
+      case "warning": return answer.note("warning", data.message);
+      case "error": return answer.fail(data, () => this.onRetry(answer.question));
+      case "done": return answer.finish(data);
+      default: return undefined;
+    }
+  }
+
+  startTurn(turnId, { input, client_message_id: clientMessageId }) {
+    const bubble = this.sent.get(clientMessageId);
+    if (bubble) bubble.classList.remove("pending");
+    else this.list.append(make("article", "question", input));
+    this.turns.set(turnId, new Answer(this.list, input));
+  }
+}
+
+class Answer {
+  constructor(parent, question = "") {
+    this.question = question;
+    this.over = false;
+    this.calls = new Map();
+    this.iterations = new Map();
+    this.waiting = question ? make("p", "waiting", words.waiting) : null;
+    this.root = make("article", "answer", this.waiting);
+    parent.append(this.root);
+  }
+
+  part(iteration) {
+    if (!this.iterations.has(iteration)) this.startIteration(iteration);
+    return this.iterations.get(iteration);
+  }
+
+  // A new attempt of an iteration takes the place of the one before.
+  startIteration(iteration) {
+    this.drop(iteration);
+    const part = { root: make("div", "iteration"), prose: null, thoughts: null };
+    this.iterations.set(iteration, part);
+    this.root.append(part.root);
+    if (this.waiting) this.root.append(this.waiting);
+  }
+
+  drop(iteration) {
+    this.iterations.get(iteration)?.root.remove();
+    this.iterations.delete(iteration);
+  }
+
+  say(iteration, text) {
+    const part = this.part(iteration);
+    this.waiting?.classList.add("resting");
+    if (!part.prose) {
+      part.prose = { element: make("div", "prose"), text: "", drawing: false };
+      part.root.append(part.prose.element);
+    }
+    const prose = part.prose;
+    prose.text += text;
+    if (prose.drawing) return;
+    prose.drawing = true;
+    requestAnimationFrame(() => {
+      prose.drawing = false;
+      renderMarkdown(prose.element, prose.text);
+    });
+  }
+
+  think(iteration, text) {
+    const part = this.part(iteration);
+    if (!part.thoughts) {
+      part.thoughts = make("p");
+      part.root.append(make("details", "step thinking", make("summary", "", words.thinking), part.thoughts));
+    }
+    part.thoughts.append(text);
+  }
+
+  retrieval(iteration, { query, source, results }) {
+    const hits = results.map((hit) => make("li", "", make("strong", "", hit.title ?? hit.source), ` ${hit.snippet}`));
+    const head = make("summary", "", make("b", "", source), ` “${query}” `, make("i", "", `${results.length} ${words.sources}`));
+    this.part(iteration).root.append(make("details", "step found", head, make("ul", "", ...hits)));
+  }
+
+  toolCall(iteration, callId, name, given) {
+    const state = make("i", "state", "…");
+    const result = make("pre", "result");
+    const short = Object.values(given).map((value) => typeof value === "string" ? value : JSON.stringify(value)).join(", ");
+    const step = make("details", "step tool running",
+      make("summary", "", make("b", "", name), ` ${short} `, state),
+      make("pre", "", JSON.stringify(given, null, 2)), result);
+    const part = this.part(iteration);
+    part.root.append(step);
+    part.prose = null; // text after a call stands below it
+    this.calls.set(callId, { step, state, result });
+  }
+
+  toolProgress(callId, { message = "", progress }) {
+    const call = this.calls.get(callId);
+    if (call) call.state.textContent = `${progress === undefined ? "…" : `${Math.round(progress * 100)} %`} ${message}`;
+  }
+
+  toolResult(callId, status, content) {
+    const call = this.calls.get(callId);
+    if (!call) return;
+    call.step.classList.remove("running");
+    call.step.classList.toggle("trouble", status !== "ok");
+    call.state.textContent = words.status[status] ?? status;
+    call.result.textContent = content;
+    if (this.waiting) {
+      this.waiting.classList.remove("resting");
+      this.root.append(this.waiting);
+    }
+  }
+
+  addBlocks(blocks) {
+    const iteration = this.iterations.size + 1;
+    this.startIteration(iteration);
+    for (const block of blocks) {
+      if (block.type === "text") this.say(iteration, block.text);
+      if (block.type === "thinking") this.think(iteration, block.thinking);
+      if (block.type === "tool_use") this.toolCall(iteration, block.id, block.name, block.input);
+    }
+  }
+
+  note(kind, text) {
+    this.root.append(make("p", `note ${kind}`, text));
+  }
+
+  fail({ message, retryable }, retry) {
+    const box = make("p", "note error", message, " ");
+    if (retryable) box.append(words.mayHelp, " ", button(words.again, retry));
+    this.root.append(box);
+  }
+
+  finish({ status, usage, cost, duration_ms: duration }) {
+    this.over = true;
+    this.waiting?.remove();
+    this.waiting = null;
+    const facts = [];
+    if (status !== "completed") facts.push(words[status] ?? status);
+    facts.push(`${(duration / 1000).toFixed(1)} s`);
+    if (usage) facts.push(`${usage.input_tokens + usage.output_tokens} ${words.tokens}`);
+    if (cost !== undefined) facts.push(`$${cost.toFixed(4)}`);
+    this.root.append(make("p", `outcome ${status}`, facts.join(" · ")));
+  }
+}
+
+function plainText(content) {
+  if (typeof content === "string") return content;
+  return (content ?? []).map((block) => block.text ?? "").join("\n");
+}
+
+function button(label, act) {
+  const element = make("button", "small", label);
+  element.type = "button";
+  element.addEventListener("click", () => {
+    element.disabled = true;
+    act();
+  });
+  return element;
+}

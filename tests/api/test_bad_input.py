@@ -1,0 +1,129 @@
+"""Whatever comes in: a clear 4xx of one shape, and nothing is lost."""
+
+from typing import Any
+
+import pytest
+
+from gateway.settings import Settings
+from tests.harness import Client, running_gateway
+
+pytestmark = pytest.mark.anyio
+
+BODIES: list[tuple[bytes, str]] = [
+    (b"{", "not valid JSON"),
+    (b"", "message"),
+    (b"[]", "must be a JSON object"),
+    (b'"text"', "must be a JSON object"),
+    (b"[" * 100_000, "not valid JSON"),
+    (b'{"message": NaN}', "not valid JSON"),
+    (b'{"message": "\xff\xfe"}', "not valid JSON"),
+    (b'{"message": "\\ud800"}', "not valid JSON"),
+    (b'{"message": "a\\u0000b"}', "NUL"),
+    (b'{"message": ""}', "message"),
+    (b'{"message": "  \\n "}', "must not be empty"),
+    (b'{"message": 7}', "message"),
+    (b'{"message": null}', "message"),
+    (b'{"message": {"text": "hi"}}', "message"),
+    (b'{"message": "hi", "massage": "hi"}', "massage"),
+    (b'{"message": "hi", "session_id": "a/b"}', "session_id"),
+    (b'{"message": "hi", "session_id": "' + b"x" * 65 + b'"}', "session_id"),
+    (b'{"message": "hi", "sessionId": ""}', "sessionId"),
+    (b'{"message": "hi", "on_conflict": "fight"}', "on_conflict"),
+    (b'{"message": "hi", "model": "gpt-1"}', "must be one of"),
+    (b'{"message": "hi", "client_message_id": "\\n"}', "client_message_id"),
+]
+
+
+@pytest.mark.parametrize(("body", "says"), BODIES)
+async def test_a_bad_body_is_refused_and_the_message_says_why(client: Client, body: bytes, says: str) -> None:
+    """400 invalid_request with the field's name; no session is made."""
+    response = await client.http.post(
+        "/api/chat", content=body, headers={"content-type": "application/json"}
+    )
+
+    assert 400 == response.status_code
+    error = response.json()["error"]
+    assert "invalid_request" == error["code"]
+    assert says.lower().replace("_", "") in error["message"].lower().replace("_", "")
+    assert response.json()["request_id"] == response.headers["x-request-id"]
+    assert [] == (await client.get("/api/sessions")).json()["sessions"]
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status", "code"),
+    [
+        ("/api/sessions/none/events", {}, 404, "session_not_found"),
+        ("/api/sessions/a%2Fb/events", {}, 404, "not_found"),
+        ("/api/sessions/a%00b/events", {}, 400, "invalid_request"),
+        ("/api/sessions/.../events", {}, 400, "invalid_request"),
+        ("/api/sessions/{s}/events?after=99", {}, 400, "cursor_ahead"),
+        ("/api/sessions/{s}/events?after=-1", {}, 400, "invalid_request"),
+        ("/api/sessions/{s}/events?after=x", {}, 400, "invalid_request"),
+        ("/api/sessions/{s}/events?after=1&after=2", {}, 400, "invalid_request"),
+        ("/api/sessions/{s}/events?nonsense=1", {}, 400, "invalid_request"),
+        ("/api/sessions/{s}/events?types=text,tixt", {}, 400, "invalid_request"),
+        ("/api/sessions/{s}/events?turn_id=t_none", {}, 404, "turn_not_found"),
+        ("/api/sessions/{s}/events", {"last-event-id": "abc"}, 400, "invalid_request"),
+        ("/api/sessions/{s}/events", {"last-event-id": "9" * 40}, 400, "invalid_request"),
+        ("/api/sessions/{s}/events", {"last-event-id": "77"}, 400, "cursor_ahead"),
+        ("/api/sessions/{s}/messages/nothing", {}, 404, "not_found"),
+        ("/api/sessions?limit=0", {}, 400, "invalid_request"),
+        ("/api/sessions?before=%%%", {}, 400, "invalid_request"),
+        ("/api/sessions?before=AAAA", {}, 400, "invalid_request"),
+    ],
+)
+async def test_a_bad_path_or_query_is_refused(
+    client: Client, path: str, headers: dict[str, str], status: int, code: str
+) -> None:
+    """Unknown things are 404, malformed ones 400, never a 500."""
+    session = await client.session()
+
+    response = await client.get(path.replace("{s}", session), **headers)
+
+    assert (status, code) == (response.status_code, response.json()["error"]["code"])
+
+
+async def test_an_oversize_body_is_413(client: Client) -> None:
+    """The limit is a setting; the refusal has the same shape as any other."""
+    response = await client.post("/api/chat", {"message": "x" * 1_100_000})
+
+    assert (413, "payload_too_large") == (response.status_code, response.json()["error"]["code"])
+
+
+async def test_a_wrong_method_is_405_and_a_form_is_not_json(client: Client) -> None:
+    """What a browser form could send is refused by its content type."""
+    wrong = await client.http.put("/api/chat")
+    form = await client.http.post(
+        "/api/chat", content=b'{"message":"hi"}', headers={"content-type": "text/plain"}
+    )
+
+    assert (405, "method_not_allowed") == (wrong.status_code, wrong.json()["error"]["code"])
+    assert (400, "invalid_request") == (form.status_code, form.json()["error"]["code"])
+
+
+async def test_camel_case_names_are_accepted(client: Client) -> None:
+    """Frontends that write camelCase need no translation."""
+    told = await client.chat("/say hi", sessionId="mine", clientMessageId="m1")
+
+    assert "mine" == told[0]["session_id"]
+    assert "m1" == told[0]["data"]["client_message_id"]
+
+
+async def test_a_foreign_page_and_a_foreign_host_name_are_refused(client: Client) -> None:
+    """A page of another site cannot reach a gateway on loopback, nor can a name that was pointed at it."""
+    origin = await client.post("/api/sessions", {}, origin="https://evil.example")
+    host = await client.get("/api/sessions", host="evil.example:8000")
+    own = await client.post("/api/sessions", {}, origin=client.url)
+
+    assert [403, 403, 201] == [origin.status_code, host.status_code, own.status_code]
+    assert "forbidden" == origin.json()["error"]["code"]
+
+
+async def test_allowed_origins_get_their_cors_headers(settings: Settings) -> None:
+    """A frontend elsewhere is let in by name."""
+    allowed: dict[str, Any] = {"cors_origins": ("https://chat.example",)}
+    async with running_gateway(settings.model_copy(update=allowed)) as client:
+        response = await client.post("/api/sessions", {}, origin="https://chat.example")
+
+    assert 201 == response.status_code
+    assert "https://chat.example" == response.headers["access-control-allow-origin"]

@@ -1,0 +1,80 @@
+"""Keys, and what belongs to whom."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+from pydantic import SecretStr
+
+from gateway.api.routes import ENDPOINTS
+from gateway.settings import Settings
+from tests.harness import Client, running_gateway
+
+pytestmark = pytest.mark.anyio
+
+ANNA, BERT = "anna-secret-0123456789", "bert-secret-0123456789"
+
+
+@pytest.fixture
+async def guarded(settings: Settings, anyio_backend: str) -> AsyncGenerator[Client]:
+    keys = SecretStr(f"anna:{ANNA},bert:{BERT}")
+    async with running_gateway(settings.model_copy(update={"api_keys": keys})) as client:
+        yield client
+
+
+async def test_without_a_key_or_with_a_wrong_one_nothing_is_told(guarded: Client) -> None:
+    """401 with a hint; the same for both header forms, and for two keys that disagree."""
+    tries = [
+        {},
+        {"authorization": "Bearer wrong"},
+        {"x-api-key": "wrong"},
+        {"authorization": f"Bearer {ANNA}", "x-api-key": BERT},
+        {"authorization": f"Basic {ANNA}"},
+    ]
+    for headers in tries:
+        response = await guarded.get("/api/sessions", **headers)
+        assert (401, "unauthorized") == (response.status_code, response.json()["error"]["code"])
+
+
+@pytest.mark.parametrize("header", ["authorization", "x-api-key"])
+async def test_either_header_lets_its_owner_in(guarded: Client, header: str) -> None:
+    """Bearer and x-api-key name the same user."""
+    value = f"Bearer {ANNA}" if header == "authorization" else ANNA
+    made = await guarded.post("/api/sessions", {"id": "hers"}, **{header: value})
+    seen = await guarded.get("/api/sessions/hers", **{"x-api-key": ANNA})
+
+    assert [201, 200] == [made.status_code, seen.status_code]
+
+
+async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded: Client) -> None:
+    """Every route with a session in its path answers 404 to everybody but the owner."""
+    anna, bert = {"x-api-key": ANNA}, {"x-api-key": BERT}
+    await guarded.post("/api/sessions", {"id": "hers"}, **anna)
+    turn = (await guarded.post("/api/sessions/hers/turns", {"message": "/say hi"}, **anna)).json()["turn_id"]
+    bodies = {"/api/sessions/{session_id}/turns": {"message": "hi"}, "/api/sessions/{session_id}": {"title": "x"}}
+
+    checked = 0
+    for each in ENDPOINTS:
+        if "{session_id}" in each.path:
+            path = each.path.format(session_id="hers", turn_id=turn)
+            response = await guarded.http.request(
+                each.method, path, json=bodies.get(each.path, {}), headers=bert
+            )
+            assert (404, each.path) == (response.status_code, each.path)
+            assert response.json()["error"]["code"] in {"session_not_found", "turn_not_found"}
+            checked += 1
+
+    assert checked >= 8
+    listed = (await guarded.get("/api/sessions", **bert)).json()["sessions"]
+    assert [] == listed
+    taken = await guarded.post("/api/chat", {"message": "hi", "session_id": "hers"}, **bert)
+    assert taken.status_code in {404, 409}
+
+
+async def test_the_keys_appear_nowhere(guarded: Client, settings: Settings) -> None:
+    """Neither the database nor an error keeps a secret."""
+    await guarded.post("/api/chat", {"message": "/say hi"}, **{"x-api-key": ANNA})
+    refused = await guarded.get("/api/sessions", **{"x-api-key": ANNA + "x"})
+
+    assert ANNA not in refused.text
+    for file in settings.data_dir.iterdir():
+        assert ANNA.encode() not in file.read_bytes()

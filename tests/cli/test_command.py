@@ -1,0 +1,100 @@
+"""What the command says before and instead of doing something."""
+
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gateway import __version__
+from tests.running import clean_environment, command, run
+
+COMMANDS = ("dev", "serve", "chat", "config", "migrate", "doctor")
+HEAVY = {"alembic", "anthropic", "httpx2", "pydantic", "rich", "sqlalchemy", "starlette", "uvicorn"}
+
+
+@pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)])
+def test_help_loads_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """Help is quick since it imports neither an SDK nor the server, for the whole and for each command."""
+    shown = subprocess.run(
+        [command()[0], "-X", "importtime", *command()[1:], *arguments, "--help"],
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in shown.stderr.splitlines()}
+    assert shown.stdout.startswith("Usage:")
+    assert loaded & HEAVY == set()
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    """`gateway --help` lists the commands, and `--version` the version."""
+    shown = run(tmp_path, "--help")
+
+    assert [name for name in COMMANDS if f"\n  {name} " not in shown.stdout] == []
+    assert run(tmp_path, "--version").stdout == f"gateway {__version__}\n"
+
+
+def test_a_busy_port_gets_one_clear_line(tmp_path: Path) -> None:
+    """A port that is in use is told in one line with a way out, and exit code 1."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = run(tmp_path, "dev", "--port", str(port))
+
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        f"gateway: Port {port} is in use. Choose another with --port {port + 1}, "
+        "or stop what listens there.\n"
+    )
+
+
+def test_an_address_of_another_machine_gets_one_clear_line(tmp_path: Path) -> None:
+    """A host that cannot be listened on is told in one line."""
+    refused = run(tmp_path, "dev", "--host", "192.0.2.1", GATEWAY_API_KEYS="ada:0123456789abcdef")
+
+    assert refused.returncode == 1
+    assert (
+        refused.stderr
+        == "gateway: 192.0.2.1 is not an address of this machine. Choose another with --host.\n"
+    )
+
+
+def test_serve_refuses_to_start_without_a_model(tmp_path: Path) -> None:
+    """Production needs a model, and the message says what to set."""
+    refused = run(tmp_path, "serve", "--port", "0")
+
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("gateway: No model is configured. Set ANTHROPIC_API_KEY")
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["dev", "serve"])
+def test_an_open_address_needs_keys(name: str, tmp_path: Path) -> None:
+    """Neither server listens where others can reach it without API keys."""
+    refused = run(tmp_path, name, "--host", "0.0.0.0", "--port", "0", ANTHROPIC_API_KEY="sk-test")
+
+    assert refused.returncode == 2
+    assert "Listening on 0.0.0.0 lets others in" in refused.stderr
+    assert "GATEWAY_API_KEYS" in refused.stderr
+
+
+def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+    """A value of the wrong type is told with the variable that holds it, without a stack trace."""
+    refused = run(tmp_path, "dev", GATEWAY_MAX_TOKENS="many")
+
+    assert refused.returncode == 2
+    assert "GATEWAY_MAX_TOKENS" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_chat_without_a_gateway_says_so(tmp_path: Path) -> None:
+    """When nothing answers at the address, one line says so and how to start it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    refused = run(tmp_path, "chat", "hello", "--url", url)
+
+    assert refused.returncode == 1
+    assert refused.stderr == f"gateway: Nothing answers at {url}. `gateway dev` starts a gateway there.\n"

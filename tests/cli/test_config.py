@@ -1,0 +1,76 @@
+"""Every setting with its value and where it came from."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.config import Origin, list_origins, unknown_variables
+from tests.running import run
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def _origin(name: str) -> Origin:
+    return next(each for each in list_origins() if each.name == name)
+
+
+def test_each_setting_names_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment wins over the file, the file over the default, and each is named."""
+    (tmp_path / "gateway.toml").write_text('port = 9001\nmodel = "from-file"\n')
+    monkeypatch.setenv("GATEWAY_MODEL", "from-environment")
+
+    assert _origin("port")[2:5] == (9001, "file", "gateway.toml")
+    assert _origin("model")[2:5] == ("from-environment", "environment", "GATEWAY_MODEL")
+    assert _origin("host")[2:5] == ("127.0.0.1", "default", None)
+
+
+def test_the_second_name_of_a_setting_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting that two variables can hold names the one that did."""
+    monkeypatch.setenv("GATEWAY_ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
+
+    assert _origin("anthropic_base_url")[2:5] == (
+        "http://127.0.0.1:1",
+        "environment",
+        "GATEWAY_ANTHROPIC_BASE_URL",
+    )
+
+
+def test_no_secret_is_shown(tmp_path: Path) -> None:
+    """Neither keys nor a password inside an address appear, as a table or as JSON."""
+    secrets = {
+        "ANTHROPIC_API_KEY": "sk-very-secret",
+        "ANTHROPIC_BASE_URL": "http://me:hidden-word@127.0.0.1:9",
+        "GATEWAY_API_KEYS": "ada:hidden-hidden-hidden",
+    }
+    table, as_json = run(tmp_path, "config", **secrets), run(tmp_path, "config", "--json", **secrets)
+
+    assert (table.returncode, as_json.returncode) == (0, 0)
+    for shown in (table.stdout, as_json.stdout):
+        assert "secret" not in shown.replace("name:secret", "")
+        assert "hidden" not in shown
+        assert "********" in shown
+
+
+def test_json_has_every_setting(tmp_path: Path) -> None:
+    """`--json` is one array with name, variable, value, origin, source and description of each setting."""
+    listed = json.loads(run(tmp_path, "config", "--json", GATEWAY_PORT="8123").stdout)
+
+    port = next(each for each in listed if each["name"] == "port")
+    assert (port["value"], port["origin"], port["source"]) == (8123, "environment", "GATEWAY_PORT")
+    assert [each["name"] for each in listed] == [each.name for each in list_origins()]
+
+
+def test_a_misspelt_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A variable that looks like a setting and is none is listed; those of the command itself are not."""
+    monkeypatch.setenv("GATEWAY_PROT", "9000")
+    monkeypatch.setenv("GATEWAY_URL", "http://127.0.0.1:8000")
+    monkeypatch.setenv("GATEWAY_PORT", "9000")
+
+    assert "GATEWAY_PROT" in unknown_variables()
+    assert {"GATEWAY_URL", "GATEWAY_PORT"} & set(unknown_variables()) == set()

@@ -1,0 +1,45 @@
+"""What many tests share: the event loop's backend, and a demo model in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.settings import Settings
+from tests.harness import Client, running_gateway, settings_for
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def demo_url() -> Iterator[str]:
+    """The base URL of a demo model that sends its pieces without waiting (`/pace MS` slows it down)."""
+    command = [sys.executable, "-m", "gateway.demo", "--port", "0", "--pace", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, env=os.environ.copy()) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())["url"]
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def settings(tmp_path: Path, demo_url: str) -> Settings:
+    """A gateway's settings: a folder of its own, and the demo model."""
+    return settings_for(tmp_path / "data", demo_url)
+
+
+@pytest.fixture
+async def client(settings: Settings, anyio_backend: str) -> AsyncGenerator[Client]:
+    """A client of a gateway that runs for the length of the test."""
+    async with running_gateway(settings) as client:
+        yield client

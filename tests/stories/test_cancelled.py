@@ -1,0 +1,103 @@
+"""Stop at every moment: before the first byte, in the text, inside a tool."""
+
+import asyncio
+
+import httpx2
+import pytest
+
+from gateway.messages import ToolSpec
+from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
+from tests.harness import Client, text_of, the
+
+pytestmark = pytest.mark.anyio
+
+
+async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[str, object]]:
+    session = await client.session()
+    turn = (await client.begin(session, message))["turn_id"]
+    told = []
+    async with asyncio.timeout(20), client.frames(f"/api/sessions/{session}/events?turn_id={turn}") as frames:
+        async for frame in frames:
+            if frame.event == moment:
+                await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
+                moment = "never again"
+            if not frame.event.startswith("stream_"):
+                told.append(frame.data)
+    return told
+
+
+async def _upstream_is_idle(demo_url: str) -> None:
+    async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(5):
+        while (await http.get(f"{demo_url}/demo/requests?limit=1")).json()["counters"]["streams"]:
+            await asyncio.sleep(0.01)
+
+
+async def test_stop_before_the_first_byte_closes_the_upstream_request(client: Client, demo_url: str) -> None:
+    """A turn that waits for the model's first byte stops at once, and so does the model call."""
+    told = await _cancel_when(client, "/fault headers_stall", "iteration_start")
+
+    assert "cancelled" == the(told, "done")["status"]
+    await _upstream_is_idle(demo_url)
+
+
+async def test_stop_in_the_text_keeps_what_was_written(client: Client, demo_url: str) -> None:
+    """The partial answer stays in the log and in the history; the upstream stream is closed."""
+    told = await _cancel_when(client, "/pieces 500\n/pace 20", "text")
+
+    assert "cancelled" == the(told, "done")["status"]
+    assert 0 < len(text_of(told)) < 2000
+    session = told[0]["session_id"]
+    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    assert text_of(told) == said[-1]["content"][0]["text"]
+    await _upstream_is_idle(demo_url)
+
+
+async def test_stop_inside_a_tool_answers_its_call(client: Client) -> None:
+    """The tool is cancelled, its call gets a result, and the next message finds a valid history."""
+    cancelled = asyncio.Event()
+
+    async def sleep(arguments: dict[str, object], context: ToolContext) -> ToolOutput:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            cancelled.set()
+        return ToolOutput("slept")
+
+    tool = FunctionTool(ToolSpec("sleep", "Sleeps.", {"type": "object"}), "idempotent", 100, sleep)
+    parts = client.app.state.parts
+    object.__setattr__(parts, "tools", parts.tools.plus(tool))
+
+    told = await _cancel_when(client, "/call sleep {}\n/then\n/say never", "tool_call")
+
+    assert cancelled.is_set()
+    assert "cancelled" == the(told, "tool_result")["status"]
+    assert "cancelled" == the(told, "done")["status"]
+    again = await client.chat("/say fine", session_id=told[0]["session_id"])
+    assert "completed" == the(again, "done")["status"]
+
+
+async def test_stop_is_idempotent_and_too_late_changes_nothing(client: Client) -> None:
+    """Cancelling a finished turn answers 200 and adds no event."""
+    told = await client.chat("/say hi")
+    session, turn = told[0]["session_id"], told[0]["turn_id"]
+
+    first = await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
+    second = await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
+
+    assert [200, 200] == [first.status_code, second.status_code]
+    assert told == await client.events(session)
+
+
+async def test_leaving_is_not_stopping(client: Client) -> None:
+    """A reader that goes away leaves the turn alone; it completes and can be read later."""
+    session = await client.session()
+    path = f"/api/sessions/{session}/turns"
+    async with client.frames(path, {"message": "/pieces 50\n/pace 5"}) as frames:
+        async for frame in frames:
+            if frame.event == "text":
+                break
+
+    async with asyncio.timeout(20):
+        rest = await client.all_frames(f"/api/sessions/{session}/events?turn_id={frame.data['turn_id']}")
+
+    assert "completed" == rest[-1].data["data"]["status"]

@@ -1,0 +1,131 @@
+"""Turns that end well, told from the first event to the last."""
+
+import pytest
+
+from gateway.events.contract import EVENT
+from tests.harness import Client, text_of, the, types
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_question_is_looked_up_calculated_and_answered(client: Client) -> None:
+    """The first question a newcomer asks shows retrieval, two tool calls with results, text, and one done."""
+    told = await client.chat("How do I resume a stream? And what is 17*23?")
+
+    calls = {event["tool_call_id"]: event["data"]["name"] for event in told if event["type"] == "tool_call"}
+    results = {event["tool_call_id"] for event in told if event["type"] == "tool_result"}
+
+    assert "turn_start" == told[0]["type"]
+    assert "done" == told[-1]["type"]
+    assert {"search_docs", "calculate"} == set(calls.values())
+    assert calls.keys() == results
+    assert any(event["type"] == "retrieval" for event in told)
+    assert "391" in text_of(told)
+    assert "completed" == the(told, "done")["status"]
+    assert 1 == len({event["turn_id"] for event in told})
+
+
+async def test_a_chinese_question_is_answered_in_chinese(client: Client) -> None:
+    """Chinese is understood, searched and answered like English."""
+    told = await client.chat("断线后怎么恢复一个流？另外 12 乘以 12 是多少？")
+
+    assert "144" in text_of(told)
+    assert any(event["type"] == "retrieval" for event in told)
+    assert any("\u4e00" <= character <= "\u9fff" for character in text_of(told))
+
+
+async def test_every_event_is_of_the_contract_and_nothing_in_it_is_null(client: Client) -> None:
+    """What is sent is valid against the published models, numbered without a gap, and free of nulls."""
+    told = await client.chat("How do I resume a stream? What time is it?")
+
+    for event in told:
+        EVENT.validate_python(event)
+        assert "null" not in str(event).replace("None", "null")
+    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+
+
+async def test_thinking_is_shown_and_goes_back_signed(client: Client) -> None:
+    """Thinking blocks return to the model unchanged with the next call: the demo refuses a forged signature."""
+    told = await client.chat('/think Let me see.\n/call calculate {"expression": "2+3"}\n/then\n/say Five.')
+
+    assert "Let me see." == "".join(event["data"]["text"] for event in told if event["type"] == "thinking")
+    assert "Five." == text_of(told)
+    assert "completed" == the(told, "done")["status"]
+
+
+async def test_parallel_results_go_back_in_the_order_of_the_calls(client: Client) -> None:
+    """Calls run side by side; the message that answers them keeps the model's order."""
+    session = await client.session()
+    calls = "\n".join('/call calculate {"expression": "%d+1"}' % number for number in range(8))
+    await client.chat(f"{calls}\n/then\n/say done", session_id=session)
+
+    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+
+    assert [str(number + 1) for number in range(8)] == [
+        block["content"].split()[-1] for block in said[2]["content"]
+    ]
+
+
+async def test_a_second_turn_knows_the_first(client: Client) -> None:
+    """A session's history goes with every later message."""
+    session = await client.session()
+    await client.chat("/say One.", session_id=session)
+    await client.chat("/say Two.", session_id=session)
+
+    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+
+    assert ["user", "assistant", "user", "assistant"] == [message["role"] for message in said]
+    assert "Two." == said[3]["content"][0]["text"]
+
+
+async def test_usage_is_summed_and_an_unknown_price_stays_unknown(client: Client) -> None:
+    """done carries the tokens of all model calls; a model without a price has no cost instead of a free one."""
+    told = await client.chat('/call calculate {"expression": "1+1"}\n/then\n/say ok')
+
+    ends = [event["data"]["usage"] for event in told if event["type"] == "iteration_end"]
+    done = the(told, "done")
+    assert sum(end["output_tokens"] for end in ends) == done["usage"]["output_tokens"] > 0
+    assert 2 == done["iterations"]
+
+
+async def test_a_bad_tool_call_is_a_result_that_the_model_reads(client: Client) -> None:
+    """Wrong arguments, unknown tools and failing tools end the call, never the turn."""
+    told = await client.chat(
+        '/call calculate {"expresion": "1"}\n/call nothing_like_it {}\n'
+        '/call calculate {"expression": "1/0"}\n/then\n/say sorry'
+    )
+
+    results = [event["data"] for event in told if event["type"] == "tool_result"]
+    assert ["error"] * 3 == [result["status"] for result in results]
+    assert all(result["content"] for result in results)
+    assert "sorry" == text_of(told)
+    assert "completed" == the(told, "done")["status"]
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+async def test_an_answer_cut_by_the_model_is_completed_with_a_warning(client: Client, reason: str) -> None:
+    """What the model could not finish is kept, and the warning says why it ends there."""
+    told = await client.chat(f"/say Once upon a\n/stop {reason}")
+
+    assert "Once upon a" == text_of(told)
+    assert reason == the(told, "warning")["code"]
+    assert {"status": "completed", "stop_reason": reason}.items() <= the(told, "done").items()
+
+
+async def test_a_refusal_is_a_failure_with_its_own_code(client: Client) -> None:
+    """The turn fails as content_refused, and the refused message does not stay in the history."""
+    session = await client.session()
+    told = await client.chat("/say I\n/stop refusal", session_id=session)
+
+    assert "content_refused" == the(told, "error")["code"]
+    assert ["iteration_end", "error", "done"] == types(told)[-3:]
+    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    assert ["user"] == [message["role"] for message in said]
+
+
+async def test_a_paused_turn_goes_on_where_it_was(client: Client) -> None:
+    """pause_turn sends the partial message back and asks again."""
+    told = await client.chat("/say part one,\n/stop pause_turn\n/then\n/say part two")
+
+    assert 2 == the(told, "done")["iterations"]
+    assert "part one,part two" == text_of(told)

@@ -1,0 +1,117 @@
+"""A second message while a turn runs, and the same message twice."""
+
+import asyncio
+
+import pytest
+
+from tests.harness import Client, the, types
+
+pytestmark = pytest.mark.anyio
+
+SLOW = "/pieces 400\n/pace 10"
+
+
+async def test_the_second_message_is_refused_by_default(client: Client) -> None:
+    """409 turn_in_progress names the running turn and where the log stands."""
+    session = await client.session()
+    turn = await client.begin(session, SLOW)
+
+    refused = await client.post(f"/api/sessions/{session}/turns", {"message": "/say two"})
+
+    assert 409 == refused.status_code
+    error = refused.json()["error"]
+    assert "turn_in_progress" == error["code"]
+    assert turn["turn_id"] == error["details"]["turn_id"]
+    assert error["details"]["seq"] >= 0
+
+
+async def test_queued_messages_run_one_after_the_other(client: Client) -> None:
+    """queue: each turn starts when the one before it is done, in the order of arrival."""
+    session = await client.session()
+    first = await client.begin(session, "/pieces 30\n/pace 5")
+    second = await client.begin(session, "/say two", on_conflict="queue")
+    third = await client.begin(session, "/say three", on_conflict="queue")
+
+    assert ["running", "accepted", "accepted"] == [turn["status"] for turn in (first, second, third)]
+    await client.all_frames(f"/api/sessions/{session}/events?turn_id={third['turn_id']}")
+    told = await client.events(session)
+    starts = [event["turn_id"] for event in told if event["type"] == "turn_start"]
+    assert [turn["turn_id"] for turn in (first, second, third)] == starts
+    turns = [event["turn_id"] for event in told]
+    assert turns == sorted(turns, key=starts.index)
+
+
+async def test_an_interrupting_message_stops_the_running_turn_and_goes_first(client: Client) -> None:
+    """interrupt: the running turn is cancelled, and the new one runs before those that wait."""
+    session = await client.session()
+    first = await client.begin(session, SLOW)
+    waiting = await client.begin(session, "/say waiting", on_conflict="queue")
+    urgent = await client.begin(session, "/say urgent", on_conflict="interrupt")
+
+    await client.all_frames(f"/api/sessions/{session}/events?turn_id={waiting['turn_id']}")
+    told = await client.events(session)
+    done = {event["turn_id"]: event["data"]["status"] for event in told if event["type"] == "done"}
+
+    assert [first["turn_id"], urgent["turn_id"], waiting["turn_id"]] == list(done)
+    assert ["cancelled", "completed", "completed"] == list(done.values())
+
+
+async def test_a_waiting_turn_that_is_cancelled_never_asks_the_model(client: Client) -> None:
+    """Its books are opened and closed when its place in the queue comes."""
+    session = await client.session()
+    first = await client.begin(session, SLOW)
+    waiting = await client.begin(session, "/say never", on_conflict="queue")
+
+    await client.post(f"/api/sessions/{session}/turns/{waiting['turn_id']}/cancel")
+    await client.post(f"/api/sessions/{session}/turns/{first['turn_id']}/cancel")
+    frames = await client.all_frames(f"/api/sessions/{session}/events?turn_id={waiting['turn_id']}")
+
+    assert ["turn_start", "done"] == types([frame.data for frame in frames][1:])
+    assert "cancelled" == frames[-1].data["data"]["status"]
+
+
+async def test_a_full_queue_says_so(client: Client) -> None:
+    """The queue of a session is bounded: 429 with Retry-After."""
+    session = await client.session()
+    await client.begin(session, SLOW)
+    for number in range(16):
+        await client.begin(session, f"/say {number}", on_conflict="queue")
+
+    refused = await client.post(
+        f"/api/sessions/{session}/turns", {"message": "/say no", "on_conflict": "queue"}
+    )
+
+    assert 429 == refused.status_code
+    assert "queue_full" == refused.json()["error"]["code"]
+    assert "retry-after" in refused.headers
+
+
+async def test_the_same_client_message_id_is_the_same_turn(client: Client) -> None:
+    """A client that repeats its request, also at the same moment, starts one turn and is billed once."""
+    session = await client.session()
+    body = {"message": "/say once", "client_message_id": "m1"}
+
+    answers = await asyncio.gather(
+        *(client.post(f"/api/sessions/{session}/turns", body) for _ in range(10))
+    )
+    again = await client.all_frames("/api/chat", {**body, "session_id": session})
+
+    assert 1 == len({answer.json()["turn_id"] for answer in answers})
+    assert {200, 202} >= {answer.status_code for answer in answers}
+    assert "turn_start" == again[1].event
+    assert "done" == again[-1].event
+    told = await client.events(session)
+    assert "m1" == the(told, "turn_start")["client_message_id"]
+
+
+async def test_a_client_message_id_cannot_be_used_for_something_else(client: Client) -> None:
+    """The same id with another message is a conflict, not a silent old answer."""
+    session = await client.session()
+    await client.chat("/say one", session_id=session, client_message_id="m1")
+
+    refused = await client.post(
+        f"/api/sessions/{session}/turns", {"message": "/say other", "client_message_id": "m1"}
+    )
+
+    assert 409 == refused.status_code
+    assert "conflict" == refused.json()["error"]["code"]

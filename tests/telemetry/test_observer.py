@@ -1,0 +1,202 @@
+"""How events are read."""
+
+import contextvars
+from collections.abc import Sequence
+
+import pytest
+import structlog
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
+
+from gateway.events.envelope import StoredEvent
+from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
+from gateway.telemetry.base import Call, Reader, ToolRun, Turn
+from gateway.telemetry.lines import Lines
+from gateway.telemetry.observer import Observer
+from tests.telemetry.story import CANARY, FIRST_USAGE, TRACE_ID, Story, with_tools
+
+
+class Record(Reader):
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.calls: list[Call] = []
+
+    def turn_started(self, turn: Turn) -> None:
+        self.told.append(f"{turn.id} started")
+
+    def call_ended(self, turn: Turn, call: Call) -> None:
+        self.told.append(f"call {call.iteration} ended")
+        self.calls.append(call)
+
+    def tool_ended(self, turn: Turn, run: ToolRun) -> None:
+        self.told.append(f"{run.name} {run.status}")
+
+    def turn_ended(self, turn: Turn) -> None:
+        self.told.append(f"{turn.id} {turn.outcome}")
+
+    def turn_lost(self, turn: Turn) -> None:
+        self.told.append(f"{turn.id} lost")
+
+
+class Broken(Reader):
+    def turn_started(self, turn: Turn) -> None:
+        raise RuntimeError("a reader's mistake")
+
+
+def piece(event_type: str, body: bytes) -> StoredEvent:
+    return StoredEvent(99, event_type, "t_1", body)
+
+
+def lines_of(events: Sequence[StoredEvent]) -> list[EventDict]:
+    with capture_logs() as lines:
+        Observer([Lines()]).observe("s_1", events)
+    return lines
+
+
+def test_only_the_first_piece_of_a_call_is_parsed() -> None:
+    """Later pieces are counted unseen: bytes that are not even JSON make no difference."""
+    record = Record()
+    observer = Observer([record])
+    story = Story().begin().ask().say("first")
+    first_at = story.at
+    observer.observe("s_1", story.events)
+
+    with capture_logs() as lines:
+        observer.observe("s_1", [piece("text", b"not JSON"), piece("thinking", b""), piece("text", b"{")])
+    observer.observe("s_1", story.answered("end_turn", None).events[3:])
+
+    assert lines == []
+    (call,) = record.calls
+    assert (call.text_pieces, call.thinking_pieces, call.first_content_at) == (3, 1, first_at)
+
+
+def test_a_piece_of_a_turn_nobody_knows_is_passed_over() -> None:
+    """Pieces alone start nothing: there is nothing to say about them."""
+    observer = Observer([record := Record()])
+
+    observer.observe("s_1", [piece("text", b"not JSON")])
+
+    assert record.told == []
+    assert observer.turns_followed == 0
+
+
+def test_state_goes_with_the_turn() -> None:
+    """Nothing is kept of a turn that is done."""
+    observer = Observer([record := Record()])
+
+    observer.observe("s_1", with_tools().events)
+
+    assert observer.turns_followed == 0
+    assert record.told == [
+        "t_1 started",
+        "call 1 ended",
+        "calculate error",
+        "search_docs ok",
+        "call 2 ended",
+        "t_1 completed",
+    ]
+
+
+def test_turns_that_never_end_are_let_go() -> None:
+    """The number of followed turns and their age are bounded; what told something last stays longest."""
+    observer = Observer([record := Record()], turn_limit=2, turn_age_ms=1000)
+    old, busy = Story("t_old", at=0).begin(), Story("t_busy", at=0).begin()
+
+    for story in (old, busy):
+        observer.observe("s_1", story.events)
+    observer.observe("s_1", busy.ask().events[1:])
+    observer.observe("s_1", old.call("calculate", "toolu_1").events[1:])
+    observer.observe("s_1", Story("t_new", at=5).begin().events)
+    assert record.told == ["t_old started", "t_busy started", "call 1 ended", "t_busy lost", "t_new started"]
+    observer.observe("s_1", Story("t_late", at=2000).begin().events)
+    observer.close()
+
+    assert record.told[5:] == ["calculate None", "t_old lost", "t_new lost", "t_late started", "t_late lost"]
+    assert observer.turns_followed == 0
+
+
+def test_a_broken_reader_or_event_breaks_nothing() -> None:
+    """observe never raises: it runs where turns write their events."""
+    with capture_logs() as lines:
+        Observer([Broken()]).observe("s_1", with_tools().events)
+        Observer([Record()]).observe("s_1", [StoredEvent(1, "done", "t_1", b"not JSON")])
+
+    assert {line["event"] for line in lines} == {"event not observed"}
+    assert {line["type"] for line in lines} >= {"turn_start", "done"}
+
+
+def test_unknown_types_are_passed_over() -> None:
+    """An event type that comes later is nothing to stumble over."""
+    body = b'{"v":1,"seq":2,"type":"news","ts":7,"session_id":"s_1","turn_id":"t_1","data":{}}'
+
+    assert [line["event"] for line in lines_of([*Story().begin().events, piece("news", body)])] == [
+        "turn started"
+    ]
+
+
+def test_a_turn_leaves_a_line_when_it_starts_and_when_it_is_done() -> None:
+    """The last line has outcome, usage, cost and duration; each line has the ids."""
+    started, tool, done = lines_of(with_tools().events)
+
+    ids = {"session_id": "s_1", "turn_id": "t_1", "trace_id": TRACE_ID}
+    assert ids.items() <= started.items()
+    assert (started["event"], started["log_level"]) == ("turn started", "info")
+    assert (tool["event"], tool["tool"], tool["status"]) == ("tool call not ok", "calculate", "error")
+    assert done == {
+        **ids,
+        "event": "turn done",
+        "log_level": "info",
+        "status": "completed",
+        "iterations": 2,
+        "tool_calls": 2,
+        "duration_ms": 140,
+        "cost": 0.75,
+        "input_tokens": 250,
+        "output_tokens": 50,
+        "cache_read_input_tokens": 1000,
+        "cache_creation_input_tokens": 300,
+    }
+
+
+def test_whatever_goes_wrong_leaves_a_line() -> None:
+    """Repeated calls and warnings are warnings, errors and failed turns are errors."""
+    lost = IterationSuperseded(attempt=1, reason="upstream_overloaded", usage=FIRST_USAGE)
+    story = Story().begin().ask().tell(lost, iteration=1)
+    story.tell(TurnWarning(code="prompt_truncated", message="MEMORY was cut"))
+    story.tell(TurnError(code="upstream_overloaded", message="x" * 9000, retryable=True)).done("failed")
+
+    lines = lines_of(story.events)[1:]
+
+    assert [(line["event"], line["log_level"]) for line in lines] == [
+        ("model call repeated", "warning"),
+        ("turn warning", "warning"),
+        ("turn error", "error"),
+        ("turn done", "error"),
+    ]
+    assert lines[0]["reason"] == lines[2]["code"] == lines[3]["code"] == "upstream_overloaded"
+    assert len(lines[2]["message"]) == 500
+
+
+def test_nothing_that_was_said_gets_into_a_line() -> None:
+    """Prompts, answers, arguments and results are not for the log."""
+    assert CANARY not in repr(lines_of(with_tools().events))
+
+
+@pytest.mark.parametrize("elsewhere", ["request_id", "session_id"])
+def test_lines_do_not_take_the_ids_of_whoever_publishes(elsewhere: str) -> None:
+    """Events are published from any context; its ids belong to something else."""
+    seen: list[dict[str, object]] = []
+
+    class Asking(Reader):
+        def turn_started(self, turn: Turn) -> None:
+            seen.append(structlog.contextvars.get_contextvars())
+
+    def publish() -> None:
+        structlog.contextvars.bind_contextvars(**{elsewhere: "of another"})
+        Observer([Asking()]).observe("s_1", Story().begin().events)
+
+    contextvars.copy_context().run(publish)
+
+    assert seen == [{}]

@@ -1,0 +1,192 @@
+"""Telemetry as the process opens it, with a real collector on the other side."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Thread
+
+import pytest
+from opentelemetry import metrics, trace
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
+
+from gateway.settings import load_settings
+from gateway.telemetry.setup import open_telemetry
+from tests.telemetry.story import CANARY, MODEL, TRACE_ID, with_tools
+
+pytestmark = pytest.mark.anyio
+
+
+class Collector:
+    """An OTLP/HTTP receiver on loopback that decodes what it gets."""
+
+    def __init__(self) -> None:
+        self.traces: list[ExportTraceServiceRequest] = []
+        self.metrics: list[ExportMetricsServiceRequest] = []
+        self.bytes = b""
+        self.answers = Event()
+        self.answers.set()
+        collector = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["content-length"]))
+                collector.answers.wait()
+                collector.bytes += body
+                if self.path == "/v1/traces":
+                    collector.traces.append(ExportTraceServiceRequest.FromString(body))
+                elif self.path == "/v1/metrics":
+                    collector.metrics.append(ExportMetricsServiceRequest.FromString(body))
+                self.send_response(200)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@pytest.fixture(autouse=True)
+def no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    for signal in ("", "TRACES_", "METRICS_"):
+        monkeypatch.delenv(f"OTEL_EXPORTER_OTLP_{signal}ENDPOINT", raising=False)
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    collector = Collector()
+    thread = Thread(target=collector.server.serve_forever)
+    thread.start()
+    yield collector
+    collector.answers.set()
+    collector.server.shutdown()
+    collector.server.server_close()
+    thread.join()
+
+
+def plain(attributes: object) -> dict[str, object]:
+    pairs: list[KeyValue] = list(attributes)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return {pair.key: getattr(pair.value, pair.value.WhichOneof("value") or "string_value") for pair in pairs}
+
+
+async def test_a_turn_arrives_at_the_collector(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one endpoint set, spans and metrics are sent, at the latest at shutdown, without any content."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "support-chat")
+    telemetry = open_telemetry(load_settings(agent_name="support"))
+
+    telemetry.observe("s_1", with_tools().events)
+    await telemetry.shutdown(30)
+
+    sent = [resource for request in collector.traces for resource in request.resource_spans]
+    assert {str(plain(resource.resource.attributes)["service.name"]) for resource in sent} == {"support-chat"}
+    spans = [span for resource in sent for scope in resource.scope_spans for span in scope.spans]
+    assert {span.trace_id.hex() for span in spans} == {TRACE_ID}
+    assert sorted(span.name for span in spans) == [
+        f"chat {MODEL}",
+        f"chat {MODEL}",
+        "execute_tool calculate",
+        "execute_tool search_docs",
+        "invoke_agent support",
+        "retrieval docs",
+    ]
+    root = next(span for span in spans if not span.parent_span_id)
+    assert plain(root.attributes)["gateway.turn.input_tokens"] == 1550
+    names = {
+        metric.name
+        for request in collector.metrics
+        for resource in request.resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+    }
+    assert {"gen_ai.client.inference.duration", "gateway.turns"} <= names
+    assert CANARY.encode() not in collector.bytes
+
+
+async def test_a_line_carries_the_span_of_its_turn(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With tracing on, one can go from a log line to the turn's root span."""
+    from structlog.testing import capture_logs
+
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{collector.url}/v1/traces")
+    telemetry = open_telemetry(load_settings())
+
+    with capture_logs() as lines:
+        telemetry.observe("s_1", with_tools().events)
+    await telemetry.shutdown(30)
+
+    assert {(line["trace_id"], line["span_id"]) for line in lines} == {(TRACE_ID, TRACE_ID[16:])}
+    assert collector.traces
+    assert not collector.metrics
+
+
+@pytest.mark.parametrize("exporter", [None, "none"])
+async def test_without_an_endpoint_there_are_metrics_but_no_spans(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch, exporter: str | None
+) -> None:
+    """No provider, no span, nothing sent: but /metrics counts all the same."""
+    if exporter is not None:  # an endpoint is set, and the signal switched off
+        monkeypatch.setenv("OTEL_TRACES_EXPORTER", exporter)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{collector.url}/v1/traces")
+    telemetry = open_telemetry(load_settings())
+
+    telemetry.observe("s_1", with_tools().events)
+    stream = telemetry.meter.opened("live")
+    body, _ = telemetry.render_metrics()
+    stream.closed("done")
+    await telemetry.shutdown()
+
+    assert telemetry.tracing is None
+    assert b'gateway_turns_total{gateway_turn_outcome="completed",gen_ai_agent_name="gateway"} 1.0' in body
+    assert b'gateway_stream_active{gateway_stream_kind="live"} 1.0' in body
+    assert b"process_resident_memory_bytes" in body
+    assert collector.bytes == b""
+
+
+async def test_shutdown_ends_though_the_collector_does_not_answer(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be sent in time is left: a stuck collector must not keep the process."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+    telemetry = open_telemetry(load_settings())
+    telemetry.observe("s_1", with_tools().events)
+    collector.answers.clear()
+
+    await asyncio.wait_for(telemetry.shutdown(0.05), 30)
+
+    assert not collector.traces
+
+
+async def test_nothing_is_made_global(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several gateways in one process count apart, and other instrumentation is left alone."""
+    before = trace.get_tracer_provider(), metrics.get_meter_provider()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+    one, other = open_telemetry(load_settings()), open_telemetry(load_settings())
+
+    one.observe("s_1", with_tools().events)
+
+    assert b"gateway_turns_total" in one.render_metrics()[0]
+    assert b"gateway_turns_total" not in other.render_metrics()[0]
+    assert (trace.get_tracer_provider(), metrics.get_meter_provider()) == before
+    await one.shutdown(30)
+    await other.shutdown(30)
+
+
+def test_the_exporters_are_imported_only_when_they_are_used() -> None:
+    """Without an endpoint their import time is not paid."""
+    code = (
+        "import sys; from gateway.settings import load_settings;"
+        "from gateway.telemetry.setup import open_telemetry;"
+        "open_telemetry(load_settings());"
+        "print([name for name in sys.modules if 'otlp' in name or name == 'anthropic'])"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout.strip() == "[]"

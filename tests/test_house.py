@@ -1,0 +1,206 @@
+"""The rules of the house: what `make check` stands for is really enforced, and the documents are true."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway import __version__
+
+ROOT = Path(__file__).resolve().parents[1]
+LOCKS = ("requirements.txt", "requirements-build.txt", "requirements-dev.txt")
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+HEAVY = ("anthropic", "pydantic", "sqlalchemy", "starlette", "uvicorn", "opentelemetry", "httpx2", "asyncio")
+
+
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(cwd)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    return run(
+        "-c", "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports())", cwd=folder
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract", "told"),
+    [
+        ("errors.py", "import gateway.settings", "One direction", "gateway.errors -> gateway.settings"),
+        (
+            "tools/clock.py",
+            "import gateway.model.base",
+            "One direction",
+            "gateway.tools.clock -> gateway.model",
+        ),
+        ("newroom.py", "", "One direction", "gateway.newroom"),
+        (
+            "service.py",
+            "import gateway.model.anthropic",
+            "Only wiring names an adapter",
+            "gateway.service -> gateway.model.anthropic",
+        ),
+        ("turn/limits.py", "import anthropic", "SDKs stay at their edge", "gateway.turn.limits -> anthropic"),
+    ],
+)
+def test_an_import_against_the_direction_fails_the_check(
+    file: str, line: str, contract: str, told: str, tmp_path: Path
+) -> None:
+    """A planted violation breaks the contract that forbids it, and the report names the import."""
+    shutil.copytree(ROOT / "gateway", tmp_path / "gateway", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    with (tmp_path / "gateway" / file).open("a") as planted:
+        planted.write(f"\n{line}\n")
+
+    report = lint_imports(tmp_path)
+
+    assert report.returncode != 0
+    assert f"{contract} BROKEN" in report.stdout
+    assert told in report.stdout
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_names_no_host_and_hashes_every_pin(lock: str) -> None:
+    """Requirement files hold pins with hashes and nothing that says where to get them."""
+    text = (ROOT / lock).read_text()
+    pins = re.findall(r"^[A-Za-z0-9][^\n]*(?:\n    --hash=sha256:[0-9a-f]{64}(?: \\)?)+$", text, re.MULTILINE)
+
+    assert "://" not in text
+    assert "--index" not in text
+    assert " @ " not in text
+    assert len(pins) == len(re.findall(r"^[^\s#]", text, re.MULTILINE)) > 0
+
+
+@pytest.mark.parametrize("name", ["httpx", "requests"])
+def test_a_client_that_httpx2_replaces_is_no_dependency_of_ours(name: str) -> None:
+    """Nothing in the gateway imports old HTTP clients, and pyproject does not ask for them."""
+    asked = [re.split(r"[\[>=<]", each)[0] for each in pyproject()["project"]["dependencies"]]
+
+    assert name not in asked
+    assert [path for path in (ROOT / "gateway").rglob("*.py") if name in set(imports(path))] == []
+
+
+def test_the_locks_cover_what_pyproject_asks_for() -> None:
+    """A dependency that was added to pyproject.toml is pinned in the file that installs it."""
+    project = pyproject()["project"]
+    asked = {
+        "requirements.txt": project["dependencies"],
+        "requirements-dev.txt": project["dependencies"] + project["optional-dependencies"]["dev"],
+        "requirements-build.txt": pyproject()["build-system"]["requires"],
+    }
+
+    for lock, requirements in asked.items():
+        pinned = {
+            normal(name)
+            for name in re.findall(r"^([A-Za-z0-9._-]+)==", (ROOT / lock).read_text(), re.MULTILINE)
+        }
+        assert {normal(re.split(r"[\[>=<]", each)[0]) for each in requirements} <= pinned
+
+
+def test_the_version_is_the_latest_in_the_changelog() -> None:
+    """`__version__` and the first released heading of CHANGELOG.md agree."""
+    headings = re.findall(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+    assert headings[0] == __version__
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    """`import gateway` costs nothing: the package's own module is only a map."""
+    report = run("-c", f"import sys, gateway; print([name for name in {HEAVY!r} if name in sys.modules])")
+
+    assert report.stdout.strip() == "[]", report.stderr
+
+
+def test_the_generated_pages_are_current() -> None:
+    """docs/events.md, docs/settings.md and .env.example say what the code says."""
+    report = run("docs/generate.py", "--check")
+
+    assert report.returncode == 0, report.stdout + report.stderr
+
+
+def test_every_make_target_that_a_document_names_exists() -> None:
+    """Commands in the documents can be typed as they stand."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        name
+        for document in DOCUMENTS
+        for name in re.findall(r"(?:^|`)make ([a-z-]+)", document.read_text(), re.MULTILINE)
+    }
+
+    assert {"run", "test", "check"} <= named <= targets
+
+
+def test_every_link_between_documents_leads_somewhere() -> None:
+    """A relative link names a file that is there, and its anchor a heading of that file."""
+    dead = [
+        f"{document.relative_to(ROOT)}: {target}"
+        for document in DOCUMENTS
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", document.read_text())
+        if not leads_somewhere(document, target)
+    ]
+
+    assert dead == []
+
+
+def test_every_variable_that_a_document_names_is_a_setting() -> None:
+    """GATEWAY_* names in the documents, the image and the compose file are in .env.example."""
+    known = set(re.findall(r"^#(\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    known |= {"GATEWAY_CONFIG", "GATEWAY_URL", "GATEWAY_KEY"}
+    places = [*DOCUMENTS, ROOT / "Dockerfile", ROOT / "compose.yaml"]
+    named = {name for place in places for name in re.findall(r"GATEWAY_[A-Z_]*[A-Z]", place.read_text())}
+
+    assert named - known == set()
+
+
+def test_every_dependency_has_its_reason() -> None:
+    """CONTRIBUTING.md says of each dependency why it is here."""
+    table = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    explained = {normal(re.split(r"\[", name.strip())[0]) for row in table for name in row.split(",")}
+    project = pyproject()["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    asked += pyproject()["build-system"]["requires"]
+
+    assert {normal(re.split(r"[\[>=<]", each)[0]) for each in asked} - explained == set()
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module.partition(".")[0]
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def leads_somewhere(document: Path, target: str) -> bool:
+    name, _, anchor = target.partition("#")
+    path = (document.parent / name) if name else document
+    if not path.exists() or not anchor or path.suffix != ".md":
+        return path.exists()
+    headings = re.findall(r"^#+\s+(.*)$", path.read_text(), re.MULTILINE)
+    return anchor in {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }

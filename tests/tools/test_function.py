@@ -1,0 +1,166 @@
+"""A typed function as a tool."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import jsonschema
+import pytest
+from pydantic import Field
+
+from gateway.errors import BadArguments, ToolError
+from gateway.events.envelope import EventData
+from gateway.tools.base import ToolContext, ToolOutput
+from gateway.tools.function import tool
+
+pytestmark = pytest.mark.anyio
+
+
+def context(emit: Callable[[EventData], None] = lambda _: None) -> ToolContext:
+    return ToolContext("s_1", "t_1", "toolu_1", "local", "t_1:toolu_1", emit)
+
+
+@tool(effect="read_only", timeout=3)
+async def book(
+    place: str,
+    context: ToolContext,
+    seats: Annotated[int, Field(ge=1, le=9)] = 1,
+    kind: Literal["window", "aisle"] = "aisle",
+) -> str:
+    """Books seats.
+
+    For trains only.
+
+    Args:
+        place: Where to go,
+            by its English name.
+        seats: How many.
+
+    Returns:
+        A confirmation.
+    """
+    return f"{context.owner}: {seats} {kind} to {place}"
+
+
+def test_hints_and_docstring_become_the_specification() -> None:
+    """Name, description and schema come from the function; the context parameter is not shown."""
+    assert (book.spec.name, book.effect, book.timeout) == ("book", "read_only", 3)
+    assert book.spec.description == "Books seats.\n\nFor trains only."
+    jsonschema.Draft202012Validator.check_schema(book.spec.input_schema)
+    assert book.spec.input_schema == {
+        "type": "object",
+        "properties": {
+            "place": {"type": "string", "description": "Where to go, by its English name."},
+            "seats": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 9,
+                "default": 1,
+                "description": "How many.",
+            },
+            "kind": {"type": "string", "enum": ["window", "aisle"], "default": "aisle"},
+        },
+        "required": ["place"],
+        "additionalProperties": False,
+    }
+
+
+async def test_valid_arguments_reach_the_function_with_context_and_defaults() -> None:
+    """Defaults are filled in, and the context is passed under the parameter's own name."""
+    assert await book.run({"place": "上海", "seats": 2}, context()) == ToolOutput("local: 2 aisle to 上海")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({}, "place: is required and missing"),
+        ({"place": "x", "seats": "2"}, "seats: Input should be a valid integer, got '2'"),
+        ({"place": "x", "seats": 10}, "seats: Input should be less than or equal to 9, got 10"),
+        ({"place": "x", "kind": "roof"}, "kind: Input should be 'window' or 'aisle', got 'roof'"),
+        ({"place": "x", "context": {}}, "context: there is no such parameter"),
+        ({"place": "\ud800"}, "wrong"),
+        ({"place": 7}, "place: Input should be a valid string, got 7"),
+    ],
+)
+async def test_wrong_arguments_are_refused_with_what_to_mend(arguments: dict[str, Any], told: str) -> None:
+    """The message names the parameter, what is wrong, and what parameters there are."""
+    with pytest.raises(BadArguments) as caught:
+        await book.run(arguments, context())
+
+    assert told in caught.value.message
+    assert caught.value.message.endswith("Its parameters: place, seats, kind.")
+
+
+async def test_arguments_nested_without_end_are_refused() -> None:
+    """A hostile depth is an answer to the model, not a crash."""
+    nested: Any = "x"
+    for _ in range(20_000):
+        nested = [nested]
+
+    with pytest.raises(BadArguments, match="book"):
+        await book.run({"place": nested}, context())
+
+
+async def test_a_plain_function_runs_in_a_thread_and_returns_json() -> None:
+    """It does not hold the event loop, and dataclasses and lists are told as JSON."""
+
+    @dataclass
+    class Place:
+        name: str
+        thread: int
+
+    @tool(effect="idempotent")
+    def places(json: str, copy: int = 1) -> list[Place]:
+        """Lists places. Its parameters are called like methods of a pydantic model."""
+        return [Place(json, threading.get_ident())] * copy
+
+    output = await places.run({"json": "北京"}, context())
+
+    assert output.content.startswith('[{"name":"北京","thread":')
+    assert str(threading.get_ident()) not in output.content
+
+
+async def test_an_output_is_passed_on_as_it_is() -> None:
+    """A function can mark its own failure."""
+
+    @tool(effect="read_only")
+    async def failing() -> ToolOutput:
+        """Fails."""
+        await asyncio.sleep(0)
+        return ToolOutput("no luck", is_error=True)
+
+    assert await failing.run({}, context()) == ToolOutput("no luck", is_error=True)
+    assert failing.spec.input_schema["properties"] == {}
+
+
+async def test_a_result_that_is_not_json_is_a_tool_error() -> None:
+    """The model reads that the tool is at fault."""
+
+    @tool(effect="read_only")
+    async def strange() -> object:
+        """Gives back an object."""
+        return object()
+
+    with pytest.raises(ToolError, match="strange gave back"):
+        await strange.run({}, context())
+
+
+def test_a_function_that_cannot_be_told_is_refused_when_it_is_made_a_tool() -> None:
+    """No docstring, no hint, or open-ended parameters: a TypeError that says which function."""
+
+    def silent(x: int) -> str:
+        return str(x)
+
+    def untyped(x) -> str:  # type: ignore[no-untyped-def]
+        """Says."""
+        return str(x)
+
+    def open_ended(*x: int) -> str:
+        """Says."""
+        return str(x)
+
+    for function in (silent, untyped, open_ended):
+        with pytest.raises(TypeError, match=function.__name__):
+            tool(effect="read_only")(function)
