@@ -51,7 +51,7 @@ shape: $(VENV)/.dev ## Print figures about the code
 	@$(BIN)/python bench/shape.py
 
 .PHONY: docs
-docs: $(VENV)/.dev ## Write the generated pages: docs/events.md, docs/settings.md, .env.example
+docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md, .env.example
 	@$(BIN)/python docs/generate.py
 
 .PHONY: lock

@@ -1,6 +1,6 @@
-"""Writes what the code says into docs/events.md, docs/settings.md and .env.example.
+"""Writes what the code says into docs/events.md, docs/api.md, docs/settings.md and .env.example.
 
-The two pages are written by hand down to the line that names their source; the rest is generated. With
+The pages are written by hand down to the line that names their source; the rest is generated. With
 --check nothing is written: it exits 1 and shows the difference where a page is stale.
 """
 
@@ -16,6 +16,7 @@ from typing import Any, get_args
 import orjson
 from event_words import CODES, EXAMPLES
 
+from gateway.api.routes import ENDPOINTS, Answer, Endpoint
 from gateway.events.contract import EVENT, event_types, json_schema
 from gateway.events.envelope import encode, encode_scope
 from gateway.events.lifecycle import ErrorCode
@@ -41,6 +42,14 @@ def events() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def api() -> str:
+    """Every route with what it takes and answers."""
+    rows = [f"| {each.method} | `{each.path}` | {each.summary} |" for each in ENDPOINTS]
+    parts = ["## Routes", "\n".join(["| method | path | does |", "|---|---|---|", *rows])]
+    parts += [_route(each) for each in ENDPOINTS if each.body is not None or each.query is not None]
+    return "\n\n".join(parts) + "\n"
+
+
 def settings() -> str:
     """Every setting with its variable, default and meaning, in the groups of the Settings class."""
     parts: list[str] = []
@@ -61,6 +70,7 @@ def environment_example() -> str:
 
 PAGES: dict[str, Callable[[str], str]] = {
     "docs/events.md": lambda found: _by_hand(found, "gateway/events/") + events(),
+    "docs/api.md": lambda found: _by_hand(found, "gateway/api/") + api(),
     "docs/settings.md": lambda found: _by_hand(found, "gateway/settings.py") + settings(),
     ".env.example": lambda found: environment_example(),
 }
@@ -100,13 +110,13 @@ def _first_sentence(definition: Schema) -> str:
     return re.split(r"(?<=\.)\s|:\s", " ".join(definition["description"].split()))[0].rstrip(".:")
 
 
-def _fields(definition: Schema) -> str:
+def _fields(definition: Schema, needed: str = "always there") -> str:
     required = definition.get("required", [])
     rows = [
         f"| `{name}` | {_type(field)} | {_yes(name in required)} | {field.get('description', '')} |"
         for name, field in definition["properties"].items()
     ]
-    return "\n".join(["| field | type | always there | meaning |", "|---|---|---|---|", *rows])
+    return "\n".join([f"| field | type | {needed} | meaning |", "|---|---|---|---|", *rows])
 
 
 def _yes(always: bool) -> str:
@@ -117,6 +127,8 @@ def _type(field: Schema) -> str:
     if "$ref" in field:
         name = field["$ref"].rsplit("/")[-1]
         return f"[{name}](#{name.lower()})"
+    if "anyOf" in field:
+        return " or ".join(_type(choice) for choice in field["anyOf"] if choice != {"type": "null"})
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
@@ -139,6 +151,23 @@ def _codes() -> str:
     if unexplained := set(get_args(ErrorCode)) ^ set(CODES):
         sys.exit(f"docs/event_words.py and gateway/events/lifecycle.py disagree about {sorted(unexplained)}")
     return "\n".join(["| code | means |", "|---|---|", *(f"| `{code}` | {CODES[code]} |" for code in CODES)])
+
+
+def _route(each: Endpoint) -> str:
+    taken = [
+        f"{title}:\n\n{_fields(model.model_json_schema(by_alias=False), needed='required')}"
+        for title, model in (("Body", each.body), ("Query", each.query))
+        if model is not None
+    ]
+    answers = ", ".join(f"{status} {_answers(told)}".strip() for status, told in each.answers.items())
+    refusals = ", ".join(map(str, each.refusals))
+    ends = f"Answers: {answers}." + (f" Refusals: {refusals}." if refusals else "")
+    return "\n\n".join([f"### {each.method} {each.path}", each.summary, *taken, ends])
+
+
+def _answers(told: tuple[Answer, ...]) -> str:
+    names = [each if isinstance(each, str) else each.__name__ for each in told if each is not None]
+    return f"({' or '.join(names)})" if names else ""
 
 
 def _settings_groups() -> Iterator[tuple[str, list[str]]]:

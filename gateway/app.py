@@ -1,7 +1,7 @@
 """The ASGI application: routes + middleware + what lives as long as the process."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -27,6 +27,8 @@ from gateway.service import Gateway
 from gateway.settings import Settings
 from gateway.telemetry.logs import configure_logging
 from gateway.telemetry.setup import open_telemetry
+from gateway.tools.base import Tool
+from gateway.tools.builtin import builtin_tools
 from gateway.turn.in_flight import InFlight
 
 PAGE = Path(__file__).parent / "ui"
@@ -34,10 +36,12 @@ PAGE = Path(__file__).parent / "ui"
 log = structlog.get_logger(__name__)
 
 
-def build_app(settings: Settings, *, demo: bool = False) -> Starlette:
-    """The application. Everything is opened by its lifespan; with `demo` a demo model is served on loopback
-    and answers instead of a real one. `app.state.begin_shutdown()`, called on the event loop, starts the
-    draining: new turns are refused, running ones get `shutdown_grace` seconds, then all streams end.
+def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Tool] = ()) -> Starlette:
+    """The application. Everything is opened by its lifespan.
+
+    With `demo` a demo model is served on loopback and answers instead of a real one; `tools` are added to the
+    built-in ones. `app.state.begin_shutdown()`, called on the event loop, starts the draining: new turns are
+    refused, running ones get `shutdown_grace` seconds, then all streams end.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -57,10 +61,10 @@ def build_app(settings: Settings, *, demo: bool = False) -> Starlette:
         ],
         exception_handlers={GatewayError: on_gateway_error, HTTPException: on_http_error, Exception: on_bug},
         lifespan=_lifespan,
-        max_body_size=settings.max_body_size,
     )
-    app.state.settings = settings
+    app.state.settings = settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     app.state.demo = demo
+    app.state.tools = builtin_tools().plus(*tools)
     return app
 
 
@@ -76,7 +80,7 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
         demo_url = await stack.enter_async_context(serve_demo()) if app.state.demo else None
         model = wiring.open_model(settings, demo_url)
         stack.push_async_callback(model.close)
-        parts = wiring.assemble_parts(settings, storage, model)
+        parts = wiring.assemble_parts(settings, storage, model, app.state.tools)
         gateway = Gateway(parts, InFlight(parts))
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
         draining: list[asyncio.Task[None]] = []

@@ -142,8 +142,9 @@ class Gateway:
     ) -> Following:
         """A checked place to follow from. Raises errors.NotFound, or errors.CursorAhead beyond the last
         event."""
-        turn = await self.turn(who, session_id, turn_id) if turn_id is not None else None
+        # The session first: a turn that begins between the two reads must not have its first events skipped.
         session = await self.session(who, session_id)
+        turn = await self.turn(who, session_id, turn_id) if turn_id is not None else None
         if after > session.head:
             raise CursorAhead(
                 f"The cursor {after} is beyond the session's last event {session.head}.",

@@ -14,7 +14,7 @@ from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.storage.turns import SqlTurns
-from gateway.tools.builtin import builtin_tools
+from gateway.tools.registry import Tools
 from gateway.turn.parts import Parts
 
 DEMO_KEY = "demo"
@@ -54,7 +54,7 @@ def open_model(settings: Settings, demo_url: str | None = None) -> Model:
     )
 
 
-def assemble_parts(settings: Settings, storage: Storage, model: Model) -> Parts:
+def assemble_parts(settings: Settings, storage: Storage, model: Model, tools: Tools) -> Parts:
     """What turns work with."""
     return Parts(
         settings=settings,
@@ -63,6 +63,6 @@ def assemble_parts(settings: Settings, storage: Storage, model: Model) -> Parts:
         turns=storage.turns,
         bus=storage.bus,
         model=model,
-        tools=builtin_tools(),
+        tools=tools,
         prompts=PromptFolder(settings.prompts_dir),
     )

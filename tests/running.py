@@ -56,7 +56,7 @@ class Running:
 
 
 @contextmanager
-def running_gateway(folder: Path, *arguments: str, **environment: str) -> Generator[Running]:
+def gateway_process(folder: Path, *arguments: str, **environment: str) -> Generator[Running]:
     """`gateway dev` on a free port with its data in `folder`; other `arguments` take the place of `dev`."""
     said = folder / f"said-{time.monotonic_ns()}.txt"
     with said.open("wb") as output:

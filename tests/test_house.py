@@ -132,7 +132,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def test_the_generated_pages_are_current() -> None:
-    """docs/events.md, docs/settings.md and .env.example say what the code says."""
+    """docs/events.md, docs/api.md, docs/settings.md and .env.example say what the code says."""
     report = run("docs/generate.py", "--check")
 
     assert report.returncode == 0, report.stdout + report.stderr

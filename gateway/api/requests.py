@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from gateway.auth import Principal
-from gateway.errors import InvalidRequest
+from gateway.errors import InvalidRequest, TooLarge
 from gateway.ids import is_id
 from gateway.service import Gateway
 from gateway.settings import Settings
@@ -51,11 +51,12 @@ async def read_body(request: Request, model: type[B]) -> B:
 
     Raises:
         InvalidRequest: not JSON, or not of that shape; the message names the fields.
+        TooLarge: more than `max_body_size` bytes; the rest is not read.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise InvalidRequest(f"The content type must be application/json, not {kind[:100]}.")
-    raw = await request.body()
+    raw = await _read_bounded(request, settings_of(request).max_body_size)
     try:
         value = orjson.loads(raw or b"{}")
     except orjson.JSONDecodeError as error:
@@ -63,6 +64,19 @@ async def read_body(request: Request, model: type[B]) -> B:
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     return _validate(value, model)
+
+
+async def _read_bounded(request: Request, most: int) -> bytes:
+    told = request.headers.get("content-length", "")
+    raw = bytearray()
+    if not (told.isdigit() and int(told) > most):
+        async for chunk in request.stream():
+            raw += chunk
+            if len(raw) > most:
+                break
+        else:
+            return bytes(raw)
+    raise TooLarge(f"The body is larger than {most} bytes.", details={"max_body_size": most})
 
 
 def read_query(request: Request, model: type[B]) -> B:

@@ -1,7 +1,7 @@
 """A client of a running gateway over HTTP: what `chat` and `doctor URL` share."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -76,7 +76,7 @@ class Client:
     def cancel(self, turn: Turn) -> None:
         self._ask("POST", f"/api/sessions/{turn.session_id}/turns/{turn.turn_id}/cancel")
 
-    def follow(self, turn: Turn, *, after: int) -> Iterator[Frame]:
+    def follow(self, turn: Turn, *, after: int) -> Generator[Frame]:
         """The turn's events with seq > `after` up to its `done`, over as many connections as it takes."""
         given_up_at = time.monotonic() + PATIENCE
         wait = 0.2
@@ -97,7 +97,7 @@ class Client:
             time.sleep(wait)
             wait = min(wait * 2, 5)
 
-    def _connect(self, turn: Turn, after: int) -> Iterator[Frame]:
+    def _connect(self, turn: Turn, after: int) -> Generator[Frame]:
         path = f"/api/sessions/{turn.session_id}/events?turn_id={turn.turn_id}"
         with (
             self.stream("GET", path, headers={"last-event-id": str(after)}) as response,

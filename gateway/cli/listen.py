@@ -85,6 +85,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, ope
         http="httptools",
         lifespan="off",  # entered here instead, so that a failure to start arrives as the error it is
         log_config=None,
+        log_level="warning",  # the banner and the application's own log say the rest
         access_log=False,
         server_header=False,
         backlog=BACKLOG,

@@ -3,14 +3,12 @@
 
 def migrate() -> None:
     """Bring the database to the newest schema. The server must not be running."""
-    import asyncio
-
-    from gateway import wiring
     from gateway.settings import load_settings
+    from gateway.storage import migrations
 
-    settings = load_settings()
-    before, after = asyncio.run(wiring.migrate(settings))
+    path = load_settings().database_path
+    before, after = migrations.migrate(path)
     if before == after:
-        print(f"{settings.database_path} is at {after} already: nothing to do.")
+        print(f"{path} is at {after} already: nothing to do.")
     else:
-        print(f"{settings.database_path}: {before or 'empty'} -> {after}")
+        print(f"{path}: {before or 'empty'} -> {after}")

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gateway.cli.frames import Frame
 
+NOTE_WIDTH = 160  # characters, where there is no terminal to fit
 EXIT_CODES = {"completed": 0, "cancelled": 130}
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
@@ -50,8 +51,9 @@ class Transcript:
 
     def _note(self, line: str) -> None:
         self._end_line()
-        text = Text(printable(line).replace("\n", " "), style="dim", no_wrap=True, overflow="ellipsis")
-        self._notes.print(text, soft_wrap=not self._notes.is_terminal)
+        text = Text(" ".join(printable(line).split()), style="dim")
+        text.truncate(self._notes.width if self._notes.is_terminal else NOTE_WIDTH, overflow="ellipsis")
+        self._notes.print(text, soft_wrap=True)
 
     def _end_line(self) -> None:
         if self._mid_line:

@@ -16,14 +16,15 @@ class _Refused(ValueError):
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The JSON object that `text` is, with its strings cleaned.
+    """The JSON object that `text` is.
 
     Raises:
-        ValueError: `text` is not exactly one JSON object, or it repeats a key, holds a number that no reader
-            can carry (NaN, Infinity, over 64 bits), or is nested too deep. The message is for the model.
+        ValueError: `text` is not exactly one JSON object, or it repeats a key, holds what no reader can carry
+            (NaN, Infinity, integers over 64 bits, NUL, half a surrogate pair), or is nested too deep. The
+            message is for the model.
     """
     try:
-        value = _DECODER.decode(text)
+        value = _DECODER.decode(clean_text(text))
     except _Refused:
         raise
     except json.JSONDecodeError as error:
@@ -34,7 +35,9 @@ def parse_object(text: str) -> dict[str, Any]:
         raise ValueError("a number is out of range") from None
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
-    return clean_json(value)
+    if clean_json(value) != value:
+        raise ValueError("a string holds NUL or half a surrogate pair")
+    return value
 
 
 def parse_event(data: bytes) -> Any:

@@ -34,11 +34,10 @@ def configure_logging(
     `auto` is pretty in a terminal and JSON elsewhere. Libraries write from info up whatever the level: what
     they tell at debug is content. May be called again; the last call counts.
     """
-    target = stream or sys.stderr
     threshold = logging.getLevelNamesMapping()[level.upper()]
-    pretty = format == "pretty" or (format == "auto" and target.isatty())
+    pretty = format == "pretty" or (format == "auto" and (stream or sys.stderr).isatty())
 
-    handler = logging.StreamHandler(target)
+    handler = _Handler(stream)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*_context(), structlog.stdlib.ExtraAdder()],
@@ -71,6 +70,22 @@ def configure_logging(
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+
+
+class _Handler(logging.Handler):
+    """Writes to `stream`, or to whatever stderr is at the time: who captures it replaces it."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            stream = self._stream or sys.stderr
+            stream.write(self.format(record) + "\n")
+            stream.flush()
+        except Exception:  # noqa: BLE001 - a line that cannot be written must not stop the work it is about
+            self.handleError(record)
 
 
 def _context() -> list[Processor]:

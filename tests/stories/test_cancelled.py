@@ -1,18 +1,20 @@
 """Stop at every moment: before the first byte, in the text, inside a tool."""
 
 import asyncio
+from typing import Any
 
 import httpx2
 import pytest
 
 from gateway.messages import ToolSpec
+from gateway.settings import Settings
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
-from tests.harness import Client, text_of, the
+from tests.harness import Client, running_gateway, text_of, the
 
 pytestmark = pytest.mark.anyio
 
 
-async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[str, object]]:
+async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[str, Any]]:
     session = await client.session()
     turn = (await client.begin(session, message))["turn_id"]
     told = []
@@ -52,7 +54,7 @@ async def test_stop_in_the_text_keeps_what_was_written(client: Client, demo_url:
     await _upstream_is_idle(demo_url)
 
 
-async def test_stop_inside_a_tool_answers_its_call(client: Client) -> None:
+async def test_stop_inside_a_tool_answers_its_call(settings: Settings) -> None:
     """The tool is cancelled, its call gets a result, and the next message finds a valid history."""
     cancelled = asyncio.Event()
 
@@ -64,15 +66,13 @@ async def test_stop_inside_a_tool_answers_its_call(client: Client) -> None:
         return ToolOutput("slept")
 
     tool = FunctionTool(ToolSpec("sleep", "Sleeps.", {"type": "object"}), "idempotent", 100, sleep)
-    parts = client.app.state.parts
-    object.__setattr__(parts, "tools", parts.tools.plus(tool))
-
-    told = await _cancel_when(client, "/call sleep {}\n/then\n/say never", "tool_call")
+    async with running_gateway(settings, tool) as client:
+        told = await _cancel_when(client, "/call sleep {}\n/then\n/say never", "tool_call")
+        again = await client.chat("/say fine", session_id=told[0]["session_id"])
 
     assert cancelled.is_set()
     assert "cancelled" == the(told, "tool_result")["status"]
     assert "cancelled" == the(told, "done")["status"]
-    again = await client.chat("/say fine", session_id=told[0]["session_id"])
     assert "completed" == the(again, "done")["status"]
 
 

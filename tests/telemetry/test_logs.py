@@ -1,5 +1,6 @@
 """The form of a log line, and what must never be in one."""
 
+import contextlib
 import io
 import json
 import logging
@@ -134,6 +135,17 @@ def test_auto_is_json_unless_a_person_looks(stream: io.StringIO) -> None:
     assert "Traceback" in terminal.getvalue()
     assert not terminal.getvalue().startswith("{")
     assert SECRET not in stream.getvalue() + terminal.getvalue()
+
+
+def test_stderr_may_be_replaced(stream: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines go to what stderr is when they are written."""
+    configure_logging("info", "json")
+    with contextlib.redirect_stderr(stream):
+        structlog.get_logger("gateway.api").info("redirected")
+    structlog.get_logger("gateway.api").info("not any more")
+
+    assert [line["event"] for line in lines(stream)] == ["redirected"]
+    assert json.loads(capsys.readouterr().err)["event"] == "not any more"
 
 
 SECRETIVE = [

@@ -24,6 +24,7 @@ T = TypeVar("T")
 WRITER_PRAGMAS = """
     PRAGMA foreign_keys = ON;
     PRAGMA journal_size_limit = 67108864;
+    PRAGMA wal_autocheckpoint = 4000;
 """
 READER_PRAGMAS = """
     PRAGMA query_only = ON;

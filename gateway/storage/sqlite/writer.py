@@ -20,8 +20,6 @@ from gateway.errors import StorageError
 from gateway.storage.sqlite.append import Pending, apply
 from gateway.storage.sqlite.failures import is_broken, storage_error
 
-import os
-PACE=float(os.environ.get('PACE','0'))/1000
 log = logging.getLogger(__name__)
 
 Deliver = Callable[[Sequence[Pending], Sequence[StorageError | None]], None]
@@ -78,7 +76,6 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._gathered = Flush()
         self._pending = False
-        self._last=0.0
         self._closed: asyncio.Future[None] | None = None
         self._handed: SimpleQueue[Flush | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="storage-writer", daemon=True)
@@ -115,13 +112,10 @@ class Writer:
         if not self._pending:
             # Not at once: what is submitted in the same tick of the loop shares the transaction.
             self._pending = True
-            wait=self._last + PACE - self._loop.time()
-            if wait>0.0005: self._loop.call_later(wait,self._hand_over)
-            else: self._loop.call_soon(self._hand_over)
+            self._loop.call_soon(self._hand_over)
         return self._gathered
 
     def _hand_over(self) -> None:
-        self._last=self._loop.time()
         flush, self._gathered = self._gathered, Flush()
         self._handed.put(flush)
 
@@ -131,9 +125,7 @@ class Writer:
         for write in flush.writes:
             write.settle()
         if self._gathered.appends or self._gathered.writes:
-            wait=self._last + PACE - self._loop.time()
-            if wait>0.0005: self._loop.call_later(wait,self._hand_over)
-            else: self._hand_over()
+            self._hand_over()
             return
         self._pending = False
         if self._closed is not None:

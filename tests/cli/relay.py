@@ -1,0 +1,86 @@
+"""A relay between a client and a gateway that behaves as badly as the networks people have."""
+
+import socket
+import socketserver
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+Sockets = tuple[socket.socket, socket.socket]
+
+
+class Relay(socketserver.ThreadingTCPServer):
+    """One request per connection. With `holds` a response is passed on when it is complete; `cuts` says after how
+    many bytes the next event streams are cut off, one number for each."""
+
+    daemon_threads = False  # closing the relay waits for what it is relaying
+    allow_reuse_address = True
+
+    def __init__(self, upstream: str, *, holds: bool = False, cuts: tuple[int, ...] = ()) -> None:
+        parts = urlsplit(upstream)
+        self.upstream = (str(parts.hostname), int(parts.port or 80))
+        self.holds = holds
+        self.cuts = list(cuts)
+        super().__init__(("127.0.0.1", 0), _Connection)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+
+
+class _Connection(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        relay = self.server
+        assert isinstance(relay, Relay)
+        request = _read_request(self.request)
+        with socket.create_connection(relay.upstream) as upstream:
+            upstream.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
+            response = upstream.recv(65536)
+            left = relay.cuts.pop(0) if relay.cuts and b"text/event-stream" in response else None
+            held = b""
+            while response:
+                if left is not None:
+                    response = response[:left]
+                    left -= len(response)
+                if relay.holds:
+                    held += response
+                else:
+                    self.request.sendall(response)
+                if left == 0:
+                    return
+                response = upstream.recv(65536)
+            if held:
+                self.request.sendall(held)
+
+
+def _read_request(client: socket.socket) -> bytes:
+    request = b""
+    while b"\r\n\r\n" not in request:
+        request += client.recv(65536)
+    head, _, body = request.partition(b"\r\n\r\n")
+    length = next(
+        (
+            int(line.split(b":")[1])
+            for line in head.split(b"\r\n")
+            if line.lower().startswith(b"content-length:")
+        ),
+        0,
+    )
+    while len(body) < length:
+        more = client.recv(65536)
+        request, body = request + more, body + more
+    return request
+
+
+@contextmanager
+def relaying(upstream: str, *, holds: bool = False, cuts: tuple[int, ...] = ()) -> Generator[Relay]:
+    """A relay in front of the gateway at `upstream`."""
+    with Relay(upstream, holds=holds, cuts=cuts) as relay:
+        thread = threading.Thread(target=relay.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield relay
+        finally:
+            relay.shutdown()
+            thread.join()

@@ -1,0 +1,111 @@
+"""A conversation in the terminal."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.client import Client
+from gateway.cli.transcript import printable
+from tests.cli.relay import relaying
+from tests.running import PATIENCE, Running, clean_environment, command, run
+
+
+def test_the_answer_is_on_stdout_and_the_steps_beside_it(running: Running, tmp_path: Path) -> None:
+    """The answer alone goes to stdout, so that it can be piped; tool calls and results are on stderr."""
+    asked = run(tmp_path, "chat", "What is 17*23?", "--url", running.url)
+
+    assert asked.returncode == 0
+    assert "391" in asked.stdout
+    assert "calculate" not in asked.stdout.partition("391")[0]
+    assert '→ calculate {"expression":"17*23"}' in asked.stderr
+    assert "← calculate ok in" in asked.stderr
+
+
+def test_json_prints_the_events_of_the_turn_and_nothing_else(running: Running, tmp_path: Path) -> None:
+    """`--json` prints every event as it came, one a line, from turn_start to done."""
+    asked = run(tmp_path, "chat", "/pieces 5", "--json", "--url", running.url)
+
+    events = [json.loads(line) for line in asked.stdout.splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert [event["type"] for event in events] == [
+        "turn_start",
+        "iteration_start",
+        *["text"] * 5,
+        "iteration_end",
+        "done",
+    ]
+    assert asked.stderr == ""
+
+
+def test_a_failed_turn_fails_the_command(running: Running, tmp_path: Path) -> None:
+    """The reason is told in words, and the exit code is 1."""
+    asked = run(tmp_path, "chat", "/fault http_401", "--url", running.url)
+
+    assert asked.returncode == 1
+    assert "✗ " in asked.stderr
+    assert "■ failed" in asked.stderr
+
+
+@pytest.mark.parametrize("cuts", [(700,), (900, 400, 1500)])
+def test_a_lost_connection_loses_nothing(cuts: tuple[int, ...], running: Running, tmp_path: Path) -> None:
+    """However often and wherever the stream is cut off, every event is printed once and in order."""
+    with relaying(running.url, cuts=cuts) as relay:
+        asked = run(tmp_path, "chat", "/pieces 30 /pace 5", "--json", "--url", relay.url)
+
+    events = [json.loads(line) for line in asked.stdout.splitlines()]
+    assert relay.cuts == []
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert events[-1]["type"] == "done"
+    assert asked.returncode == 0
+
+
+def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path) -> None:
+    """Ctrl-C cancels the turn, waits for its done, and ends with exit code 130."""
+    with subprocess.Popen(
+        command("chat", "/pieces 2000 /pace 20", "--json", "--url", running.url),
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        lines = [next(process.stdout) for _ in range(4)]
+        process.send_signal(signal.SIGINT)
+        rest, said = process.communicate(timeout=PATIENCE)
+
+    events = [json.loads(line) for line in [*lines, *rest.splitlines()]]
+    assert process.returncode == 130
+    assert events[-1]["data"]["status"] == "cancelled"
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert said == "\nstopping…\n"
+
+
+def test_without_a_message_it_is_a_conversation(running: Running, tmp_path: Path) -> None:
+    """Lines from stdin are turns of one session until stdin ends."""
+    talked = subprocess.run(
+        command("chat", "--url", running.url),
+        input="/say first answer\n\n/say second answer\n",
+        cwd=tmp_path,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+
+    session = talked.stderr.split()[1].removesuffix(".")
+    with (
+        Client(running.url) as client,
+        client.stream("GET", f"/api/sessions/{session}/events?follow=0") as log,
+    ):
+        assert log.read().count(b"event: turn_start") == 2
+    assert talked.stdout == "first answer\nsecond answer\n"
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    """What a model says cannot move the cursor or set the title."""
+    assert printable("\x1b]0;owned\x07 a\tb\n\x9b2J\r中") == "]0;owned a\tb\n2J中"

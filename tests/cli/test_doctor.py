@@ -1,0 +1,104 @@
+"""What the doctor finds."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.checks import check_storage
+from gateway.cli.stream_check import Arrival, judge
+from gateway.settings import load_settings
+from gateway.storage.folder import FolderLock
+from tests.cli.relay import relaying
+from tests.running import Running, run
+
+
+def test_a_healthy_place_passes(running: Running, tmp_path: Path) -> None:
+    """Settings, storage, model and stream each get a line, and the exit code is 0."""
+    seen = run(tmp_path, "doctor", running.url)
+
+    assert seen.returncode == 0, seen.stdout + seen.stderr
+    for line in ("✓ settings: complete", "✓ storage: data is writable", "! model: only the demo model"):
+        assert line in seen.stdout
+    assert "✓ stream: streams: 20 frames arrived over" in seen.stdout
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_proxy_that_buffers_is_found(running: Running, tmp_path: Path) -> None:
+    """A proxy that passes the response on when it is complete makes the doctor say what to look for."""
+    with relaying(running.url, holds=True) as relay:
+        seen = run(tmp_path, "doctor", relay.url)
+
+    assert seen.returncode == 1
+    assert "✗ stream: buffered: all 20 frames arrived within" in seen.stdout
+    assert "proxy_buffering" in seen.stdout
+
+
+def test_the_doctor_leaves_no_session_behind(running: Running, tmp_path: Path) -> None:
+    """The session of the stream check is deleted again."""
+    with_doctor = run(tmp_path, "doctor", running.url)
+    listed = run(tmp_path, "chat", "/say hello", "--json", "--url", running.url)
+
+    assert with_doctor.returncode == 0
+    assert '"input":"/pieces 20 /pace 50"' not in listed.stdout
+
+
+def test_a_model_that_does_not_answer_is_found(tmp_path: Path) -> None:
+    """An endpoint that cannot be reached is a ✗ with its address."""
+    seen = run(tmp_path, "doctor", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+
+    assert seen.returncode == 1
+    assert "✗ model: " in seen.stdout
+    assert "http://127.0.0.1:9" in seen.stdout
+
+
+def test_a_missing_gateway_is_found(tmp_path: Path) -> None:
+    """A URL at which nothing answers is a ✗ and not a stack trace."""
+    seen = run(tmp_path, "doctor", "http://127.0.0.1:9")
+
+    assert seen.returncode == 1
+    assert "✗ stream: Nothing answers at http://127.0.0.1:9" in seen.stdout
+
+
+def test_a_misspelt_setting_is_told(tmp_path: Path) -> None:
+    """A variable that is no setting is a doubt, not a failure."""
+    seen = run(tmp_path, "doctor", GATEWAY_PROT="9000")
+
+    assert seen.returncode == 0
+    assert "! settings: GATEWAY_PROT is set but is not a setting" in seen.stdout
+
+
+def test_a_folder_that_cannot_hold_a_database_is_found(tmp_path: Path) -> None:
+    """A data folder below a file is a ✗ that names it."""
+    (tmp_path / "file").write_text("")
+    found = check_storage(load_settings(data_dir=tmp_path / "file" / "data"))
+
+    assert [finding.state for finding in found] == ["bad"]
+    assert str(tmp_path / "file") in found[0].says
+
+
+def test_a_running_gateway_is_no_trouble(tmp_path: Path) -> None:
+    """With the folder held by a running gateway the storage is well, and its lock is mentioned."""
+    settings = load_settings(data_dir=tmp_path)
+    settings.database_path.touch()
+    with FolderLock(tmp_path):
+        held = check_storage(settings)
+    free = check_storage(settings)
+
+    assert "a running gateway holds the data folder" in [finding.says for finding in held]
+    assert "no other gateway holds the data folder" in [finding.says for finding in free]
+    assert "bad" not in {finding.state for finding in (*held, *free)}
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "state"),
+    [
+        ([Arrival(0, 5000), Arrival(500, 5490), Arrival(1000, 6010)], "good"),
+        ([Arrival(0, 5000), Arrival(500, 5001), Arrival(1000, 5002)], "bad"),
+        ([Arrival(0, 5000), Arrival(20, 5001)], "doubtful"),
+        ([Arrival(0, 5000)], "doubtful"),
+        ([], "doubtful"),
+    ],
+)
+def test_streaming_is_judged_by_both_clocks(arrivals: list[Arrival], state: str) -> None:
+    """Text that came in much faster than it was written was held back; too little text tells nothing."""
+    assert judge(arrivals).state == state

@@ -1,0 +1,139 @@
+"""The server as a process: what it says when it starts, and how it stops."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.client import Client
+from tests.running import PATIENCE, clean_environment, command, gateway_process, run
+
+KEY = "0123456789abcdef"
+
+
+def test_the_banner_says_where_everything_is(tmp_path: Path) -> None:
+    """Page, API, metrics, data folder, model and access are named, and the curl to copy streams a turn."""
+    with gateway_process(tmp_path) as running:
+        said = running.said.read_text()
+        curl = said.partition("Try it:\n")[2].strip()
+        streamed = subprocess.run(
+            curl, shell=True, capture_output=True, text=True, timeout=PATIENCE, check=True
+        ).stdout
+
+        for line in (
+            f"API      {running.url}/openapi.json",
+            f"Metrics  {running.url}/metrics",
+            f"Data     {tmp_path / 'data'}",
+            "Model     DEMO ",
+            "Access   local user, no key needed",
+        ):
+            assert line in said
+        assert running.stop() == 0
+    assert "\x1b" not in said
+    assert streamed.count("event: turn_start\n") == 1
+    assert streamed.count("event: done\n") == 1
+
+
+def test_production_names_its_model_and_counts_its_keys(tmp_path: Path, demo_url: str) -> None:
+    """`gateway serve` says which model at which endpoint, and how many keys there are."""
+    keys = f"ada:{KEY},bob:{KEY}x"
+    with gateway_process(
+        tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url, GATEWAY_MODEL="some-model", GATEWAY_API_KEYS=keys
+    ) as running:
+        said = running.said.read_text()
+        asked = run(tmp_path, "chat", "/say hello", "--url", running.url, GATEWAY_KEY=KEY)
+        refused = run(tmp_path, "chat", "/say hello", "--url", running.url)
+
+    assert f"Model    some-model at {demo_url}" in said
+    assert "Access   2 API keys" in said
+    assert "Bearer YOUR_KEY" in said
+    assert KEY not in said
+    assert asked.stdout == "hello\n"
+    assert refused.returncode == 1
+    assert "--key" in refused.stderr
+
+
+def test_a_locked_data_folder_gets_one_clear_line(tmp_path: Path) -> None:
+    """A second server on the same data is refused in one line, and so is a migration."""
+    with gateway_process(tmp_path):
+        second = run(tmp_path, "dev", "--port", "0")
+        migration = run(tmp_path, "migrate")
+
+    assert (second.returncode, migration.returncode) == (1, 1)
+    for refused in (second, migration):
+        assert "is in use by another gateway" in refused.stderr
+        assert refused.stderr.count("\n") == 1
+
+
+def test_migrate_tells_from_where_to_where(tmp_path: Path) -> None:
+    """The first run makes the database, the second finds nothing to do."""
+    first, second = run(tmp_path, "migrate"), run(tmp_path, "migrate")
+
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert first.stdout.startswith("data/gateway.db: empty -> ")
+    assert second.stdout.endswith("already: nothing to do.\n")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_running_turn_is_finished_before_the_server_stops(how: signal.Signals, tmp_path: Path) -> None:
+    """On SIGTERM and Ctrl-C the reader gets the turn to its done, then the server ends with exit code 0."""
+    with gateway_process(tmp_path) as running, Client(running.url) as client:
+        turn = client.start_turn(client.create_session(), "/pieces 30 /pace 20")
+        frames = client.follow(turn, after=turn.seq)
+        seen = [next(frames) for _ in range(4)]
+        running.process.send_signal(how)
+        seen += frames
+
+        assert running.process.wait(PATIENCE) == 0
+    assert seen[-1].load()["data"]["status"] == "completed"
+    assert [frame.event for frame in seen].count("text") == 30
+
+
+def test_a_turn_that_outlasts_the_grace_goes_on_after_the_restart(tmp_path: Path) -> None:
+    """With no grace the server stops at once, and the turn's reader finds its end at the next one."""
+    with gateway_process(tmp_path, GATEWAY_SHUTDOWN_GRACE="0") as first, Client(first.url) as client:
+        turn = client.start_turn(client.create_session(), "/pieces 100 /pace 50")
+        frames = client.follow(turn, after=turn.seq)
+        cursor = [next(frames) for _ in range(4)][-1].seq
+        assert first.stop() == 0
+        frames.close()
+    with gateway_process(tmp_path) as second, Client(second.url) as client:
+        rest = list(client.follow(turn, after=cursor or 0))
+
+    seqs = [frame.seq for frame in rest]
+    assert seqs == list(range((cursor or 0) + 1, (cursor or 0) + 1 + len(seqs)))
+    assert [frame.event for frame in rest].count("done") == 1
+    assert rest[-1].event == "done"
+
+
+def test_a_second_control_c_stops_at_once(tmp_path: Path) -> None:
+    """Whoever presses Ctrl-C twice does not wait for the turn that runs."""
+    with gateway_process(tmp_path, GATEWAY_SHUTDOWN_GRACE="600") as running, Client(running.url) as client:
+        turn = client.start_turn(client.create_session(), "/pieces 60000 /pace 50")
+        frames = client.follow(turn, after=turn.seq)
+        next(frames)
+        running.process.send_signal(signal.SIGINT)
+        while "draining" not in running.said.read_text():
+            next(frames)
+        running.process.send_signal(signal.SIGINT)
+
+        assert running.process.wait(PATIENCE) == 130
+        frames.close()
+
+
+def test_python_m_gateway_is_the_same_command(tmp_path: Path) -> None:
+    """`python -m gateway` and the console entry run the same main."""
+    shown = subprocess.run(
+        [
+            command()[0],
+            "-c",
+            "import sys; sys.argv = ['gateway', '--version']; from gateway.cli import main; main()",
+        ],
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert shown.stdout == run(tmp_path, "--version").stdout

@@ -1,0 +1,352 @@
+"""The stream of one message: what becomes of good events, odd events and events against the rules."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.messages import Block, Usage
+from gateway.model.base import Answer, Chunk, Piece, Started
+from gateway.model.message_stream import MessageStream
+
+Event = dict[str, Any]
+USAGE = {"input_tokens": 10, "output_tokens": 1}
+
+
+def start(usage: object = USAGE, **more: Any) -> Event:
+    return {"type": "message_start", "message": {"id": "msg_1", "model": "m", "usage": usage, **more}}
+
+
+def opened(index: int, block: Block) -> Event:
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def delta(index: int, kind: str, field: str, value: Any) -> Event:
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, field: value}}
+
+
+def text(index: int, value: Any) -> Event:
+    return delta(index, "text_delta", "text", value)
+
+
+def stop(index: int) -> Event:
+    return {"type": "content_block_stop", "index": index}
+
+
+def end(stop_reason: str | None = "end_turn", usage: object = None) -> list[Event]:
+    changed = {"type": "message_delta", "delta": {"stop_reason": stop_reason}, "usage": usage}
+    return [changed, {"type": "message_stop"}]
+
+
+TEXT = opened(0, {"type": "text", "text": ""})
+TOOL = opened(0, {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {}})
+
+
+def tool_input(*parts: str) -> list[Event]:
+    return [TOOL, *(delta(0, "input_json_delta", "partial_json", part) for part in parts), stop(0)]
+
+
+def feed(stream: MessageStream, events: Iterable[Event]) -> list[Chunk]:
+    return stream.feed([orjson.dumps(event) for event in events])
+
+
+def answer(*events: Event, stop_reason: str | None = "end_turn", usage: object = None) -> Answer:
+    """The answer made of `events` between a start and an end."""
+    stream = MessageStream()
+    chunks = feed(stream, [start(), *events, *end(stop_reason, usage)])
+    assert stream.failure is None, stream.failure
+    last = chunks[-1]
+    assert isinstance(last, Answer)
+    return last
+
+
+def failure(*events: Event | bytes) -> str:
+    """The code that `events` end in; a failure of the protocol can be tried again."""
+    stream = MessageStream()
+    stream.feed([event if isinstance(event, bytes) else orjson.dumps(event) for event in events])
+    assert stream.failure is not None
+    assert not stream.finished
+    return stream.failure.code if stream.failure.retryable else f"{stream.failure.code}, final"
+
+
+def test_text_that_arrives_together_is_one_piece() -> None:
+    """Started, one piece for each read and block, and the answer last."""
+    stream = MessageStream()
+    assert feed(stream, [start(), TEXT]) == [Started("msg_1", "m", Usage(**USAGE))]
+    assert feed(stream, [text(0, "a"), text(0, "b"), text(0, "")]) == [Piece("text", "ab")]
+    second = opened(1, {"type": "text", "text": "at once "})
+    assert feed(stream, [text(0, "c"), stop(0), second, text(1, "d")]) == [
+        Piece("text", "c"),
+        Piece("text", "at once d"),
+    ]
+    (last,) = feed(stream, [stop(1), *end(usage={"output_tokens": 7})])
+    assert last == Answer(
+        content=[{"type": "text", "text": "abc"}, {"type": "text", "text": "at once d"}],
+        stop_reason="end_turn",
+        usage=Usage(input_tokens=10, output_tokens=7),
+        model="m",
+        response_id="msg_1",
+    )
+    assert stream.finished
+
+
+words = st.text(st.sampled_from("ab漢\x00\ud83d\ude00 "), max_size=4)
+
+
+@given(st.lists(st.lists(words, max_size=3), min_size=1, max_size=4), st.data())
+def test_however_it_is_read_the_pieces_are_the_stored_text(
+    blocks: list[list[str]], data: st.DataObject
+) -> None:
+    """The pieces of an answer concatenate to its text, whatever arrived together, without a bad character."""
+    events = [start()]
+    for index, parts in enumerate(blocks):
+        events += [opened(index, {"type": "text", "text": ""}), *(text(index, part) for part in parts)]
+        events.append(stop(index))
+    events += end()
+    wire = [orjson.dumps(event) if is_sound(event) else escaped(event) for event in events]
+    stream, chunks = MessageStream(), list[Chunk]()
+    while wire:
+        taken = data.draw(st.integers(1, len(wire)))
+        chunks += stream.feed(wire[:taken])
+        del wire[:taken]
+    assert stream.failure is None
+    last = chunks[-1]
+    assert isinstance(last, Answer)
+    shown = "".join(chunk.text for chunk in chunks if isinstance(chunk, Piece))
+    assert shown == "".join(block["text"] for block in last.content)
+    assert "\x00" not in shown
+    assert shown.encode().decode() == shown
+    joined = ["".join(parts).replace("\x00", "") for parts in blocks]
+    assert shown == "".join(
+        whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for whole in joined
+    )
+
+
+def is_sound(event: Event) -> bool:
+    try:
+        orjson.dumps(event)
+    except TypeError:
+        return False
+    return True
+
+
+def escaped(event: Event) -> bytes:
+    return json.dumps(event).encode()
+
+
+def test_a_surrogate_pair_cut_in_two_becomes_one_character() -> None:
+    """The first half waits for the second, also over several reads; alone it becomes U+FFFD."""
+    stream = MessageStream()
+    feed(stream, [start(), TEXT])
+    half = rb'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%b"}}'
+    assert stream.feed([half % rb"x\ud83d"]) == [Piece("text", "x")]
+    assert stream.feed([half % rb"\ude00"]) == [Piece("text", "😀")]
+    assert stream.feed([half % rb"\ud83d"]) == []
+    assert feed(stream, [stop(0)]) == [Piece("text", "\ufffd")]
+
+
+def test_thinking_goes_back_signed_or_not_at_all() -> None:
+    """Signed thinking is kept whole, unsigned is shown only, redacted passes through."""
+    signed = opened(0, {"type": "thinking", "thinking": "", "signature": ""})
+    redacted: Block = {"type": "redacted_thinking", "data": "b64"}
+    unsigned = opened(2, {"type": "thinking", "thinking": ""})
+    found = answer(
+        signed,
+        delta(0, "thinking_delta", "thinking", "hm"),
+        delta(0, "signature_delta", "signature", "si"),
+        delta(0, "signature_delta", "signature", "gn"),
+        stop(0),
+        opened(1, redacted),
+        stop(1),
+        unsigned,
+        delta(2, "thinking_delta", "thinking", "lost"),
+        stop(2),
+    )
+    assert found.content == [{"type": "thinking", "thinking": "hm", "signature": "sign"}, redacted]
+
+
+def test_what_is_not_known_passes() -> None:
+    """Unknown blocks go back as they came; unknown deltas and events change nothing."""
+    novelty: Block = {"type": "novelty", "payload": {"a": [1, None]}}
+    found = answer(
+        {"type": "weather"},
+        {"no": "type"},
+        opened(0, novelty),
+        text(0, "ignored"),
+        delta(0, "novelty_delta", "more", 1),
+        stop(0),
+        opened(1, {"type": "text", "text": "", "citations": None}),
+        delta(1, "tone_delta", "tone", "dry"),
+        text(1, "x"),
+        delta(1, "citations_delta", "citation", {"type": "page", "n": 1}),
+        stop(1),
+        opened(2, {"type": "server_tool_use", "id": "srv", "name": "web", "input": {}}),
+        delta(2, "input_json_delta", "partial_json", '{"q":1}'),
+        stop(2),
+    )
+    assert found.content == [
+        novelty,
+        {"type": "text", "text": "x", "citations": [{"type": "page", "n": 1}]},
+        {"type": "server_tool_use", "id": "srv", "name": "web", "input": {"q": 1}},
+    ]
+
+
+def test_empty_text_does_not_go_back() -> None:
+    """The API refuses an empty text block, so the answer has none; without any block it is just empty."""
+    assert answer(TEXT, text(0, ""), stop(0)).content == []
+    assert answer().content == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "input"),
+    [(["", '{"a":', "1}"], {"a": 1}), ([], {}), ([""], {})],
+)
+def test_a_tool_input_is_read_when_it_is_complete(parts: Sequence[str], input: dict[str, Any]) -> None:
+    """Pieces are joined and parsed once; no piece at all means no arguments."""
+    found = answer(*tool_input(*parts), stop_reason="tool_use")
+    assert found.content[0]["input"] == input
+    assert found.bad_inputs == {}
+
+
+def test_a_tool_input_may_come_with_the_start_of_its_block() -> None:
+    """Some endpoints send it whole."""
+    whole = opened(0, {"type": "tool_use", "id": "t", "name": "n", "input": {"a": 1}})
+    assert answer(whole, stop(0), stop_reason="tool_use").content[0]["input"] == {"a": 1}
+
+
+@pytest.mark.parametrize("written", ['{"a":', "[1]", '{"a":1}x', '{"a":NaN}', '{"a":1,"a":2}'])
+def test_a_bad_tool_input_is_named_and_empty(written: str) -> None:
+    """The block stays in the answer with input {}, and its id says what was wrong."""
+    found = answer(*tool_input(written), stop_reason="tool_use")
+    assert found.content == [{"type": "tool_use", "id": "toolu_1", "name": "search", "input": {}}]
+    assert list(found.bad_inputs) == ["toolu_1"]
+    assert found.bad_inputs["toolu_1"]
+
+
+@pytest.mark.parametrize("stop_reason", ["max_tokens", "model_context_window_exceeded"])
+def test_a_call_cut_off_by_the_token_limit_is_bad(stop_reason: str) -> None:
+    """Cut inside its input or before it, the call must not run."""
+    for parts in (['{"a":1'], [""], []):
+        assert "toolu_1" in answer(*tool_input(*parts), stop_reason=stop_reason).bad_inputs
+
+
+@pytest.mark.parametrize("stop_reason", ["end_turn", "refusal", "something_new", None])
+def test_every_stop_reason_passes(stop_reason: str | None) -> None:
+    """What a stop reason means is the turn's decision, also when there is none."""
+    assert answer(stop_reason=stop_reason).stop_reason == stop_reason
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "total"),
+    [
+        (USAGE, {"output_tokens": 5}, Usage(input_tokens=10, output_tokens=5)),
+        (USAGE, {"input_tokens": 12, "output_tokens": 5}, Usage(input_tokens=12, output_tokens=5)),
+        (
+            {**USAGE, "cache_read_input_tokens": 3, "cache_creation_input_tokens": None},
+            {"output_tokens": 5, "cache_read_input_tokens": None},
+            Usage(input_tokens=10, output_tokens=5, cache_read_input_tokens=3),
+        ),
+        (None, {"output_tokens": 5}, None),
+        (None, None, None),
+        (USAGE, {"output_tokens": -5}, None),
+        (USAGE, {"output_tokens": 5, "cache_read_input_tokens": -1}, None),
+        (USAGE, {"output_tokens": 2.5}, None),
+        ([1], {"output_tokens": 5}, None),
+    ],
+)
+def test_the_last_count_of_each_kind_wins(first: object, last: object, total: Usage | None) -> None:
+    """Usage is merged field by field; what is missing or impossible makes it unknown, never 0."""
+    stream = MessageStream()
+    *_, found = feed(stream, [start(first), *end(usage=last)])
+    assert isinstance(found, Answer)
+    assert found.usage == total
+
+
+TWICE = opened(1, {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {}})
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [b"{", start()],
+        [b'{"type":"ping","x":"\xff"}'],
+        [b"[1]"],
+        [b"null"],
+        [text(0, "early")],
+        [TEXT],
+        [stop(0)],
+        end(),
+        [{"type": "message_start"}],
+        [start(), start()],
+        [start(), text(0, "no block")],
+        [start(), TEXT, TEXT],
+        [start(), TEXT, opened(1, {"type": "text", "text": ""})],
+        [start(), opened(1, {"type": "text", "text": ""})],
+        [start(), TEXT, stop(0), TEXT],
+        [start(), TEXT, text(1, "wrong index")],
+        [start(), TEXT, {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "x"}}],
+        [start(), TEXT, {"type": "content_block_delta", "index": 0}],
+        [start(), TEXT, text(0, 42)],
+        [start(), TEXT, stop(1)],
+        [start(), TEXT, delta(0, "input_json_delta", "partial_json", "{}")],
+        [start(), TEXT, delta(0, "thinking_delta", "thinking", "x")],
+        [start(), TOOL, text(0, "x")],
+        [start(), TEXT, *end()],
+        [start(), TEXT, {"type": "message_stop"}],
+        [start(), *end()[:1], TEXT],
+        [start(), opened(0, {})],
+        [start(), opened(0, {"type": "tool_use", "name": "n"})],
+        [start(), *tool_input("{}"), TWICE],
+    ],
+)
+def test_a_broken_order_is_refused_and_can_be_tried_again(events: list[Event | bytes]) -> None:
+    """A stream against the rules is never guessed at."""
+    assert failure(*events) == "upstream_error"
+
+
+@pytest.mark.parametrize(
+    ("type", "code"),
+    [
+        ("overloaded_error", "upstream_overloaded"),
+        ("rate_limit_error", "upstream_rate_limited"),
+        ("api_error", "upstream_error"),
+        ("something_new", "upstream_error"),
+        ("timeout_error", "upstream_timeout"),
+        ("authentication_error", "upstream_auth, final"),
+        ("invalid_request_error", "upstream_error, final"),
+        ("request_too_large", "context_overflow, final"),
+    ],
+)
+def test_an_error_event_is_classified_wherever_it_comes(type: str, code: str) -> None:
+    """First, in the middle, or as the bare object some proxies send; after the end it is ignored."""
+    error: Event = {"type": "error", "error": {"type": type, "message": "m"}}
+    assert failure(error) == code
+    assert failure(start(), TEXT, text(0, "x"), error) == code
+    assert failure(start(), {"error": error["error"]}) == code
+    stream = MessageStream()
+    feed(stream, [start(), *end(), error])
+    assert stream.finished
+    assert stream.failure is None
+
+
+def test_text_before_a_failure_is_still_shown() -> None:
+    """What arrived together with an error is not lost, and nothing follows it."""
+    stream = MessageStream()
+    chunks = feed(stream, [start(), TEXT, text(0, "so far"), {"type": "error", "error": {}}])
+    assert chunks[1:] == [Piece("text", "so far")]
+    assert stream.failure is not None
+
+
+def test_pings_are_no_progress() -> None:
+    """A watchdog must not take a ping for an answer."""
+    stream = MessageStream()
+    feed(stream, [{"type": "ping"}])
+    assert not stream.progress
+    feed(stream, [start(), {"type": "ping"}])
+    assert stream.progress
+    stream.feed([b""])
+    assert not stream.progress

@@ -1,0 +1,136 @@
+"""The process ends while a turn runs, by kill -9 or by SIGTERM; the next process finishes the turn."""
+
+import asyncio
+import signal
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.messages import ToolSpec
+from gateway.settings import Settings
+from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
+from tests.harness import Client, events, running_gateway, text_of, the
+from tests.process import gateway_process, stop
+
+pytestmark = pytest.mark.anyio
+
+
+async def _read_until(client: Client, path: str, kind: str, count: int) -> list[dict[str, Any]]:
+    """The events up to the `count`-th of that type, or until the connection breaks."""
+    told: list[dict[str, Any]] = []
+    async with client.frames(path) as frames:
+        async for frame in frames:
+            if not frame.event.startswith("stream_"):
+                told.append(frame.data)
+            if sum(event["type"] == kind for event in told) == count:
+                break
+    return told
+
+
+def _client(url: str) -> Client:
+    return Client(url, None, httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False))  # pyright: ignore[reportArgumentType] - the app lives in another process
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_turn_survives_its_process(tmp_path: Path, demo_url: str, how: signal.Signals) -> None:
+    """What was read before the end and what is read after it, by cursor, make one gapless turn with one done; the
+    half-written model call is superseded and asked again."""
+    env = {"GATEWAY_SHUTDOWN_GRACE": "0.1"}
+    async with gateway_process(tmp_path, demo_url, **env) as (url, process):
+        client = _client(url)
+        session = await client.session()
+        turn = (await client.begin(session, "/pieces 60\n/pace 20"))["turn_id"]
+        path = f"/api/sessions/{session}/events?turn_id={turn}"
+        before = await _read_until(client, path, "text", 5)
+        await client.http.aclose()
+        await stop(process, how)
+    async with gateway_process(tmp_path, demo_url, **env) as (url, _):
+        client = _client(url)
+        after = events(await client.all_frames(path, headers={"last-event-id": str(before[-1]["seq"])}))
+        await client.http.aclose()
+
+    told = before + after
+    assert list(range(1, len(told) + 1)) == [event["seq"] for event in told]
+    assert "completed" == the(told, "done")["status"]
+    assert "server_restart" == the(told, "iteration_superseded")["reason"]
+    again = told[[event["type"] for event in told].index("iteration_superseded") :]
+    assert 240 == len(text_of(again))
+
+
+async def test_at_sigterm_a_turn_that_can_finish_in_time_does(tmp_path: Path, demo_url: str) -> None:
+    """Within the grace running turns go on and their readers see done; new turns are refused with 503."""
+    async with gateway_process(tmp_path, demo_url, GATEWAY_SHUTDOWN_GRACE="10") as (url, process):
+        client = _client(url)
+        session = await client.session()
+        turn = (await client.begin(session, "/pieces 50\n/pace 20"))["turn_id"]
+        path = f"/api/sessions/{session}/events?turn_id={turn}"
+        async with client.frames(path) as frames:
+            told = [await anext(frames), await anext(frames)]
+            process.send_signal(signal.SIGTERM)
+            refused = await client.http.post("/api/chat", json={"message": "/say no"})
+            told += [frame async for frame in frames]
+        code = await asyncio.wait_for(process.wait(), 20)
+        await client.http.aclose()
+
+    assert "done" == told[-1].event
+    assert (503, "draining") == (refused.status_code, refused.json()["error"]["code"])
+    assert "retry-after" in refused.headers
+    assert 0 == code
+
+
+def _recorder(effect: Any, runs: list[str]) -> FunctionTool:
+    async def run(arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
+        runs.append(context.idempotency_key)
+        if len(runs) == 1:
+            await asyncio.sleep(60)
+        return ToolOutput("did it")
+
+    return FunctionTool(ToolSpec("act", "Acts.", {"type": "object"}), effect, 100, run)
+
+
+@pytest.mark.parametrize(
+    ("effect", "status", "times"),
+    [("read_only", "ok", 2), ("idempotent", "ok", 2), ("effectful", "unknown_outcome", 1)],
+)
+async def test_a_call_that_was_running_is_repeated_only_when_that_is_harmless(
+    settings: Settings, effect: str, status: str, times: int
+) -> None:
+    """After a restart read-only and idempotent calls run again under the same key; an effectful one never does, and
+    the model is told that its outcome is unknown."""
+    runs: list[str] = []
+    async with running_gateway(settings, _recorder(effect, runs)) as client:
+        session = await client.session()
+        turn = (await client.begin(session, "/call act {}\n/then\n/say over"))["turn_id"]
+        path = f"/api/sessions/{session}/events?turn_id={turn}"
+        await _read_until(client, path, "tool_call", 1)
+        while not runs:
+            await asyncio.sleep(0.005)
+    async with running_gateway(settings, _recorder(effect, runs)) as client:
+        told = events(await client.all_frames(path))
+
+    assert status == the(told, "tool_result")["status"]
+    call = next(event["tool_call_id"] for event in told if event["type"] == "tool_call")
+    assert [f"{turn}:{call}"] * times == runs
+    assert "completed" == the(told, "done")["status"]
+    assert "over" == text_of(told)
+
+
+async def test_a_turn_that_takes_the_process_down_again_and_again_is_given_up(settings: Settings) -> None:
+    """After recover_attempts restarts the turn ends as interrupted instead of trying for ever."""
+    never = settings.model_copy(update={"recover_attempts": 1})
+    for number in range(3):
+        async with running_gateway(never) as client:
+            if number == 0:
+                session = await client.session()
+                await client.begin(session, "/fault headers_stall")
+            if number == 2:
+                async with asyncio.timeout(20):
+                    while "done" not in [event["type"] for event in await client.events(session)]:
+                        await asyncio.sleep(0.02)
+                told = await client.events(session)
+
+    assert "interrupted" == the(told, "done")["status"]
+    assert "server_restart" == the(told, "error")["code"]
+
