@@ -13,10 +13,9 @@ import sys
 import tempfile
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 
@@ -50,6 +49,25 @@ class Outcome:
     violations: list[str] = field(default_factory=list[str])
 
 
+@dataclass(slots=True)
+class Moments:
+    """When to kill: mostly after some more events (`every` on average) reached the clients, so that turns get
+    on between two kills, and now and then right after the start, while turns are being recovered."""
+
+    chance: random.Random
+    every: int
+    most: int | None
+
+    async def wait(self, work: asyncio.Task[None], readers: Sequence[Reader]) -> None:
+        if self.chance.random() < 0.2:
+            await asyncio.wait({work}, timeout=self.chance.uniform(0, 0.5))
+            return
+        until = events_seen(readers) + self.chance.randrange(2 * self.every)
+        while not work.done() and events_seen(readers) < until:
+            await asyncio.wait({work}, timeout=0.002)
+        await asyncio.wait({work}, timeout=self.chance.uniform(0, 0.02))
+
+
 class Victim:
     """The gateway's process, started again and again over the same data."""
 
@@ -71,8 +89,10 @@ class Victim:
             await asyncio.to_thread(self.process.wait, 30)
 
 
-async def run(turns: int, *, seed: int, at_once: int = 8, every: float = 1.0) -> Outcome:
-    """Drives `turns` turns in sessions of five and kills about once in `every` seconds of service."""
+async def run(
+    turns: int, *, seed: int, at_once: int = 8, every: int = 150, most_kills: int | None = None
+) -> Outcome:
+    """Drives `turns` turns in sessions of five and kills about once in `every` events, `most_kills` at most."""
     chance = random.Random(seed)
     outcome = Outcome(turns=turns)
     with tempfile.TemporaryDirectory(prefix="kill-") as folder, servers.demo() as model:
@@ -84,7 +104,9 @@ async def run(turns: int, *, seed: int, at_once: int = 8, every: float = 1.0) ->
                     Reader(http, victim.url, random.Random(chance.random()))
                     for _ in range(-(-turns // TURNS_PER_SESSION))
                 ]
-                await kill_while(drive(readers, turns, at_once), victim, outcome, chance, every)
+                work = asyncio.create_task(drive(readers, turns, at_once))
+                moments = Moments(chance, every, most_kills)
+                outcome.kills = await kill_while(work, victim, readers, moments)
                 for reader in readers:
                     compare(reader.turns, await reader.replay(), outcome)
             await victim.end(signal.SIGTERM)
@@ -114,20 +136,26 @@ async def drive(readers: list[Reader], turns: int, at_once: int) -> None:
 
 
 async def kill_while(
-    driving: Coroutine[Any, Any, None], victim: Victim, outcome: Outcome, chance: random.Random, every: float
-) -> None:
-    """Kills and starts `victim` until `driving` is through."""
-    work = asyncio.create_task(driving)
+    work: asyncio.Task[None], victim: Victim, readers: Sequence[Reader], moments: Moments
+) -> int:
+    """Kills and starts `victim` until `work` is through. Returns how often."""
+    kills = 0
     try:
-        while True:
-            done, _ = await asyncio.wait({work}, timeout=chance.uniform(0, 2 * every))
-            if done:
-                return await work
+        while not work.done():
+            await moments.wait(work, readers)
+            if work.done() or kills == moments.most:
+                break
             await victim.end(signal.SIGKILL)
-            outcome.kills += 1
+            kills += 1
             await victim.start()
+        await work
     finally:
         work.cancel()
+    return kills
+
+
+def events_seen(readers: Sequence[Reader]) -> int:
+    return sum(len(told.frames) for reader in readers for told in reader.turns)
 
 
 def compare(turns: Sequence[Told], replay: Sequence[bytes], outcome: Outcome) -> None:
@@ -152,9 +180,7 @@ def main() -> None:
         "--seed", type=int, default=random.randrange(10**6), help="of the scripts and the moments"
     )
     parser.add_argument("--at-once", type=int, default=8, help="sessions side by side")
-    parser.add_argument(
-        "--every", type=float, default=1.0, help="seconds of service between two kills, on average"
-    )
+    parser.add_argument("--every", type=int, default=150, help="events between two kills, on average")
     given = parser.parse_args()
     print(f"{given.turns} turns, seed {given.seed}", flush=True)
     outcome = asyncio.run(run(given.turns, seed=given.seed, at_once=given.at_once, every=given.every))

@@ -178,6 +178,8 @@ class Gateway:
                 events = live.since(cursor)
                 if events is None:
                     events = await self._parts.log.read(session_id, after=cursor, limit=PAGE, until=until)
+                    if not events:
+                        continue  # what was published while the log was read is known to `since` alone
                 elif until is not None:
                     events = [event for event in events if event.seq <= until]
                 if events:

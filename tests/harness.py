@@ -148,11 +148,13 @@ async def running_gateway(settings: Settings, *tools: Tool) -> AsyncGenerator[Cl
             await asyncio.sleep(0.005)
         port = server.servers[0].sockets[0].getsockname()[1]
         url = f"http://127.0.0.1:{port}"
-        async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False) as http:
-            yield Client(url, app, http)
-        app.state.begin_shutdown()
-        server.should_exit = True
-        await serving
+        try:
+            async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False) as http:
+                yield Client(url, app, http)
+        finally:
+            app.state.begin_shutdown()
+            server.should_exit = True
+            await serving
 
 
 @contextmanager

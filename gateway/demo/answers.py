@@ -38,8 +38,8 @@ _TOPIC = re.compile(
 _ASKING = (
     "a about also an and are as at be calculate can compute could did do does equal equals explain find for "
     "from get give have how i in into is it its let look many me much my of on or please search show some "
-    "tell than that the then there this to up us was we what when where which who why will with work works would "
-    "you your"
+    "tell than that the then there this to up us was we what when where which who why will with work works "
+    "would you your"
 )
 _STOP_WORDS = frozenset(_ASKING.split())
 _STOP_PHRASES = re.compile(

@@ -212,7 +212,8 @@ class Connection(asyncio.Protocol):
         self._paused = False
         if self._held:
             self._held = False
-            self._play()
+            # Not at once: asyncio's transports close twice when they are closed inside this callback.
+            self._pacer.loop.call_soon(self._play)
 
     def _start(self, script: Script) -> None:
         self._script, self._at = script, 0

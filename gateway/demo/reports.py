@@ -12,7 +12,7 @@ MAX_QUOTES = 3
 MAX_QUOTE_LINES = 8
 MAX_QUOTE = 500
 _ENTRY = re.compile(r"^\[\d+\] (?P<source>.+)$", re.MULTILINE)
-_TAG = re.compile(r"^</?[a-z_]+[^>]*>$")
+_LEFT_OUT = re.compile(r"</?[a-z_]+[^>]*>$|<!--|\|")
 
 _WORDS = {
     "found": ("The documentation says about “{}”:", "关于“{}”，文档中写道："),
@@ -112,11 +112,14 @@ def _json_hits(content: str) -> list[dict[str, Any]]:
 
 
 def _quote(text: str) -> str:
+    """The first lines of a passage. Tags and tables are left out, and a code block that was cut is closed."""
     lines = [
-        line.rstrip() for line in text.strip().splitlines() if line.strip() and not _TAG.match(line.strip())
+        line.rstrip() for line in text.splitlines() if line.strip() and not _LEFT_OUT.match(line.strip())
     ]
-    kept = [f"> {line}" for line in _short("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()]
-    return "\n".join(kept)
+    kept = _short("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
+    if sum(line.lstrip().startswith("```") for line in kept) % 2:
+        kept.append("```")
+    return "\n".join(f"> {line}" for line in kept)
 
 
 def _number(content: str) -> str:

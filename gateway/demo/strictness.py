@@ -222,13 +222,14 @@ def _check_calls(messages: list[dict[str, Any]]) -> None:
 def _check_results(index: int, calls: list[str], results: list[str]) -> None:
     if missing := [call for call in calls if call not in results]:
         raise Refused(
-            f"messages.{index - 1}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-            f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in "
-            "the next message."
+            f"messages.{index - 1}: `tool_use` ids were found without `tool_result` blocks immediately "
+            f"after: {', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` "
+            "block in the next message."
         )
     if orphans := [call for call in results if call not in calls]:
         raise Refused(
-            f"messages.{index}: unexpected `tool_use_id` found in `tool_result` blocks: {', '.join(orphans)}. "
+            f"messages.{index}: unexpected `tool_use_id` found in `tool_result` blocks: "
+            f"{', '.join(orphans)}. "
             "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
         )
     if len(set(results)) != len(results):

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from gateway.errors import ModelError
+from gateway.errors import ModelError, SettingsError
 from gateway.messages import Block, Message
 from gateway.model.base import Chunk, ModelRequest
 from gateway.model.failures import (
@@ -43,7 +43,11 @@ _LINGER = 0.02
 class AnthropicModel:
     """A `Model` (see base.py). Times are in seconds: `first_byte_timeout` runs from the call to the first
     event, `progress_timeout` between events; pings are not events. Without `api_key` no credential is sent,
-    whatever the environment holds. `base_url` None means Anthropic's own."""
+    whatever the environment holds. `base_url` None means Anthropic's own.
+
+    Raises:
+        SettingsError: `base_url` is not the address of a web server.
+    """
 
     def __init__(
         self,
@@ -54,6 +58,8 @@ class AnthropicModel:
         first_byte_timeout: float = 60,
         progress_timeout: float = 90,
     ) -> None:
+        base_url = base_url or "https://api.anthropic.com"
+        self._where = _origin(base_url)
         # 2 s of import that only a gateway with a model needs
         import anthropic  # noqa: PLC0415
         import httpx2  # noqa: PLC0415
@@ -73,7 +79,7 @@ class AnthropicModel:
             headers["authorization"] = anthropic.omit
         self._client = anthropic.AsyncAnthropic(
             api_key=api_key or "",
-            base_url=base_url or "https://api.anthropic.com",
+            base_url=base_url,
             max_retries=0,
             timeout=first_byte_timeout,
             default_headers=headers,
@@ -82,8 +88,6 @@ class AnthropicModel:
                 transport=AiohttpTransport(connect_timeout), follow_redirects=False, trust_env=False
             ),
         )
-        address = urlsplit(str(self._client.base_url))
-        self._where = f"{address.scheme}://{address.hostname}" + (f":{address.port}" if address.port else "")
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
@@ -150,10 +154,11 @@ class AnthropicModel:
             return presentable(
                 failure_of_status(error.status_code, error.response.headers, error.body), self._key
             )
-        cause = error.__cause__ if isinstance(error, anthropic.APIConnectionError) else error
-        if isinstance(cause, TimeoutError):
+        if isinstance(error, anthropic.APIConnectionError) and isinstance(error.__cause__, Exception):
+            error = error.__cause__
+        if isinstance(error, TimeoutError):
             return timed_out(f"The model's endpoint {self._where} could not be reached in time.")
-        return presentable(unreachable(self._where, str(cause or error)), self._key)
+        return presentable(unreachable(self._where, error), self._key)
 
     async def _chunks(self, upstream: "aiohttp.ClientResponse", deadline: float) -> AsyncGenerator[Chunk]:
         content, parser, message = upstream.content, SseParser(), MessageStream()
@@ -186,6 +191,20 @@ class _NoSuchRoute(ModelError):
 
     def __init__(self) -> None:
         super().__init__("This endpoint does not count tokens.", code="upstream_error", retryable=False)
+
+
+def _origin(base_url: str) -> str:
+    """The part of an address that may be shown: a user name or a path can be secret."""
+    try:
+        address = urlsplit(base_url)
+        host, port = address.hostname, address.port
+    except ValueError:
+        host, port = None, None
+    if not host or not base_url.lower().startswith(("http://", "https://")):
+        raise SettingsError(
+            "ANTHROPIC_BASE_URL must be an address like https://api.anthropic.com (without /v1)."
+        )
+    return f"{address.scheme}://{host}" + (f":{port}" if port else "")
 
 
 def _told(request: ModelRequest) -> dict[str, Any]:

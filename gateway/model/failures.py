@@ -16,6 +16,9 @@ from gateway.messages import clean_text
 MAX_MESSAGE = 360
 """Characters of a failure's message: ours, and about 300 of the endpoint's own."""
 _MAX_SAID = 4 * MAX_MESSAGE
+_SHORTEST_SECRET = 8
+"""Characters. A shorter key guards nothing (endpoints that need none are given "x"), and to hide it would
+garble the message."""
 
 
 class _Kind(NamedTuple):
@@ -34,12 +37,12 @@ _FAILED = _Kind("upstream_error", True, "The model's endpoint failed")
 _NOT_FOUND = _Kind(
     "upstream_error",
     False,
-    "The model or the address is not known (check the model's name; ANTHROPIC_BASE_URL is without /v1)",
+    "The model or the address is not known: check the model's name and ANTHROPIC_BASE_URL, without /v1",
 )
 _REDIRECTED = _Kind(
     "upstream_error",
     False,
-    "The model's endpoint redirects, and redirects are not followed (check ANTHROPIC_BASE_URL)",
+    "The model's endpoint redirects, which is not followed: check ANTHROPIC_BASE_URL",
 )
 
 _STATUSES = {
@@ -113,18 +116,19 @@ def timed_out(what: str) -> ModelError:
     return ModelError(what, code="upstream_timeout", retryable=True)
 
 
-def unreachable(where: str, why: str) -> ModelError:
-    """No response came: refused, reset, not resolved, bad certificate."""
-    return ModelError(
-        f"The model's endpoint {where} cannot be reached: {_one_line(why) or 'the connection failed'}",
-        code="upstream_error",
-        retryable=True,
-    )
+def unreachable(where: str, why: Exception) -> ModelError:
+    """No response came: refused, reset, not resolved, bad certificate; or one that is not HTTP."""
+    said = f"cannot be reached: {_one_line(str(why))}"
+    if not isinstance(why, OSError):
+        said = f"closed the connection or did not answer in HTTP ({type(why).__name__})."
+    return ModelError(f"The model's endpoint {where} {said}", code="upstream_error", retryable=True)
 
 
 def presentable(failure: ModelError, secret: str | None) -> ModelError:
     """`failure` fit to be shown: without `secret`, which endpoints like to repeat, and cut to length."""
-    message = failure.message.replace(secret, "[key]") if secret else failure.message
+    message = failure.message
+    if secret and len(secret) >= _SHORTEST_SECRET:
+        message = message.replace(secret, "[key]")
     if len(message) > MAX_MESSAGE:
         message = message[: MAX_MESSAGE - 1] + "…"
     failure.message, failure.args = message, (message,)

@@ -33,10 +33,12 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        content = request.content
+        content, url = request.content, request.url
+        if url.userinfo:  # httpx2 has made an Authorization header of it
+            url = url.copy_with(userinfo=b"")
         upstream = await self._open_session(request).request(
             request.method,
-            str(request.url),
+            str(url),
             headers=[
                 (name.decode("latin-1"), value.decode("latin-1"))
                 for name, value in request.headers.raw

@@ -230,7 +230,8 @@ class Bus(Protocol):
     """Tells readers in time that the log has grown. The record is the log; a bus may forget, never invent."""
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Hands durable events, in order, to whoever follows the session. Never waits for a reader."""
+        """Hands durable events, in order, to whoever follows the session; without any it only wakes them up.
+        Never waits for a reader."""
         ...
 
     def subscribe(self, session_id: str) -> AbstractContextManager[Subscription]: ...

@@ -66,8 +66,10 @@ class MemoryBus:
         self._observers: list[Observer] = []
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Hands durable events, in order, to whoever follows the session."""
+        """Hands durable events, in order, to whoever follows the session; without any it only wakes them."""
         if not events:
+            if topic := self._followed.get(session_id):
+                topic.wake()
             return
         topic = self._followed.get(session_id)
         if topic is not None:

@@ -12,7 +12,7 @@ import pytest
 
 from gateway.demo.faults import CATALOGUE
 from gateway.demo.server import serve_demo
-from gateway.errors import ModelError
+from gateway.errors import ModelError, SettingsError
 from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Chunk, Model, ModelRequest, Piece, Started
@@ -55,9 +55,9 @@ async def model_at(url: str, *, patience: float = 20, key: str | None = KEY) -> 
     finally:
         await model.close()
         await model.close()
-        await asyncio.sleep(0)
-        left = {task for task in asyncio.all_tasks() - before if not task.done()}
-        assert not {task for task in left if "Connection" not in repr(task.get_coro())}, left
+        if left := asyncio.all_tasks() - before:
+            _, left = await asyncio.wait(left, timeout=5)
+        assert not left
 
 
 @pytest.fixture
@@ -187,6 +187,8 @@ async def test_every_fault_ends_in_its_code_or_a_complete_answer(demo: str, name
         if fault.expected == "ok" or name.startswith("stop_reason_"):
             chunks = await read(model, request)
             check_answer(chunks)
+            if name.endswith("_after_response"):
+                await closed_upstream(demo)
             await read(model, follow_up(request, chunks[-1]))
         else:
             error = await failure(model, request)
@@ -361,9 +363,17 @@ async def test_nobody_there_is_an_error_that_says_where() -> None:
         assert (await failure(model, asking("x"))).code in {"upstream_error", "upstream_timeout"}
 
 
-async def test_a_server_without_tls_is_an_error(demo: str) -> None:
+async def test_a_server_without_tls_is_an_error() -> None:
     """https:// to a plain server fails at the handshake."""
-    async with model_at(demo.replace("http:", "https:")) as model:
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, model_at(url) as model:
         error = await failure(model, asking("x"))
     assert (error.code, error.retryable) == ("upstream_error", True)
 
@@ -391,6 +401,31 @@ async def test_without_a_key_no_credential_is_sent(monkeypatch: pytest.MonkeyPat
     assert b"authorization" not in head
     assert b"x-api-key" not in head
     assert b"somebody" not in head
+
+
+async def test_a_user_name_in_the_address_takes_the_place_of_the_key() -> None:
+    """Endpoints behind basic authentication: the address has the credentials."""
+    async with answering("200 OK", WHOLE, STREAM) as upstream:
+        async with model_at(upstream.url.replace("://", "://user:pass@")) as model:
+            assert text_of(await read(model, asking("x"))) == "hi"
+    assert b"authorization: basic dxnlcjpwyxnz\r\n" in upstream.requests[0].lower()
+
+
+@pytest.mark.parametrize(
+    "base_url", ["localhost:11434", "ftp://host", "http://", "http://host:port", "http://["]
+)
+async def test_an_address_that_is_none_is_a_wrong_setting(base_url: str) -> None:
+    """Found when the model is made, in words that name the setting."""
+    with pytest.raises(SettingsError, match="ANTHROPIC_BASE_URL"):
+        AnthropicModel(base_url=base_url)
+
+
+async def test_an_endless_error_page_is_cut() -> None:
+    """No more than a bounded part of a body is read to say what went wrong."""
+    async with answering("500 Oops", b"x" * 3_000_000) as upstream, model_at(upstream.url) as model:
+        error = await failure(model, asking("x"))
+    assert error.code == "upstream_error"
+    assert len(error.message) < 400
 
 
 async def test_the_request_says_what_the_model_is_to_see() -> None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
 
 @dataclass(frozen=True)
 class Received:
@@ -26,10 +25,12 @@ class Received:
         if b"transfer-encoding: chunked" not in head:
             return rest
         found = bytearray()
-        while rest:
-            size, _, rest = rest.partition(b"\r\n")
-            found += rest[: int(size, 16)]
-            rest = rest[int(size, 16) + 2 :]
+        at = 0
+        while at < len(rest):
+            line = rest.index(b"\r\n", at)
+            size = int(rest[at:line], 16)
+            found += rest[line + 2 : line + 2 + size]
+            at = line + 2 + size + 2
         return bytes(found)
 
     @property
@@ -47,7 +48,9 @@ class Received:
 def request_of(body: object, *, method: str = "POST", path: str = "/v1/messages", **headers: str) -> bytes:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "host: demo", f"content-length: {len(content)}"]
-    lines += [f"{name.replace('_', '-')}: {value}" for name, value in {"x_api_key": "demo", **headers}.items()]
+    lines += [
+        f"{name.replace('_', '-')}: {value}" for name, value in {"x_api_key": "demo", **headers}.items()
+    ]
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 
@@ -83,10 +86,11 @@ async def read(reader: asyncio.StreamReader) -> Received:
 
 
 def _complete(raw: bytearray) -> bool:
-    head, blank, rest = raw.partition(b"\r\n\r\n")
-    if not blank:
+    end = raw.find(b"\r\n\r\n")
+    if end < 0:
         return False
+    head = bytes(raw[:end])
     if b"chunked" in head:
-        return rest.endswith(b"0\r\n\r\n")
+        return raw.endswith(b"0\r\n\r\n")
     sizes = [line for line in head.split(b"\r\n") if line.startswith(b"content-length: ")]
-    return bool(sizes) and len(rest) >= int(sizes[0][16:])
+    return bool(sizes) and len(raw) - end - 4 >= int(sizes[0][16:])

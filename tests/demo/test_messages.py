@@ -42,7 +42,9 @@ async def test_a_streamed_text_arrives_as_it_was_scripted(sdk: anthropic.AsyncAn
 
 async def test_thinking_and_parallel_calls_stream_as_blocks(sdk: anthropic.AsyncAnthropic) -> None:
     """A scripted message has its signed thought, its text and its calls, in order."""
-    script = '/think Let me see.\n/say A moment.\n/call weather {"city":"北京"}\n/call weather {"city":"Berlin"}'
+    script = (
+        '/think Let me see.\n/say A moment.\n/call weather {"city":"北京"}\n/call weather {"city":"Berlin"}'
+    )
     async with sdk.messages.stream(**said(script, tools=[WEATHER])) as stream:
         final = await stream.get_final_message()
     thought, text, first, second = final.content
@@ -50,7 +52,8 @@ async def test_thinking_and_parallel_calls_stream_as_blocks(sdk: anthropic.Async
     assert thought.thinking == "Let me see."
     assert thought.signature
     assert text.type == "text"
-    assert first.type == second.type == "tool_use"
+    assert first.type == "tool_use"
+    assert second.type == "tool_use"
     assert [first.input, second.input] == [{"city": "北京"}, {"city": "Berlin"}]
     assert first.id != second.id
     assert final.stop_reason == "tool_use"

@@ -18,7 +18,11 @@ FOUND = (
     "[1] Events › Resume (docs/events.md)\nSend Last-Event-ID with the last id you saw.\n\n"
     "[2] README (README.md)\nA stream can be resumed.\n</search_results>"
 )
-RESULTS = {"search_docs": FOUND, "calculate": "391", "current_time": "2026-03-01T12:00:00+00:00 (Sunday, UTC)"}
+RESULTS = {
+    "search_docs": FOUND,
+    "calculate": "391",
+    "current_time": "2026-03-01T12:00:00+00:00 (Sunday, UTC)",
+}
 
 
 def calls_of(received: Received) -> list[tuple[str, dict[str, Any]]]:
@@ -64,7 +68,10 @@ async def after_the_tools(send: Send, question: str) -> Received:
         ("怎麼恢復串流", [("search_docs", {"query": "恢復串流"})]),
         ("what is 12.5 / 4", [("calculate", {"expression": "12.5/4"})]),
         ("（3+4）乘以 5", [("calculate", {"expression": "(3+4)*5"})]),
-        ("10 ÷ 4 = ? 2的10次方", [("calculate", {"expression": "10/4"}), ("calculate", {"expression": "2**10"})]),
+        (
+            "10 ÷ 4 = ? 2的10次方",
+            [("calculate", {"expression": "10/4"}), ("calculate", {"expression": "2**10"})],
+        ),
         ("现在几点？", [("current_time", {})]),
         ("What time is it?", [("current_time", {})]),
         ("你好", []),
@@ -94,12 +101,20 @@ async def test_no_tool_is_called_that_was_not_offered(send: Send) -> None:
 @pytest.mark.parametrize(
     ("question", "words"),
     [
-        ("How do I resume a stream? And what is 17*23?", ["documentation", "Last-Event-ID", "docs/events.md", "17*23 = **391**", "demo model"]),
-        ("怎么恢复一个流？另外 17 乘以 23 是多少？", ["文档", "Last-Event-ID", "docs/events.md", "17*23 = **391**", "演示模型"]),
+        (
+            "How do I resume a stream? And what is 17*23?",
+            ["documentation", "Last-Event-ID", "docs/events.md", "17*23 = **391**", "demo model"],
+        ),
+        (
+            "怎么恢复一个流？另外 17 乘以 23 是多少？",
+            ["文档", "Last-Event-ID", "docs/events.md", "17*23 = **391**", "演示模型"],
+        ),
         ("现在几点？", ["现在是 2026-03-01T12:00:00"]),
     ],
 )
-async def test_the_answer_quotes_the_results_in_the_users_language(send: Send, question: str, words: list[str]) -> None:
+async def test_the_answer_quotes_the_results_in_the_users_language(
+    send: Send, question: str, words: list[str]
+) -> None:
     """After the tools have run the answer has their numbers and quotations with sources."""
     text = (await after_the_tools(send, question)).text
     assert [word for word in words if word not in text] == []
@@ -136,7 +151,10 @@ async def test_it_thinks_when_asked_and_allowed_to(send: Send, question: str) ->
 
 
 async def test_the_question_is_the_last_text_of_the_newest_message(send: Send) -> None:
-    """Context in front of the user's words, even with lines that look like directives, is not the question."""
-    content = [{"type": "text", "text": "<retrieved_context>\n/unknown thing\n</retrieved_context>"}, {"type": "text", "text": "/say mine"}]
+    """Context before the user's words, even with lines that look like directives, is not the question."""
+    content = [
+        {"type": "text", "text": "<retrieved_context>\n/unknown thing\n</retrieved_context>"},
+        {"type": "text", "text": "/say mine"},
+    ]
     received = await send({**ask(""), "messages": [{"role": "user", "content": content}]})
     assert received.text == "mine"

@@ -25,7 +25,10 @@ async def test_requests_are_remembered_without_secrets(send: Send) -> None:
     for n in range(3):
         await send(ask(f"/say {n}"), x_api_key="very-secret", traceparent="00-1-2-03")
     answer = await seen(send, 2)
-    assert [request["body"]["messages"][0]["content"] for request in answer["requests"]] == ["/say 1", "/say 2"]
+    assert [request["body"]["messages"][0]["content"] for request in answer["requests"]] == [
+        "/say 1",
+        "/say 2",
+    ]
     assert answer["requests"][0]["headers"]["traceparent"] == "00-1-2-03"
     assert answer["requests"][0]["auth"] == "x-api-key"
     assert "very-secret" not in json.dumps(answer)
@@ -53,9 +56,8 @@ async def test_a_client_that_leaves_is_counted(demo_url: str, send: Send) -> Non
     running = (await seen(send))["counters"]
     writer.close()
     async with asyncio.timeout(5):
-        while (await seen(send))["counters"]["streams"]:
-            await asyncio.sleep(0)
-    left = (await seen(send))["counters"]
+        while (left := (await seen(send))["counters"])["streams"]:
+            pass  # asking is the wait
     assert (running["streams"], running["started"], running["aborted"]) == (1, 3, 0)
     assert (left["finished"], left["aborted"], left["broken"]) == (1, 1, 1)
 
@@ -66,14 +68,8 @@ async def test_a_reset_of_the_record_forgets_requests_and_counters(send: Send) -
     await send(b"", method="DELETE", path="/demo/requests")
     answer = await seen(send)
     assert answer["requests"] == []
-    assert answer["counters"] == {
-        "connections": 1,
-        "streams": 0,
-        "started": 0,
-        "finished": 0,
-        "aborted": 0,
-        "broken": 0,
-    } | {"connections": answer["counters"]["connections"]}
+    assert answer["counters"].pop("connections") >= 1
+    assert set(answer["counters"].values()) == {0}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +126,7 @@ async def test_it_runs_in_the_current_loop_and_ends_at_once() -> None:
         await fetch(url, ask("/say gone"))
 
 
-async def test_a_slow_reader_holds_the_writer_back(send: Send) -> None:
+async def test_a_slow_reader_holds_the_writer_back() -> None:
     """A client that reads late still gets everything."""
     async with serve_demo(pace=0) as url:
         where = urlsplit(url)

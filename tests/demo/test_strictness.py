@@ -65,12 +65,24 @@ def body(messages: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
         (body(history([{**THOUGHT, "thinking": "Changed."}, TEXT], [TEXT])), "Invalid `signature`"),
         (body(history([{**THOUGHT, "signature": ""}, TEXT], [TEXT])), "Invalid `signature`"),
         (body(history([{"type": "thinking", "thinking": "Hm."}, TEXT], [TEXT])), "signature: Field required"),
-        (body(history([{"type": "redacted_thinking", "data": "made up"}, TEXT], [TEXT])), "Invalid `signature`"),
+        (
+            body(history([{"type": "redacted_thinking", "data": "made up"}, TEXT], [TEXT])),
+            "Invalid `signature`",
+        ),
         (body(history([THOUGHT], [TEXT])), "final block"),
         (body([USER], tools=[TOOL, TOOL]), "unique"),
         (body([USER], tools=[{**TOOL, "name": "a b"}]), "pattern"),
         (body([USER], tools=[{"name": "x", "input_schema": {}}]), "input_schema"),
-        (body([USER], system=[POINT] * 3, tools=[{**TOOL, "cache_control": {"type": "ephemeral"}}] , metadata={}) | {"messages": [{"role": "user", "content": [POINT]}]}, "maximum of 4"),
+        (
+            body(
+                [USER],
+                system=[POINT] * 3,
+                tools=[{**TOOL, "cache_control": {"type": "ephemeral"}}],
+                metadata={},
+            )
+            | {"messages": [{"role": "user", "content": [POINT]}]},
+            "maximum of 4",
+        ),
     ],
 )
 def test_what_the_api_refuses_is_refused(request_body: Any, says: str) -> None:
@@ -86,7 +98,9 @@ def test_what_the_api_refuses_is_refused(request_body: Any, says: str) -> None:
         body([USER, USER]),
         body(history([CALL], [RESULT])),
         body(history([CALL], [RESULT, TEXT])),
-        body(history([TEXT, CALL, {**CALL, "id": "toolu_2"}], [{**RESULT, "tool_use_id": "toolu_2"}, RESULT])),
+        body(
+            history([TEXT, CALL, {**CALL, "id": "toolu_2"}], [{**RESULT, "tool_use_id": "toolu_2"}, RESULT])
+        ),
         body([*history([CALL], [RESULT]), USER]),
         body(history([THOUGHT, redacted_block("x"), TEXT], [TEXT])),
         body(history([{"type": "demo_novelty", "payload": 1}], [TEXT])),
@@ -127,6 +141,10 @@ async def test_what_the_demo_wrote_it_accepts_back(send: Send) -> None:
     first = await send({**ask(script), "stream": False})
     content = json.loads(first.body)["content"]
     result = {**RESULT, "tool_use_id": content[-1]["id"]}
-    messages = [*ask(script)["messages"], {"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
+    messages = [
+        *ask(script)["messages"],
+        {"role": "assistant", "content": content},
+        {"role": "user", "content": [result]},
+    ]
     second = await send({**ask(script), "messages": messages, **THINKING})
     assert second.text == "finished"

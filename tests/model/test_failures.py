@@ -101,4 +101,4 @@ def test_a_message_is_one_line_short_and_without_the_key() -> None:
         assert failure.message.isprintable()
         assert len(failure.message) <= MAX_MESSAGE
         assert str(failure) == failure.message
-    assert "refused" in presentable(unreachable("http://x", "Connection refused"), None).message
+    assert "refused" in presentable(unreachable("http://x", OSError("Connection refused")), None).message

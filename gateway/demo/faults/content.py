@@ -16,7 +16,7 @@ STOP_REASONS: dict[str, tuple[str | None, str]] = {
     "tool_use": ("tool_use", "ok"),
     "pause_turn": ("pause_turn", "ok"),
     "refusal": ("refusal", "content_refused"),
-    "context_window": ("model_context_window_exceeded", "context_overflow"),
+    "context_window": ("model_context_window_exceeded", "ok"),
     "null": (None, "ok"),
     "unknown": ("something_new", "ok"),
 }

@@ -49,16 +49,11 @@ def _trickle(case: Case) -> list[Act]:
     """One byte at a time, `argument` milliseconds apart."""
     wait = case.number(200) / 1000
     body = joined(wire.events(case.reply))
-    if wait:
-        body = body[: int(LONGEST / wait)]
+    in_time = int(LONGEST / wait) if wait else len(body)
     acts: list[Act] = [_HEAD]
-    for byte in body:
+    for byte in body[:in_time]:
         acts += [b"1\r\n%c\r\n" % byte, wait]
-    return (
-        [*acts, Ending.CLOSE]
-        if body[-1:] != b"\n" or wait * len(body) >= LONGEST - wait
-        else [*acts, LAST_CHUNK]
-    )
+    return [*acts, Ending.CLOSE if in_time < len(body) else LAST_CHUNK]
 
 
 def _without_end(case: Case) -> list[Event]:
@@ -66,8 +61,8 @@ def _without_end(case: Case) -> list[Event]:
 
 
 def _fin_mid_chunk(case: Case) -> list[Act]:
-    body = joined(wire.events(case.reply))
-    return [*_begun(case), b"1000\r\n" + body[: 0x1000 // 8], Ending.CLOSE]
+    rest = joined(wire.events(case.reply)[len(half(case)) :])
+    return [*_begun(case), b"%x\r\n%b" % (len(rest), rest[: len(rest) // 2]), Ending.CLOSE]
 
 
 def _mid_event(case: Case) -> list[Act]:

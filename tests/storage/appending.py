@@ -1,0 +1,38 @@
+"""A process that appends until it is killed and tells each seq that was acknowledged.
+
+python -m tests.storage.appending FOLDER
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tests.storage.writing import Storage, Writer, accepted, sqlite_storage, writer_of
+
+SESSIONS = ("s1", "s2", "s3")
+
+
+async def append_for_ever(writer: Writer) -> None:
+    while True:
+        size = writer.head % 5 + 1
+        fates = [writer.append("text", sync=writer.head % 3 == 0) for _ in range(size)]
+        for fate in fates:
+            assert await fate is None
+        sys.stdout.write(f"{writer.session_id} {writer.head}\n")
+        sys.stdout.flush()
+
+
+async def writers(storage: Storage) -> list[Writer]:
+    taken = await storage.turns.take_over()
+    known = {now.turn.session_id for now in taken}
+    new = [await accepted(storage, name, f"t_{name}") for name in SESSIONS if name not in known]
+    return [writer_of(storage, now) for now in taken + new]
+
+
+async def main(folder: Path) -> None:
+    async with sqlite_storage(folder) as storage:
+        await asyncio.gather(*(append_for_ever(writer) for writer in await writers(storage)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))

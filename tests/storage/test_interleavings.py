@@ -1,0 +1,119 @@
+"""Whatever the order in which turns write, lose their turn and end: the log has no gap and no repetition, and
+nothing was shown that is not in it."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.errors import TurnLost
+from gateway.events.envelope import StoredEvent
+from tests.storage.writing import Storage, Writer, accepted, running, sqlite_storage, writer_of
+
+SESSIONS = ("a", "b", "c")
+
+session = st.sampled_from(SESSIONS)
+step = st.one_of(
+    st.tuples(st.just("append"), session, st.integers(1, 5)),
+    st.tuples(st.just("zombie"), session, st.integers(1, 3)),
+    st.tuples(st.just("close"), session, st.just(0)),
+    st.tuples(st.just("take over"), session, st.just(0)),
+    st.tuples(st.just("settle"), session, st.just(0)),
+    st.tuples(st.just("breathe"), session, st.integers(1, 3)),
+)
+
+
+class Story:
+    """Three sessions, each with the writer whose turn it is and those that lost it."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self.writers: dict[str, Writer] = {}
+        self.lost: dict[str, Writer] = {}
+        self.fates: list[tuple[list[StoredEvent], asyncio.Future[Exception | None], bool]] = []
+        self.shown: dict[str, list[StoredEvent]] = {name: [] for name in SESSIONS}
+        self.turns = 0
+        storage.bus.watch(lambda name, events: self.shown[name].extend(events))
+
+    async def begin(self, name: str) -> None:
+        self.turns += 1
+        self.writers[name] = await running(self.storage, name, f"t{self.turns}")
+
+    async def take(self, kind: str, name: str, count: int) -> None:
+        writer = self.writers[name]
+        if kind == "append":
+            self.send(writer, count, wanted=True)
+        elif kind == "zombie" and name in self.lost:
+            zombie = self.lost[name]
+            zombie.head = writer.head  # it even guesses the head
+            self.send(zombie, count, wanted=False)
+        elif kind == "close":
+            self.fates.append((writer.sent[-1:], writer.close(), True))
+            self.fates[-1] = (writer.sent[-1:], self.fates[-1][1], True)
+            await self.settle()
+            await self.begin(name)
+        elif kind == "take over":
+            self.lost = dict(self.writers)
+            taken = await self.storage.turns.take_over()
+            self.writers = {now.turn.session_id: writer_of(self.storage, now) for now in taken}
+        elif kind == "settle":
+            await self.settle()
+        else:
+            for _ in range(count):
+                await asyncio.sleep(0)
+
+    def send(self, writer: Writer, count: int, *, wanted: bool) -> None:
+        fate = writer.append(*["text"] * count, body=b"%d" % writer.epoch)
+        self.fates.append((writer.sent[-count:], fate, wanted))
+
+    async def settle(self) -> None:
+        for _, fate, wanted in self.fates:
+            refused = await fate
+            assert refused is None if wanted else isinstance(refused, TurnLost)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(step, max_size=40))
+def test_the_log_stays_whole_whatever_happens_in_whatever_order(steps: list[tuple[str, str, int]]) -> None:
+    """Every wanted append is stored, every other refused; seq is gapless, and readers were shown just the log."""
+
+    async def story() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            async with sqlite_storage(Path(folder)) as storage:
+                told = Story(storage)
+                for name in SESSIONS:
+                    await told.begin(name)
+                for taken in steps:
+                    await told.take(*taken)
+                await told.settle()
+                for name in SESSIONS:
+                    stored = await storage.log.read(name, after=0, limit=10_000)
+                    assert [event.seq for event in stored] == list(range(1, len(stored) + 1))
+                    assert stored == told.shown[name]
+                    assert (await storage.sessions.get(name, "ann")).head == len(stored)
+
+    asyncio.run(story())
+
+
+def test_appends_and_accepts_of_many_sessions_share_flushes_without_harm() -> None:
+    """Many short turns at once, each accepted, written and closed, while others come and go."""
+
+    async def chat(storage: Storage, number: int) -> None:
+        for turn in range(3):
+            now = await accepted(storage, f"s{number}", f"t{number}_{turn}")
+            writer = writer_of(storage, now)
+            fates = [writer.append("text", sync=piece % 2 == 0) for piece in range(5)]
+            assert await asyncio.gather(*fates, writer.close()) == [None] * 6
+            assert await storage.turns.claim_next(f"s{number}") is None
+
+    async def story() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            async with sqlite_storage(Path(folder)) as storage:
+                await asyncio.gather(*(chat(storage, number) for number in range(40)))
+                for number in range(40):
+                    stored = await storage.log.read(f"s{number}", after=0, limit=100)
+                    assert [event.seq for event in stored] == list(range(1, 19))
+
+    asyncio.run(story())

@@ -1,0 +1,120 @@
+"""Storage as a test opens it, and a turn's writer that numbers its events the way the emitter does."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gateway.events.envelope import StoredEvent
+from gateway.messages import Message, Usage
+from gateway.storage.base import (
+    Accepted,
+    Append,
+    Bus,
+    Closing,
+    EventLog,
+    NewTurn,
+    OnConflict,
+    Sessions,
+    Turns,
+)
+from gateway.storage.bus import MemoryBus
+from gateway.storage.sessions import SqlSessions
+from gateway.storage.sqlite import SqliteDatabase, SqliteEventLog
+from gateway.storage.turns import SqlTurns
+
+OWNER = "ann"
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The four protocols of one engine."""
+
+    log: EventLog
+    sessions: Sessions
+    turns: Turns
+    bus: Bus
+
+
+@asynccontextmanager
+async def sqlite_storage(folder: Path) -> AsyncGenerator[Storage]:
+    bus = MemoryBus()
+    async with await SqliteDatabase.open(folder / "gateway.db") as database:
+        yield Storage(SqliteEventLog(database, bus), SqlSessions(database, bus), SqlTurns(database), bus)
+
+
+@dataclass(slots=True)
+class Writer:
+    """Appends to one turn."""
+
+    log: EventLog
+    session_id: str
+    turn_id: str
+    epoch: int = 1
+    head: int = 0
+    sent: list[StoredEvent] = field(default_factory=list[StoredEvent])
+
+    def append(
+        self,
+        *types: str,
+        body: bytes = b"{}",
+        sync: bool = False,
+        message: Message | None = None,
+        usage: Usage | None = None,
+        outcome: Closing | None = None,
+    ) -> asyncio.Future[Exception | None]:
+        """Queues one event per type; the future holds what `settled` was told."""
+        fate: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+        first = self.head + 1
+        events = [StoredEvent(seq, kind, self.turn_id, body) for seq, kind in enumerate(types, first)]
+        self.log.append(
+            Append(
+                self.session_id,
+                self.turn_id,
+                self.epoch,
+                self.head,
+                events,
+                fate.set_result,
+                message=message,
+                usage=usage,
+                closing=outcome,
+                sync=sync,
+            )
+        )
+        self.head += len(types)
+        self.sent += events
+        return fate
+
+    def close(self, *, at: int = 9) -> asyncio.Future[Exception | None]:
+        """Queues the last event and the end of the turn."""
+        return self.append("done", sync=True, outcome=Closing("completed", 1, None, None, at))
+
+
+async def accepted(
+    storage: Storage,
+    session_id: str = "s",
+    turn_id: str = "t",
+    *,
+    owner: str = OWNER,
+    said: str = "hello",
+    client_message_id: str | None = None,
+    on_conflict: OnConflict = "reject",
+    create: bool = True,
+    max_queued: int = 9,
+    at: int = 5,
+) -> Accepted:
+    """A turn, accepted."""
+    new = NewTurn(turn_id, session_id, owner, said, "model", client_message_id, on_conflict, create, at)
+    return await storage.turns.accept(new, max_queued=max_queued)
+
+
+async def running(storage: Storage, session_id: str = "s", turn_id: str = "t") -> Writer:
+    """The writer of a new turn in a session where nothing runs."""
+    now = await accepted(storage, session_id, turn_id)
+    return writer_of(storage, now)
+
+
+def writer_of(storage: Storage, now: Accepted) -> Writer:
+    """The writer of a turn that runs."""
+    return Writer(storage.log, now.turn.session_id, now.turn.id, now.turn.epoch, now.head)

@@ -1,0 +1,64 @@
+"""Every fault of the catalogue, in the first model call and in a later one: exactly one classified end, nothing
+leaked, and no tool run from a message that did not complete."""
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.demo.faults import CATALOGUE
+from gateway.settings import Settings
+from tests.harness import Client, running_gateway, the
+
+pytestmark = pytest.mark.anyio
+
+TOGETHER = 24
+PATIENCE = 90
+
+
+@pytest.mark.parametrize("before", ["", '/call calculate {"expression": "1+1"}\n/then\n'], ids=["first", "later"])
+async def test_every_fault_has_one_classified_end(settings: Settings, demo_url: str, before: str) -> None:
+    """A fault the client can bear completes the turn; any other fails it with the fault's code, once."""
+    quick = settings.model_copy(
+        update={"model_attempts": 2, "first_byte_timeout": 0.5, "progress_timeout": 0.5, "max_iterations": 4}
+    )
+    places = asyncio.Semaphore(TOGETHER)
+
+    async with running_gateway(quick) as client, asyncio.timeout(PATIENCE):
+
+        async def meet(name: str) -> tuple[str, list[str]]:
+            async with places:
+                told = await client.chat(f"{before}/fault {name}")
+            return name, _wrong(name, told)
+
+        found = dict(await asyncio.gather(*(meet(name) for name in CATALOGUE)))
+        assert {} == {name: wrong for name, wrong in found.items() if wrong}
+        await _nothing_is_left(client, demo_url)
+
+
+async def _nothing_is_left(client: Client, demo_url: str) -> None:
+    """No turn, no task of one, and no upstream stream outlives the turns."""
+    async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(10):
+        while (await http.get(f"{demo_url}/demo/requests?limit=1")).json()["counters"]["streams"]:
+            await asyncio.sleep(0.05)
+    left = [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("turn ")]
+    assert [] == left
+
+
+def _wrong(name: str, told: list[dict[str, Any]]) -> list[str]:
+    fault, done = CATALOGUE[name], the(told, "done")
+    wrong: list[str] = []
+    if told[-1]["type"] != "done":
+        wrong.append("something follows done")
+    errors = [event["data"]["code"] for event in told if event["type"] == "error"]
+    expected = [] if fault.expected == "ok" else [fault.expected]
+    if errors != expected:
+        wrong.append(f"errors {errors}, expected {expected}")
+    if done["status"] != ("failed" if expected else "completed"):
+        wrong.append(f"done {done['status']}")
+    calls = [event["tool_call_id"] for event in told if event["type"] == "tool_call"]
+    results = [event["tool_call_id"] for event in told if event["type"] == "tool_result"]
+    if sorted(calls) != sorted(results):
+        wrong.append(f"calls {calls}, results {results}")
+    return wrong
