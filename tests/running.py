@@ -78,7 +78,7 @@ def gateway_process(folder: Path, *arguments: str, **environment: str) -> Genera
 def _url(process: subprocess.Popen[bytes], said: Path) -> str:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
-        if found := re.search(r"Page +(http://\S+)\n(?:.*\n)*\nTry it", said.read_text()):
+        if found := re.search(r"Page +(http://\S+)\n(?:.*\n)*Try it:\n.*\n.*\n", said.read_text()):
             return found[1]
         time.sleep(0.05)
     raise AssertionError(f"The gateway did not start:\n{said.read_text()}")

@@ -1,7 +1,6 @@
 """What a person sees when the server is ready: where everything is, and something to copy."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from gateway import __version__
@@ -21,17 +20,17 @@ def show_banner(settings: Settings, *, demo: bool) -> None:
     """Prints to stderr, so that stdout keeps to the log; plain when stderr is not a terminal."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     url = page_url(settings)
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim")
-    table.add_column(overflow="fold")
-    table.add_row("Page", Text(url, style="bold cyan"))
-    table.add_row("API", f"{url}/openapi.json")
-    table.add_row("Metrics", f"{url}/metrics")
-    table.add_row("Data", str(settings.data_dir.resolve()))
-    table.add_row("Model", _model(settings, demo=demo))
-    table.add_row("Access", _access(settings))
+    lines = {
+        "Page": Text(url, style="bold cyan"),
+        "API": Text(f"{url}/openapi.json"),
+        "Metrics": Text(f"{url}/metrics"),
+        "Data": Text(str(settings.data_dir.resolve())),
+        "Model": _model(settings, demo=demo),
+        "Access": Text(_access(settings)),
+    }
     console.print(f"\n[bold]Chat Gateway[/] {__version__} is ready. Ctrl-C stops it.\n")
-    console.print(table)
+    for name, value in lines.items():
+        console.print(Text.assemble((f"{name:<9}", "dim"), value))
     console.print("\n[dim]Try it:[/]")
     console.print(_curl(settings, url) + "\n", markup=False)
 

@@ -197,14 +197,11 @@ def _origin(base_url: str) -> str:
     """The part of an address that may be shown: a user name or a path can be secret."""
     try:
         address = urlsplit(base_url)
-        host, port = address.hostname, address.port
-    except ValueError:
-        host, port = None, None
-    if not host or not base_url.lower().startswith(("http://", "https://")):
-        raise SettingsError(
-            "ANTHROPIC_BASE_URL must be an address like https://api.anthropic.com (without /v1)."
-        )
-    return f"{address.scheme}://{host}" + (f":{port}" if port else "")
+        if address.scheme in {"http", "https"} and address.hostname and address.port != 0:
+            return f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
+    except ValueError:  # a port that is no number, half a bracket
+        pass
+    raise SettingsError("ANTHROPIC_BASE_URL must be an address like https://api.anthropic.com (without /v1).")
 
 
 def _told(request: ModelRequest) -> dict[str, Any]:

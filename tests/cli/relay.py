@@ -11,8 +11,8 @@ Sockets = tuple[socket.socket, socket.socket]
 
 
 class Relay(socketserver.ThreadingTCPServer):
-    """One request per connection. With `holds` a response is passed on when it is complete; `cuts` says after how
-    many bytes the next event streams are cut off, one number for each."""
+    """One request per connection. With `holds` a response is passed on when it is complete; `cuts` says after
+    how many bytes the next event streams are cut off, one number for each."""
 
     daemon_threads = False  # closing the relay waits for what it is relaying
     allow_reuse_address = True

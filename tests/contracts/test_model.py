@@ -405,9 +405,11 @@ async def test_without_a_key_no_credential_is_sent(monkeypatch: pytest.MonkeyPat
 
 async def test_a_user_name_in_the_address_takes_the_place_of_the_key() -> None:
     """Endpoints behind basic authentication: the address has the credentials."""
-    async with answering("200 OK", WHOLE, STREAM) as upstream:
-        async with model_at(upstream.url.replace("://", "://user:pass@")) as model:
-            assert text_of(await read(model, asking("x"))) == "hi"
+    async with (
+        answering("200 OK", WHOLE, STREAM) as upstream,
+        model_at(upstream.url.replace("://", "://user:pass@")) as model,
+    ):
+        assert text_of(await read(model, asking("x"))) == "hi"
     assert b"authorization: basic dxnlcjpwyxnz\r\n" in upstream.requests[0].lower()
 
 

@@ -127,7 +127,7 @@ async def test_an_append_to_a_turn_that_is_not_running_is_refused(storage: Stora
 
 
 async def test_a_refusal_touches_no_other_append(storage: Storage) -> None:
-    """Appends queued in the same moment as a refused one are stored, other turns' and other sessions' alike."""
+    """Appends queued in the same moment as a refused one are stored, whosever they are."""
     old = await running(storage, "s1", "t1")
     other = await running(storage, "s2", "t2")
     taken = {now.turn.session_id: now for now in await storage.turns.take_over()}
@@ -224,7 +224,7 @@ async def test_the_bounds_of_a_turn_without_events_are_zero(storage: Storage) ->
 
 
 async def test_events_are_published_when_durable_and_before_their_append_is_settled(storage: Storage) -> None:
-    """An observer sees all durable events, in order; by then the log has them and nobody was told of success."""
+    """An observer sees all durable events, in order, and each before its writer was told of success."""
     told: list[tuple[str, int]] = []
     storage.bus.watch(lambda _, events: told.extend(("published", event.seq) for event in events))
     writer = await running(storage)
@@ -451,7 +451,7 @@ async def test_whoever_queues_goes_behind_those_who_wait(storage: Storage) -> No
 
 
 async def test_a_turn_that_interrupts_goes_first(storage: Storage) -> None:
-    """It waits, names the turn that has to make way, which is asked to stop, and overtakes those who queue."""
+    """It waits, names the turn that has to make way and asks it to stop, and overtakes those who queue."""
     writer = await running(storage)
     await accepted(storage, turn_id="t2", on_conflict="queue")
     now = await accepted(storage, turn_id="t3", on_conflict="interrupt")

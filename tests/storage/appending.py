@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.storage.writing import Storage, Writer, accepted, sqlite_storage, writer_of
 
-SESSIONS = ("s1", "s2", "s3")
+SESSIONS: tuple[str, ...] = ("s1", "s2", "s3")
 
 
 async def append_for_ever(writer: Writer) -> None:

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parent.parent.parent
 
 @pytest.mark.parametrize("lines", [1, 40, 150])
 def test_every_acknowledged_event_is_there_after_a_kill(tmp_path: Path, lines: int) -> None:
-    """Killed at any moment, and again by its successor: no acknowledged seq is lost, none is missing below the
-    head, and the file is sound."""
+    """Killed at any moment, and its successors too: no acknowledged seq is lost, the log has no gap, and the
+    file is sound."""
     acknowledged = dict.fromkeys(SESSIONS, 0)
     for _ in range(3):
         command = [sys.executable, "-m", "tests.storage.appending", str(tmp_path)]

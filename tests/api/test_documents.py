@@ -1,0 +1,117 @@
+"""What the API says of itself: OpenAPI, JSON Schema, health, metrics, prompts."""
+
+import asyncio
+import contextlib
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jsonschema
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.generation import GenerationMode
+
+from gateway.api.openapi import openapi
+from gateway.api.routes import ENDPOINTS
+from tests.harness import Client, running_gateway, settings_for
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_openapi_document_lists_every_route(client: Client) -> None:
+    """The document is made of the route table, so nothing can be missing from it."""
+    document = (await client.get("/openapi.json")).json()
+
+    listed = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert {(each.method, each.path) for each in ENDPOINTS} == listed
+
+
+async def test_every_event_fits_the_published_schema(client: Client) -> None:
+    """A client that validates what it gets with the served JSON Schema accepts a real turn."""
+    schema = (await client.get("/api/schema/events.json")).json()
+    validator = jsonschema.Draft202012Validator(schema)
+
+    for event in await client.chat("How do I resume a stream? And what is 2+2?"):
+        validator.validate(event)
+
+
+async def test_health_and_readiness_tell_the_state(client: Client) -> None:
+    """Ready while turns are taken; alive but not ready while draining."""
+    before = [(await client.get(path)).status_code for path in ("/healthz", "/readyz")]
+    client.app.state.begin_shutdown()
+    await asyncio.sleep(0)
+    after = [await client.get(path) for path in ("/healthz", "/readyz")]
+
+    assert [200, 200] == before
+    assert [200, 503] == [response.status_code for response in after]
+    assert "draining" == after[0].json()["status"]
+
+
+async def test_metrics_count_the_turn(client: Client) -> None:
+    """A scrape after a turn shows it, by outcome."""
+    await client.chat("/say hi")
+
+    told = (await client.get("/metrics")).text
+
+    assert re.search(r'gateway_turns_total\{[^}]*outcome="completed"[^}]*\} 1\.0', told)
+
+
+async def test_an_edited_component_is_used_by_the_next_turn(tmp_path: Path, demo_url: str) -> None:
+    """No restart: the file is read again when it changed, and the preview shows it."""
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    async with running_gateway(settings_for(tmp_path / "data", demo_url, prompts_dir=folder)) as client:
+        first = (await client.get("/api/prompts")).json()
+        (folder / "style.md").write_text("Answer in rhyme.")
+        second = (await client.get("/api/prompts")).json()
+        preview = (await client.get("/api/prompts/preview")).text
+
+    assert first["prefix_hash"] != second["prefix_hash"]
+    assert "Answer in rhyme." in preview
+
+
+async def test_the_page_is_served_with_a_strict_policy(client: Client) -> None:
+    """Nothing inline, nothing from elsewhere."""
+    page = await client.get("/")
+
+    assert 200 == page.status_code
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "nosniff" == page.headers["x-content-type-options"]
+
+
+async def test_generated_requests_never_make_the_server_fail(client: Client) -> None:
+    """Requests made from the OpenAPI document, well-formed and broken ones, get a status that the document names,
+    and never a 5xx."""
+    await client.chat("/say hi", session_id="mine")
+    problems = await asyncio.to_thread(_bombard, client.url)
+
+    assert [] == problems
+
+
+def _bombard(url: str) -> list[str]:
+    document = openapi()
+    loaded = schemathesis.openapi.from_dict(document)
+    problems: list[str] = []
+    with httpx2.Client(base_url=url, timeout=20, trust_env=False) as http:
+        for result in loaded.get_all_operations():
+            operation = result.ok()
+            known = set(document["paths"][operation.path][operation.method.lower()]["responses"])
+            for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+
+                @settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+                @given(operation.as_strategy(generation_mode=mode))
+                def send(case: Any) -> None:
+                    asked = case.as_transport_kwargs(base_url=url)
+                    told = {"params": asked.get("params"), "headers": asked.get("headers")}
+                    names = {"json": "json", "content": "content", "data": "content"}
+                    body = {names[name]: asked[name] for name in names if asked.get(name) is not None}
+                    with http.stream(case.method, asked["url"], **told, **body) as response:
+                        if str(response.status_code) not in known | {"404", "405"}:  # noqa: B023 - run at once
+                            problems.append(f"{case.method} {asked['url']} {body}: {response.status_code}")
+
+                with contextlib.suppress(Unsatisfiable):
+                    send()
+    return problems
