@@ -92,7 +92,7 @@ class Victim:
 async def run(
     turns: int, *, seed: int, at_once: int = 8, every: int = 150, most_kills: int | None = None
 ) -> Outcome:
-    """Drives `turns` turns in sessions of five and kills about once in `every` events, `most_kills` at most."""
+    """Drives `turns` turns in sessions of five; kills about once in `every` events, `most_kills` at most."""
     chance = random.Random(seed)
     outcome = Outcome(turns=turns)
     with tempfile.TemporaryDirectory(prefix="kill-") as folder, servers.demo() as model:

@@ -40,8 +40,8 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Tool] =
     """The application. Everything is opened by its lifespan.
 
     With `demo` a demo model is served on loopback and answers instead of a real one; `tools` are added to the
-    built-in ones. `app.state.begin_shutdown()`, called on the event loop, starts the draining: new turns are
-    refused, running ones get `shutdown_grace` seconds, then all streams end.
+    built-in ones. `app.state.begin_shutdown()`, called on the event loop, starts the draining and returns its
+    task: new turns are refused, running ones get `shutdown_grace` seconds, then all streams end.
 
     Raises:
         SettingsError: a setting is wrong.
@@ -62,7 +62,9 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Tool] =
         exception_handlers={GatewayError: on_gateway_error, HTTPException: on_http_error, Exception: on_bug},
         lifespan=_lifespan,
     )
-    app.state.settings = settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
+    app.state.settings = (
+        settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
+    )
     app.state.demo = demo
     app.state.tools = builtin_tools().plus(*tools)
     return app
@@ -85,18 +87,18 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
         draining: list[asyncio.Task[None]] = []
 
-        def begin_shutdown() -> None:
+        def begin_shutdown() -> asyncio.Task[None]:
             if not draining:
                 log.info("draining", grace=settings.shutdown_grace)
                 draining.append(asyncio.create_task(gateway.drain(settings.shutdown_grace)))
+            return draining[0]
 
         app.state.begin_shutdown = begin_shutdown
         await gateway.recover()
         try:
             yield
         finally:
-            begin_shutdown()
-            await draining[0]
+            await begin_shutdown()
 
 
 def _cors(settings: Settings) -> list[Middleware]:

@@ -18,13 +18,18 @@ ROOT = Path(__file__).parent.parent
 
 
 @asynccontextmanager
-async def gateway_process(
-    data_dir: Path, model_url: str, *, port: int = 0, **env: str
-) -> AsyncGenerator[tuple[str, Process]]:
-    """`gateway serve` on a free port; yields its URL once it answers. It is ended by pid when the context is left."""
+async def gateway_process(data_dir: Path, model_url: str, **env: str) -> AsyncGenerator[tuple[str, Process]]:
+    """`gateway serve` on a free port; yields its URL once it answers. Leaving the context ends it by pid."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gateway", "serve", "--port", str(port),
-        stdout=PIPE, stderr=STDOUT, cwd=ROOT,
+        sys.executable,
+        "-m",
+        "gateway",
+        "serve",
+        "--port",
+        "0",
+        stdout=PIPE,
+        stderr=STDOUT,
+        cwd=ROOT,
         env={
             **os.environ,
             "ANTHROPIC_BASE_URL": model_url,

@@ -38,7 +38,9 @@ def openapi() -> dict[str, Any]:
     models = sorted(
         {model for each in ENDPOINTS for model in _models(each)} | {ProblemReply}, key=lambda m: m.__name__
     )
-    _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=REFERENCE)
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in models], by_alias=False, ref_template=REFERENCE
+    )
     events = orjson.loads(orjson.dumps(json_schema()).replace(b"#/$defs/", b"#/components/schemas/Event_"))
     schemas = dict(definitions["$defs"])
     schemas |= {f"Event_{name}": schema for name, schema in events.pop("$defs").items()}

@@ -24,7 +24,7 @@ def show_banner(settings: Settings, *, demo: bool) -> None:
         "Page": Text(url, style="bold cyan"),
         "API": Text(f"{url}/openapi.json"),
         "Metrics": Text(f"{url}/metrics"),
-        "Data": Text(str(settings.data_dir.resolve())),
+        "Data": Text(str(settings.database_path.parent.resolve())),
         "Model": _model(settings, demo=demo),
         "Access": Text(_access(settings)),
     }

@@ -102,14 +102,15 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, ope
 
 
 class Server(uvicorn.Server):
-    """Tells the application to drain as soon as the signal arrives: uvicorn itself waits for every connection
-    to close first, and an event stream closes only because the application ends it."""
+    """Drains first and closes then: while running turns have their grace the server still answers, with 503
+    to new turns. uvicorn alone would stop listening at once, and wait for streams that only we end."""
 
     def __init__(self, config: uvicorn.Config, app: Starlette, started: Callable[[], None]) -> None:
         super().__init__(config)
         self._app = app
         self._when_started = started
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._asked_to_stop = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -119,10 +120,16 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Not super(): it would raise the signal again after a clean end, and sse-starlette replaces it with a
         # version that cuts every stream off before its turn has had its grace.
-        if self.should_exit and sig == signal.SIGINT:
+        if self._asked_to_stop and sig == signal.SIGINT:
             print("Stopped at once; turns that were running go on at the next start.", file=sys.stderr)
             sys.stderr.flush()
             os._exit(130)  # the log is durable at every moment, so there is nothing to wait for
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._app.state.begin_shutdown)
-        self.should_exit = True
+        self._asked_to_stop = True
+        if self._loop is None:
+            self.should_exit = True
+        else:
+            self._loop.call_soon_threadsafe(self._drain)
+
+    def _drain(self) -> None:
+        drained: asyncio.Task[None] = self._app.state.begin_shutdown()
+        drained.add_done_callback(lambda _: setattr(self, "should_exit", True))

@@ -85,7 +85,7 @@ def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0
             return f"! {data['message']}"
         case "error":
             again = " Asking again may help." if data["retryable"] else ""
-            return f"✗ {data['message']}{again}"
+            return f"✗ {data['message'].rstrip('.')}.{again}"
         case "done" if data["status"] != "completed":
             return {"cancelled": "■ stopped", "limit_reached": "■ stopped at a limit"}.get(
                 data["status"], f"■ {data['status']}"

@@ -12,7 +12,7 @@ from gateway.turn.emitter import Emitter
 from gateway.turn.progress import Progress
 from gateway.turn.tool_calls import UNKNOWN_OUTCOME, answer_message
 
-CANCELLED = "The user stopped the turn while this call was open."
+STOPPED = "The user stopped the turn while this call was open."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Ending:
 
 
 COMPLETED = Ending("completed")
+CANCELLED = Ending("cancelled")
 
 
 def failed(code: ErrorCode, message: str, *, retryable: bool) -> Ending:
@@ -93,7 +94,7 @@ def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
     open_calls = {call_id: state for call_id, state in calls.items() if state.result is None}
     for call_id, state in open_calls.items():
         status: ResultStatus = "cancelled"
-        content = CANCELLED if outcome == "cancelled" else "The turn ended while this call was open."
+        content = STOPPED if outcome == "cancelled" else "The turn ended while this call was open."
         if state.effect == "effectful":
             status, content = (
                 "unknown_outcome",

@@ -1,15 +1,14 @@
 """The turns now running: each belongs to the server, not to a request. Start, cancel, recover, drain."""
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Coroutine, Iterable
+from typing import Any, Literal
 
 import structlog
 
 from gateway.errors import QueueFull, StorageError, TurnLost
 from gateway.storage.base import Accepted, TurnRow
-from gateway.turn.books import Ending, close_books, failed, noted
+from gateway.turn.books import CANCELLED, Ending, close_books, failed, noted
 from gateway.turn.emitter import Emitter
 from gateway.turn.limits import Limits, out_of_time
 from gateway.turn.parts import Parts
@@ -27,15 +26,45 @@ PAGE = 500
 log = structlog.get_logger(__name__)
 
 
-@dataclass(slots=True)
-class _Running:
-    turn: TurnRow
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
-    why: Literal["cancelled", "shutdown"] | None = None
+Why = Literal["cancelled", "shutdown", "out_of_time"]
 
-    def request_stop(self, why: Literal["cancelled", "shutdown"]) -> None:
-        self.why = self.why or why
-        self.stop.set()
+
+class _Running:
+    """A running turn: its work, and why it was asked to stop, if it was."""
+
+    def __init__(self, turn: TurnRow) -> None:
+        self.turn = turn
+        self.why: Why | None = None
+        self._loop = asyncio.get_running_loop()
+        self._work: asyncio.Task[Ending] | None = None
+        self._over = self._loop.create_future()
+
+    def request_stop(self, why: Why) -> None:
+        """Cancels the work, now or as soon as it begins; the first reason counts."""
+        if self.why is None:
+            self.why = why
+            if self._work is not None:
+                self._work.cancel()
+            self._loop.call_later(CANCEL_PATIENCE, self._end)
+
+    async def work(self, work: Coroutine[Any, Any, Ending], seconds: float) -> asyncio.Task[Ending]:
+        """Runs `work` until it ends, by itself, when asked to, or after `seconds`. The task that is
+        returned is done, unless it did not heed its cancellation for CANCEL_PATIENCE seconds."""
+        task = self._work = asyncio.create_task(work)
+        task.add_done_callback(self._end)
+        if self.why is not None:
+            task.cancel()
+        timer = self._loop.call_later(seconds, self.request_stop, "out_of_time")
+        try:
+            await self._over
+        finally:
+            timer.cancel()
+            task.cancel()
+        return task
+
+    def _end(self, _: object = None) -> None:
+        if not self._over.done():
+            self._over.set_result(None)
 
 
 class InFlight:
@@ -132,25 +161,14 @@ class InFlight:
     def _refuse(self, turn: TurnRow, progress: Progress) -> Ending | None:
         """An ending for a turn that must not go on, though it is open."""
         if turn.cancel_requested:
-            return Ending("cancelled")
+            return CANCELLED
         if turn.epoch > 1 + self._parts.settings.recover_attempts:
             message = f"The server stopped {turn.epoch - 1} times while this turn ran."
             return Ending("interrupted", error=failed("server_restart", message, retryable=True).error)
         return None
 
     async def _run_until_stopped(self, emitter: Emitter, running: _Running) -> Ending | None:
-        work = asyncio.create_task(run_turn(self._parts, emitter, self._limits))
-        stop = asyncio.create_task(running.stop.wait())
-        try:
-            await asyncio.wait(
-                {work, stop}, timeout=self._limits.seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-            if not work.done():
-                work.cancel()
-                await asyncio.wait({work}, timeout=CANCEL_PATIENCE)
-        finally:
-            stop.cancel()
-            work.cancel()
+        work = await running.work(run_turn(self._parts, emitter, self._limits), self._limits.seconds)
         if not work.done():
             log.error("turn_ignores_cancellation", turn_id=emitter.turn.id)
             emitter.abandon(StorageError("The turn is closed."))
@@ -203,7 +221,7 @@ class InFlight:
             if running.why == "shutdown":
                 return None
             if running.why == "cancelled":
-                return Ending("cancelled")
+                return CANCELLED
             reached = out_of_time(self._limits)
             return noted("limit_reached", reached.code, reached.message)
         error = work.exception()

@@ -202,8 +202,8 @@ class Answer {
   }
 
   fail({ message, retryable }, retry) {
-    const box = make("p", "note error", message, " ");
-    if (retryable) box.append(words.mayHelp, " ", button(words.again, retry));
+    const box = make("p", "note error", message);
+    if (retryable) box.append(/[.!?。！？]$/.test(message) ? " " : ". ", words.mayHelp, " ", button(words.again, retry));
     this.root.append(box);
   }
 

@@ -25,6 +25,9 @@ const QUOTE = /^>\s?/;
 const RULE = /^ {0,3}([-*_])(\s*\1){2,}\s*$/;
 const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 
+// A long line was broken by an editor, a short one on purpose.
+const WRAPPED = /([^\n]{60,})\n(?=\S)/g;
+
 function splitBlocks(text) {
   const blocks = [];
   let current = [];
@@ -78,7 +81,7 @@ function renderBlock(source) {
     return quote;
   }
   if (lines.length > 1 && lines[0].includes("|") && TABLE_RULE.test(lines[1])) return renderTable(lines);
-  return withInline(make("p"), source);
+  return withInline(make("p"), source.replace(WRAPPED, "$1 "));
 }
 
 function renderCode(lines, [, mark, tongue]) {

@@ -37,16 +37,14 @@ BODIES: list[tuple[bytes, str]] = [
 @pytest.mark.parametrize(("body", "says"), BODIES)
 async def test_a_bad_body_is_refused_and_the_message_says_why(client: Client, body: bytes, says: str) -> None:
     """400 invalid_request with the field's name; no session is made."""
-    response = await client.http.post(
-        "/api/chat", content=body, headers={"content-type": "application/json"}
-    )
+    response = await client.http.post("/api/chat", content=body, headers={"content-type": "application/json"})
 
-    assert 400 == response.status_code
+    assert response.status_code == 400
     error = response.json()["error"]
-    assert "invalid_request" == error["code"]
+    assert error["code"] == "invalid_request"
     assert says.lower().replace("_", "") in error["message"].lower().replace("_", "")
     assert response.json()["request_id"] == response.headers["x-request-id"]
-    assert [] == (await client.get("/api/sessions")).json()["sessions"]
+    assert (await client.get("/api/sessions")).json()["sessions"] == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +85,7 @@ async def test_an_oversize_body_is_413(client: Client) -> None:
     """The limit is a setting; the refusal has the same shape as any other."""
     response = await client.post("/api/chat", {"message": "x" * 1_100_000})
 
-    assert (413, "payload_too_large") == (response.status_code, response.json()["error"]["code"])
+    assert (response.status_code, response.json()["error"]["code"]) == (413, "payload_too_large")
 
 
 async def test_a_wrong_method_is_405_and_a_form_is_not_json(client: Client) -> None:
@@ -97,16 +95,16 @@ async def test_a_wrong_method_is_405_and_a_form_is_not_json(client: Client) -> N
         "/api/chat", content=b'{"message":"hi"}', headers={"content-type": "text/plain"}
     )
 
-    assert (405, "method_not_allowed") == (wrong.status_code, wrong.json()["error"]["code"])
-    assert (400, "invalid_request") == (form.status_code, form.json()["error"]["code"])
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")
+    assert (form.status_code, form.json()["error"]["code"]) == (400, "invalid_request")
 
 
 async def test_camel_case_names_are_accepted(client: Client) -> None:
     """Frontends that write camelCase need no translation."""
     told = await client.chat("/say hi", sessionId="mine", clientMessageId="m1")
 
-    assert "mine" == told[0]["session_id"]
-    assert "m1" == told[0]["data"]["client_message_id"]
+    assert told[0]["session_id"] == "mine"
+    assert told[0]["data"]["client_message_id"] == "m1"
 
 
 async def test_a_foreign_page_and_a_foreign_host_name_are_refused(client: Client) -> None:
@@ -115,8 +113,8 @@ async def test_a_foreign_page_and_a_foreign_host_name_are_refused(client: Client
     host = await client.get("/api/sessions", host="evil.example:8000")
     own = await client.post("/api/sessions", {}, origin=client.url)
 
-    assert [403, 403, 201] == [origin.status_code, host.status_code, own.status_code]
-    assert "forbidden" == origin.json()["error"]["code"]
+    assert [origin.status_code, host.status_code, own.status_code] == [403, 403, 201]
+    assert origin.json()["error"]["code"] == "forbidden"
 
 
 async def test_allowed_origins_get_their_cors_headers(settings: Settings) -> None:
@@ -125,5 +123,5 @@ async def test_allowed_origins_get_their_cors_headers(settings: Settings) -> Non
     async with running_gateway(settings.model_copy(update=allowed)) as client:
         response = await client.post("/api/sessions", {}, origin="https://chat.example")
 
-    assert 201 == response.status_code
-    assert "https://chat.example" == response.headers["access-control-allow-origin"]
+    assert response.status_code == 201
+    assert response.headers["access-control-allow-origin"] == "https://chat.example"

@@ -45,9 +45,9 @@ async def test_health_and_readiness_tell_the_state(client: Client) -> None:
     await asyncio.sleep(0)
     after = [await client.get(path) for path in ("/healthz", "/readyz")]
 
-    assert [200, 200] == before
-    assert [200, 503] == [response.status_code for response in after]
-    assert "draining" == after[0].json()["status"]
+    assert before == [200, 200]
+    assert [response.status_code for response in after] == [200, 503]
+    assert after[0].json()["status"] == "draining"
 
 
 async def test_metrics_count_the_turn(client: Client) -> None:
@@ -77,18 +77,17 @@ async def test_the_page_is_served_with_a_strict_policy(client: Client) -> None:
     """Nothing inline, nothing from elsewhere."""
     page = await client.get("/")
 
-    assert 200 == page.status_code
+    assert page.status_code == 200
     assert "default-src 'none'" in page.headers["content-security-policy"]
-    assert "nosniff" == page.headers["x-content-type-options"]
+    assert page.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_generated_requests_never_make_the_server_fail(client: Client) -> None:
-    """Requests made from the OpenAPI document, well-formed and broken ones, get a status that the document names,
-    and never a 5xx."""
+    """Requests made from the OpenAPI document, well-formed and broken, get a status it names, never a 5xx."""
     await client.chat("/say hi", session_id="mine")
     problems = await asyncio.to_thread(_bombard, client.url)
 
-    assert [] == problems
+    assert problems == []
 
 
 def _bombard(url: str) -> list[str]:
@@ -97,11 +96,16 @@ def _bombard(url: str) -> list[str]:
     problems: list[str] = []
     with httpx2.Client(base_url=url, timeout=20, trust_env=False) as http:
         for result in loaded.get_all_operations():
-            operation = result.ok()
+            operation: Any = result.ok()  # pyright: ignore[reportAttributeAccessIssue] - a document without faults
             known = set(document["paths"][operation.path][operation.method.lower()]["responses"])
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
 
-                @settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+                @settings(
+                    max_examples=12,
+                    deadline=None,
+                    database=None,
+                    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+                )
                 @given(operation.as_strategy(generation_mode=mode))
                 def send(case: Any) -> None:
                     asked = case.as_transport_kwargs(base_url=url)

@@ -32,7 +32,7 @@ async def test_without_a_key_or_with_a_wrong_one_nothing_is_told(guarded: Client
     ]
     for headers in tries:
         response = await guarded.get("/api/sessions", **headers)
-        assert (401, "unauthorized") == (response.status_code, response.json()["error"]["code"])
+        assert (response.status_code, response.json()["error"]["code"]) == (401, "unauthorized")
 
 
 @pytest.mark.parametrize("header", ["authorization", "x-api-key"])
@@ -42,7 +42,7 @@ async def test_either_header_lets_its_owner_in(guarded: Client, header: str) -> 
     made = await guarded.post("/api/sessions", {"id": "hers"}, **{header: value})
     seen = await guarded.get("/api/sessions/hers", **{"x-api-key": ANNA})
 
-    assert [201, 200] == [made.status_code, seen.status_code]
+    assert [made.status_code, seen.status_code] == [201, 200]
 
 
 async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded: Client) -> None:
@@ -50,7 +50,10 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
     anna, bert = {"x-api-key": ANNA}, {"x-api-key": BERT}
     await guarded.post("/api/sessions", {"id": "hers"}, **anna)
     turn = (await guarded.post("/api/sessions/hers/turns", {"message": "/say hi"}, **anna)).json()["turn_id"]
-    bodies = {"/api/sessions/{session_id}/turns": {"message": "hi"}, "/api/sessions/{session_id}": {"title": "x"}}
+    bodies = {
+        "/api/sessions/{session_id}/turns": {"message": "hi"},
+        "/api/sessions/{session_id}": {"title": "x"},
+    }
 
     checked = 0
     for each in ENDPOINTS:
@@ -65,7 +68,7 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
 
     assert checked >= 8
     listed = (await guarded.get("/api/sessions", **bert)).json()["sessions"]
-    assert [] == listed
+    assert listed == []
     taken = await guarded.post("/api/chat", {"message": "hi", "session_id": "hers"}, **bert)
     assert taken.status_code in {404, 409}
 

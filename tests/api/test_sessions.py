@@ -13,9 +13,9 @@ async def test_a_session_takes_its_own_id_and_a_title(client: Client) -> None:
     made = await client.post("/api/sessions", {"id": "trip-2026", "title": "去日本的旅行"})
     again = await client.post("/api/sessions", {"id": "trip-2026"})
 
-    assert (201, "/api/sessions/trip-2026") == (made.status_code, made.headers["location"])
+    assert (made.status_code, made.headers["location"]) == (201, "/api/sessions/trip-2026")
     assert {"id": "trip-2026", "title": "去日本的旅行", "head": 0}.items() <= made.json().items()
-    assert (409, "conflict") == (again.status_code, again.json()["error"]["code"])
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "conflict")
 
 
 async def test_the_first_message_names_an_unnamed_session(client: Client) -> None:
@@ -24,8 +24,8 @@ async def test_the_first_message_names_an_unnamed_session(client: Client) -> Non
     named = (await client.get("/api/sessions/mine")).json()["title"]
     await client.http.patch("/api/sessions/mine", json={"title": "Small talk"})
 
-    assert "How are you?" == named
-    assert "Small talk" == (await client.get("/api/sessions/mine")).json()["title"]
+    assert named == "How are you?"
+    assert (await client.get("/api/sessions/mine")).json()["title"] == "Small talk"
 
 
 async def test_the_list_pages_through_everything_newest_first(client: Client) -> None:
@@ -39,11 +39,13 @@ async def test_the_list_pages_through_everything_newest_first(client: Client) ->
         seen += [session["id"] for session in page["sessions"]]
         path = f"/api/sessions?limit=3&before={page['next']}" if "next" in page else ""
 
-    assert "s2" == seen[0]
+    assert seen[0] == "s2"
     assert 7 == len(seen) == len(set(seen))
 
 
-@pytest.mark.parametrize(("query", "found"), [("北京", {"a"}), ("100%", {"b"}), ("weather", {"a"}), ("_", set())])
+@pytest.mark.parametrize(
+    ("query", "found"), [("北京", {"a"}), ("100%", {"b"}), ("weather", {"a"}), ("_", set())]
+)
 async def test_search_finds_plain_text_in_titles_and_messages(
     client: Client, query: str, found: set[str]
 ) -> None:
@@ -60,12 +62,14 @@ async def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(client: Cli
     """Afterwards every route of it is 404, and the id is free for a new one that starts at seq 1."""
     await client.chat("/say hi", session_id="mine")
     deleted = await client.http.delete("/api/sessions/mine")
-    gone = [await client.get(f"/api/sessions/mine{path}") for path in ("", "/events", "/messages", "/snapshot")]
+    gone = [
+        await client.get(f"/api/sessions/mine{path}") for path in ("", "/events", "/messages", "/snapshot")
+    ]
     told = await client.chat("/say again", session_id="mine")
 
-    assert 204 == deleted.status_code
-    assert [404] * 4 == [response.status_code for response in gone]
-    assert 1 == told[0]["seq"]
+    assert deleted.status_code == 204
+    assert [response.status_code for response in gone] == [404] * 4
+    assert told[0]["seq"] == 1
 
 
 async def test_a_session_with_a_running_turn_is_not_deleted(client: Client) -> None:
@@ -75,7 +79,7 @@ async def test_a_session_with_a_running_turn_is_not_deleted(client: Client) -> N
 
     refused = await client.http.delete(f"/api/sessions/{session}")
 
-    assert (409, "turn_in_progress") == (refused.status_code, refused.json()["error"]["code"])
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "turn_in_progress")
 
 
 async def test_a_turn_can_be_read_while_it_runs_and_after(client: Client) -> None:
@@ -96,8 +100,8 @@ async def test_a_request_chooses_among_the_allowed_models(settings: Settings) ->
         told = await client.chat("/say hi", model="claude-haiku-5-5")
         refused = await client.post("/api/chat", {"message": "hi", "model": "other"})
 
-    assert "claude-haiku-5-5" == the(told, "turn_start")["model"]
-    assert ["claude-sonnet-5-5", "claude-haiku-5-5"] == refused.json()["error"]["details"]["models"]
+    assert the(told, "turn_start")["model"] == "claude-haiku-5-5"
+    assert refused.json()["error"]["details"]["models"] == ["claude-sonnet-5-5", "claude-haiku-5-5"]
 
 
 async def test_retrieval_events_can_be_switched_off(settings: Settings) -> None:

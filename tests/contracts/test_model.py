@@ -90,7 +90,7 @@ async def counters(url: str) -> dict[str, int]:
 async def until(url: str, **wanted: int) -> None:
     """Returns once the demo's counters say so."""
     async with asyncio.timeout(5):
-        while not wanted.items() <= (await counters(url)).items():  # noqa: ASYNC110 - it is another's count
+        while not wanted.items() <= (await counters(url)).items():
             await asyncio.sleep(0.01)
 
 

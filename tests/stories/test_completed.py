@@ -3,7 +3,8 @@
 import pytest
 
 from gateway.events.contract import EVENT
-from tests.harness import Client, text_of, the, types
+from gateway.settings import Settings
+from tests.harness import Client, running_gateway, text_of, the, types
 
 pytestmark = pytest.mark.anyio
 
@@ -15,14 +16,14 @@ async def test_a_question_is_looked_up_calculated_and_answered(client: Client) -
     calls = {event["tool_call_id"]: event["data"]["name"] for event in told if event["type"] == "tool_call"}
     results = {event["tool_call_id"] for event in told if event["type"] == "tool_result"}
 
-    assert "turn_start" == told[0]["type"]
-    assert "done" == told[-1]["type"]
+    assert told[0]["type"] == "turn_start"
+    assert told[-1]["type"] == "done"
     assert {"search_docs", "calculate"} == set(calls.values())
     assert calls.keys() == results
     assert any(event["type"] == "retrieval" for event in told)
     assert "391" in text_of(told)
-    assert "completed" == the(told, "done")["status"]
-    assert 1 == len({event["turn_id"] for event in told})
+    assert the(told, "done")["status"] == "completed"
+    assert len({event["turn_id"] for event in told}) == 1
 
 
 async def test_a_chinese_question_is_answered_in_chinese(client: Client) -> None:
@@ -45,18 +46,18 @@ async def test_every_event_is_of_the_contract_and_nothing_in_it_is_null(client: 
 
 
 async def test_thinking_is_shown_and_goes_back_signed(client: Client) -> None:
-    """Thinking blocks return to the model unchanged with the next call: the demo refuses a forged signature."""
+    """Thinking returns to the model unchanged with the next call: the demo refuses a forged signature."""
     told = await client.chat('/think Let me see.\n/call calculate {"expression": "2+3"}\n/then\n/say Five.')
 
-    assert "Let me see." == "".join(event["data"]["text"] for event in told if event["type"] == "thinking")
-    assert "Five." == text_of(told)
-    assert "completed" == the(told, "done")["status"]
+    assert "".join(event["data"]["text"] for event in told if event["type"] == "thinking") == "Let me see."
+    assert text_of(told) == "Five."
+    assert the(told, "done")["status"] == "completed"
 
 
 async def test_parallel_results_go_back_in_the_order_of_the_calls(client: Client) -> None:
     """Calls run side by side; the message that answers them keeps the model's order."""
     session = await client.session()
-    calls = "\n".join('/call calculate {"expression": "%d+1"}' % number for number in range(8))
+    calls = "\n".join(f'/call calculate {{"expression": "{number}+1"}}' for number in range(8))
     await client.chat(f"{calls}\n/then\n/say done", session_id=session)
 
     said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
@@ -74,18 +75,28 @@ async def test_a_second_turn_knows_the_first(client: Client) -> None:
 
     said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
 
-    assert ["user", "assistant", "user", "assistant"] == [message["role"] for message in said]
-    assert "Two." == said[3]["content"][0]["text"]
+    assert [message["role"] for message in said] == ["user", "assistant", "user", "assistant"]
+    assert said[3]["content"][0]["text"] == "Two."
 
 
-async def test_usage_is_summed_and_an_unknown_price_stays_unknown(client: Client) -> None:
-    """done carries the tokens of all model calls; a model without a price has no cost instead of a free one."""
+async def test_usage_is_summed_over_the_model_calls(client: Client) -> None:
+    """done carries the tokens of all model calls and what they cost."""
     told = await client.chat('/call calculate {"expression": "1+1"}\n/then\n/say ok')
 
     ends = [event["data"]["usage"] for event in told if event["type"] == "iteration_end"]
     done = the(told, "done")
     assert sum(end["output_tokens"] for end in ends) == done["usage"]["output_tokens"] > 0
-    assert 2 == done["iterations"]
+    assert done["iterations"] == 2
+    assert done["cost"] > 0
+
+
+async def test_an_unknown_price_stays_unknown(settings: Settings) -> None:
+    """A model without a price has no cost, instead of a free one."""
+    async with running_gateway(settings.model_copy(update={"model": "home-made"})) as client:
+        told = await client.chat("/say hi")
+
+    assert "cost" not in the(told, "done")
+    assert the(told, "done")["usage"]["output_tokens"] > 0
 
 
 async def test_a_bad_tool_call_is_a_result_that_the_model_reads(client: Client) -> None:
@@ -96,10 +107,10 @@ async def test_a_bad_tool_call_is_a_result_that_the_model_reads(client: Client) 
     )
 
     results = [event["data"] for event in told if event["type"] == "tool_result"]
-    assert ["error"] * 3 == [result["status"] for result in results]
+    assert [result["status"] for result in results] == ["error"] * 3
     assert all(result["content"] for result in results)
-    assert "sorry" == text_of(told)
-    assert "completed" == the(told, "done")["status"]
+    assert text_of(told) == "sorry"
+    assert the(told, "done")["status"] == "completed"
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
@@ -107,7 +118,7 @@ async def test_an_answer_cut_by_the_model_is_completed_with_a_warning(client: Cl
     """What the model could not finish is kept, and the warning says why it ends there."""
     told = await client.chat(f"/say Once upon a\n/stop {reason}")
 
-    assert "Once upon a" == text_of(told)
+    assert text_of(told) == "Once upon a"
     assert reason == the(told, "warning")["code"]
     assert {"status": "completed", "stop_reason": reason}.items() <= the(told, "done").items()
 
@@ -117,15 +128,15 @@ async def test_a_refusal_is_a_failure_with_its_own_code(client: Client) -> None:
     session = await client.session()
     told = await client.chat("/say I\n/stop refusal", session_id=session)
 
-    assert "content_refused" == the(told, "error")["code"]
-    assert ["iteration_end", "error", "done"] == types(told)[-3:]
+    assert the(told, "error")["code"] == "content_refused"
+    assert types(told)[-3:] == ["iteration_end", "error", "done"]
     said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
-    assert ["user"] == [message["role"] for message in said]
+    assert [message["role"] for message in said] == ["user"]
 
 
 async def test_a_paused_turn_goes_on_where_it_was(client: Client) -> None:
     """pause_turn sends the partial message back and asks again."""
     told = await client.chat("/say part one,\n/stop pause_turn\n/then\n/say part two")
 
-    assert 2 == the(told, "done")["iterations"]
-    assert "part one,part two" == text_of(told)
+    assert the(told, "done")["iterations"] == 2
+    assert text_of(told) == "part one,part two"

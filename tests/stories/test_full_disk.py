@@ -1,4 +1,4 @@
-"""A disk that is full: the turn fails visibly, the log stays whole, and all goes on when there is room again."""
+"""A full disk: the turn fails visibly, the log stays whole, and all goes on when there is room again."""
 
 import asyncio
 import resource
@@ -22,8 +22,8 @@ def _limit_file_size(pid: int, size: int) -> None:
 
 
 async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Path, demo_url: str) -> None:
-    """The reader is told why its stream ends, new messages get 503, and once there is room the turn's books are
-    closed as failed, with everything that was shown still there."""
+    """The reader is told why its stream ends, new messages get 503, and once there is room the turn's books
+    are closed as failed, with everything that was shown still there."""
     async with gateway_process(tmp_path, demo_url) as (url, process):
         client = Client(url, None, httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False))  # pyright: ignore[reportArgumentType] - the app lives in another process
         session = await client.session()
@@ -43,11 +43,11 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
         again = await client.chat("/say room again", session_id=session)
         await client.http.aclose()
 
-    assert "stream_error" == shown[-1].event
-    assert "storage_full" == shown[-1].data["code"]
-    assert (503, "storage_full") == (refused.status_code, refused.json()["error"]["code"])
-    assert "storage_unavailable" == the(told, "error")["code"]
-    assert "failed" == the(told, "done")["status"]
+    assert shown[-1].event == "stream_error"
+    assert shown[-1].data["code"] == "storage_full"
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage_full")
+    assert the(told, "error")["code"] == "storage_unavailable"
+    assert the(told, "done")["status"] == "failed"
     assert events(shown) == told[: len(events(shown))]
-    assert "room again" == text_of(again)
-    assert [] == [wrong for record in read_records(tmp_path / "gateway.db") for wrong in violations(record)]
+    assert text_of(again) == "room again"
+    assert [wrong for record in read_records(tmp_path / "gateway.db") for wrong in violations(record)] == []

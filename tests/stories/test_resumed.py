@@ -17,8 +17,8 @@ def _bytes(frames: list[Frame]) -> bytes:
 
 
 async def test_leaving_at_any_event_and_resuming_gives_exactly_the_rest(client: Client) -> None:
-    """For every event of a live turn: read up to it, drop the connection, resume with Last-Event-ID; both halves
-    together are byte for byte what an undisturbed reader got."""
+    """For every event of a live turn: read up to it, drop the connection, resume with Last-Event-ID; both
+    halves together are byte for byte what an undisturbed reader got."""
     session = await client.session()
     path = f"/api/sessions/{session}/events"
     turn = (await client.begin(session, MESSAGE + "\n/pace 2"))["turn_id"]
@@ -31,7 +31,7 @@ async def test_leaving_at_any_event_and_resuming_gives_exactly_the_rest(client: 
                 first.append(frame)
                 if frame.id == last and not frame.event.startswith("stream_"):
                     break
-        if frame.event == "done":
+        if first[-1].event == "done":
             return _bytes(first)
         resumed = {"last-event-id": str(last)}
         return _bytes(first) + _bytes(await client.all_frames(f"{path}?turn_id={turn}", headers=resumed))
@@ -53,7 +53,7 @@ async def test_many_readers_with_random_delays_all_see_the_same_bytes(client: Cl
 
     seen = await asyncio.gather(*(read(number * 0.02) for number in range(20)))
 
-    assert 1 == len(set(seen))
+    assert len(set(seen)) == 1
     assert seen[0].rstrip().split(b"event: ")[-1].startswith(b"done")
 
 
@@ -66,8 +66,8 @@ async def test_a_finished_turn_is_replayed_from_the_log_and_then_answers_204(cli
     rest = await client.all_frames(path, headers={"last-event-id": str(last - 1)})
     nothing = await client.get(path, **{"last-event-id": str(last)})
 
-    assert ["stream_open", "done"] == [frame.event for frame in rest]
-    assert 204 == nothing.status_code
+    assert [frame.event for frame in rest] == ["stream_open", "done"]
+    assert nothing.status_code == 204
 
 
 async def test_the_bytes_are_the_same_after_a_restart(settings: Settings) -> None:
@@ -98,7 +98,7 @@ async def test_the_session_stream_goes_on_over_several_turns(client: Client) -> 
     await asyncio.wait_for(reader, 20)
 
     assert list(range(1, len(seen))) == [frame.id for frame in seen[1:]]
-    assert 3 == len({frame.data["turn_id"] for frame in seen[1:]})
+    assert len({frame.data["turn_id"] for frame in seen[1:]}) == 3
 
 
 async def test_types_choose_events_and_keep_their_numbers(client: Client) -> None:
@@ -127,7 +127,7 @@ async def test_a_page_of_events_is_the_same_as_the_stream(client: Client) -> Non
 
 
 async def test_a_snapshot_and_its_tail_miss_nothing_and_repeat_nothing(client: Client) -> None:
-    """At any moment of a turn: the snapshot's messages and the events after as_of_seq make the whole session."""
+    """At any moment of a turn the snapshot's messages and the events after as_of_seq make the session."""
     session = await client.session()
     await client.chat("/say before", session_id=session)
     turn = (await client.begin(session, "/pieces 60\n/pace 5"))["turn_id"]
@@ -141,11 +141,11 @@ async def test_a_snapshot_and_its_tail_miss_nothing_and_repeat_nothing(client: C
         ).json()["events"]
         if "open_turn" in shot:
             assert turn == shot["open_turn"]["turn_id"]
-            assert 2 == len(shot["messages"])
+            assert len(shot["messages"]) == 2
             assert not tail or tail[0]["type"] == "turn_start"
         await asyncio.sleep(0.02)
 
     await client.all_frames(f"/api/sessions/{session}/events?turn_id={turn}")
     shot = (await client.get(f"/api/sessions/{session}/snapshot")).json()
     assert "open_turn" not in shot
-    assert 4 == len(shot["messages"])
+    assert len(shot["messages"]) == 4

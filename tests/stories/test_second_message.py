@@ -18,9 +18,9 @@ async def test_the_second_message_is_refused_by_default(client: Client) -> None:
 
     refused = await client.post(f"/api/sessions/{session}/turns", {"message": "/say two"})
 
-    assert 409 == refused.status_code
+    assert refused.status_code == 409
     error = refused.json()["error"]
-    assert "turn_in_progress" == error["code"]
+    assert error["code"] == "turn_in_progress"
     assert turn["turn_id"] == error["details"]["turn_id"]
     assert error["details"]["seq"] >= 0
 
@@ -32,7 +32,7 @@ async def test_queued_messages_run_one_after_the_other(client: Client) -> None:
     second = await client.begin(session, "/say two", on_conflict="queue")
     third = await client.begin(session, "/say three", on_conflict="queue")
 
-    assert ["running", "accepted", "accepted"] == [turn["status"] for turn in (first, second, third)]
+    assert [turn["status"] for turn in (first, second, third)] == ["running", "accepted", "accepted"]
     await client.all_frames(f"/api/sessions/{session}/events?turn_id={third['turn_id']}")
     told = await client.events(session)
     starts = [event["turn_id"] for event in told if event["type"] == "turn_start"]
@@ -53,7 +53,7 @@ async def test_an_interrupting_message_stops_the_running_turn_and_goes_first(cli
     done = {event["turn_id"]: event["data"]["status"] for event in told if event["type"] == "done"}
 
     assert [first["turn_id"], urgent["turn_id"], waiting["turn_id"]] == list(done)
-    assert ["cancelled", "completed", "completed"] == list(done.values())
+    assert list(done.values()) == ["cancelled", "completed", "completed"]
 
 
 async def test_a_waiting_turn_that_is_cancelled_never_asks_the_model(client: Client) -> None:
@@ -66,8 +66,8 @@ async def test_a_waiting_turn_that_is_cancelled_never_asks_the_model(client: Cli
     await client.post(f"/api/sessions/{session}/turns/{first['turn_id']}/cancel")
     frames = await client.all_frames(f"/api/sessions/{session}/events?turn_id={waiting['turn_id']}")
 
-    assert ["turn_start", "done"] == types([frame.data for frame in frames][1:])
-    assert "cancelled" == frames[-1].data["data"]["status"]
+    assert types([frame.data for frame in frames][1:]) == ["turn_start", "done"]
+    assert frames[-1].data["data"]["status"] == "cancelled"
 
 
 async def test_a_full_queue_says_so(client: Client) -> None:
@@ -81,8 +81,8 @@ async def test_a_full_queue_says_so(client: Client) -> None:
         f"/api/sessions/{session}/turns", {"message": "/say no", "on_conflict": "queue"}
     )
 
-    assert 429 == refused.status_code
-    assert "queue_full" == refused.json()["error"]["code"]
+    assert refused.status_code == 429
+    assert refused.json()["error"]["code"] == "queue_full"
     assert "retry-after" in refused.headers
 
 
@@ -91,17 +91,15 @@ async def test_the_same_client_message_id_is_the_same_turn(client: Client) -> No
     session = await client.session()
     body = {"message": "/say once", "client_message_id": "m1"}
 
-    answers = await asyncio.gather(
-        *(client.post(f"/api/sessions/{session}/turns", body) for _ in range(10))
-    )
+    answers = await asyncio.gather(*(client.post(f"/api/sessions/{session}/turns", body) for _ in range(10)))
     again = await client.all_frames("/api/chat", {**body, "session_id": session})
 
-    assert 1 == len({answer.json()["turn_id"] for answer in answers})
+    assert len({answer.json()["turn_id"] for answer in answers}) == 1
     assert {200, 202} >= {answer.status_code for answer in answers}
-    assert "turn_start" == again[1].event
-    assert "done" == again[-1].event
+    assert again[1].event == "turn_start"
+    assert again[-1].event == "done"
     told = await client.events(session)
-    assert "m1" == the(told, "turn_start")["client_message_id"]
+    assert the(told, "turn_start")["client_message_id"] == "m1"
 
 
 async def test_a_client_message_id_cannot_be_used_for_something_else(client: Client) -> None:
@@ -113,5 +111,5 @@ async def test_a_client_message_id_cannot_be_used_for_something_else(client: Cli
         f"/api/sessions/{session}/turns", {"message": "/say other", "client_message_id": "m1"}
     )
 
-    assert 409 == refused.status_code
-    assert "conflict" == refused.json()["error"]["code"]
+    assert refused.status_code == 409
+    assert refused.json()["error"]["code"] == "conflict"

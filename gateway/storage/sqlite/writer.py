@@ -167,7 +167,7 @@ class Writer:
 
     def _synchronise(self, sync: bool) -> None:
         if sync is not self._synchronous:
-            # SQLite obeys this pragma while compiling it; a script, unlike `execute`, is compiled each time.
+            # A pragma may act while it is compiled (sqlite.org/pragma.html): a script is compiled every time.
             self._raw.executescript(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
             self._synchronous = sync
 

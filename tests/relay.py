@@ -4,10 +4,8 @@ import socket
 import socketserver
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
-
-Sockets = tuple[socket.socket, socket.socket]
 
 
 class Relay(socketserver.ThreadingTCPServer):
@@ -22,6 +20,7 @@ class Relay(socketserver.ThreadingTCPServer):
         self.upstream = (str(parts.hostname), int(parts.port or 80))
         self.holds = holds
         self.cuts = list(cuts)
+        self.open: set[socket.socket] = set()
         super().__init__(("127.0.0.1", 0), _Connection)
 
     @property
@@ -34,7 +33,8 @@ class _Connection(socketserver.BaseRequestHandler):
         relay = self.server
         assert isinstance(relay, Relay)
         request = _read_request(self.request)
-        with socket.create_connection(relay.upstream) as upstream:
+        with socket.create_connection(relay.upstream) as upstream, suppress(ConnectionError):
+            relay.open.add(upstream)
             upstream.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
             response = upstream.recv(65536)
             left = relay.cuts.pop(0) if relay.cuts and b"text/event-stream" in response else None
@@ -83,4 +83,7 @@ def relaying(upstream: str, *, holds: bool = False, cuts: tuple[int, ...] = ()) 
             yield relay
         finally:
             relay.shutdown()
+            for followed in relay.open:
+                with suppress(OSError):
+                    followed.shutdown(socket.SHUT_RDWR)  # a stream that is followed would not end by itself
             thread.join()

@@ -1,0 +1,264 @@
+"""The page in a real browser, against a real gateway."""
+
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.relay import relaying
+from tests.running import Running, gateway_process
+
+WITHOUT = "GATEWAY_TEST_WITHOUT_BROWSER"
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+KEY = "0123456789abcdef"
+PATIENCE_MS = 20_000
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(os.environ.get(WITHOUT) == "1", reason=f"{WITHOUT}=1 leaves the browser out"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[Browser]:
+    """Chromium, which must be there: a page that nobody has opened is not tested."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.fail(
+            "The page is tested in Chromium. Install it (Debian: apt-get install chromium), "
+            f"or leave it out with {WITHOUT}=1.",
+            pytrace=False,
+        )
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
+    """`gateway dev` with the demo model."""
+    with gateway_process(tmp_path_factory.mktemp("page")) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def page(browser: Browser, running: Running) -> Generator[Page]:
+    """The page, opened fresh; a script error or a refusal by its content policy fails the test."""
+    with browser.new_context(locale="en-GB") as context:
+        page = context.new_page()
+        troubles: list[str] = []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(said.text) if "Policy" in said.text else None)
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(running.url)
+        yield page
+        assert troubles == []
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_label("Message").fill(question)
+    page.get_by_label("Message").press("Enter")
+
+
+def pieces(count: int) -> str:
+    """What the demo answers to `/pieces`: numbered words."""
+    return " ".join(f"{number:03d}" for number in range(count))
+
+
+def types(page: Page) -> list[str]:
+    """The event types in the side panel, pieces in a row counting once."""
+    return page.locator("#event-list details").evaluate_all("rows => rows.map(row => row.dataset.type)")
+
+
+def test_a_question_is_answered_and_its_events_are_shown(page: Page) -> None:
+    """The answer appears with its tool calls, and each event of the turn is in the side panel."""
+    expect(page.locator("#badge")).to_be_visible()
+    ask(page, "How do I resume a stream? And what is 17*23?")
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(page.locator(".question")).to_have_text("How do I resume a stream? And what is 17*23?")
+    expect(page.locator(".answer")).to_contain_text("Last-Event-ID")
+    expect(page.locator(".answer strong", has_text="391")).to_be_visible()
+    expect(page.locator(".step.tool .state")).to_have_text(["done", "done"])
+    expect(page.locator(".step.found")).to_have_count(1)
+    shown = types(page)
+    assert (shown[0], shown[-1]) == ("turn_start", "done")
+    assert (shown.count("tool_call"), shown.count("tool_result"), shown.count("retrieval")) == (2, 2, 1)
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+
+
+def test_a_reload_in_the_middle_loses_nothing(page: Page) -> None:
+    """After a reload in the middle of an answer the whole answer is there, once."""
+    ask(page, "/pieces 60 /pace 30")
+    expect(page.locator(".prose")).to_contain_text("005")
+    page.reload()
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(page.locator(".prose")).to_have_text(pieces(60))
+    expect(page.locator(".question")).to_have_count(1)
+    assert types(page) == ["turn_start", "iteration_start", "text", "iteration_end", "done"]
+
+
+def test_a_reload_after_the_answer_shows_the_conversation(page: Page) -> None:
+    """What was said is there again from the session's messages, in order and with its tool calls."""
+    ask(page, "What is 17*23?")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    ask(page, "/say the second answer")
+    expect(page.locator(".outcome.completed")).to_have_count(2)
+    page.reload()
+
+    expect(page.locator(".question")).to_have_text(["What is 17*23?", "/say the second answer"])
+    expect(page.locator(".answer").first).to_contain_text("391")
+    expect(page.locator(".answer").last).to_have_text("the second answer")
+    expect(page.locator(".step.tool .state")).to_have_text(["done"])
+
+
+def test_stop_stops_the_turn(page: Page) -> None:
+    """Stop ends a long answer; what had come stays, and the next question can be asked."""
+    ask(page, "/pieces 5000 /pace 20")
+    expect(page.locator(".prose")).to_contain_text("003")
+    page.get_by_role("button", name="Stop").click()
+
+    expect(page.locator(".outcome.cancelled")).to_contain_text("Stopped")
+    expect(page.locator(".prose")).to_contain_text("003")
+    ask(page, "/say next")
+    expect(page.locator(".answer").last).to_contain_text("next")
+
+
+def test_a_double_click_asks_once(page: Page) -> None:
+    """Two quick presses of Send make one turn."""
+    page.get_by_label("Message").fill("/pieces 10 /pace 10")
+    page.locator("#composer").evaluate("form => { form.requestSubmit(); form.requestSubmit(); }")
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(page.locator(".question")).to_have_count(1)
+    assert types(page).count("turn_start") == 1
+
+
+def test_a_lost_connection_is_resumed(page: Page, running: Running) -> None:
+    """However often the stream is cut off in the middle of an answer, the answer is there whole and once."""
+    with relaying(running.url, cuts=(2000, 1500, 4000)) as relay:
+        page.goto(relay.url)
+        ask(page, "/pieces 60 /pace 10")
+
+        expect(page.locator(".outcome.completed")).to_be_visible()
+        expect(page.locator(".prose")).to_have_text(pieces(60))
+        assert relay.cuts == []
+
+
+def test_a_failed_attempt_is_dropped(page: Page) -> None:
+    """What a superseded attempt had streamed disappears when the next one begins."""
+    ask(page, "/pieces 5 /fault clean_truncation once")
+
+    expect(page.locator(".outcome")).to_be_visible()
+    expect(page.locator(".prose")).to_have_text(pieces(5))
+    assert "iteration_superseded" in types(page)
+
+
+def test_an_error_is_told_in_words(page: Page) -> None:
+    """A failed turn says why, and offers to try again when that may help."""
+    ask(page, "/fault http_529")
+
+    expect(page.locator(".note.error")).to_contain_text("Trying again may help.")
+    expect(page.locator(".outcome.failed")).to_be_visible()
+
+
+def test_markup_in_an_answer_stays_text(page: Page) -> None:
+    """HTML in an answer is shown, not run, and only http links become links."""
+    ask(
+        page,
+        "/say <img src=x onerror=alert(1)> [bad](javascript:alert(1)) [good](https://example.org/) `<b>`",
+    )
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(page.locator(".prose")).to_contain_text(
+        "<img src=x onerror=alert(1)> [bad](javascript:alert(1)) good"
+    )
+    assert page.locator(".prose img, .prose b").count() == 0
+    assert page.locator(".prose a").evaluate_all("links => links.map(link => [link.href, link.rel])") == [
+        ["https://example.org/", "noopener noreferrer nofollow"]
+    ]
+
+
+def test_enter_does_not_send_while_a_word_is_composed(page: Page) -> None:
+    """Enter that chooses a Chinese word belongs to the input method."""
+    box = page.get_by_label("Message")
+    box.fill("ni hao")
+    composing = (
+        "new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true, cancelable: true})"
+    )
+    taken = box.evaluate(f"box => !box.dispatchEvent({composing})")
+
+    assert not taken
+    expect(page.locator(".question")).to_have_count(0)
+    expect(box).to_have_value("ni hao")
+
+
+def test_chats_can_be_left_and_found_again(page: Page) -> None:
+    """A new chat is empty, and the former one is in the list."""
+    ask(page, "/say remember the heron")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    page.get_by_role("button", name="New chat").click()
+    expect(page.locator(".question")).to_have_count(0)
+    expect(page.locator("#welcome")).to_be_visible()
+    page.locator("#sessions summary").click()
+    page.locator("#session-list button").first.click()
+
+    expect(page.locator(".answer")).to_have_text("remember the heron")
+
+
+def test_a_session_that_is_gone_is_told(page: Page, running: Running) -> None:
+    """An address with an unknown session opens a new chat and says so."""
+    page.goto(f"{running.url}/#s=s_unknown")
+    page.reload()
+
+    expect(page.locator("#link")).to_have_text("This chat is no longer there.")
+    expect(page.locator("#welcome")).to_be_visible()
+
+
+def test_the_page_speaks_chinese(browser: Browser, running: Running) -> None:
+    """A Chinese browser gets Chinese words."""
+    with browser.new_context(locale="zh-CN") as context:
+        page = context.new_page()
+        page.goto(running.url)
+
+        expect(page.get_by_role("button", name="发送")).to_be_visible()
+        assert page.locator("html").get_attribute("lang") == "zh-CN"
+        ask_in = page.locator("#input")
+        ask_in.fill("17*23 等于多少？")
+        ask_in.press("Enter")
+        expect(page.locator(".answer")).to_contain_text("391")
+
+
+def test_a_key_is_asked_for_and_kept_in_the_tab(browser: Browser, tmp_path: Path) -> None:
+    """A dialog asks for the key, asks again after a wrong one, and the right one is sent from then on."""
+    with (
+        gateway_process(tmp_path, GATEWAY_API_KEYS=f"ada:{KEY}") as running,
+        browser.new_context() as context,
+    ):
+        page = context.new_page()
+        page.goto(running.url)
+        page.locator("#input").fill("/say hello ada")
+        page.locator("#input").press("Enter")
+        for key in ("wrong-wrong-wrong", KEY):
+            expect(page.locator("#key-dialog")).to_be_visible()
+            page.locator("#key").fill(key)
+            page.locator("#key").press("Enter")
+
+        expect(page.locator(".answer")).to_contain_text("hello ada")
+        assert page.evaluate("sessionStorage.getItem('gateway.key')") == KEY
+        assert page.evaluate("JSON.stringify(localStorage)").find(KEY) == -1
