@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import structlog
 from starlette.applications import Starlette
@@ -23,6 +24,8 @@ from gateway.api.routes import routes
 from gateway.auth import ApiKeys
 from gateway.demo.server import serve_demo
 from gateway.errors import GatewayError
+from gateway.messages import Usage
+from gateway.model.prices import cost_of
 from gateway.service import Gateway
 from gateway.settings import Settings
 from gateway.telemetry.logs import configure_logging
@@ -52,7 +55,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Tool] =
             *routes(),
             Route("/openapi.json", document),
             Route("/", _page),
-            Mount("/ui", StaticFiles(directory=PAGE)),
+            Mount("/ui", _Assets(directory=PAGE)),
         ],
         middleware=[
             Middleware(RequestScope),
@@ -81,6 +84,9 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
         storage.bus.watch(telemetry.observe)
         demo_url = await stack.enter_async_context(serve_demo()) if app.state.demo else None
         model = wiring.open_model(settings, demo_url)
+        await asyncio.to_thread(
+            cost_of, settings.model, Usage(input_tokens=1, output_tokens=1)
+        )  # loads prices
         stack.push_async_callback(model.close)
         parts = wiring.assemble_parts(settings, storage, model, app.state.tools)
         gateway = Gateway(parts, InFlight(parts))
@@ -120,6 +126,15 @@ def _cors(settings: Settings) -> list[Middleware]:
             expose_headers=["location", "x-request-id", "x-session-id", "x-turn-id", "retry-after"],
         )
     ]
+
+
+class _Assets(StaticFiles):
+    """The page's files; asked for again each time, so that an upgrade is not mixed with old scripts."""
+
+    def file_response(self, *args: Any, **options: Any) -> Response:
+        response = super().file_response(*args, **options)
+        response.headers["cache-control"] = "no-cache"
+        return response
 
 
 async def _page(request: Request) -> Response:

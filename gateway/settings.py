@@ -40,7 +40,12 @@ class Settings(BaseSettings):
     """What an operator can set. Times are in seconds unless the name says otherwise, sizes in bytes."""
 
     model_config = SettingsConfigDict(
-        env_prefix="GATEWAY_", env_nested_delimiter="__", frozen=True, extra="forbid", populate_by_name=True
+        env_prefix="GATEWAY_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
     )
 
     # Where it listens and keeps things

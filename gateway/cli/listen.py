@@ -88,6 +88,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, ope
         log_level="warning",  # the banner and the application's own log say the rest
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # neither the client's address nor the scheme is used
         backlog=BACKLOG,
         timeout_graceful_shutdown=math.ceil(settings.shutdown_grace) + 5,
     )

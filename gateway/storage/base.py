@@ -8,7 +8,7 @@ from asyncio import Event as Signal
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import Outcome
@@ -98,8 +98,7 @@ class Closing:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """Some events of one turn, and what must become true together with them.
 
     `events` continue the session from `head` without a gap. `message` is added to the history. `closing` ends

@@ -7,7 +7,7 @@ the number of statements that counts, so many rows go into one.
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -18,8 +18,7 @@ CHUNKS = (256, 64, 16, 4, 1)
 """Rows per statement; few sizes, so that each statement is planned once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(NamedTuple):
     """An append on its way, with its message and usage encoded."""
 
     batch: Append
@@ -27,7 +26,7 @@ class Pending:
     usage: str | None
 
     @classmethod
-    def of(cls, batch: Append) -> "Pending":
+    def of(cls, batch: Append) -> Self:
         """Raises ValueError when the events do not continue from the head, TypeError when the message is no
         JSON."""
         for seq, event in enumerate(batch.events, batch.head + 1):

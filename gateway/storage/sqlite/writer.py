@@ -22,6 +22,10 @@ from gateway.storage.sqlite.failures import is_broken, storage_error
 
 log = logging.getLogger(__name__)
 
+PACE = 0.005
+"""Seconds between the starts of two flushes that hold nothing but pieces of text. A lone stream never waits;
+with a hundred at 20 tokens a second it saves a quarter of the CPU and costs some 3 ms (`make bench`)."""
+
 Deliver = Callable[[Sequence[Pending], Sequence[StorageError | None]], None]
 
 
@@ -76,6 +80,8 @@ class Writer:
         self._loop = asyncio.get_running_loop()
         self._gathered = Flush()
         self._pending = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
         self._closed: asyncio.Future[None] | None = None
         self._handed: SimpleQueue[Flush | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="storage-writer", daemon=True)
@@ -87,7 +93,7 @@ class Writer:
         Raises:
             StorageError: the database is closed.
         """
-        self._gather().appends.append(pending)
+        self._gather(now=pending.batch.sync).appends.append(pending)
 
     def write(self, write: Write) -> None:
         """Adds to the next transaction.
@@ -95,7 +101,7 @@ class Writer:
         Raises:
             StorageError: the database is closed.
         """
-        self._gather().writes.append(write)
+        self._gather(now=True).writes.append(write)
 
     async def close(self) -> None:
         """Commits what has gathered, then ends the thread."""
@@ -103,19 +109,35 @@ class Writer:
             self._closed = self._loop.create_future()
             if not self._pending:
                 self._handed.put(None)
+            elif self._timer is not None:
+                self._schedule(now=True)
         await asyncio.shield(self._closed)
         self._thread.join()
 
-    def _gather(self) -> Flush:
+    def _gather(self, *, now: bool) -> Flush:
         if self._closed is not None:
             raise StorageError("The database is closed.", retryable=False)
         if not self._pending:
-            # Not at once: what is submitted in the same tick of the loop shares the transaction.
             self._pending = True
-            self._loop.call_soon(self._hand_over)
+            self._schedule(now=now)
+        elif now and self._timer is not None:
+            self._schedule(now=True)
         return self._gathered
 
+    def _schedule(self, *, now: bool) -> None:
+        """Hands over at the end of this tick of the loop, so that what is submitted in it shares a
+        transaction; pieces that follow a flush within PACE wait for company."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if now or self._due <= self._loop.time():
+            self._loop.call_soon(self._hand_over)
+        else:
+            self._timer = self._loop.call_at(self._due, self._hand_over)
+
     def _hand_over(self) -> None:
+        self._timer = None
+        self._due = self._loop.time() + PACE
         flush, self._gathered = self._gathered, Flush()
         self._handed.put(flush)
 
@@ -125,7 +147,7 @@ class Writer:
         for write in flush.writes:
             write.settle()
         if self._gathered.appends or self._gathered.writes:
-            self._hand_over()
+            self._schedule(now=self._closed is not None or self._gathered.sync)
             return
         self._pending = False
         if self._closed is not None:
