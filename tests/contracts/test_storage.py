@@ -151,10 +151,14 @@ async def test_nothing_follows_the_end_of_a_turn_even_in_the_same_moment(storage
     assert await seqs(storage) == [1, 2]
 
 
+def _ignore(_: Exception | None) -> None:
+    """Somebody who does not ask for the fate of an append."""
+
+
 async def test_events_that_are_numbered_wrongly_are_not_accepted(storage: Storage) -> None:
     """An append whose events do not continue from its own head is the caller's mistake."""
     await running(storage)
-    skipping = Append("s", "t", 1, 0, [StoredEvent(2, "text", "t", b"{}")], lambda _: None)
+    skipping = Append("s", "t", 1, 0, [StoredEvent(2, "text", "t", b"{}")], _ignore)
 
     with pytest.raises(ValueError, match="should be 1"):
         storage.log.append(skipping)

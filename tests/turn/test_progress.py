@@ -1,0 +1,98 @@
+"""How far a turn has come, folded from its events."""
+
+import pytest
+
+from gateway.events.calls import ToolCall, ToolResult
+from gateway.events.content import Text
+from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
+from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
+from gateway.messages import Usage
+from gateway.turn.limits import Limits, limit_reached
+from gateway.turn.progress import Progress
+
+USAGE = Usage(input_tokens=10, output_tokens=5)
+START = TurnStart(input="hi", model="m", trace_id="0" * 32)
+CALL = ToolCall(name="t", arguments={}, effect="effectful")
+RESULT = ToolResult(name="t", status="ok", content="x", duration_ms=1)
+
+Step = tuple[EventData, int | None, str | None]
+STORY: list[Step] = [
+    (START, None, None),
+    (IterationStart(attempt=1, model="m"), 1, None),
+    (Text(text="lost"), 1, None),
+    (IterationSuperseded(attempt=1, reason="upstream_error", began=True, usage=USAGE), 1, None),
+    (IterationStart(attempt=2, model="m"), 1, None),
+    (Text(text="kept"), 1, None),
+    (IterationEnd(stop_reason="tool_use", usage=USAGE, cost=0.5, duration_ms=1), 1, None),
+    (CALL, 1, "c1"),
+    (RESULT, 1, "c1"),
+    (IterationStart(attempt=1, model="m"), 2, None),
+    (IterationEnd(stop_reason="end_turn", usage=USAGE, cost=0.5, duration_ms=1), 2, None),
+    (Done(status="completed", iterations=2, duration_ms=1), None, None),
+]
+
+
+def _stored(steps: list[Step]) -> list[StoredEvent]:
+    scope = encode_scope("s", "t")
+    return [
+        StoredEvent(
+            seq,
+            data.event_type,
+            "t",
+            encode(seq, data.event_type, 1000 + seq, scope, encode_data(data), iteration, call),
+        )
+        for seq, (data, iteration, call) in enumerate(steps, 1)
+    ]
+
+
+@pytest.mark.parametrize("count", range(len(STORY) + 1))
+def test_the_log_tells_the_same_state_as_the_emitting_did(count: int) -> None:
+    """At every point of a turn: folding what was emitted and folding what was stored give one state."""
+    emitted, read = Progress(), Progress()
+    for seq, (data, iteration, call) in enumerate(STORY[:count], 1):
+        emitted.apply(data, 1000 + seq, iteration, call)
+    for event in _stored(STORY[:count]):
+        read.apply_stored(event)
+
+    assert emitted == read
+
+
+def test_a_superseded_attempt_leaves_no_text_and_counts_as_unreported() -> None:
+    """Only the winning attempt's pieces remain; what the lost one used is added, and its price is unknown."""
+    progress = Progress()
+    for event in _stored(STORY[:6]):
+        progress.apply_stored(event)
+
+    assert progress.text == ["kept"]
+    assert (progress.iteration, progress.attempt, progress.attempt_open) == (1, 2, True)
+    assert (progress.usage, progress.unreported, progress.cost) == (USAGE, 1, None)
+
+
+def test_an_attempt_that_never_began_costs_nothing() -> None:
+    """An overloaded endpoint that refused the call leaves the price known."""
+    progress = Progress()
+    progress.apply(IterationStart(attempt=1, model="m"), 1, 1, None)
+    progress.apply(IterationSuperseded(attempt=1, reason="upstream_overloaded"), 2, 1, None)
+    progress.apply(IterationStart(attempt=2, model="m"), 3, 1, None)
+    progress.apply(IterationEnd(stop_reason="end_turn", usage=USAGE, cost=0.5, duration_ms=1), 4, 1, None)
+
+    assert (progress.unreported, progress.cost) == (0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(2, None, 60), "max_iterations"),
+        (Limits(9, 45, 60), "budget_exceeded"),
+        (Limits(9, 46, 60), None),
+    ],
+)
+def test_limits_stop_the_next_model_call(limits: Limits, code: str | None) -> None:
+    """Reached means: another call would be over it."""
+    progress = Progress()
+    for event in _stored(STORY[:-1]):
+        progress.apply_stored(event)
+
+    reached = limit_reached(progress, limits)
+
+    assert (reached.code if reached else None) == code
