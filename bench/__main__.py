@@ -78,7 +78,8 @@ def one_round(cell: Cell, running: Running, number: int, *, quick: bool) -> Iter
     """Every server once, each round beginning with another one, so that none profits from its place."""
     names = list(running)
     for name in names[number % len(names) :] + names[: number % len(names)]:
-        print(f"{cell.name} {name} {number + 1}   ", end="\r", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            print(f"{cell.name} {name} {number + 1}   ", end="\r", file=sys.stderr, flush=True)
         with at_hand(cell, *running[name]) as server:
             yield name, uvloop.run(cell.measure(server, quick))
 

@@ -26,6 +26,9 @@ _LEAST_LEVELS = {
 _WITH_HANDLERS_OF_THEIR_OWN = ("uvicorn", "uvicorn.error", "uvicorn.access")
 
 
+_chain: list[Processor] = []
+
+
 def configure_logging(
     level: LogLevel = "info", format: LogFormat = "auto", stream: TextIO | None = None
 ) -> None:
@@ -59,13 +62,15 @@ def configure_logging(
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
 
+    # One list for the life of the process: loggers keep the one they were made with.
+    _chain[:] = [
+        structlog.stdlib.filter_by_level,
+        *_context(),
+        structlog.stdlib.PositionalArgumentsFormatter(),
+        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+    ]
     structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_context(),
-            structlog.stdlib.PositionalArgumentsFormatter(),
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
+        processors=_chain,
         wrapper_class=structlog.stdlib.BoundLogger,
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
