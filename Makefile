@@ -46,6 +46,10 @@ check: $(VENV)/.dev ## Format, lint, types, import direction, generated docs, ho
 bench: $(VENV)/.dev ## Measure speed beside a bare relay (takes minutes)
 	@$(BIN)/python -m bench $(ARGS)
 
+.PHONY: kill
+kill: $(VENV)/.dev ## Kill -9 the server at random moments during 200 turns and check the record (takes minutes)
+	$(BIN)/python -m bench.kill $(ARGS)
+
 .PHONY: shape
 shape: $(VENV)/.dev ## Print figures about the code
 	@$(BIN)/python bench/shape.py

@@ -63,6 +63,18 @@ class Assembled:
     warnings: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """All that comes before the messages."""
+
+    system: tuple[Block, ...]
+    tools: tuple[ToolSpec, ...]
+    sections: tuple[Section, ...]
+    prefix_hash: str
+    tokens: int
+    warnings: tuple[str, ...]
+
+
 def assemble(
     components: Components,
     transcript: Sequence[Message],
@@ -75,16 +87,43 @@ def assemble(
     A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
     the limit, a warning says so. Nothing that is passed in is changed.
     """
-    limits = limits or PromptLimits()
+    prefix = _prefix(components, tools, limits or PromptLimits())
+    return Assembled(
+        system=prefix.system,
+        messages=mark_messages(transcript),
+        tools=prefix.tools,
+        sections=prefix.sections,
+        prefix_hash=prefix.prefix_hash,
+        tokens=prefix.tokens,
+        warnings=prefix.warnings,
+    )
+
+
+_newest: tuple[Components, Sequence[ToolSpec], PromptLimits, Prefix] | None = None
+"""The newest prefix and what it was made of: all turns of a process share its blocks, so that no open stream
+holds some 10 kB of its own."""
+
+
+def _prefix(components: Components, tools: Sequence[ToolSpec], limits: PromptLimits) -> Prefix:
+    global _newest  # noqa: PLW0603 - a memory of one value, of a function that is pure with or without it
+    if _newest is not None:
+        same_components, same_tools, same_limits, prefix = _newest
+        if same_components is components and same_tools is tools and same_limits == limits:
+            return prefix
+    prefix = _make_prefix(components, tools, limits)
+    _newest = (components, tools, limits, prefix)
+    return prefix
+
+
+def _make_prefix(components: Components, tools: Sequence[ToolSpec], limits: PromptLimits) -> Prefix:
     sections, tokens = _fit(components.items, limits.total_tokens)
     blocks, fixed = _blocks(sections)
     told = tuple(_canonical(spec) for spec in sorted(tools, key=lambda spec: spec.name))
     warnings = list(components.warnings)
     if tokens > limits.total_tokens:
         warnings.append(f"The prompt has {tokens} tokens, over its limit of {limits.total_tokens}.")
-    return Assembled(
+    return Prefix(
         system=mark_system(blocks, fixed),
-        messages=mark_messages(transcript),
         tools=told,
         sections=sections,
         prefix_hash=_hash(told, blocks),

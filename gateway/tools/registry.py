@@ -26,10 +26,11 @@ class Tools:
                 raise ValueError(f"two tools are named {name!r}")
             by_name[name] = tool
         self._by_name = dict(sorted(by_name.items()))
+        self._specs = tuple(tool.spec for tool in self._by_name.values())
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """What the model is told, sorted by name: the same tools are always told in the same order."""
-        return tuple(tool.spec for tool in self)
+        return self._specs
 
     def get(self, name: str) -> Tool:
         """The tool called `name`.

@@ -10,7 +10,7 @@ from gateway.messages import Message, text_block
 from gateway.storage.base import Closing
 from gateway.turn.emitter import Emitter
 from gateway.turn.progress import Progress
-from gateway.turn.tool_calls import UNKNOWN_OUTCOME, answer_message
+from gateway.turn.tool_calls import UNKNOWN_OUTCOME, answer_call
 
 STOPPED = "The user stopped the turn while this call was open."
 
@@ -64,7 +64,7 @@ def close_books(emitter: Emitter, ending: Ending) -> None:
     if progress.attempt_open:
         text = "".join(progress.text)
         emitter.emit(
-            IterationEnd(usage=progress.attempt_usage, duration_ms=0),
+            IterationEnd(usage=progress.attempt_usage, duration_ms=max(0, now_ms() - progress.attempt_at)),
             message=Message("assistant", [text_block(text)]) if text.strip() else None,
         )
     _answer_open_calls(emitter, ending.outcome)
@@ -101,9 +101,7 @@ def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
                 UNKNOWN_OUTCOME.replace("The server stopped", "The turn ended"),
             )
         result = ToolResult(name=state.name, status=status, content=content, duration_ms=0)
-        emitter.emit(result, tool_call_id=call_id)
-    if open_calls:
-        emitter.remember(answer_message(calls))
+        answer_call(emitter, call_id, result)
 
 
 def _cost(progress: Progress) -> float | None:

@@ -47,7 +47,7 @@ class Emitter:
         self._scope = encode_scope(turn.session_id, turn.id)
         self._pending = 0
         self._failure: Exception | None = None
-        self._moved = asyncio.Event()
+        self._moved: asyncio.Event | None = None
         self._batch: _Batch | None = None
 
     @property
@@ -84,10 +84,6 @@ class Emitter:
         self._hand_over(batch)
         if kind == "text":
             self.progress.text.append(text)
-
-    def remember(self, message: Message) -> None:
-        """Adds a message to the history without an event of its own."""
-        self._hand_over(_Batch(message=message, sync=True))
 
     @contextmanager
     def together(self) -> Generator[_Batch]:
@@ -138,7 +134,8 @@ class Emitter:
             self._pending -= size
             if error is not None and self._failure is None:
                 self._failure = error
-            self._moved.set()
+            if self._moved is not None:
+                self._moved.set()
 
         self._pending += size
         self._log.append(
@@ -157,6 +154,8 @@ class Emitter:
         )
 
     async def _wait(self) -> None:
+        if self._moved is None:
+            self._moved = asyncio.Event()
         self._moved.clear()
         await self._moved.wait()
 

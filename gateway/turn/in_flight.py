@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Iterable
+from itertools import chain, repeat
 from typing import Any, Literal
 
 import structlog
@@ -18,8 +19,8 @@ from gateway.turn.run import run_turn
 CANCEL_PATIENCE = 5.0
 """Seconds a cancelled task gets to end; after that its turn is closed without it."""
 
-RETRY_CLOSING = (0.5, 1.0, 2.0, 5.0)
-"""Seconds between attempts to close a turn whose log failed; the last one repeats."""
+RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
+"""Seconds between attempts to go on after the database failed; the last one repeats."""
 
 PAGE = 500
 
@@ -144,7 +145,18 @@ class InFlight:
                 del self._running[turn.id]
             if not finished or self.draining.is_set():
                 return
-            accepted = await self._parts.turns.claim_next(turn.session_id)
+            accepted = await self._claim_next(turn.session_id)
+
+    async def _claim_next(self, session_id: str) -> Accepted | None:
+        """The turn that waited longest, if one does; tried until the database answers."""
+        for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
+            try:
+                return await self._parts.turns.claim_next(session_id)
+            except StorageError:
+                await asyncio.sleep(delay)
+            if self.draining.is_set():
+                break
+        return None
 
     async def _run_to_done(self, accepted: Accepted, running: _Running) -> bool:
         """Whether the turn's books were closed; False when it stays open for the next process."""
@@ -191,10 +203,11 @@ class InFlight:
         log.error("turn_not_recorded", session_id=turn.session_id, turn_id=turn.id, error=error.message)
         self._troubles[turn.session_id] = error
         parts.bus.publish(turn.session_id, ())
-        delays = iter(RETRY_CLOSING)
         try:
-            while not self.draining.is_set():
-                await asyncio.sleep(next(delays, RETRY_CLOSING[-1]))
+            for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
+                await asyncio.sleep(delay)
+                if self.draining.is_set():
+                    break
                 try:
                     await self._close_failed(turn, error)
                 except TurnLost:

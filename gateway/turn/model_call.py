@@ -14,7 +14,7 @@ from gateway.model.retry import retry_delay
 from gateway.settings import Settings
 from gateway.tools.registry import Tools
 from gateway.turn.emitter import Emitter
-from gateway.turn.tool_calls import record_intents
+from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
 RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
 """Stop reasons after which the tools of a complete message may run; some compatible servers say end_turn."""
@@ -79,6 +79,7 @@ async def _attempt(model: Model, request: ModelRequest, tools: Tools, emitter: E
                     with emitter.together():
                         emitter.emit(end, message=_message(answer), usage=answer.usage)
                         record_intents(answer, tools, emitter)
+                    refuse_bad_inputs(answer, emitter)
                     return answer
     raise ModelError("The model's stream ended without an answer.", code="upstream_truncated", retryable=True)
 

@@ -48,6 +48,7 @@ class Progress:
     iteration: int = 0
     attempt: int = 0
     attempt_open: bool = False
+    attempt_at: int = 0
     attempt_began: bool = False
     attempt_usage: Usage | None = None
     stop_reason: str | None = None
@@ -65,6 +66,7 @@ class Progress:
                 self.started_at = ts
             case IterationStart():
                 self.iteration, self.attempt, self.attempt_open = iteration or 1, data.attempt, True
+                self.attempt_at = ts
                 self.attempt_began, self.attempt_usage, self.stop_reason = False, None, None
                 self.text.clear()
                 self.calls.clear()

@@ -33,19 +33,22 @@ log = structlog.get_logger(__name__)
 
 
 def record_intents(answer: Answer, tools: Tools, emitter: Emitter) -> None:
-    """Emits a tool_call for every call of a complete message, and at once the result of those whose
-    arguments the model did not write as a JSON object: they never run, whatever happens next."""
+    """Emits a tool_call for every call of a complete message. One whose arguments are no JSON object never
+    runs: it counts as effectful, so that nobody repeats it should the process end before it is refused."""
     for call in answer.content:
-        if call["type"] != "tool_use":
-            continue
-        name = call["name"]
-        effect = tools.get(name).effect if name in tools else "read_only"
-        intent = ToolCall(name=name, arguments=call["input"], effect=effect)
-        emitter.emit(intent, tool_call_id=call["id"])
-        if (bad := answer.bad_inputs.get(call["id"])) is not None:
-            content = f"The arguments are not a valid JSON object: {bad}. Nothing was run."
-            result = ToolResult(name=name, status="error", content=content, duration_ms=0)
-            emitter.emit(result, tool_call_id=call["id"])
+        if call["type"] == "tool_use":
+            name, call_id = call["name"], call["id"]
+            known = name in tools and call_id not in answer.bad_inputs
+            effect = tools.get(name).effect if known else "effectful"
+            emitter.emit(ToolCall(name=name, arguments=call["input"], effect=effect), tool_call_id=call_id)
+
+
+def refuse_bad_inputs(answer: Answer, emitter: Emitter) -> None:
+    """Answers the calls whose arguments the model did not write as a JSON object."""
+    for call_id, problem in answer.bad_inputs.items():
+        if (state := emitter.progress.calls.get(call_id)) is not None:
+            content = f"The arguments are not a valid JSON object: {problem}. Nothing was run."
+            answer_call(emitter, call_id, _result(state.name, "error", content))
 
 
 def settle_interrupted(emitter: Emitter) -> None:
@@ -53,10 +56,15 @@ def settle_interrupted(emitter: Emitter) -> None:
     open and run again under the same idempotency key."""
     for call_id, state in list(emitter.progress.calls.items()):
         if state.result is None and state.effect == "effectful":
-            result = ToolResult(
-                name=state.name, status="unknown_outcome", content=UNKNOWN_OUTCOME, duration_ms=0
-            )
-            emitter.emit(result, tool_call_id=call_id)
+            answer_call(emitter, call_id, _result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
+
+
+def answer_call(emitter: Emitter, call_id: str, result: ToolResult) -> None:
+    """Emits the one result of a call; with the last one the message that answers all joins the history."""
+    calls = emitter.progress.calls
+    results = {each: result if each == call_id else state.result for each, state in calls.items()}
+    message = _answer(results) if None not in results.values() else None
+    emitter.emit(result, tool_call_id=call_id, message=message)
 
 
 async def run_tool_calls(tools: Tools, emitter: Emitter, settings: Settings) -> Message:
@@ -74,7 +82,7 @@ async def run_tool_calls(tools: Tools, emitter: Emitter, settings: Settings) -> 
     async def answer(call_id: str, state: CallState) -> None:
         async with places:
             result = await _run(call_id, state, tools, emitter, settings)
-        emitter.emit(result, tool_call_id=call_id)
+        answer_call(emitter, call_id, result)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -83,20 +91,18 @@ async def run_tool_calls(tools: Tools, emitter: Emitter, settings: Settings) -> 
                     group.create_task(answer(call_id, state))
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None
-    message = answer_message(calls)
-    emitter.remember(message)
     await emitter.settled()
-    return message
+    return _answer({call_id: state.result for call_id, state in calls.items()})
 
 
-def answer_message(calls: Mapping[str, CallState]) -> Message:
+def _answer(results: Mapping[str, ToolResult | None]) -> Message:
     """The user message that carries the results, in the order of the calls."""
     return Message(
         "user",
         [
-            tool_result_block(call_id, state.result.content, is_error=state.result.status != "ok")
-            for call_id, state in calls.items()
-            if state.result is not None
+            tool_result_block(call_id, result.content, is_error=result.status != "ok")
+            for call_id, result in results.items()
+            if result is not None
         ],
     )
 
@@ -119,7 +125,8 @@ async def _run(
     except Exception as error:
         log.warning("tool_raised", tool=state.name, error=type(error).__name__, exc_info=True)
         content = f"The tool failed: {type(error).__name__}."
-    return _result(state.name, status, _shorten(content, settings.tool_output_limit), started)
+    duration_ms = int((monotonic() - started) * 1000)
+    return _result(state.name, status, _shorten(content, settings.tool_output_limit), duration_ms)
 
 
 async def _run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
@@ -169,6 +176,5 @@ def _shorten(content: str, limit: int) -> str:
     return f"{content[:limit]}\n[... truncated: {limit} of {len(content)} characters shown ...]"
 
 
-def _result(name: str, status: ResultStatus, content: str, started: float) -> ToolResult:
-    duration_ms = int((monotonic() - started) * 1000)
+def _result(name: str, status: ResultStatus, content: str, duration_ms: int = 0) -> ToolResult:
     return ToolResult(name=name, status=status, content=content, duration_ms=duration_ms)

@@ -137,8 +137,8 @@ class Writer:
 
     def _hand_over(self) -> None:
         self._timer = None
-        self._due = self._loop.time() + PACE
         flush, self._gathered = self._gathered, Flush()
+        self._due = 0 if flush.sync else self._loop.time() + PACE
         self._handed.put(flush)
 
     def _settle(self, flush: Flush) -> None:
