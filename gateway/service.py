@@ -239,7 +239,10 @@ class Gateway:
         accepted = await self._parts.turns.accept(new, max_queued=self._parts.settings.max_queued_turns)
         if not accepted.repeated:
             if accepted.turn.status == "running":
+                self._parts.bus.expect(new.session_id, accepted.head)
                 self._in_flight.start(accepted)
+            else:
+                self._in_flight.queue(new.session_id)
             if accepted.interrupts is not None:
                 self._in_flight.cancel(accepted.interrupts)
         return accepted

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import math
 import os
 import signal
@@ -94,6 +95,9 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, ope
     )
 
     def started() -> None:
+        # What start-up has loaded stays for good: full collections need not walk through it again and again.
+        gc.collect()
+        gc.freeze()
         show_banner(settings, demo=demo)
         if open_page:
             webbrowser.open(page_url(settings))

@@ -233,6 +233,10 @@ class Bus(Protocol):
         Never waits for a reader."""
         ...
 
+    def expect(self, session_id: str, head: int) -> None:
+        """A turn is about to be written, from `head` on: who has seen `head` need not read the log."""
+        ...
+
     def subscribe(self, session_id: str) -> AbstractContextManager[Subscription]: ...
 
     def watch(self, observer: Callable[[str, Sequence[StoredEvent]], None]) -> None:

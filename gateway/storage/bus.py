@@ -18,20 +18,21 @@ EVENT_OVERHEAD = 200
 
 
 class Topic:
-    """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`."""
+    """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`, which is
+    None while it is not known."""
 
     __slots__ = ("changed", "head", "readers", "size", "tail")
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
         self.readers = 0
-        self.head = 0
+        self.head: int | None = None
         self.tail: list[StoredEvent] = []
         self.size = 0
 
     def extend(self, events: Sequence[StoredEvent], limit: int) -> None:
         """Adds `events` and drops the oldest beyond `limit` bytes, but never of the events just added."""
-        if self.tail and events[0].seq != self.head + 1:
+        if self.head is not None and events[0].seq != self.head + 1:
             self.clear()
         self.tail.extend(events)
         self.head = events[-1].seq
@@ -44,7 +45,7 @@ class Topic:
             del self.tail[:surplus]
 
     def clear(self) -> None:
-        self.tail, self.size, self.head = [], 0, 0
+        self.tail, self.size, self.head = [], 0, None
 
     def wake(self) -> None:
         self.changed.set()
@@ -85,6 +86,14 @@ class MemoryBus:
             except Exception:
                 # An observer only looks on: its faults must not reach the turn whose events these are.
                 log.exception("an observer of the bus failed")
+
+    def expect(self, session_id: str, head: int) -> None:
+        """Nothing has been written beyond `head` yet, and the next publication continues from it."""
+        topic = self._followed.get(session_id) or self._idle.get(session_id)
+        if topic is None:
+            topic = self._idle[session_id] = Topic()
+        if topic.head is None:
+            topic.head = head
 
     @contextmanager
     def subscribe(self, session_id: str) -> Generator[Subscription]:
@@ -130,13 +139,13 @@ class MemoryBus:
 def _reader_of(topic: Topic) -> Callable[[int], Sequence[StoredEvent] | None]:
     """A reader's `since`. Whoever was told to read the log and asks again from the same place has seen its
     end: unless something was published meanwhile there is nothing to read, and it may wait."""
-    asked = (-1, -1)
+    asked: tuple[int | None, int] = (None, -1)
 
     def since(seq: int) -> Sequence[StoredEvent] | None:
         nonlocal asked
+        if topic.head is not None and seq >= topic.head:
+            return ()
         if topic.tail:
-            if seq >= topic.head:
-                return ()
             first = topic.tail[0].seq
             if seq >= first - 1:
                 return topic.tail[seq - first + 1 :]

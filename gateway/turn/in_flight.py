@@ -1,6 +1,7 @@
 """The turns now running: each belongs to the server, not to a request. Start, cancel, recover, drain."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Coroutine, Iterable
 from itertools import chain, repeat
 from typing import Any, Literal
@@ -78,6 +79,8 @@ class InFlight:
         self._running: dict[str, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._troubles: dict[str, StorageError] = {}
+        self._owned: Counter[str] = Counter()
+        self._waiting: set[str] = set()
         self.draining = asyncio.Event()
 
     def __len__(self) -> int:
@@ -93,9 +96,13 @@ class InFlight:
 
     def start(self, accepted: Accepted) -> None:
         """Takes a running turn into ownership; it goes on whether anybody follows it or not."""
-        task = asyncio.create_task(self._own(accepted), name=f"turn {accepted.turn.id}")
-        self._tasks.add(task)
-        task.add_done_callback(self._forget)
+        self._spawn(self._own(accepted.turn.session_id, accepted), f"turn {accepted.turn.id}")
+
+    def queue(self, session_id: str) -> None:
+        """A turn of that session waits: it runs when those before it are done, at once if none is left."""
+        self._waiting.add(session_id)
+        if not self._owned[session_id]:
+            self._spawn(self._own(session_id, None), f"turns of {session_id}")
 
     def cancel(self, turn_id: str) -> None:
         """Stops a running turn: its model call and tools are cancelled, then its books are closed."""
@@ -109,6 +116,7 @@ class InFlight:
     def recover(self, left_open: Iterable[Accepted]) -> None:
         """Goes on with turns that a former process left."""
         for accepted in left_open:
+            self._waiting.add(accepted.turn.session_id)
             log.info("turn_recovered", session_id=accepted.turn.session_id, turn_id=accepted.turn.id)
             self.start(accepted)
 
@@ -125,37 +133,57 @@ class InFlight:
         for task in self._tasks:
             task.cancel()
 
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("turn_owner_failed", task=task.get_name(), exc_info=error)
 
-    async def _own(self, accepted: Accepted | None) -> None:
-        while accepted is not None:
-            turn = accepted.turn
-            running = self._running[turn.id] = _Running(turn)
-            try:
-                finished = await self._run_to_done(accepted, running)
-            except TurnLost:
-                log.warning("turn_lost", session_id=turn.session_id, turn_id=turn.id)
-                return
-            except StorageError as error:
-                finished = await self._close_when_possible(running, error)
-            finally:
-                del self._running[turn.id]
-            if not finished or self.draining.is_set():
-                return
-            accepted = await self._claim_next(turn.session_id)
+    async def _own(self, session_id: str, accepted: Accepted | None) -> None:
+        """Runs one turn, if given, and then whatever waits in its session."""
+        self._owned[session_id] += 1
+        try:
+            while (accepted := accepted or await self._claim_next(session_id)) is not None:
+                if not await self._finish(accepted) or self.draining.is_set():
+                    return
+                accepted = None
+        finally:
+            self._owned[session_id] -= 1
+            if not self._owned[session_id]:
+                del self._owned[session_id]
+
+    async def _finish(self, accepted: Accepted) -> bool:
+        """Whether the turn's books were closed, by its own work or for it; False when it stays open."""
+        turn = accepted.turn
+        running = self._running[turn.id] = _Running(turn)
+        try:
+            return await self._run_to_done(accepted, running)
+        except TurnLost:
+            log.warning("turn_lost", session_id=turn.session_id, turn_id=turn.id)
+            return False
+        except StorageError as error:
+            return await self._close_when_possible(running, error)
+        finally:
+            del self._running[turn.id]
 
     async def _claim_next(self, session_id: str) -> Accepted | None:
         """The turn that waited longest, if one does; tried until the database answers."""
-        for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
+        delays = chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1]))
+        while session_id in self._waiting and not self.draining.is_set():
+            self._waiting.discard(session_id)  # before asking: who comes meanwhile is asked for again
             try:
-                return await self._parts.turns.claim_next(session_id)
+                accepted = await self._parts.turns.claim_next(session_id)
             except StorageError:
-                await asyncio.sleep(delay)
-            if self.draining.is_set():
-                break
+                self._waiting.add(session_id)
+                await asyncio.sleep(next(delays))
+                continue
+            if accepted is not None:
+                self._waiting.add(session_id)
+                return accepted
         return None
 
     async def _run_to_done(self, accepted: Accepted, running: _Running) -> bool:
