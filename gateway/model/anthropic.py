@@ -92,18 +92,22 @@ class AnthropicModel:
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
         started = asyncio.get_running_loop().time()
-        body = {**_told(request), "max_tokens": request.max_tokens, "stream": True}
-        if request.metadata:
-            body["metadata"] = request.metadata
-        if request.temperature is not None and request.thinking_budget is None:
-            body["temperature"] = request.temperature
-        upstream = self._upstream_of(await self._post("/v1/messages", body, stream=True))
+        upstream = await self._open(request)
         try:
             async with aclosing(self._chunks(upstream, started + self._first_byte_timeout)) as chunks:
                 yield chunks
         finally:
             # Keeps the connection when its response has ended, closes it at once when it has not.
             upstream.release()
+
+    async def _open(self, request: ModelRequest) -> "aiohttp.ClientResponse":
+        # A method of its own, so that no open stream keeps the body it was asked with.
+        body = {**_told(request), "max_tokens": request.max_tokens, "stream": True}
+        if request.metadata:
+            body["metadata"] = request.metadata
+        if request.temperature is not None and request.thinking_budget is None:
+            body["temperature"] = request.temperature
+        return self._upstream_of(await self._post("/v1/messages", body, stream=True))
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         try:
