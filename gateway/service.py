@@ -1,12 +1,13 @@
 """The verbs that every door calls. They check whose session it is, and nothing of HTTP is known here."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from weakref import WeakSet
 
 from gateway.auth import Principal
-from gateway.errors import CursorAhead, Draining, InvalidRequest
+from gateway.errors import CursorAhead, Draining, InvalidRequest, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.transcript import fold
 from gateway.ids import new_session_id, new_turn_id, now_ms
@@ -122,6 +123,7 @@ class Gateway:
         if turn.status != "done":
             await self._parts.turns.request_cancel(turn_id)
             self._in_flight.cancel(turn_id)
+            turn = await self.turn(who, session_id, turn_id)
         return turn
 
     async def open_turn(self, session_id: str) -> TurnRow | None:
@@ -174,10 +176,12 @@ class Gateway:
             until = turn.last_seq
         with self._parts.bus.subscribe(session_id) as live:
             self._followers.add(live.changed)
-            while until is None or cursor < until:
+            while (until is None or cursor < until) and not live.gone():
                 events = live.since(cursor)
                 if events is None:
                     events = await self._parts.log.read(session_id, after=cursor, limit=PAGE, until=until)
+                    if live.gone():
+                        return
                     if not events:
                         continue  # what was published while the log was read is known to `since` alone
                 elif until is not None:
@@ -197,12 +201,13 @@ class Gateway:
                 await live.changed.wait()
 
     async def page(self, place: Following, limit: int) -> tuple[Sequence[StoredEvent], bool]:
-        """At most `limit` stored events from the place on, and whether more are stored."""
+        """At most `limit` stored events from the place on (fewer when they are large), and whether there may
+        be more."""
         until = place.turn.last_seq if place.turn is not None and place.turn.status == "done" else place.head
         found = await self._parts.log.read(
-            place.session_id, after=place.after, limit=limit + 1, until=until, types=sorted(place.types)
+            place.session_id, after=place.after, limit=limit, until=until, types=sorted(place.types)
         )
-        return found[:limit], len(found) > limit
+        return found, bool(found) and found[-1].seq < until
 
     # The process
 
@@ -225,7 +230,7 @@ class Gateway:
             )
         return NewTurn(
             id=new_turn_id(),
-            session_id=request.session_id or new_session_id(),
+            session_id=request.session_id or _session_id_for(who, request),
             owner=who.user_id,
             input=request.message,
             model=request.model or models[0],
@@ -236,7 +241,11 @@ class Gateway:
         )
 
     async def _accept(self, new: NewTurn) -> Accepted:
-        accepted = await self._parts.turns.accept(new, max_queued=self._parts.settings.max_queued_turns)
+        try:
+            accepted = await self._parts.turns.accept(new, max_queued=self._parts.settings.max_queued_turns)
+        except TurnInProgress:
+            self._in_flight.queue(new.session_id)  # between two turns: see to it that the next one is claimed
+            raise
         if not accepted.repeated:
             if accepted.turn.status == "running":
                 self._parts.bus.expect(new.session_id, accepted.head)
@@ -246,6 +255,15 @@ class Gateway:
             if accepted.interrupts is not None:
                 self._in_flight.cancel(accepted.interrupts)
         return accepted
+
+
+def _session_id_for(who: Principal, request: TurnRequest) -> str:
+    """A new session's id. With a client_message_id always the same one: a client that repeats a request whose
+    answer it never saw cannot know the session that the first one made."""
+    if request.client_message_id is None:
+        return new_session_id()
+    named = hashlib.sha256(f"{who.user_id}\0{request.client_message_id}".encode())
+    return f"s_{named.hexdigest()[:32]}"
 
 
 def _choose(events: Sequence[StoredEvent], place: Following) -> Sequence[StoredEvent]:

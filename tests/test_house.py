@@ -172,6 +172,16 @@ def test_every_variable_that_a_document_names_is_a_setting() -> None:
     assert named - known == set()
 
 
+def test_the_container_listens_where_its_ports_and_its_health_check_look() -> None:
+    """The compose file publishes port 8000 and sets it, whatever .env says; the image's check follows it."""
+    compose = (ROOT / "compose.yaml").read_text()
+    check = (ROOT / "Dockerfile").read_text().partition("HEALTHCHECK")[2]
+
+    assert '"127.0.0.1:8000:8000"' in compose
+    assert re.search(r"environment:\n(?:      .+\n)*      GATEWAY_PORT: \"8000\"\n", compose)
+    assert "GATEWAY_PORT" in check.partition("ENTRYPOINT")[0]
+
+
 def test_every_dependency_has_its_reason() -> None:
     """CONTRIBUTING.md says of each dependency why it is here."""
     table = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)

@@ -204,8 +204,8 @@ class Turns(Protocol):
         ...
 
     async def request_cancel(self, turn_id: str) -> None:
-        """Records that the turn shall stop. A waiting turn is thereby no longer waiting its turn: claim_next
-        still hands it out, so that its books are closed."""
+        """Records that the turn shall stop. A waiting turn keeps its place: claim_next hands it out when its
+        turn comes, so that its books are closed."""
         ...
 
     async def take_over(self) -> list[Accepted]:
@@ -223,6 +223,8 @@ class Subscription:
     since: Callable[[int], Sequence[StoredEvent] | None]
     """Events after a seq that are still in memory. Empty: there are none yet, wait for `changed` (with no
     other await in between). None: read the log from there, then ask again, also when it had nothing."""
+    gone: Callable[[], bool]
+    """Whether the session was deleted since: nothing that is read under its id belongs to this reader."""
 
 
 class Bus(Protocol):
@@ -244,6 +246,6 @@ class Bus(Protocol):
         ...
 
     def forget(self, session_id: str) -> None:
-        """The session was deleted: nothing of it may be handed out any more, its id may be used again. Its
-        readers are woken."""
+        """The session was deleted and its id may be used again, by anybody: its readers are woken, find it
+        gone, and get nothing that is published under that id later."""
         ...

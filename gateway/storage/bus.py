@@ -21,10 +21,11 @@ class Topic:
     """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`, which is
     None while it is not known."""
 
-    __slots__ = ("changed", "head", "readers", "size", "tail")
+    __slots__ = ("changed", "gone", "head", "readers", "size", "tail")
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()
+        self.gone = False
         self.readers = 0
         self.head: int | None = None
         self.tail: list[StoredEvent] = []
@@ -103,10 +104,10 @@ class MemoryBus:
             topic = self._followed[session_id] = self._take_idle(session_id) or Topic()
         topic.readers += 1
         try:
-            yield Subscription(topic.changed, _reader_of(topic))
+            yield Subscription(topic.changed, _reader_of(topic), lambda: topic.gone)
         finally:
             topic.readers -= 1
-            if topic.readers == 0:
+            if topic.readers == 0 and not topic.gone:
                 del self._followed[session_id]
                 if topic.tail:
                     self._put_idle(session_id, topic)
@@ -116,10 +117,12 @@ class MemoryBus:
         self._observers.append(observer)
 
     def forget(self, session_id: str) -> None:
-        """Drops what is kept of a session that has been deleted, and wakes its readers."""
+        """Drops what is kept of a session that has been deleted, and ends it for its readers: whoever makes a
+        session of that id later is heard by none of them."""
         self._take_idle(session_id)
-        if topic := self._followed.get(session_id):
+        if topic := self._followed.pop(session_id, None):
             topic.clear()
+            topic.gone = True
             topic.wake()
 
     def _take_idle(self, session_id: str) -> Topic | None:

@@ -163,9 +163,10 @@ def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
         row = SAME_MESSAGE.one(connection, session_id=new.session_id, client_message_id=new.client_message_id)
         if row is not None:
             return repeated(row, new)
-    # Whoever queues goes behind those who wait, also in the moment between two turns.
-    waits = running is not None or (waiting > 0 and new.on_conflict == "queue")
+    # Nobody overtakes those who wait, also not in the moment between two turns.
+    waits = running is not None or waiting > 0
     if waits and new.on_conflict == "reject":
+        running = running or next(iter(NEXT.run(connection, session_id=new.session_id)))[0]
         raise TurnInProgress(
             f"Session {new.session_id} is answering turn {running}.",
             details={"turn_id": running, "seq": head},

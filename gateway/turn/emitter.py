@@ -89,11 +89,14 @@ class Emitter:
     def together(self) -> Generator[_Batch]:
         """What is emitted inside becomes durable in one step or not at all."""
         self._check()
-        outer = self._batch
+        outer, head = self._batch, self._head
         batch = outer or _Batch()
         self._batch = batch
         try:
             yield batch
+        except BaseException:
+            self._head = head  # nothing of it will be stored
+            raise
         finally:
             self._batch = outer
         if outer is None:
@@ -137,7 +140,6 @@ class Emitter:
             if self._moved is not None:
                 self._moved.set()
 
-        self._pending += size
         self._log.append(
             Append(
                 self.turn.session_id,
@@ -152,6 +154,7 @@ class Emitter:
                 sync=batch.sync,
             )
         )
+        self._pending += size
 
     async def _wait(self) -> None:
         if self._moved is None:

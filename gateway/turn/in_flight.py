@@ -25,6 +25,8 @@ RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 
 PAGE = 500
 
+MISTAKE = failed("internal", "The server made a mistake; its log has the details.", retryable=False)
+
 log = structlog.get_logger(__name__)
 
 
@@ -96,13 +98,14 @@ class InFlight:
 
     def start(self, accepted: Accepted) -> None:
         """Takes a running turn into ownership; it goes on whether anybody follows it or not."""
-        self._spawn(self._own(accepted.turn.session_id, accepted), f"turn {accepted.turn.id}")
+        self._running[accepted.turn.id] = _Running(accepted.turn)  # from now on it can be cancelled
+        self._spawn(accepted.turn.session_id, accepted)
 
     def queue(self, session_id: str) -> None:
         """A turn of that session waits: it runs when those before it are done, at once if none is left."""
         self._waiting.add(session_id)
         if not self._owned[session_id]:
-            self._spawn(self._own(session_id, None), f"turns of {session_id}")
+            self._spawn(session_id, None)
 
     def cancel(self, turn_id: str) -> None:
         """Stops a running turn: its model call and tools are cancelled, then its books are closed."""
@@ -132,9 +135,12 @@ class InFlight:
             await asyncio.wait(self._tasks, timeout=CANCEL_PATIENCE * 2)
         for task in self._tasks:
             task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=CANCEL_PATIENCE)
 
-    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        task = asyncio.create_task(work, name=name)
+    def _spawn(self, session_id: str, accepted: Accepted | None) -> None:
+        self._owned[session_id] += 1
+        task = asyncio.create_task(self._own(session_id, accepted), name=f"turns of {session_id}")
         self._tasks.add(task)
         task.add_done_callback(self._forget)
 
@@ -145,7 +151,6 @@ class InFlight:
 
     async def _own(self, session_id: str, accepted: Accepted | None) -> None:
         """Runs one turn, if given, and then whatever waits in its session."""
-        self._owned[session_id] += 1
         try:
             while (accepted := accepted or await self._claim_next(session_id)) is not None:
                 if not await self._finish(accepted) or self.draining.is_set():
@@ -159,14 +164,21 @@ class InFlight:
     async def _finish(self, accepted: Accepted) -> bool:
         """Whether the turn's books were closed, by its own work or for it; False when it stays open."""
         turn = accepted.turn
-        running = self._running[turn.id] = _Running(turn)
+        running = self._running[turn.id] = self._running.get(turn.id) or _Running(turn)
         try:
             return await self._run_to_done(accepted, running)
         except TurnLost:
             log.warning("turn_lost", session_id=turn.session_id, turn_id=turn.id)
             return False
         except StorageError as error:
-            return await self._close_when_possible(running, error)
+            log.error("turn_not_recorded", turn_id=turn.id, error=error.message)
+            ending = failed("storage_unavailable", error.message, retryable=True)
+            return await self._close_when_possible(turn, ending, error)
+        except Exception:
+            # A mistake of ours, wherever it is, must not leave the session with a turn that never ends.
+            log.exception("turn_failed", turn_id=turn.id)
+            trouble = StorageError("The server made a mistake and is closing this turn.", code="internal")
+            return await self._close_when_possible(turn, MISTAKE, trouble)
         finally:
             del self._running[turn.id]
 
@@ -181,8 +193,8 @@ class InFlight:
                 self._waiting.add(session_id)
                 await asyncio.sleep(next(delays))
                 continue
-            if accepted is not None:
-                self._waiting.add(session_id)
+            if accepted is not None or self._owned[session_id] > 1:
+                self._waiting.add(session_id)  # others may wait, or wait for the turn that runs now
                 return accepted
         return None
 
@@ -225,11 +237,10 @@ class InFlight:
             after = page[-1].seq if page else head
         return progress
 
-    async def _close_when_possible(self, running: _Running, error: StorageError) -> bool:
-        """Tries until the log works again to end the turn as failed. Readers are told why they wait."""
-        turn, parts = running.turn, self._parts
-        log.error("turn_not_recorded", session_id=turn.session_id, turn_id=turn.id, error=error.message)
-        self._troubles[turn.session_id] = error
+    async def _close_when_possible(self, turn: TurnRow, ending: Ending, trouble: StorageError) -> bool:
+        """Tries until the log works again to end the turn. Readers are told why they wait."""
+        parts = self._parts
+        self._troubles[turn.session_id] = trouble
         parts.bus.publish(turn.session_id, ())
         try:
             for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
@@ -237,7 +248,7 @@ class InFlight:
                 if self.draining.is_set():
                     break
                 try:
-                    await self._close_failed(turn, error)
+                    await self._close_anew(turn, ending)
                 except TurnLost:
                     return False
                 except StorageError:
@@ -247,14 +258,20 @@ class InFlight:
         finally:
             del self._troubles[turn.session_id]
 
-    async def _close_failed(self, turn: TurnRow, error: StorageError) -> None:
+    async def _close_anew(self, turn: TurnRow, ending: Ending) -> None:
+        """Closes the books from what the log holds."""
         parts = self._parts
         head = (await parts.sessions.get(turn.session_id, turn.owner)).head
         turn = await parts.turns.get(turn.session_id, turn.id, turn.owner)
         if turn.status == "done":
             return
-        emitter = Emitter(parts.log, turn, head, await self._progress(turn, head))
-        close_books(emitter, failed("storage_unavailable", error.message, retryable=True))
+        try:
+            progress = await self._progress(turn, head)
+        except ValueError:  # an event that this version does not understand
+            log.exception("turn_not_understood", turn_id=turn.id)
+            progress = Progress(started_at=turn.created_at)
+        emitter = Emitter(parts.log, turn, head, progress)
+        close_books(emitter, ending)
         await emitter.settled()
 
     def _ending_of(self, work: asyncio.Task[Ending], running: _Running) -> Ending | None:
@@ -263,6 +280,9 @@ class InFlight:
                 return None
             if running.why == "cancelled":
                 return CANCELLED
+            if running.why is None:
+                log.error("turn_cancelled_itself", turn_id=running.turn.id)
+                return MISTAKE
             reached = out_of_time(self._limits)
             return noted("limit_reached", reached.code, reached.message)
         error = work.exception()
@@ -271,4 +291,4 @@ class InFlight:
         if isinstance(error, StorageError):
             raise error
         log.error("turn_failed", turn_id=running.turn.id, exc_info=error)
-        return failed("internal", "The server made a mistake; its log has the details.", retryable=False)
+        return MISTAKE

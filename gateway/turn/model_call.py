@@ -28,7 +28,7 @@ async def ask(
     superseded.
 
     Raises:
-        ModelError: the last attempt's failure; its iteration is still open, `close.py` keeps what it
+        ModelError: the last attempt's failure; its iteration is still open, `books.py` keeps what it
         streamed. StorageError: the log failed.
     """
     attempt = emitter.progress.attempt if emitter.progress.iteration == emitter.iteration else 0

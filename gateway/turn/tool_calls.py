@@ -122,6 +122,11 @@ async def _run(
         status, content = "timeout", error.message
     except ToolError as error:
         content = error.message
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        content = "The tool gave up: something it waited for was cancelled."
     except Exception as error:
         log.warning("tool_raised", tool=state.name, error=type(error).__name__, exc_info=True)
         content = f"The tool failed: {type(error).__name__}."

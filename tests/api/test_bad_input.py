@@ -1,5 +1,6 @@
 """Whatever comes in: a clear 4xx of one shape, and nothing is lost."""
 
+import base64
 from typing import Any
 
 import pytest
@@ -8,6 +9,13 @@ from gateway.settings import Settings
 from tests.harness import Client, running_gateway
 
 pytestmark = pytest.mark.anyio
+
+
+
+def place(text: str) -> str:
+    """A `before` that says `text`."""
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
 
 BODIES: list[tuple[bytes, str]] = [
     (b"{", "not valid JSON"),
@@ -24,7 +32,7 @@ BODIES: list[tuple[bytes, str]] = [
     (b'{"message": 7}', "message"),
     (b'{"message": null}', "message"),
     (b'{"message": {"text": "hi"}}', "message"),
-    (b'{"message": "hi", "massage": "hi"}', "massage"),
+    (b'{"message": "hi", "massage": "hi"}', "massage: unknown name"),
     (b'{"message": "hi", "session_id": "a/b"}', "session_id"),
     (b'{"message": "hi", "session_id": "' + b"x" * 65 + b'"}', "session_id"),
     (b'{"message": "hi", "sessionId": ""}', "sessionId"),
@@ -68,6 +76,14 @@ async def test_a_bad_body_is_refused_and_the_message_says_why(client: Client, bo
         ("/api/sessions?limit=0", {}, 400, "invalid_request"),
         ("/api/sessions?before=%%%", {}, 400, "invalid_request"),
         ("/api/sessions?before=AAAA", {}, 400, "invalid_request"),
+        (f"/api/sessions?before={place('99999999999999999999999.x')}", {}, 400, "invalid_request"),
+        (f"/api/sessions?before={place('9007199254740993.x')}", {}, 400, "invalid_request"),
+        (f"/api/sessions?before={place('-5.x')}", {}, 400, "invalid_request"),
+        (f"/api/sessions?before={place('5')}", {}, 400, "invalid_request"),
+        (f"/api/sessions?before={place('5.a/b')}", {}, 400, "invalid_request"),
+        ("/api/sessions", {"host": "["}, 403, "forbidden"),
+        ("/api/sessions", {"host": "[::1]]:8000"}, 403, "forbidden"),
+        ("/api/sessions", {"origin": "http://["}, 403, "forbidden"),
     ],
 )
 async def test_a_bad_path_or_query_is_refused(
@@ -79,6 +95,15 @@ async def test_a_bad_path_or_query_is_refused(
     response = await client.get(path.replace("{s}", session), **headers)
 
     assert (status, code) == (response.status_code, response.json()["error"]["code"])
+
+
+async def test_no_word_of_a_library_is_in_a_refusal(client: Client) -> None:
+    """A message is the field and what is wrong with it."""
+    blank = await client.post("/api/chat", {"message": " "})
+    query = await client.get("/api/sessions?nonsense=1")
+
+    assert blank.json()["error"]["message"] == "message: must not be empty"
+    assert query.json()["error"]["message"] == "nonsense: unknown name"
 
 
 async def test_an_oversize_body_is_413(client: Client) -> None:

@@ -66,6 +66,33 @@ def test_json_has_every_setting(tmp_path: Path) -> None:
     assert [each["name"] for each in listed] == [each.name for each in list_origins()]
 
 
+def test_keys_that_the_server_would_refuse_are_told(tmp_path: Path) -> None:
+    """The table is shown all the same, and what is wrong with the keys is said in one line."""
+    shown = run(tmp_path, "config", GATEWAY_API_KEYS="ada:short")
+
+    assert shown.returncode == 2
+    assert "GATEWAY_PORT" in shown.stdout
+    assert shown.stderr.startswith("gateway: GATEWAY_API_KEYS: the secret of ada is shorter than")
+    assert shown.stderr.count("\n") == 1
+
+
+def test_a_settings_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    """GATEWAY_CONFIG with a path at which there is no file is one clear line; empty counts as not set."""
+    (tmp_path / "folder").mkdir()
+    for name in ("nowhere.toml", "folder"):
+        shown = run(tmp_path, "config", GATEWAY_CONFIG=name)
+        assert shown.returncode == 2
+        assert shown.stderr == f"gateway: GATEWAY_CONFIG is {name}, and there is no such file.\n"
+    assert run(tmp_path, "config", GATEWAY_CONFIG="").returncode == 0
+
+
+def test_a_wrong_settings_file_is_told_in_plain_words(tmp_path: Path) -> None:
+    """An unknown name in the file is called that."""
+    (tmp_path / "gateway.toml").write_text('prot = 9001\n')
+
+    assert run(tmp_path, "config").stderr == "gateway: These settings are wrong:\n  prot: unknown setting\n"
+
+
 def test_a_misspelt_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A variable that looks like a setting and is none is listed; those of the command itself are not."""
     monkeypatch.setenv("GATEWAY_PROT", "9000")

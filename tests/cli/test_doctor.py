@@ -24,7 +24,7 @@ def test_a_healthy_place_passes(running: Running, tmp_path: Path) -> None:
     seen = run(tmp_path, "doctor", running.url)
 
     assert seen.returncode == 0, seen.stdout + seen.stderr
-    for line in ("✓ settings: complete", "✓ storage: data is writable", "! model: only the demo model"):
+    for line in ("✓ settings: complete", f"✓ storage: {tmp_path / 'data'} is writable", "! model: only the demo model"):
         assert line in seen.stdout
     assert "✓ stream: streams: 20 frames arrived over" in seen.stdout
     assert not (tmp_path / "data").exists()
@@ -64,6 +64,15 @@ def test_a_misspelt_setting_is_told(tmp_path: Path) -> None:
 
     assert seen.returncode == 0
     assert "! settings: GATEWAY_PROT is set but is not a setting" in seen.stdout
+
+
+def test_keys_that_the_server_would_refuse_are_found(tmp_path: Path) -> None:
+    """An API key without a name is a ✗ here and not first when the server starts."""
+    seen = run(tmp_path, "doctor", GATEWAY_API_KEYS="just-one-long-secret-word")
+
+    assert seen.returncode == 1
+    assert "✗ settings: GATEWAY_API_KEYS must be name:secret" in seen.stdout
+    assert "just-one-long-secret-word" not in seen.stdout + seen.stderr
 
 
 def test_a_folder_that_cannot_hold_a_database_is_found(tmp_path: Path) -> None:

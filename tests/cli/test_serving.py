@@ -25,7 +25,7 @@ def test_the_banner_says_where_everything_is(tmp_path: Path) -> None:
             f"API      {running.url}/openapi.json",
             f"Metrics  {running.url}/metrics",
             f"Data     {tmp_path / 'data'}",
-            "Model     DEMO ",
+            "Model    DEMO ",
             "Access   local user, no key needed",
         ):
             assert line in said
@@ -62,7 +62,7 @@ def test_a_locked_data_folder_gets_one_clear_line(tmp_path: Path) -> None:
 
     assert (second.returncode, migration.returncode) == (1, 1)
     for refused in (second, migration):
-        assert "The data folder data is in use by" in refused.stderr
+        assert f"The data folder {tmp_path / 'data'} is in use by" in refused.stderr
         assert refused.stderr.count("\n") == 1
 
 

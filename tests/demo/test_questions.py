@@ -1,5 +1,6 @@
 """What the demo answers by itself: tools for the questions they are for, then quotations."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -40,13 +41,13 @@ def calls_of(received: Received) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-async def after_the_tools(send: Send, question: str) -> Received:
-    """The answer of the second model call, with the tools' results in the history."""
+async def after_the_tools(send: Send, question: str, said: dict[str, str] = RESULTS) -> Received:
+    """The answer of the second model call, with what the tools `said` in the history."""
     body = ask(question, tools=TOOLS)
     first = await send({**body, "stream": False})
     content: list[dict[str, Any]] = json.loads(first.body)["content"]
     results = [
-        {"type": "tool_result", "tool_use_id": block["id"], "content": RESULTS[block["name"]]}
+        {"type": "tool_result", "tool_use_id": block["id"], "content": said[block["name"]]}
         for block in content
         if block["type"] == "tool_use"
     ]
@@ -119,6 +120,62 @@ async def test_the_answer_quotes_the_results_in_the_users_language(
     text = (await after_the_tools(send, question)).text
     assert [word for word in words if word not in text] == []
     assert "search_results" not in text
+
+
+async def test_a_search_that_finds_nothing_is_told(send: Send) -> None:
+    """A result without numbered entries, whatever its form, is quoted as it is."""
+    for nothing in ("No passage of the documentation matches.", "", "[]"):
+        received = await after_the_tools(send, "How does xyzzy work?", {"search_docs": nothing})
+        assert received.status == 200
+        assert received.events[-1] == {"type": "message_stop"}
+        assert nothing.strip("[]") in received.text
+
+
+LONG = 700_000
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "几",
+        "what is the ",
+        "1",
+        "1 + ",
+        "1.",
+        "(",
+        " ",
+        "<a",
+        "How do I resume a stream? What is 17*23? What time is it? ",
+        "/pace ",
+        "/burst /pace 0 ",
+        "/burst\n",
+        "/say x\n",
+        "/a",
+    ],
+)
+@pytest.mark.parametrize("before", ["", "/burst ", "How do I resume a stream? "])
+async def test_a_long_message_is_answered(send: Send, before: str, piece: str) -> None:
+    """However long a message is and whatever it repeats, it is read in a time that grows no faster."""
+    async with asyncio.timeout(20):
+        received = await send(ask(before + (piece * LONG)[:LONG], tools=TOOLS, stream=False))
+    assert received.status in (200, 400)
+    assert json.loads(received.body)["type"] in ("message", "error")
+
+
+async def test_a_long_result_is_quoted(send: Send) -> None:
+    """A tool result of one long line that looks like a tag is read once."""
+    async with asyncio.timeout(20):
+        received = await after_the_tools(
+            send, "How do I resume a stream?", {"search_docs": "[1] x\n<" + "a" * 200_000}
+        )
+    assert received.events[-1] == {"type": "message_stop"}
+
+
+async def test_a_question_in_a_long_message_is_still_read(send: Send) -> None:
+    """What a message asks at its beginning is answered, however much follows."""
+    received = await send(ask("What is 17*23? " + "lorem ipsum " * 50_000, tools=TOOLS))
+    assert calls_of(received)[-1] == ("calculate", {"expression": "17*23"})
 
 
 async def test_a_failed_tool_is_told(send: Send) -> None:

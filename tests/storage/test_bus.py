@@ -109,9 +109,23 @@ def test_a_forgotten_session_leaves_nothing_to_anybody() -> None:
     with bus.subscribe("s") as reader:
         bus.publish("s", events(1, 5))
         bus.forget("s")
-        assert not reader.since(0)
+        assert reader.gone()
         bus.publish("s", events(1, 1))
-        assert seqs(reader.since(0)) == [1]
+        assert not reader.since(0)
+        with bus.subscribe("s") as newcomer:
+            assert not newcomer.gone()
+            assert seqs(newcomer.since(0)) == [1]
+
+
+def test_a_reader_that_has_seen_the_expected_head_waits_without_the_log() -> None:
+    """expect tells where the next publication continues, so a turn's first reader asks nobody."""
+    bus = MemoryBus()
+    bus.expect("s", 4)
+    with bus.subscribe("s") as reader:
+        assert reader.since(3) is None
+        assert reader.since(4) == ()
+        bus.publish("s", events(5, 6))
+        assert seqs(reader.since(4)) == [5, 6]
 
 
 def test_a_tail_never_has_a_gap() -> None:

@@ -44,7 +44,7 @@ async def _nothing_is_left(client: Client, demo_url: str) -> None:
     async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(10):
         while (await http.get(f"{demo_url}/demo/requests?limit=1")).json()["counters"]["streams"]:
             await asyncio.sleep(0.05)
-    left = [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("turn ")]
+    left = [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("turns of ")]
     assert left == []
 
 

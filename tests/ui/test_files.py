@@ -16,6 +16,14 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
         )
 
 
+def test_the_page_has_its_icon() -> None:
+    """The icon is a file of the page, so that a browser asks for nothing that is not there."""
+    icon = re.findall(r'<link rel="icon" href="ui/([^"]+)"', (FOLDER / "index.html").read_text())
+
+    assert icon == ["favicon.svg"]
+    assert (FOLDER / "favicon.svg").read_text().startswith("<svg ")
+
+
 def test_both_languages_have_the_same_words() -> None:
     """Every word of the page is there in English and in Chinese, and every marked element has one."""
     script = (FOLDER / "words.js").read_text()
