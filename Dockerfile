@@ -26,6 +26,6 @@ VOLUME /data
 EXPOSE 8000
 # /healthz answers while the process serves; an image without curl has Python.
 HEALTHCHECK --interval=15s --timeout=3s --start-period=20s \
-    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/healthz', timeout=2)"]
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f\"http://127.0.0.1:{os.environ.get('GATEWAY_PORT') or 8000}/healthz\", timeout=2)"]
 ENTRYPOINT ["gateway"]
 CMD ["serve", "--host", "0.0.0.0"]

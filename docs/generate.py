@@ -60,8 +60,11 @@ def settings() -> str:
 
 
 def environment_example() -> str:
-    """A file to copy to .env: every variable, commented out, with its default."""
-    parts = ["# Copy to .env and uncomment what you change. What each means: docs/settings.md."]
+    """A file to copy to .env for Docker Compose: every variable, commented out, with its default."""
+    parts = [
+        "# For Docker Compose: copy to .env and uncomment what you change. Nothing else reads .env: without\n"
+        "# a container export the variables, or write gateway.toml. What each means: docs/settings.md."
+    ]
     for group, names in _settings_groups():
         lines = [f"#{_variable(name)}={_plain_default(name)}" for name in names]
         parts.append("\n".join([f"# {group}", *lines]))

@@ -34,8 +34,8 @@ class ApiKeys:
         """
         self._users: dict[bytes, Principal] = {}
         for part in filter(None, (part.strip() for part in spec.split(","))):
-            name, _, secret = part.partition(":")
-            if not is_id(name):
+            name, colon, secret = part.partition(":")
+            if not colon or not is_id(name):  # without a colon the "name" may be a secret: it is not shown
                 raise SettingsError(
                     "GATEWAY_API_KEYS must be name:secret,… with names of letters, digits, _ and -."
                 )

@@ -27,6 +27,12 @@ Exceptions cross only at edges: inside a turn a failure becomes an event.
 from typing import Any
 
 
+def plain_words(kind: str, message: str, *, unknown: str) -> str:
+    """What a validation found, without the words of the library that found it: `kind` and `message` are
+    pydantic's type and msg, `unknown` is said of a name that is none."""
+    return unknown if kind == "extra_forbidden" else message.removeprefix("Value error, ")
+
+
 class GatewayError(Exception):
     """The root. `code` is stable and for machines, `message` is for people, `retryable` says whether the
     same request may succeed later; `details` holds JSON values a client can act on."""

@@ -18,14 +18,14 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from gateway.errors import SettingsError
+from gateway.errors import SettingsError, plain_words
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def config_file() -> Path:
-    """Where the settings file is looked for; it need not exist."""
-    return Path(os.environ.get("GATEWAY_CONFIG", "gateway.toml"))
+    """Where the settings file is looked for; it need not exist unless GATEWAY_CONFIG names it."""
+    return Path(os.environ.get("GATEWAY_CONFIG") or "gateway.toml")
 
 
 def _split(value: object) -> object:
@@ -160,14 +160,20 @@ def load_settings(**given: Any) -> Settings:
     """Settings from all sources; `given` (command line, tests) wins.
 
     Raises:
-        SettingsError: a value is wrong or a name is unknown; the message says which.
+        SettingsError: a value is wrong, a name is unknown, or the file that GATEWAY_CONFIG names is not
+            there; the message says which.
     """
+    if os.environ.get("GATEWAY_CONFIG") and not config_file().is_file():
+        raise SettingsError(f"GATEWAY_CONFIG is {config_file()}, and there is no such file.")
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        lines = [f"  {_name_of(problem['loc'])}: {problem['msg']}" for problem in error.errors()]
+        lines = [
+            f"  {_name_of(each['loc'])}: {plain_words(each['type'], each['msg'], unknown='unknown setting')}"
+            for each in error.errors()
+        ]
         raise SettingsError("These settings are wrong:\n" + "\n".join(lines)) from None
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise SettingsError(f"{config_file()} cannot be read: {error}") from None
 
 

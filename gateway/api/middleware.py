@@ -93,10 +93,10 @@ class Access:
     def _check_host(self, headers: Headers) -> None:
         if len(self._keys):
             return
-        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
-        if host.lower() not in self._hosts:
+        given = headers.get("host", "")
+        if _name_in(given) not in self._hosts:
             raise Forbidden(
-                f"The host name {host[:100]!r} is not this gateway's. "
+                f"The host name {given[:100]!r} is not this gateway's. "
                 "Add it to GATEWAY_ALLOWED_HOSTS if it is."
             )
 
@@ -104,8 +104,24 @@ class Access:
         origin = headers.get("origin")
         if origin is None or origin in self._origins:
             return
-        if urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        if _server_of(origin) != headers.get("host", "").lower():
             raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
+
+
+def _name_in(host: str) -> str | None:
+    """The name without the port; None when it is no host at all."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _server_of(origin: str) -> str | None:
+    """Host and port of a page's origin; None when it has none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _is_open(path: str) -> bool:

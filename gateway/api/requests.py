@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
 from gateway.auth import Principal
-from gateway.errors import InvalidRequest, TooLarge
+from gateway.errors import InvalidRequest, TooLarge, plain_words
 from gateway.ids import is_id
 from gateway.service import Gateway
 from gateway.settings import Settings
@@ -107,7 +107,8 @@ def _validate(value: dict[str, object], model: type[B]) -> B:
         return model.model_validate(value)
     except ValidationError as error:
         problems = [
-            f"{'.'.join(str(part) for part in problem['loc']) or 'body'}: {problem['msg']}"
+            f"{'.'.join(str(part) for part in problem['loc']) or 'body'}: "
+            + plain_words(problem["type"], problem["msg"], unknown="unknown name")
             for problem in error.errors(include_url=False, include_input=False, include_context=False)
         ]
         raise InvalidRequest("; ".join(problems)[:2000]) from None

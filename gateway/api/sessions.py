@@ -32,11 +32,14 @@ from gateway.api.requests import (
 from gateway.api.stream import stream_response
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
+from gateway.ids import is_id
 from gateway.messages import Message
 from gateway.service import Following
 from gateway.storage.base import SessionRow
 
 TYPES = frozenset(event_types())
+LATEST = 2**53
+"""Unix milliseconds: beyond every clock, and a whole number in JSON and SQLite."""
 
 
 async def create(request: Request) -> Response:
@@ -146,6 +149,8 @@ def _write_place(row: SessionRow) -> str:
 def _read_place(text: str) -> tuple[int, str]:
     try:
         at, _, session_id = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")
-        return int(at), session_id
+        if 0 <= int(at) <= LATEST and is_id(session_id):
+            return int(at), session_id
     except (ValueError, binascii.Error):
-        raise InvalidRequest("before must be the `next` of a former page.") from None
+        pass
+    raise InvalidRequest("before must be the `next` of a former page.")

@@ -43,7 +43,7 @@ def key_count(settings: Settings) -> int:
 def _model(settings: Settings, *, demo: bool) -> Text:
     if demo:
         return Text.assemble(
-            (" DEMO ", "bold black on yellow"), " no real model; export ANTHROPIC_API_KEY=… to use one"
+            ("DEMO", "bold black on yellow"), "  no real model; export ANTHROPIC_API_KEY=… to use one"
         )
     return Text(f"{settings.model} at {settings.anthropic_base_url or ANTHROPIC}")
 

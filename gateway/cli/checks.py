@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from gateway import wiring
+from gateway.auth import ApiKeys
 from gateway.cli.banner import ANTHROPIC
 from gateway.cli.config import unknown_variables
 from gateway.demo.server import serve_demo
-from gateway.errors import ModelError, StorageError
+from gateway.errors import ModelError, SettingsError, StorageError
 from gateway.messages import Message, text_block
 from gateway.model.base import Answer, ModelRequest
 from gateway.settings import Settings
@@ -45,6 +46,10 @@ def check_settings(settings: Settings) -> list[Finding]:
                 "Set GATEWAY_API_KEYS=name:secret, or GATEWAY_HOST=127.0.0.1",
             )
         )
+    try:
+        ApiKeys(settings.api_keys.get_secret_value())
+    except SettingsError as error:
+        found.append(Finding("bad", "settings", str(error)))
     return found or [Finding("good", "settings", "complete")]
 
 
@@ -80,8 +85,8 @@ async def _ask(settings: Settings, base_url: str | None, name: str) -> Finding:
 def check_storage(settings: Settings) -> list[Finding]:
     """Tries a write-ahead log in the data folder, and looks at its lock and at the database's schema."""
     path = settings.database_path
-    folder = path.parent
-    nearest = next(each for each in (folder, *folder.resolve().parents) if each.exists())
+    folder = path.parent.resolve()
+    nearest = next(each for each in (folder, *folder.parents) if each.exists())
     if not os.access(nearest, os.W_OK | os.X_OK):
         return [_storage("bad", f"{nearest} is not writable. Choose another folder with GATEWAY_DATA_DIR")]
     try:

@@ -27,13 +27,21 @@ def config(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON array instead of a table.")] = False,
 ) -> None:
     """Show each setting with its value and where it came from. Secrets are masked."""
+    from gateway.auth import ApiKeys
+    from gateway.settings import load_settings
+
+    origins = list_origins()
+    _show(origins, as_json)
+    ApiKeys(load_settings().api_keys.get_secret_value())  # raises SettingsError as the server would
+
+
+def _show(origins: "list[Origin]", as_json: bool) -> None:
     import json
 
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    origins = list_origins()
     if as_json:
         print(json.dumps([origin._asdict() for origin in origins], ensure_ascii=False, indent=2))
         return

@@ -1,12 +1,15 @@
 """What the demo says by itself: it calls the tools a question is for, and then quotes what they returned."""
 
 import re
+from dataclasses import replace
 
 from gateway.demo import expressions, reports
 from gateway.demo.asked import Asked
 from gateway.demo.directives import Call, Think, Wanted
 from gateway.demo.wire import text_block
 
+MAX_READ = 2000
+"""Characters of a question that are read: `gateway dev` has the demo in its own event loop."""
 _GREETING = re.compile(
     r"\s*(?:hi|hello|hey|good (?:morning|afternoon|evening)|how are you|你好|您好|嗨|哈[喽啰]|早上好|晚上好)"
     r"(?:\s+there)?[吗嗎]?[\s!！.。~,，?？]*",
@@ -15,12 +18,11 @@ _GREETING = re.compile(
 _WHO = re.compile(r"\bwho are you\b|\bwhat are you\b|你是谁|你是誰|你是什么|你是什麼", re.IGNORECASE)
 _LONG = re.compile(r"(?<!how )\blong\b|(?<![多])[长長](?!期|度|时|時|久)", re.IGNORECASE)
 _THINK = re.compile(r"\bthink|思考|想一想|想想", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"([?？.。!！;；\n])")
 _TIME = re.compile(
-    r"[^?？.。!！;；\n]*(?:"
     r"\bwhat(?:'s| is)? the (?:current )?(?:time|date)\b|\bwhat time\b|\bwhat (?:day|date) is\b"
     r"|\bcurrent (?:time|date)\b|\btoday'?s date\b|\btime is it\b|\btime now\b"
-    r"|几点|幾點|(?:现在|現在|当前|當前|什么|什麼|告诉我|告訴我).{0,4}(?:时间|時間|日期)|今天.{0,4}(?:号|號|星期|周几|日期))"
-    r"[^?？.。!！;；\n]*",
+    r"|几点|幾點|(?:现在|現在|当前|當前|什么|什麼|告诉我|告訴我).{0,4}(?:时间|時間|日期)|今天.{0,4}(?:号|號|星期|周几|日期)",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
@@ -56,6 +58,7 @@ _LONG_LINES = 28
 
 def answer(asked: Asked) -> list[Wanted]:
     """The parts of the next model call's answer."""
+    asked = replace(asked, text=asked.text[:MAX_READ])
     if asked.step > 1:
         return [text_block(reports.report(asked))]
     thought = [Think(_thought(asked))] if asked.thinking and _THINK.search(asked.text) else []
@@ -71,7 +74,7 @@ def tool_calls(asked: Asked) -> list[Call]:
     """The calls a question is for, among the tools the request offers."""
     found, rest = expressions.take(asked.text)
     calls: list[Call] = []
-    without_time = _TIME.sub(" ", rest)
+    without_time = _without_time(rest)
     query = search_query(without_time)
     if query and not _is_greeting(asked.text) and (_ASKS.search(without_time) or _TOPIC.search(without_time)):
         calls.append(Call("search_docs", {"query": query}))
@@ -79,6 +82,11 @@ def tool_calls(asked: Asked) -> list[Call]:
     if without_time != rest or (not calls and re.search("时间|時間", rest)):
         calls.append(Call("current_time", {}))
     return [call for call in calls if call.name in asked.tools]
+
+
+def _without_time(text: str) -> str:
+    """`text` without the sentences that ask for the time."""
+    return "".join(" " if _TIME.search(part) else part for part in _SENTENCE_END.split(text))
 
 
 def search_query(text: str) -> str:

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from http import HTTPStatus
 from typing import cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 MAX_HEAD = 65_536
 MAX_BODY = 32 * 1024 * 1024
 """The Messages API takes requests of up to 32 MB (docs.claude.com, "Errors")."""
+MAX_DIGITS = 12
 _SLOT = 0.002
 
 
@@ -183,8 +184,8 @@ class Connection(asyncio.Protocol):
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not length.isdecimal():
             return self._refuse_and_close(411, "Send the body with its content-length.")
-        size = int(length)
-        if size > MAX_BODY:
+        size = int(length[:MAX_DIGITS])
+        if len(length) > MAX_DIGITS or size > MAX_BODY:
             return self._refuse_and_close(413, "Request exceeds the maximum size")
         if len(self._buffer) < size:
             if headers.pop("expect", None) and self._transport is not None:
@@ -194,8 +195,8 @@ class Connection(asyncio.Protocol):
         del self._buffer[:size]
         self._head = None
         self._close_after = headers.get("connection", "").lower() == "close"
-        url = urlsplit(target)
-        self._start(self._answer(Request(method, url.path, dict(parse_qsl(url.query)), headers, body)))
+        path, _, query = target.partition("?")
+        self._start(self._answer(Request(method, path, dict(parse_qsl(query)), headers, body)))
         return None
 
     def _refuse_and_close(self, status: int, message: str) -> None:

@@ -12,9 +12,10 @@ import orjson
 
 from gateway.demo.wire import Part, Pieces, Raw, text_block
 
-_LINE = re.compile(r"/([a-z_]+)(?:[ \t]+(.*))?$", re.DOTALL)
-_NEXT = re.compile(r"\s+(?=/[a-z_]+(?:\s|$))")
+_NAME = re.compile(r"/([a-z_]+)(?:[ \t]+|$)")
+_NEXT = re.compile(r"(?<!\s)\s+(?=/[a-z_]+(?:\s|$))")
 _TAKES_THE_LINE = frozenset({"say", "think", "call", "raw"})
+MAX_DIRECTIVES = 1000
 MAX_PIECES = 1_000_000
 STAMPED_PIECES = 100
 """Pieces of a `/stamp` without `/pieces`."""
@@ -67,15 +68,20 @@ def parse(lines: Iterable[str]) -> tuple[list[Step], str]:
     """The steps, and what is left of the text without its directives. No directive: no steps.
 
     Raises:
-        BadDirective: an unknown word after a `/`, or an argument that does not fit.
+        BadDirective: an unknown word after a `/`, an argument that does not fit, or more than
+            MAX_DIRECTIVES.
     """
     steps: list[Step] = []
     plain: list[str] = []
+    read = 0
     for line in lines:
         directives = list(_directives(line.rstrip("\r")))
         if not directives:
             plain.append(line)
             continue
+        read += len(directives)
+        if read > MAX_DIRECTIVES:
+            raise BadDirective(f"There are more than {MAX_DIRECTIVES} directives.")
         for name, argument in directives:
             if not steps:
                 steps.append(Step())
@@ -88,15 +94,14 @@ def parse(lines: Iterable[str]) -> tuple[list[Step], str]:
 
 def _directives(line: str) -> Iterator[tuple[str, str]]:
     """Name and argument of each directive on a line: one that takes free text is the last."""
-    while match := _LINE.match(line):
-        name, argument = match[1], match[2] or ""
-        if name in _TAKES_THE_LINE:
-            yield name, argument
+    at = 0
+    while match := _NAME.match(line, at):
+        if match[1] in _TAKES_THE_LINE:
+            yield match[1], line[match.end() :]
             return
-        argument, line = (
-            _NEXT.split(f" {argument}", maxsplit=1) if _NEXT.search(f" {argument}") else (argument, "")
-        )
-        yield name, argument.strip()
+        following = _NEXT.search(line, match.end(1))
+        end, at = following.span() if following else (len(line), len(line))
+        yield match[1], line[match.end(1) : end].strip()
 
 
 def _apply(step: Step, name: str, argument: str) -> Step:
@@ -175,6 +180,6 @@ def _object(name: str, written: str) -> dict[str, Any]:
 
 
 def _whole_number(name: str, argument: str, most: int) -> int:
-    if not argument.isdecimal() or int(argument) > most:
+    if not argument.isdecimal() or len(argument) > len(str(most)) or int(argument) > most:
         raise BadDirective(f"/{name} needs a whole number up to {most}, not {argument!r}.")
     return int(argument)

@@ -5,6 +5,8 @@ import re
 import unicodedata
 
 MAX_EXPRESSIONS = 4
+MAX_EXPRESSION = 200
+"""Characters of one expression."""
 _SIGNS = str.maketrans({"×": "*", "✕": "*", "·": "*", "÷": "/", "−": "-", "–": "-"})
 _BEFORE, _AFTER = r"(?<=[\d)])\s*(?:", r")\s*(?=[\d(\-])"
 _WORDS = [
@@ -17,7 +19,7 @@ _WORDS = [
         ("to the power of", "**"),
     )
 ]
-_POWER = re.compile(r"(\d+(?:\.\d+)?)\s*的\s*(\d+)\s*次方")
+_POWER = re.compile(r"(?<!\d)(\d++(?:\.\d++)?)\s*的\s*(\d+)\s*次方")
 _DATE = re.compile(r"\b\d{4}-\d{1,2}(?:-\d{1,2})?\b|\b\d+(?:\.\d+){2,}\b")
 _HIDDEN = {ord("-"): 0xE000, ord("."): 0xE001}
 """Keeps the signs of dates and versions apart from those of arithmetic."""
@@ -36,8 +38,10 @@ def take(text: str) -> tuple[list[str], str]:
     found: list[str] = []
 
     def keep(match: re.Match[str]) -> str:
+        if len(match[0]) > MAX_EXPRESSION or len(found) == MAX_EXPRESSIONS:
+            return match[0]
         written = "".join(match[0].split()).replace("^", "**")
-        if not _OPERATION.search(match[0]) or not _is_expression(written) or len(found) == MAX_EXPRESSIONS:
+        if not _OPERATION.search(match[0]) or not _is_expression(written):
             return match[0]
         if written not in found:
             found.append(written)

@@ -12,7 +12,7 @@ MAX_QUOTES = 3
 MAX_QUOTE_LINES = 8
 MAX_QUOTE = 500
 _ENTRY = re.compile(r"^\[\d+\] (?P<source>.+)$", re.MULTILINE)
-_LEFT_OUT = re.compile(r"</?[a-z_]+[^>]*>$|<!--|\|")
+_LEFT_OUT = re.compile(r"</?[a-z_]++[^>]*+>$|<!--|\|")
 
 _WORDS = {
     "found": ("The documentation says about “{}”:", "关于“{}”，文档中写道："),
@@ -85,9 +85,9 @@ def quotes(content: str) -> list[str]:
 
 def _entries(content: str) -> Iterator[tuple[str, str]]:
     heads = list(_ENTRY.finditer(content))
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
-        yield head["source"], content[head.end() : following.start() if following else None]
     if heads:
+        for head, following in zip(heads, [*heads[1:], None], strict=True):
+            yield head["source"], content[head.end() : following.start() if following else None]
         return
     hits = _json_hits(content)
     for hit in hits:

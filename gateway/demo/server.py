@@ -1,6 +1,7 @@
 """The routes of the demo, and the server that runs them inside the current event loop."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -19,7 +20,14 @@ from gateway.demo.usage import PromptCache, count
 
 BAD_KEY = "bad-key"
 MODELS = ("demo",)
-_ERROR_TYPES = {401: "authentication_error", 404: "not_found_error", 413: "request_too_large"}
+_ERROR_TYPES = {
+    401: "authentication_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    500: "api_error",
+}
+
+log = logging.getLogger(__name__)
 
 
 class Demo:
@@ -44,15 +52,20 @@ class Demo:
             ("GET", "/v1/models"): _models,
         }
         where = (request.method, request.path)
+        is_call = request.path == "/v1/messages"
         try:
             if where in open_to_all:
                 return Script(open_to_all[where](request))
             if where not in with_key:
                 raise Refused(f"There is no {' '.join(where)} here.", status=404)
             _authenticate(request)
-            return Script(with_key[where](request), is_call=request.path == "/v1/messages")
+            return Script(with_key[where](request), is_call)
         except Refused as refused:
-            return Script(_error(refused), is_call=request.path == "/v1/messages")
+            return Script(_error(refused), is_call)
+        except Exception:  # an own bug: the client gets an answer that it can name, not a lost connection
+            log.exception("The demo failed at %s %s", *where)
+            failed = Refused("The demo failed at this request; its log on stderr says where.", status=500)
+            return Script(_error(failed), is_call)
 
     def _messages(self, request: Request) -> list[Act]:
         self._record.add(request)
@@ -71,7 +84,7 @@ class Demo:
 
     def _seen(self, request: Request) -> list[Act]:
         limit = request.query.get("limit", "20")
-        requests = self._record.last(int(limit) if limit.isdecimal() else 20)
+        requests = self._record.last(int(limit[:9]) if limit.isdecimal() else 20)
         return reply_json(200, {"requests": requests, "counters": asdict(self.counters)})
 
     def _forget(self, _: Request) -> list[Act]:

@@ -30,7 +30,7 @@ class FolderLock:
             holder = os.read(self._descriptor, 32).decode(errors="replace").strip()
             os.close(self._descriptor)
             raise StorageError(
-                f"The data folder {folder} is in use by process {holder or 'unknown'}: "
+                f"The data folder {folder.resolve()} is in use by process {holder or 'unknown'}: "
                 "stop that gateway, or set GATEWAY_DATA_DIR to another folder.",
                 code="data_locked",
                 retryable=False,

@@ -88,7 +88,7 @@ def test_a_settings_file_that_is_named_must_be_there(tmp_path: Path) -> None:
 
 def test_a_wrong_settings_file_is_told_in_plain_words(tmp_path: Path) -> None:
     """An unknown name in the file is called that."""
-    (tmp_path / "gateway.toml").write_text('prot = 9001\n')
+    (tmp_path / "gateway.toml").write_text("prot = 9001\n")
 
     assert run(tmp_path, "config").stderr == "gateway: These settings are wrong:\n  prot: unknown setting\n"
 

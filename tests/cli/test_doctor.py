@@ -24,7 +24,11 @@ def test_a_healthy_place_passes(running: Running, tmp_path: Path) -> None:
     seen = run(tmp_path, "doctor", running.url)
 
     assert seen.returncode == 0, seen.stdout + seen.stderr
-    for line in ("✓ settings: complete", f"✓ storage: {tmp_path / 'data'} is writable", "! model: only the demo model"):
+    for line in (
+        "✓ settings: complete",
+        f"✓ storage: {tmp_path / 'data'} is writable",
+        "! model: only the demo model",
+    ):
         assert line in seen.stdout
     assert "✓ stream: streams: 20 frames arrived over" in seen.stdout
     assert not (tmp_path / "data").exists()

@@ -83,7 +83,7 @@ async def test_a_reset_of_the_record_forgets_requests_and_counters(send: Send) -
         (b"POST /v1/messages HTTP/1.1\r\ncontent-length: -1\r\n\r\n", 411),
         (b"POST /v1/messages HTTP/1.1\r\ncontent-length: 99999999999\r\n\r\n", 413),
         (b"POST /v1/messages HTTP/1.1\r\ncontent-length: " + b"9" * 5000 + b"\r\n\r\n", 413),
-        (b"GET //[ HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        (b"GET //[ HTTP/1.1\r\nhost: x\r\n\r\n", 404),
         (b"GET / HTTP/1.1\r\nx: " + b"y" * 70_000, 431),
     ],
 )
@@ -99,7 +99,7 @@ async def test_bad_http_has_an_answer(demo_url: str, request_bytes: bytes, statu
 
 
 async def test_its_own_bug_is_a_500_and_a_log_line(
-    send: Send, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """What breaks inside the demo is an api_error with an end, and the log says where it broke."""
 
@@ -107,7 +107,8 @@ async def test_its_own_bug_is_a_500_and_a_log_line(
         raise ZeroDivisionError
 
     monkeypatch.setattr("gateway.demo.server.plan", broken)
-    received = await send(ask("hello"))
+    async with serve_demo() as url:
+        received = await fetch(url, ask("hello"))
 
     assert (received.status, received.ended) == (500, "complete")
     assert json.loads(received.body)["error"]["type"] == "api_error"
