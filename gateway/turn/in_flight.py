@@ -2,9 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from itertools import chain, repeat
-from typing import Any, Literal
 
 import structlog
 
@@ -16,9 +15,7 @@ from gateway.turn.limits import Limits, out_of_time
 from gateway.turn.parts import Parts
 from gateway.turn.progress import Progress
 from gateway.turn.run import run_turn
-
-CANCEL_PATIENCE = 5.0
-"""Seconds a cancelled task gets to end; after that its turn is closed without it."""
+from gateway.turn.running import CANCEL_PATIENCE, Running
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to go on after the database failed; the last one repeats."""
@@ -30,47 +27,6 @@ MISTAKE = failed("internal", "The server made a mistake; its log has the details
 log = structlog.get_logger(__name__)
 
 
-Why = Literal["cancelled", "shutdown", "out_of_time"]
-
-
-class _Running:
-    """A running turn: its work, and why it was asked to stop, if it was."""
-
-    def __init__(self, turn: TurnRow) -> None:
-        self.turn = turn
-        self.why: Why | None = None
-        self._loop = asyncio.get_running_loop()
-        self._work: asyncio.Task[Ending] | None = None
-        self._over = self._loop.create_future()
-
-    def request_stop(self, why: Why) -> None:
-        """Cancels the work, now or as soon as it begins; the first reason counts."""
-        if self.why is None:
-            self.why = why
-            if self._work is not None:
-                self._work.cancel()
-            self._loop.call_later(CANCEL_PATIENCE, self._end)
-
-    async def work(self, work: Coroutine[Any, Any, Ending], seconds: float) -> asyncio.Task[Ending]:
-        """Runs `work` until it ends, by itself, when asked to, or after `seconds`. The task that is
-        returned is done, unless it did not heed its cancellation for CANCEL_PATIENCE seconds."""
-        task = self._work = asyncio.create_task(work)
-        task.add_done_callback(self._end)
-        if self.why is not None:
-            task.cancel()
-        timer = self._loop.call_later(seconds, self.request_stop, "out_of_time")
-        try:
-            await self._over
-        finally:
-            timer.cancel()
-            task.cancel()
-        return task
-
-    def _end(self, _: object = None) -> None:
-        if not self._over.done():
-            self._over.set_result(None)
-
-
 class InFlight:
     """Owns the task of every running turn. One per process."""
 
@@ -78,7 +34,7 @@ class InFlight:
         settings = parts.settings
         self._parts = parts
         self._limits = Limits(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._troubles: dict[str, StorageError] = {}
         self._owned: Counter[str] = Counter()
@@ -98,7 +54,7 @@ class InFlight:
 
     def start(self, accepted: Accepted) -> None:
         """Takes a running turn into ownership; it goes on whether anybody follows it or not."""
-        self._running[accepted.turn.id] = _Running(accepted.turn)  # from now on it can be cancelled
+        self._running[accepted.turn.id] = Running(accepted.turn)  # from now on it can be cancelled
         self._spawn(accepted.turn.session_id, accepted)
 
     def queue(self, session_id: str) -> None:
@@ -164,7 +120,7 @@ class InFlight:
     async def _finish(self, accepted: Accepted) -> bool:
         """Whether the turn's books were closed, by its own work or for it; False when it stays open."""
         turn = accepted.turn
-        running = self._running[turn.id] = self._running.get(turn.id) or _Running(turn)
+        running = self._running[turn.id] = self._running.get(turn.id) or Running(turn)
         try:
             return await self._run_to_done(accepted, running)
         except TurnLost:
@@ -198,7 +154,7 @@ class InFlight:
                 return accepted
         return None
 
-    async def _run_to_done(self, accepted: Accepted, running: _Running) -> bool:
+    async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
         """Whether the turn's books were closed; False when it stays open for the next process."""
         progress = await self._progress(accepted.turn, accepted.head)
         emitter = Emitter(self._parts.log, accepted.turn, accepted.head, progress)
@@ -219,7 +175,7 @@ class InFlight:
             return Ending("interrupted", error=failed("server_restart", message, retryable=True).error)
         return None
 
-    async def _run_until_stopped(self, emitter: Emitter, running: _Running) -> Ending | None:
+    async def _run_until_stopped(self, emitter: Emitter, running: Running) -> Ending | None:
         work = await running.work(run_turn(self._parts, emitter, self._limits), self._limits.seconds)
         if not work.done():
             log.error("turn_ignores_cancellation", turn_id=emitter.turn.id)
@@ -274,7 +230,7 @@ class InFlight:
         close_books(emitter, ending)
         await emitter.settled()
 
-    def _ending_of(self, work: asyncio.Task[Ending], running: _Running) -> Ending | None:
+    def _ending_of(self, work: asyncio.Task[Ending], running: Running) -> Ending | None:
         if work.cancelled():
             if running.why == "shutdown":
                 return None
