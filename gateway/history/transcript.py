@@ -76,10 +76,5 @@ def _answer(calls: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
     return [*results, *(block for block in blocks if block["type"] != "tool_result")]
 
 
-def message_text(message: Message) -> str:
-    """The plain text of a message."""
-    return "".join(block["text"] for block in message.content if block["type"] == "text")
-
-
 def user_message(text: str) -> Message:
     return Message("user", [text_block(text)])

@@ -41,9 +41,6 @@ class InFlight:
         self._waiting: set[str] = set()
         self.draining = asyncio.Event()
 
-    def __len__(self) -> int:
-        return len(self._tasks)
-
     def admit(self) -> None:
         """Raises errors.QueueFull when as many turns run as the settings allow."""
         most = self._parts.settings.max_turns_in_flight
