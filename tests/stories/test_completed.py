@@ -140,3 +140,14 @@ async def test_a_paused_turn_goes_on_where_it_was(client: Client) -> None:
 
     assert the(told, "done")["iterations"] == 2
     assert text_of(told) == "part one,part two"
+
+
+@pytest.mark.parametrize(
+    "broken", ["/stop max_tokens", "/stop something_new", "/fault clean_truncation", "/fault mid_event"]
+)
+async def test_no_tool_runs_from_a_message_that_did_not_end_in_order(client: Client, broken: str) -> None:
+    """A call in an answer that was cut, or that broke off, is not recorded as an intent and never runs."""
+    told = await client.chat(f'/call calculate {{"expression": "1+1"}}\n{broken}')
+
+    assert not [event for event in told if event["type"] in {"tool_call", "tool_result"}]
+    assert told[-1]["type"] == "done"
