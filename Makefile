@@ -49,6 +49,7 @@ check: $(VENV)/.dev ## Format, lint, types, import direction, generated docs, ho
 .PHONY: bench
 bench: $(VENV)/.dev ## Measure speed beside a bare relay (takes minutes)
 	@$(BIN)/python -m bench $(ARGS)
+	@$(BIN)/python -m bench.sessions $(ARGS)
 
 .PHONY: kill
 kill: $(VENV)/.dev ## Kill -9 the server at random moments during 200 turns and check the record (takes minutes)

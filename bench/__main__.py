@@ -24,18 +24,18 @@ def main() -> None:
     rounds = 1 if given.quick else given.rounds
     told: dict[str, dict[str, list[Figures]]] = {}
     with ExitStack() as stack:
-        running = start(stack, given.servers.split(","))
+        chosen, cells = given.servers.split(","), [CELLS[name] for name in given.cells.split(",")]
+        running = start(stack, list(dict.fromkeys(name for cell in cells for name in cell.measured(chosen))))
         for server, _ in running.values():
             uvloop.run(warm_up(server))
-        for name in given.cells.split(","):
-            cell = CELLS[name]
-            measured = {server: it for server, it in running.items() if cell.relayed or server == "gateway"}
-            told[name] = {server: [] for server in measured}
-            for number in range(rounds):
-                for server, figures in one_round(cell, measured, number, quick=given.quick):
-                    told[name][server].append(figures)
+        for cell in cells:
+            measured = {name: running[name] for name in cell.measured(chosen)}
+            told[cell.name] = {name: [] for name in measured}
+            for number in range(min(rounds, cell.rounds or rounds)):
+                for name, figures in one_round(cell, measured, number, quick=given.quick):
+                    told[cell.name][name].append(figures)
             if measured:
-                print(table(name, cell.about, told[name]) + "\n", flush=True)
+                print(table(cell.name, cell.about, told[cell.name]) + "\n", flush=True)
     if given.json:
         Path(given.json).write_text(json.dumps(told, indent=1), encoding="utf-8")
     aims = [(name, aim) for name in told for aim in AIMS[name] if aim.measured(told[name])]
@@ -67,6 +67,8 @@ def start(stack: ExitStack, names: list[str]) -> Running:
         "httpx2": partial(servers.relay, "httpx2", upstream.port),
         "aiohttp": partial(servers.relay, "aiohttp", upstream.port),
         "gateway": partial(servers.gateway, upstream.port),
+        "untold": partial(servers.untold, upstream.port),
+        "traced": partial(servers.traced, upstream.port),
     }
     return {
         name: (upstream if name == "direct" else stack.enter_context(starts[name]()), starts[name])

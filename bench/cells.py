@@ -1,7 +1,7 @@
 """What is measured: each cell puts the same load on every server and says which figures it takes from it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,13 +22,20 @@ SETTLE = 0.3
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A load, and how its figures are taken. `fresh` cells start a server of their own for each measurement;
-    `relayed` is false where a relay cannot do what is asked."""
+    `relayed` is false where a relay cannot do what is asked; `servers` are those it is about, if not any, and
+    `rounds` how often it is measured, if not as often as the others."""
 
     name: str
     about: str
     measure: Measure
     fresh: bool = False
     relayed: bool = True
+    servers: tuple[str, ...] = ()
+    rounds: int | None = None
+
+    def measured(self, chosen: Sequence[str]) -> Sequence[str]:
+        """The servers that are measured when `chosen` are to be."""
+        return self.servers or [name for name in chosen if self.relayed or name == "gateway"]
 
 
 async def loaded(
@@ -121,6 +128,19 @@ async def memory(server: Server, quick: bool) -> Figures:
     }
 
 
+async def turns(server: Server, quick: bool) -> Figures:
+    """What thousands of turns leave behind in a fresh server, after the first thousand."""
+    chats = 2_000 if quick else 10_000
+    await client.run(server.port, server.dialect, "/pieces 3", chats=1_000, at_once=10)
+    memory, series = server.memory(), server.series()
+    load = await client.run(server.port, server.dialect, "/pieces 3", chats=chats - 1_000, at_once=10)
+    return {
+        "MB grown": (server.memory() - memory) / 1024**2,
+        "series grown": server.series() - series,
+        "failures": len(load.failures),
+    }
+
+
 CELLS = {
     cell.name: cell
     for cell in (
@@ -134,6 +154,20 @@ CELLS = {
             "tool", "short chats with a tool round", short("/pieces 10 /call current_time {} "), relayed=False
         ),
         Cell("memory", "300 open streams on a fresh server", memory, fresh=True),
+        Cell(
+            "telemetry",
+            "50 streams of 20 pieces a second, telemetry out, in, and with one trace in ten sent",
+            slow(50, 0.5),
+            servers=("untold", "gateway", "traced"),
+        ),
+        Cell(
+            "turns",
+            "10,000 short chats on a fresh server",
+            turns,
+            fresh=True,
+            servers=("untold", "traced"),
+            rounds=1,
+        ),
     )
 }
 

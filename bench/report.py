@@ -13,22 +13,23 @@ Rounds = Mapping[str, Sequence[Figures]]
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """A bound on one figure of the gateway: on its value, its ratio to the httpx2 relay, or what it adds to
-    the server `over`."""
+    """A bound on one figure of the server `of`: on its value, or its ratio to, or what it adds to, the server
+    `over`."""
 
     figure: str
     bound: float
     kind: Literal["value", "ratio", "added"] = "value"
     sense: Literal["at most", "at least"] = "at most"
     over: str = "httpx2"
+    of: str = "gateway"
 
     def measured(self, rounds: Rounds) -> bool:
         """Whether every server it takes was measured."""
-        return "gateway" in rounds and (self.kind == "value" or self.over in rounds)
+        return self.of in rounds and (self.kind == "value" or self.over in rounds)
 
-    def of(self, rounds: Rounds) -> float:
-        """What the gateway reached: the median over the rounds."""
-        mine = [figures[self.figure] for figures in rounds["gateway"]]
+    def reading(self, rounds: Rounds) -> float:
+        """What was reached: the median over the rounds."""
+        mine = [figures[self.figure] for figures in rounds[self.of]]
         if self.kind == "value":
             return median(mine)
         theirs = [figures[self.figure] for figures in rounds[self.over]]
@@ -37,14 +38,14 @@ class Aim:
         return median(one / other if other else 0.0 for one, other in zip(mine, theirs, strict=True))
 
     def reached(self, rounds: Rounds) -> bool:
-        value = self.of(rounds)
+        value = self.reading(rounds)
         return value <= self.bound if self.sense == "at most" else value >= self.bound
 
     def words(self, rounds: Rounds) -> str:
-        unit = {"value": "", "ratio": "x", "added": f" over {self.over}"}[self.kind]
+        unit = {"value": "", "ratio": f"x {self.over}", "added": f" over {self.over}"}[self.kind]
         mark = "✓" if self.reached(rounds) else "✗"
         sign = "<=" if self.sense == "at most" else ">="
-        return f"{mark} {number(self.of(rounds))}{unit} ({sign} {number(self.bound)})"
+        return f"{mark} {number(self.reading(rounds))}{unit} ({sign} {number(self.bound)})"
 
 
 NO_FAILURES = Aim("failures", 0)
@@ -60,6 +61,16 @@ AIMS: dict[str, Sequence[Aim]] = {
     "chat": CHAT,
     "tool": (NO_FAILURES,),
     "memory": (Aim("kB per stream", 60), NO_FAILURES),
+    "telemetry": (
+        Aim("us CPU per piece", 1.05, "ratio", over="untold", of="traced"),
+        Aim("latency p99 ms", 5, "added", over="untold", of="traced"),
+        NO_FAILURES,
+    ),
+    "turns": (
+        Aim("MB grown", 3, "added", over="untold", of="traced"),
+        Aim("series grown", 0, of="traced"),
+        Aim("failures", 0, of="traced"),
+    ),
 }
 
 
@@ -73,7 +84,7 @@ def table(cell: str, about: str, rounds: Rounds) -> str:
         values = {name: median(figures[figure] for figures in rounds[name]) for name in names}
         cells = "".join(f"{number(values[name]):>12}" for name in names)
         compared = {"gateway", "httpx2"} <= set(names) and figure != "failures"
-        ratio = Aim(figure, 0, "ratio").of(rounds) if compared else 0
+        ratio = Aim(figure, 0, "ratio").reading(rounds) if compared else 0
         words = aims[figure].words(rounds) if figure in aims and aims[figure].measured(rounds) else ""
         lines.append(f"  {figure:20}{cells}{f'{ratio:.2f}' if ratio else '':>9}  {words}".rstrip())
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.client import GATEWAY, MESSAGES, Dialect
 
-START_TIMEOUT = 30.0
+START_TIMEOUT = 60.0
 """Seconds a server gets until it answers."""
 
 
@@ -37,6 +37,11 @@ class Server:
         pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
+    def series(self) -> int:
+        """Samples on the gateway's /metrics."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as answer:
+            return sum(not line.startswith(b"#") for line in answer)
+
 
 def free_port() -> int:
     """A port nobody listens on."""
@@ -53,9 +58,8 @@ def pin(pid: int, core: int) -> None:
 
 def environment(**own: str) -> dict[str, str]:
     """This process's environment without any setting of the gateway, and `own`."""
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("GATEWAY_", "ANTHROPIC_"))
-    }
+    ours = ("GATEWAY_", "ANTHROPIC_", "OTEL_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return kept | own
 
 
@@ -149,10 +153,25 @@ def relay(client: str, upstream: int) -> Generator[Server]:
 
 
 @contextmanager
-def gateway(upstream: int) -> Generator[Server]:
-    """The gateway in production mode with a data folder of its own."""
+def gateway(upstream: int, name: str = "gateway", module: str = "gateway", **more: str) -> Generator[Server]:
+    """The gateway in production mode with a data folder of its own; `more` are further settings."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        settings = gateway_settings(upstream, Path(folder))
-        command = ["gateway", "serve", "--port", "{port}"]
-        with running("gateway", command, settings, dialect=GATEWAY) as server:
+        settings = gateway_settings(upstream, Path(folder)) | more
+        command = [module, "serve", "--port", "{port}"]
+        with running(name, command, settings, dialect=GATEWAY) as server:
             yield server
+
+
+@contextmanager
+def untold(upstream: int) -> Generator[Server]:
+    """The gateway without telemetry."""
+    with gateway(upstream, "untold", "bench.untold") as server:
+        yield server
+
+
+@contextmanager
+def traced(upstream: int) -> Generator[Server]:
+    """The gateway that sends metrics and one trace in ten to a collector."""
+    collector = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{upstream}", "GATEWAY_TRACE_RATIO": "0.1"}
+    with gateway(upstream, "traced", **collector) as server:
+        yield server

@@ -1,5 +1,7 @@
 """A model's endpoint that costs next to nothing: Messages API streams of ready-made bytes.
 
+It is also a collector that takes spans and metrics and forgets them.
+
 It understands a few of the demo model's directives in the user's message: `/pieces N`, `/pace MS` (else all
 come at once), `/stamp` (each piece is the time it was sent at), `/call NAME {json}` (a tool first).
 """
@@ -27,6 +29,7 @@ HEAD = (
     b"request-id: req_bench\r\ntransfer-encoding: chunked\r\n\r\n"
 )
 LAST_CHUNK = b"0\r\n\r\n"
+COLLECTED = frozenset({b"/v1/traces", b"/v1/metrics"})
 PIECES = re.compile(r"/pieces (\d+)")
 PACE = re.compile(r"/pace (\d+)")
 CALL = re.compile(r"/call (\w+) (\{.*?\})(?:\s|$)")
@@ -136,7 +139,7 @@ class Endpoint(asyncio.Protocol):
     def on_message_complete(self) -> None:
         url, self.url = self.url, b""
         body, self.body = self.body, bytearray()
-        if not body or b"/count_tokens" in url:
+        if not body or b"/count_tokens" in url or url in COLLECTED:
             answer = b'{"input_tokens":100}'
             head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
             self.transport.write(head % len(answer) + answer)

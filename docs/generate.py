@@ -116,7 +116,8 @@ def _first_sentence(definition: Schema) -> str:
 def _fields(definition: Schema, needed: str = "always there") -> str:
     required = definition.get("required", [])
     rows = [
-        f"| `{name}` | {_type(field)} | {_yes(name in required)} | {field.get('description', '')} |"
+        f"| `{name.rstrip('_')}` | {_type(field)} | {_yes(name in required)} "
+        f"| {field.get('description', '')} |"
         for name, field in definition["properties"].items()
     ]
     return "\n".join([f"| field | type | {needed} | meaning |", "|---|---|---|---|", *rows])

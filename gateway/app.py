@@ -1,7 +1,7 @@
 """The ASGI application: routes + middleware + what lives as long as the process."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,11 @@ from gateway.api.routes import routes
 from gateway.auth import ApiKeys
 from gateway.demo.server import serve_demo
 from gateway.errors import GatewayError
+from gateway.history.indexing import Indexer
 from gateway.messages import Usage
 from gateway.model.prices import cost_of
-from gateway.service import Gateway
+from gateway.service.gateway import Gateway
+from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.telemetry.logs import configure_logging
 from gateway.telemetry.setup import open_telemetry
@@ -80,8 +82,11 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings)
         stack.push_async_callback(telemetry.shutdown)
-        storage = await stack.enter_async_context(wiring.open_storage(settings))
+        storage = await stack.enter_async_context(
+            wiring.open_storage(settings, flushed=telemetry.meters.log.flushed)
+        )
         storage.bus.watch(telemetry.observe)
+        telemetry.meters.watch_readers(lambda: storage.bus.readers)
         demo_url = await stack.enter_async_context(serve_demo()) if app.state.demo else None
         model = wiring.open_model(settings, demo_url)
         await asyncio.to_thread(
@@ -89,8 +94,11 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
         )  # loads prices
         stack.push_async_callback(model.close)
         parts = wiring.assemble_parts(settings, storage, model, app.state.tools)
-        gateway = Gateway(parts, InFlight(parts))
+        in_flight = InFlight(parts, telemetry, traces_recorded=telemetry.tracing is not None)
+        gateway = Gateway(parts, in_flight)
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
+        telemetry.meters.watch_queue(lambda: gateway.queued)
+        stack.enter_context(telemetry.meters.loop)
         draining: list[asyncio.Task[None]] = []
 
         def begin_shutdown() -> asyncio.Task[None]:
@@ -101,10 +109,27 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
 
         app.state.begin_shutdown = begin_shutdown
         await gateway.recover()
+        indexer, upkeep = Indexer(storage.search), Upkeep(parts)
+        storage.bus.watch(indexer.watch)
+        await stack.enter_async_context(_in_background(indexer.run(), "search index"))
+        if upkeep.has_work:
+            await stack.enter_async_context(_in_background(upkeep.run(), "upkeep"))
+        app.state.indexer = indexer
         try:
             yield
         finally:
             await begin_shutdown()
+
+
+@asynccontextmanager
+async def _in_background(work: Coroutine[Any, Any, None], name: str) -> AsyncGenerator[None]:
+    """Runs `work` beside the requests until the context is left."""
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _cors(settings: Settings) -> list[Middleware]:
@@ -123,7 +148,14 @@ def _cors(settings: Settings) -> list[Middleware]:
                 "x-request-id",
                 "traceparent",
             ],
-            expose_headers=["location", "x-request-id", "x-session-id", "x-turn-id", "retry-after"],
+            expose_headers=[
+                "location",
+                "x-request-id",
+                "x-session-id",
+                "x-turn-id",
+                "retry-after",
+                "server-timing",
+            ],
         )
     ]
 

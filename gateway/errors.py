@@ -8,7 +8,9 @@
     │   ├── Forbidden          a browser page of another origin, or a host name that is not ours
     │   ├── NotFound           no such thing, or it belongs to somebody else
     │   ├── TurnInProgress     the session already has a turn in flight
-    │   ├── Conflict           the same id was used for something else
+    │   ├── Conflict           the same id was used for something else, or somebody else was faster
+    │   ├── NothingToCompress  a session's history is too short to be worth it
+    │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit
     │   ├── QueueFull          too many turns wait or run already
     │   └── Draining           the server is shutting down
@@ -18,7 +20,10 @@
     │   ├── BadArguments
     │   └── ToolTimedOut
     ├── StorageError           the database refused or failed
-    │   └── TurnLost           another owner has taken the turn over: stop writing
+    │   ├── TurnLost           another owner has taken the turn over: stop writing
+    │   ├── BlobMissing        the blob store has nothing under that path
+    │   └── ArchiveDamaged     an archive is missing or not what was written; the message names it
+    ├── CompressionFailed      no summary that may stand for the history; the old view is kept
     └── SettingsError          a setting is missing or wrong; the message says which and what to do
 
 Exceptions cross only at edges: inside a turn a failure becomes an event.
@@ -88,6 +93,14 @@ class Conflict(RequestRefused):
     code = "conflict"
 
 
+class NothingToCompress(RequestRefused):
+    code = "nothing_to_compress"
+
+
+class BadImport(RequestRefused):
+    code = "bad_import"
+
+
 class TooLarge(RequestRefused):
     code = "payload_too_large"
 
@@ -139,6 +152,24 @@ class StorageError(GatewayError):
 class TurnLost(StorageError):
     code = "turn_lost"
     retryable = False
+
+
+class BlobMissing(StorageError):
+    code = "blob_missing"
+    retryable = False
+
+
+class ArchiveDamaged(StorageError):
+    code = "archive_damaged"
+    retryable = False
+
+
+class CompressionFailed(GatewayError):
+    """A compression came to nothing. `code` is one of summary_empty, summary_invalid, summary_too_long,
+    summary_refused, summary_truncated, or the code of the failure underneath."""
+
+    code = "compression_failed"
+    retryable = True
 
 
 class SettingsError(GatewayError):

@@ -1,10 +1,15 @@
-"""New ids and the clock: the only two impurities that the values of this package have."""
+"""New ids and the clock, the only two impurities that the values of this package have; and the ids of traces
+and spans, which follow from the ids of what they are about."""
 
+import hashlib
 import re
 import secrets
 import time
 
 ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
+OPERATION_PREFIX = "c_"
+"""What the ids begin with that stand in place of a turn's."""
+
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -18,14 +23,34 @@ def new_turn_id() -> str:
     return f"t_{secrets.token_hex(16)}"
 
 
+def new_operation_id() -> str:
+    """An id for work on a session that belongs to no turn: `c_` and 128 random bits in hex. It stands where
+    a turn's id stands in events."""
+    return f"{OPERATION_PREFIX}{secrets.token_hex(16)}"
+
+
 def new_request_id() -> str:
     """A request id for one HTTP request: `r_` and 64 random bits in hex."""
     return f"r_{secrets.token_hex(8)}"
 
 
-def new_trace_id() -> str:
-    """A W3C trace id: 128 random bits in hex, never all zero."""
-    return f"{secrets.randbits(128) or 1:032x}"
+def trace_id_of(turn_id: str) -> str:
+    """The W3C trace id, 32 hex digits, of the trace of a turn (or of an operation that belongs to none).
+
+    It follows from the id, so that any process at any time, and whoever only saw an event, names the same
+    trace; what is told to others does not give the id away.
+    """
+    return hashlib.sha256(f"trace {turn_id}".encode()).hexdigest()[:32]
+
+
+def root_span_id(trace_id: str) -> str:
+    """The id, 16 hex digits, of the root span of a turn's trace: the lower half of the trace id."""
+    return trace_id[16:] if int(trace_id[16:], 16) else f"{1:016x}"
+
+
+def span_id_of(trace_id: str, part: str) -> str:
+    """The id, 16 hex digits, of the span of one part of a turn: `iteration 2`, `tool_call toolu_…`."""
+    return hashlib.sha256(f"span {trace_id} {part}".encode()).hexdigest()[:16]
 
 
 def is_id(text: str) -> bool:

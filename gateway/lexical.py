@@ -20,7 +20,6 @@ MAX_WORD = 64
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _RUN = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+)")
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
-_CONVERTED_AT_ONCE = 64  # the converter takes quadratic time in the length of a run
 _STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
 
 _ASKING = (
@@ -97,8 +96,7 @@ def _stem(word: str) -> str:
 
 
 def _simplified(run: str) -> str:
-    step = _CONVERTED_AT_ONCE
-    return "".join(_converter().convert(run[start : start + step]) for start in range(0, len(run), step))
+    return str(_converter().convert(run))
 
 
 @lru_cache(maxsize=1)

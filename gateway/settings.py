@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
@@ -36,6 +36,12 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 """Several values; in the environment separated by commas."""
 
 
+def _check_trace_url(value: str | None) -> str | None:
+    if value is not None and not (value.startswith(("http://", "https://")) and "{trace_id}" in value):
+        raise ValueError("must be an http(s) address with {trace_id} in it")
+    return value
+
+
 class Settings(BaseSettings):
     """What an operator can set. Times are in seconds unless the name says otherwise, sizes in bytes."""
 
@@ -53,6 +59,9 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     data_dir: Path = Field(Path("data"), description="Folder of the database. One process at a time.")
     database_url: str | None = Field(None, description="sqlite:///PATH; default is gateway.db in data_dir.")
+    blob_url: str | None = Field(
+        None, description="Where archives are kept: file:///PATH or s3://BUCKET/PREFIX; default is data_dir."
+    )
     prompts_dir: Path | None = Field(
         None, description="Folder of prompt components; default is the bundled one."
     )
@@ -105,6 +114,33 @@ class Settings(BaseSettings):
     shutdown_grace: float = Field(10, ge=0, description="Time running turns get at shutdown.")
     recover_attempts: int = Field(3, ge=0, description="How often a turn is resumed after a crash.")
 
+    # Long sessions
+    context_window: int | None = Field(
+        None, ge=1000, description="The model's window in tokens; absent: as known for the model, or 200000."
+    )
+    compress_at: float | None = Field(
+        None, gt=0, lt=1, description="Share of the window that starts a compression; absent: only by hand."
+    )
+    compress_on_overflow: bool = Field(
+        True, description="Compress once and ask again when the endpoint says that the context is too long."
+    )
+    use_compressions: bool = Field(
+        True, description="false sends every message again, as if nothing had been compressed."
+    )
+    summary_model: str | None = Field(None, description="Writes summaries; absent: the session's own model.")
+    summary_tokens: int = Field(2000, ge=200, description="Most tokens of one summary.")
+    session_summaries: bool = Field(True, description="false makes and shows no summaries of sessions.")
+    summary_after: float | None = Field(
+        None, gt=0, description="Idle time after which a session is summarised; absent: only by hand."
+    )
+    carried_summaries: int = Field(
+        3, ge=0, le=20, description="Summaries of former sessions that a new one of the same user is shown."
+    )
+    archive_after: float | None = Field(
+        None, gt=0, description="Idle time after which a session's rows move to its archive."
+    )
+    max_import_size: int = Field(268_435_456, ge=1024, description="Largest session that can be imported.")
+
     # What it tells
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe line to log."
@@ -113,6 +149,32 @@ class Settings(BaseSettings):
         "auto", description="auto is pretty on a terminal and json elsewhere."
     )
     agent_name: str = Field("gateway", description="gen_ai.agent.name on spans and metrics.")
+    genai_compat: Literal["latest", "dup"] = Field(
+        "latest", description="dup also emits the older gen_ai.* names, for backends that know only those."
+    )
+    trace_ratio: float = Field(
+        1.0,
+        ge=0,
+        le=1,
+        description="Share of the traces that are kept; turns that failed, were stopped, were slow or have "
+        "no usage are kept always.",
+    )
+    trace_slow_seconds: float = Field(30, gt=0, description="A turn that takes longer is slow.")
+    trace_slow_first_seconds: float = Field(
+        5, gt=0, description="A turn with a model call that took longer to its first content is slow."
+    )
+    trace_content_limit: int = Field(
+        32_768,
+        ge=256,
+        description="Most characters of one attribute with content, where OTEL_INSTRUMENTATION_GENAI_"
+        "CAPTURE_MESSAGE_CONTENT asks for content.",
+    )
+    trace_url: Annotated[str | None, AfterValidator(_check_trace_url)] = Field(
+        None, description="Where people look at a trace: https://…/{trace_id}. Clients are told it."
+    )
+    user_id_salt: SecretStr | None = Field(
+        None, description="Spans carry the user's id hashed with it; absent: no user's id at all."
+    )
 
     @property
     def is_loopback(self) -> bool:

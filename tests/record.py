@@ -1,5 +1,6 @@
-"""Everything a database file holds, read straight from its tables and past the product's own storage."""
+"""Everything a data folder holds, read from its tables and archives and past the product's own storage."""
 
+import gzip
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,7 +12,7 @@ from gateway.messages import Message, Usage
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from tests.invariants import Body, Record
 
-SESSIONS = "SELECT id, owner, title, created_at, updated_at, head FROM sessions ORDER BY id"
+SESSIONS = "SELECT id, owner, title, created_at, updated_at, head, project_id FROM sessions ORDER BY id"
 TURNS = """
     SELECT id, session_id, owner, status, outcome, input, model, client_message_id, epoch, created_at,
            first_seq, last_seq, cancel_requested
@@ -20,26 +21,43 @@ EVENTS = "SELECT seq, type, turn_id, body FROM events WHERE session_id = ? ORDER
 MESSAGES = (
     "SELECT position, turn_id, role, content, usage FROM messages WHERE session_id = ? ORDER BY position"
 )
+ARCHIVES = "SELECT events_path, messages_path FROM session_archives WHERE session_id = ? ORDER BY number"
 
 
-def read_records(database: Path) -> list[Record]:
-    """One record per session of the SQLite file; nobody else need be running.
+def read_records(database: Path, blobs: Path | None = None) -> list[Record]:
+    """One record per session of the SQLite file; nobody else need be running. What was moved to archives is
+    looked for in the folder `blobs`, by default the one beside the file.
 
     Raises:
         AssertionError: a row says something else than the event it holds.
     """
+    folder = blobs or database.parent / "blobs"
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
         sessions = [SessionRow(*row) for row in connection.execute(SESSIONS)]
-        return [_record(connection, session) for session in sessions]
+        return [_record(connection, session, folder) for session in sessions]
 
 
-def _record(connection: sqlite3.Connection, session: SessionRow) -> Record:
+def _record(connection: sqlite3.Connection, session: SessionRow, folder: Path) -> Record:
+    moved = connection.execute(ARCHIVES, (session.id,)).fetchall()
+    archived_events = [line for path, _ in moved for line in _lines(folder / path)]
+    archived_messages = [orjson.loads(line) for _, path in moved for line in _lines(folder / path)]
     return Record(
         session,
-        [_event(*row) for row in connection.execute(EVENTS, (session.id,))],
+        [
+            *(orjson.loads(line) for line in archived_events),
+            *(_event(*row) for row in connection.execute(EVENTS, (session.id,))),
+        ],
         [_turn(row) for row in connection.execute(TURNS, (session.id,))],
-        [_message(*row) for row in connection.execute(MESSAGES, (session.id,))],
+        [
+            *(_archived(**fields) for fields in archived_messages),
+            *(_message(*row) for row in connection.execute(MESSAGES, (session.id,))),
+        ],
     )
+
+
+def _lines(path: Path) -> list[bytes]:
+    with gzip.open(path) as file:
+        return file.read().splitlines()
 
 
 def _turn(row: tuple[Any, ...]) -> TurnRow:
@@ -54,10 +72,9 @@ def _event(seq: int, event_type: str, turn_id: str, body: bytes) -> Body:
 
 
 def _message(position: int, turn_id: str, role: str, content: str, usage: str | None) -> StoredMessage:
+    return _archived(position, turn_id, role, orjson.loads(content), orjson.loads(usage) if usage else None)
+
+
+def _archived(position: int, turn_id: str, role: Any, content: Any, usage: Any) -> StoredMessage:
     assert role in {"user", "assistant"}
-    return StoredMessage(
-        position,
-        turn_id,
-        Message(role, orjson.loads(content)),  # pyright: ignore[reportArgumentType] - asserted above
-        Usage.model_validate_json(usage) if usage else None,
-    )
+    return StoredMessage(position, turn_id, Message(role, content), Usage(**usage) if usage else None)

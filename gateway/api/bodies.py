@@ -59,11 +59,13 @@ class TurnOptions(Body):
 
 class ChatBody(TurnOptions):
     session_id: Id | None = Field(None, description="Made if it does not exist; absent for a new session.")
+    project_id: Id | None = Field(None, description="The project of a new session.")
 
 
 class SessionBody(Body):
     id: Id | None = Field(None, description="Your own id; absent for a new one.")
     title: Title | None = None
+    project_id: Id | None = Field(None, description="Sessions of a project know of each other's summaries.")
 
 
 class RenameBody(Body):
@@ -81,7 +83,7 @@ class EventsQuery(Query):
 class SessionsQuery(Query):
     limit: int = Field(50, ge=1, le=200)
     before: str | None = Field(None, description="The `next` of the former page.")
-    query: str | None = Field(None, max_length=200, description="Text in the title or in a user's message.")
+    q: str | None = Field(None, max_length=200, description="Words in the title or in one turn, all of them.")
 
 
 class Session(Reply):
@@ -90,12 +92,22 @@ class Session(Reply):
     created_at: int
     updated_at: int
     head: int = Field(description="seq of the last event; 0 before the first.")
+    project_id: str | None = None
 
     @classmethod
     def of(cls, row: SessionRow) -> "Session":
-        return cls(
-            id=row.id, title=row.title, created_at=row.created_at, updated_at=row.updated_at, head=row.head
-        )
+        return cls.model_validate(row, from_attributes=True)
+
+
+class SessionDetails(Session):
+    """One session, and what became of its history."""
+
+    compressed_context: str | None = Field(
+        None, description="The summary that is in force, as the model reads it."
+    )
+    compressed_rounds: int = Field(description="How many versions the one in force is made of.")
+    last_compressed_at: int | None = None
+    versions: list[int] = Field(description="Every version there is; any can be activated.")
 
 
 class SessionPage(Reply):

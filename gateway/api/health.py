@@ -31,8 +31,9 @@ async def ready(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """Metrics in the Prometheus text format."""
-    body, media_type = telemetry_of(request).render_metrics()
+    """Metrics in the Prometheus text format, or in OpenMetrics with exemplars."""
+    accept = ",".join(request.headers.getlist("accept"))
+    body, media_type = await telemetry_of(request).render_metrics(accept)
     return Response(body, headers={"content-type": media_type, "cache-control": "no-store"})
 
 

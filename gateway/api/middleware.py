@@ -1,4 +1,4 @@
-"""Around every request: an id, a log line, who asks, and whether the page that asks may. Pure ASGI: a
+"""Around every request: an id, a span, a log line, who asks, and whether the page that asks may. Pure ASGI: a
 stream passes through without a copy."""
 
 from time import monotonic
@@ -13,6 +13,7 @@ from gateway.auth import ApiKeys
 from gateway.errors import Forbidden, GatewayError
 from gateway.ids import is_id, new_request_id
 from gateway.settings import LOOPBACK_HOSTS, Settings
+from gateway.telemetry.setup import Telemetry
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/api/schema/events.json"})
 OPEN_PREFIX = "/ui/"
@@ -26,8 +27,8 @@ log = structlog.get_logger(__name__)
 
 
 class RequestScope:
-    """Gives every request an id (the client's `x-request-id` if it is one), binds it to the log, and answers
-    with it; adds the headers that keep browsers strict."""
+    """Gives every request an id (the client's `x-request-id` if it is one) and a span, binds them to the log,
+    and answers with them; adds the headers that keep browsers strict."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -36,31 +37,49 @@ class RequestScope:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        given = Headers(scope=scope).get("x-request-id", "")
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
         request_id = scope["request_id"] = given if is_id(given) else new_request_id()
+        telemetry: Telemetry = scope["app"].state.telemetry
+        span = scope["request_span"] = telemetry.http.begin(scope, headers, request_id)
         started = monotonic()
-        status = 0
+        status, is_stream = 0, False
 
         async def send_marked(message: Message) -> None:
-            nonlocal status
+            nonlocal status, is_stream
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
+                is_stream = headers.get("content-type", "").startswith("text/event-stream")
                 headers["x-request-id"] = request_id
                 headers["x-content-type-options"] = "nosniff"
                 headers["referrer-policy"] = "no-referrer"
+                if span.traceparent is not None:
+                    headers["server-timing"] = f'traceparent;desc="{span.traceparent}"'
                 headers["content-security-policy"] = CONTENT_POLICY
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
-            await self._app(scope, receive, send_marked)
-            log.debug(
-                "request",
-                method=scope["method"],
-                path=scope["path"],
-                status=status,
-                duration_ms=int((monotonic() - started) * 1000),
-            )
+        error: str | None = None
+        with structlog.contextvars.bound_contextvars(request_id=request_id, **span.ids):
+            try:
+                await self._app(scope, receive, send_marked)
+            except Exception as failure:
+                status, error = 500, type(failure).__name__
+                raise
+            finally:
+                seconds, route = monotonic() - started, _route_of(scope)
+                span.end(scope["method"], route, status, _session_of(scope), error)
+                if not is_stream:
+                    telemetry.meters.requests.ended(
+                        scope["method"], route, status, seconds, scheme=scope["scheme"]
+                    )
+                log.debug(
+                    "request",
+                    method=scope["method"],
+                    path=scope["path"],
+                    status=status,
+                    duration_ms=int(seconds * 1000),
+                )
 
 
 class Access:
@@ -106,6 +125,16 @@ class Access:
             return
         if _server_of(origin) != headers.get("host", "").lower():
             raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
+
+
+def _route_of(scope: Scope) -> str | None:
+    """The template of the path; None when no route has it."""
+    return getattr(scope.get("route"), "path", None)
+
+
+def _session_of(scope: Scope) -> str | None:
+    session_id = scope.get("path_params", {}).get("session_id", "")
+    return session_id if is_id(session_id) else None
 
 
 def _name_in(host: str) -> str | None:

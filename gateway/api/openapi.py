@@ -28,6 +28,8 @@ MEANING = {
     409: "In conflict with what is there",
     413: "The body is too large",
     429: "Too much at once; see Retry-After",
+    500: "What is kept is damaged; the message names it",
+    502: "The model did not do its part",
     503: "Not now; see Retry-After",
 }
 ALWAYS_REFUSED = (400, 401, 403)
@@ -82,6 +84,9 @@ def _operation(each: Endpoint) -> dict[str, Any]:
             "required": True,
             "content": {"application/json": {"schema": {"$ref": REFERENCE.format(model=each.body.__name__)}}},
         }
+    if each.upload is not None:
+        content = {each.upload: {"schema": {"type": "string"}}}
+        operation["requestBody"] = {"required": True, "content": content}
     for status, answers in each.answers.items():
         operation["responses"][str(status)] = _response(status, answers)
     for status in sorted({*ALWAYS_REFUSED, *each.refusals} - set(each.answers)):
@@ -117,7 +122,7 @@ def _query_parameters(each: Endpoint) -> list[dict[str, Any]]:
         return []
     schema = each.query.model_json_schema(by_alias=False)
     return [
-        {"name": name, "in": "query", "required": False, "schema": _plain(field)}
+        {"name": name.rstrip("_"), "in": "query", "required": False, "schema": _plain(field)}
         for name, field in schema["properties"].items()
     ]
 

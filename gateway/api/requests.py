@@ -9,8 +9,9 @@ from starlette.requests import Request
 from gateway.auth import Principal
 from gateway.errors import InvalidRequest, TooLarge, plain_words
 from gateway.ids import is_id
-from gateway.service import Gateway
+from gateway.service.gateway import Gateway
 from gateway.settings import Settings
+from gateway.telemetry.http_spans import RequestSpan
 from gateway.telemetry.setup import Telemetry
 from gateway.turn.parts import Parts
 
@@ -33,6 +34,11 @@ def telemetry_of(request: Request) -> Telemetry:
     return request.app.state.telemetry
 
 
+def span_of(request: Request) -> RequestSpan:
+    """The request's span; one that does nothing where no traces are kept."""
+    return request.scope["request_span"]
+
+
 def principal_of(request: Request) -> Principal:
     """Who asks, as the middleware found out."""
     return request.scope["principal"]
@@ -44,6 +50,14 @@ def path_id(request: Request, name: str) -> str:
     if not is_id(value):
         raise InvalidRequest(f"{name} must be 1 to 64 letters, digits, '_' or '-'.")
     return value
+
+
+def path_number(request: Request, name: str, most: int) -> int:
+    """A whole number of the path, 0 to `most`. Raises errors.InvalidRequest when it is none."""
+    value = request.path_params[name]
+    if not (value.isascii() and value.isdigit() and len(value) <= 12 and int(value) <= most):
+        raise InvalidRequest(f"{name} must be a whole number from 0 to {most}.")
+    return int(value)
 
 
 async def read_body(request: Request, model: type[B]) -> B:
@@ -80,8 +94,9 @@ async def _read_bounded(request: Request, most: int) -> bytes:
 
 
 def read_query(request: Request, model: type[B]) -> B:
-    """The query parameters as `model`. Raises errors.InvalidRequest."""
-    pairs = request.query_params.multi_items()
+    """The query parameters as `model`; `traceparent`, which any request may carry, is not one of them. Raises
+    errors.InvalidRequest."""
+    pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "traceparent"]
     if len({name for name, _ in pairs}) < len(pairs):
         raise InvalidRequest("A query parameter is given twice.")
     return _validate(dict(pairs), model)

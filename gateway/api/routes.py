@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway.api import health, prompts, sessions, turns
+from gateway.api import compressions, health, prompts, records, sessions, summaries, turns
 from gateway.api.bodies import (
     AcceptedTurn,
     ChatBody,
@@ -20,12 +20,16 @@ from gateway.api.bodies import (
     RenameBody,
     Session,
     SessionBody,
+    SessionDetails,
     SessionPage,
     SessionsQuery,
     SnapshotReply,
     Turn,
     TurnOptions,
 )
+from gateway.api.compressions import CompressionDetails, CompressionList
+from gateway.api.records import NDJSON, Archived, ReplayQuery
+from gateway.api.summaries import Summaries, SummariesQuery, Summary, SummaryBody
 from gateway.prompt.report import PromptPreview, PromptReport
 
 STREAM = "text/event-stream"
@@ -35,7 +39,8 @@ Answer = type[BaseModel] | str | None
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One method of one path. `answers` are its successes, `refusals` the failures worth telling apart."""
+    """One method of one path. `answers` are its successes, `refusals` the failures worth telling apart,
+    `upload` is the media type of a body that is no JSON."""
 
     method: str
     path: str
@@ -43,6 +48,7 @@ class Endpoint:
     answers: Mapping[int, tuple[Answer, ...]]
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
+    upload: str | None = None
     refusals: tuple[int, ...] = ()
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -53,6 +59,8 @@ class Endpoint:
 
 S = "/api/sessions/{session_id}"
 T = S + "/turns/{turn_id}"
+V = S + "/compressions/{version}"
+SUMMARY = "/api/session/summary"
 CURSOR = MappingProxyType({"Last-Event-ID": "Cursor; wins over `after`."})
 
 ENDPOINTS = (
@@ -66,7 +74,7 @@ ENDPOINTS = (
     ),
     Endpoint("POST", "/api/sessions", sessions.create, {201: (Session,)}, SessionBody, refusals=(409, 413)),
     Endpoint("GET", "/api/sessions", sessions.find, {200: (SessionPage,)}, query=SessionsQuery),
-    Endpoint("GET", S, sessions.read, {200: (Session,)}, refusals=(404,)),
+    Endpoint("GET", S, sessions.read, {200: (SessionDetails,)}, refusals=(404,)),
     Endpoint("PATCH", S, sessions.rename, {200: (Session,)}, RenameBody, refusals=(404, 413)),
     Endpoint("DELETE", S, sessions.delete, {204: (None,)}, refusals=(404, 409)),
     Endpoint(
@@ -90,12 +98,48 @@ ENDPOINTS = (
     ),
     Endpoint("GET", S + "/messages", sessions.messages, {200: (Messages,)}, refusals=(404,)),
     Endpoint("GET", S + "/snapshot", sessions.snapshot, {200: (SnapshotReply,)}, refusals=(404,)),
+    Endpoint(
+        "POST", S + "/compress", compressions.compress, {201: (CompressionDetails,)}, refusals=(404, 409, 502)
+    ),
+    Endpoint("GET", S + "/compressions", compressions.versions, {200: (CompressionList,)}, refusals=(404,)),
+    Endpoint("GET", V, compressions.version, {200: (CompressionDetails,)}, refusals=(404,)),
+    Endpoint("GET", V + "/archive", compressions.archive, {200: ("application/gzip",)}, refusals=(404, 500)),
+    Endpoint("POST", V + "/activate", compressions.activate, {200: (CompressionList,)}, refusals=(404,)),
+    Endpoint("POST", SUMMARY, summaries.make, {201: (Summary,)}, SummaryBody, refusals=(404, 409, 502)),
+    Endpoint("GET", SUMMARY + "/{session_id}", summaries.read, {200: (Summary,)}, refusals=(404,)),
+    Endpoint(
+        "GET",
+        "/api/session/summaries",
+        summaries.find,
+        {200: (Summaries,)},
+        query=SummariesQuery,
+        refusals=(403,),
+    ),
+    Endpoint(
+        "GET",
+        S + "/replay",
+        records.replay,
+        {200: (STREAM,), 204: (None,)},
+        query=ReplayQuery,
+        refusals=(404,),
+        headers=CURSOR,
+    ),
+    Endpoint("GET", S + "/export", records.export, {200: (NDJSON,)}, refusals=(404, 409)),
+    Endpoint(
+        "POST",
+        "/api/sessions/import",
+        records.import_,
+        {201: (Session,)},
+        upload=NDJSON,
+        refusals=(409, 413, 429, 503),
+    ),
+    Endpoint("POST", S + "/archive", records.archive, {200: (Archived,)}, refusals=(404, 409, 503)),
     Endpoint("GET", "/api/prompts", prompts.components, {200: (PromptReport,)}),
     Endpoint("GET", "/api/prompts/preview", prompts.preview, {200: (PromptPreview,)}),
     Endpoint("GET", "/api/schema/events.json", health.event_schema, {200: ("application/schema+json",)}),
     Endpoint("GET", "/healthz", health.alive, {200: (Health,)}),
     Endpoint("GET", "/readyz", health.ready, {200: (Health,)}, refusals=(503,)),
-    Endpoint("GET", "/metrics", health.metrics, {200: ("text/plain",)}),
+    Endpoint("GET", "/metrics", health.metrics, {200: ("text/plain", "application/openmetrics-text")}),
 )  # fmt: skip - a table is read in rows
 
 

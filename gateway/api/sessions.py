@@ -14,6 +14,7 @@ from gateway.api.bodies import (
     RenameBody,
     Session,
     SessionBody,
+    SessionDetails,
     SessionPage,
     SessionsQuery,
     SnapshotReply,
@@ -32,9 +33,10 @@ from gateway.api.requests import (
 from gateway.api.stream import stream_response
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
+from gateway.history.summaries.summary import render
 from gateway.ids import is_id
 from gateway.messages import Message
-from gateway.service import Following
+from gateway.service.following import Following
 from gateway.storage.base import SessionRow
 
 TYPES = frozenset(event_types())
@@ -45,16 +47,18 @@ LATEST = 2**53
 async def create(request: Request) -> Response:
     """Makes a session, under your own id if you like."""
     body = await read_body(request, SessionBody)
-    row = await gateway_of(request).create_session(principal_of(request), body.id, body.title)
+    row = await gateway_of(request).create_session(
+        principal_of(request), body.id, body.title, body.project_id
+    )
     return json_reply(Session.of(row), 201, headers={"location": f"/api/sessions/{row.id}"})
 
 
 async def find(request: Request) -> Response:
-    """Your sessions, the last used first; `query` searches titles and your messages."""
+    """Your sessions, the last used first; `q` searches what was said, in English and Chinese."""
     query = read_query(request, SessionsQuery)
     before = _read_place(query.before) if query.before is not None else None
     rows = await gateway_of(request).sessions(
-        principal_of(request), limit=query.limit + 1, before=before, query=query.query
+        principal_of(request), limit=query.limit + 1, before=before, query=query.q
     )
     page = rows[: query.limit]
     more = _write_place(page[-1]) if len(rows) > query.limit else None
@@ -62,9 +66,20 @@ async def find(request: Request) -> Response:
 
 
 async def read(request: Request) -> Response:
-    """One session."""
-    row = await gateway_of(request).session(principal_of(request), path_id(request, "session_id"))
-    return json_reply(Session.of(row))
+    """One session, and what became of its history."""
+    gateway, who = gateway_of(request), principal_of(request)
+    row = await gateway.session(who, path_id(request, "session_id"))
+    versions = await gateway.history.versions(who, row.id)
+    chain = versions.chain
+    return json_reply(
+        SessionDetails(
+            **Session.of(row).model_dump(),
+            compressed_context=render(chain[-1].summary, chain[-1]) if chain else None,
+            compressed_rounds=len(chain),
+            last_compressed_at=versions.rows[-1].created_at if versions.rows else None,
+            versions=[version.version for version in versions.rows],
+        )
+    )
 
 
 async def rename(request: Request) -> Response:
@@ -84,7 +99,7 @@ async def delete(request: Request) -> Response:
 
 async def messages(request: Request) -> Response:
     """What the model sees of the session now."""
-    said = await gateway_of(request).messages(principal_of(request), path_id(request, "session_id"))
+    said = await gateway_of(request).history.messages(principal_of(request), path_id(request, "session_id"))
     return json_reply(Messages(messages=[_message(message) for message in said]))
 
 
@@ -107,10 +122,11 @@ async def events(request: Request) -> Response:
     query = read_query(request, EventsQuery)
     gateway, who = gateway_of(request), principal_of(request)
     session_id = path_id(request, "session_id")
+    cursor = read_cursor(request, query.after)
     place = await gateway.following(
         who,
         session_id,
-        after=read_cursor(request, query.after),
+        after=cursor,
         turn_id=query.turn_id,
         types=_read_types(query.types),
         live=query.follow == "1" and not wants(request, "application/json"),
@@ -118,7 +134,8 @@ async def events(request: Request) -> Response:
     if wants(request, "application/json"):
         return await _page(request, place, query.limit)
     running = await gateway.open_turn(session_id)
-    return stream_response(request, place, open_turn=running.id if running is not None else None)
+    kind = "replay" if not place.live else "resume" if cursor else "live"
+    return stream_response(request, place, kind=kind, open_turn=running.id if running is not None else None)
 
 
 async def _page(request: Request, place: Following, limit: int) -> Response:

@@ -12,11 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from gateway.api.requests import gateway_of, settings_of, telemetry_of
+from gateway.api.requests import gateway_of, settings_of, span_of, telemetry_of
 from gateway.encoders import encode_frames, encode_open, encode_trouble
 from gateway.errors import StorageError
-from gateway.service import Following, Gateway
-from gateway.telemetry.streams import StreamMeter
+from gateway.service.following import Following
+from gateway.service.gateway import Gateway
+from gateway.telemetry.http_spans import RequestSpan
+from gateway.telemetry.streams import StreamKind, StreamMeter
 
 HEADERS = {"Cache-Control": "no-store, no-transform"}
 
@@ -27,18 +29,30 @@ log = structlog.get_logger(__name__)
 
 
 def stream_response(
-    request: Request, place: Following, *, open_turn: str | None, headers: dict[str, str] | None = None
+    request: Request,
+    place: Following,
+    *,
+    kind: StreamKind,
+    open_turn: str | None,
+    accepted_at: int | None = None,
+    headers: dict[str, str] | None = None,
 ) -> Response:
-    """The SSE response that follows `place`; 204 when nothing will ever come, which stops an EventSource."""
+    """The SSE response that follows `place`; 204 when nothing will ever come, which stops an EventSource.
+    `accepted_at` is when the turn was accepted that this request asked for (Unix milliseconds)."""
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
     gateway, settings = gateway_of(request), settings_of(request)
-    meter = telemetry_of(request).meter.opened("resume" if place.after else "live")
+    meter = telemetry_of(request).meters.streams.opened(kind, head=place.head, accepted_at=accepted_at)
     turn_id = place.turn.id if place.turn is not None else None
+    span = span_of(request)
+    if (turn := turn_id or open_turn) is not None:
+        span.follows(turn)
     opening = encode_open(place.session_id, place.after, place.head, turn_id, open_turn)
     return EventStream(
-        _frames(gateway, place, opening, meter),
+        _frames(gateway, place, opening, meter, span),
         meter,
+        session_id=place.session_id,
+        from_seq=place.after,
         headers={**HEADERS, **(headers or {})},
         sep="\n",
         ping=settings.heartbeat,
@@ -47,14 +61,23 @@ def stream_response(
 
 
 class EventStream(EventSourceResponse):
-    """The response to one reader. A reader that takes nothing for `send_timeout` seconds is dropped, within
-    twice that time; it resumes by its cursor."""
+    """The response to one reader of a session, from the cursor `from_seq` on. A reader that takes nothing for
+    `send_timeout` seconds is dropped, within twice that time; it resumes by its cursor."""
 
     def __init__(
-        self, frames: AsyncGenerator[bytes], meter: StreamMeter, *, send_timeout: float, **options: Any
+        self,
+        frames: AsyncGenerator[bytes],
+        meter: StreamMeter,
+        *,
+        session_id: str,
+        from_seq: int,
+        send_timeout: float,
+        **options: Any,
     ) -> None:
         super().__init__(frames, client_close_handler_callable=self._client_left, **options)
         self._meter = meter
+        self._from_seq = from_seq
+        self._log = log.bind(session_id=session_id, kind=meter.kind, from_seq=from_seq)
         self._patience = send_timeout
         self._sending_since: float | None = None
         self._is_stalled = False
@@ -64,6 +87,7 @@ class EventStream(EventSourceResponse):
         task = asyncio.current_task()
         assert task is not None
         self._watch(task)
+        self._log.debug("stream_opened")
         try:
             await super().__call__(scope, receive, send)
         except asyncio.CancelledError:
@@ -71,10 +95,17 @@ class EventStream(EventSourceResponse):
                 raise
             task.uncancel()
             self._meter.closed("slow")
-            log.info("slow_reader_dropped", path=scope["path"])
+            self._log.info("slow_reader_dropped", path=scope["path"], events=self._meter.events)
         finally:
             self._timer.cancel()
             self._meter.closed("client")
+            self._tell_end(scope["request_span"])
+
+    def _tell_end(self, span: RequestSpan) -> None:
+        meter = self._meter
+        reason = meter.close_reason or "client"
+        span.streamed(meter.kind, self._from_seq, meter.events, reason)
+        self._log.debug("stream_closed", reason=reason, events=meter.events)
 
     async def _send_with_timeout(self, send: Send, message: Message) -> None:
         # In place of a cancel scope around every send, which took a fifth of what a slow stream costs: the
@@ -97,13 +128,14 @@ class EventStream(EventSourceResponse):
 
 
 async def _frames(
-    gateway: Gateway, place: Following, opening: bytes, meter: StreamMeter
+    gateway: Gateway, place: Following, opening: bytes, meter: StreamMeter, span: RequestSpan
 ) -> AsyncGenerator[bytes]:
     yield opening
     try:
         async with aclosing(gateway.follow(place)) as followed:
             async for events in followed:
-                meter.events_sent(len(events))
+                meter.sending(events)
+                span.follows(events[-1].turn_id)
                 yield encode_frames(events)
     except StorageError as error:
         meter.closed("error")

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from gateway.api.bodies import AcceptedTurn, ChatBody, Turn, TurnOptions
 from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, path_id, principal_of, read_body, wants
+from gateway.api.requests import gateway_of, path_id, principal_of, read_body, span_of, wants
 from gateway.api.stream import stream_response
 from gateway.storage.base import Accepted
 from gateway.turn.request import TurnRequest
@@ -14,7 +14,7 @@ from gateway.turn.request import TurnRequest
 async def chat(request: Request) -> Response:
     """Starts a turn and streams it; makes the session if there is none."""
     body = await read_body(request, ChatBody)
-    accepted = await _start(request, body, body.session_id, create_session=True)
+    accepted = await _start(request, body, body.session_id, create_session=True, project_id=body.project_id)
     return _stream(request, accepted)
 
 
@@ -48,7 +48,12 @@ async def cancel(request: Request) -> Response:
 
 
 async def _start(
-    request: Request, body: TurnOptions, session_id: str | None, *, create_session: bool
+    request: Request,
+    body: TurnOptions,
+    session_id: str | None,
+    *,
+    create_session: bool,
+    project_id: str | None = None,
 ) -> Accepted:
     asked = TurnRequest(
         message=body.message,
@@ -57,8 +62,15 @@ async def _start(
         client_message_id=body.client_message_id,
         on_conflict=body.on_conflict,
         model=body.model,
+        project_id=project_id,
     )
-    return await gateway_of(request).start(principal_of(request), asked)
+    accepted = await gateway_of(request).start(principal_of(request), asked)
+    span = span_of(request)
+    if accepted.repeated:
+        span.follows(accepted.turn.id)
+    else:
+        span.starts(accepted.turn.id)
+    return accepted
 
 
 def _stream(request: Request, accepted: Accepted) -> Response:
@@ -66,7 +78,12 @@ def _stream(request: Request, accepted: Accepted) -> Response:
     place = gateway_of(request).following_turn(accepted)
     headers = {"location": _location(accepted), "x-session-id": turn.session_id, "x-turn-id": turn.id}
     return stream_response(
-        request, place, open_turn=turn.id if turn.status != "done" else None, headers=headers
+        request,
+        place,
+        kind="resume" if accepted.repeated else "live",
+        open_turn=turn.id if turn.status != "done" else None,
+        accepted_at=None if accepted.repeated else turn.created_at,
+        headers=headers,
     )
 
 

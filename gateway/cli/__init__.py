@@ -17,7 +17,9 @@ def main() -> NoReturn:
     from gateway.cli.config import config
     from gateway.cli.dev import dev
     from gateway.cli.doctor import doctor
+    from gateway.cli.files import export, import_
     from gateway.cli.migrate import migrate
+    from gateway.cli.replay import replay
     from gateway.cli.serve import serve
     from gateway.errors import GatewayError, SettingsError
 
@@ -43,7 +45,10 @@ def main() -> NoReturn:
         context_settings={"default_map": {"help": False}},
     )
     app.callback()(gateway)
-    for command in (dev, serve, chat, config, migrate, doctor):
+    for command in (dev, serve, chat, replay, export):
+        app.command()(command)
+    app.command("import")(import_)
+    for command in (config, migrate, doctor):
         app.command()(command)
     try:
         app()

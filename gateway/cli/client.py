@@ -1,7 +1,7 @@
-"""A client of a running gateway over HTTP: what `chat` and `doctor URL` share."""
+"""A client of a running gateway over HTTP: what the commands that talk to one share."""
 
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from gateway.settings import LOOPBACK_HOSTS
 
 CONNECT_TIMEOUT = 10.0
 SILENCE_TIMEOUT = 60.0  # a stream carries a heartbeat every 15 s
+IMPORT_TIMEOUT = 600.0  # a large file is checked before the server answers
 PATIENCE = 60.0  # how long a server may be away before a turn is given up
 
 
@@ -62,6 +63,28 @@ class Client:
 
     def delete_session(self, session_id: str) -> None:
         self._ask("DELETE", f"/api/sessions/{session_id}")
+
+    def session(self, session_id: str) -> dict[str, Any]:
+        return self._ask("GET", f"/api/sessions/{session_id}")
+
+    def turn(self, session_id: str, turn_id: str) -> dict[str, Any]:
+        return self._ask("GET", f"/api/sessions/{session_id}/turns/{turn_id}")
+
+    def import_session(self, chunks: Iterable[bytes]) -> dict[str, Any]:
+        """Sends an exported file, in pieces; returns the session that was made of it."""
+        headers = {"content-type": "application/x-ndjson", "accept": "application/json"}
+        with _named_failures(self.url):
+            response = self._http.post(
+                "/api/sessions/import", content=chunks, headers=headers, timeout=IMPORT_TIMEOUT
+            )
+        if response.status_code >= 400:
+            raise _refusal(response)
+        return response.json()
+
+    def chunks(self, response: httpx2.Response) -> Generator[bytes]:
+        """The body of a response as it comes in."""
+        with _named_failures(self.url):
+            yield from response.iter_bytes()
 
     def start_turn(self, session_id: str, message: str) -> Turn:
         """Starts a turn; an answer that got lost is asked for again under the same client_message_id."""

@@ -11,8 +11,8 @@ from gateway.demo.replies import DEFAULT_PACE
 from gateway.demo.server import serve_demo
 
 
-async def _serve(host: str, port: int, pace: float) -> None:
-    async with serve_demo(host, port, pace=pace) as url:
+async def _serve(host: str, port: int, pace: float, window: int | None) -> None:
+    async with serve_demo(host, port, pace=pace, window=window) as url:
         sys.stdout.write(orjson.dumps({"url": url}).decode() + "\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
@@ -28,9 +28,10 @@ def main() -> None:
     parser.add_argument(
         "--pace", type=float, default=default_pace, help="milliseconds between pieces (DEMO_PACE)"
     )
+    parser.add_argument("--window", type=int, help="refuse requests of more tokens as too long")
     given = parser.parse_args()
     try:
-        asyncio.run(_serve(given.host, given.port, given.pace / 1000))
+        asyncio.run(_serve(given.host, given.port, given.pace / 1000, given.window))
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -3,9 +3,10 @@
 import re
 from dataclasses import replace
 
-from gateway.demo import expressions, reports
+from gateway.demo import expressions, recall, reports
 from gateway.demo.asked import Asked
 from gateway.demo.directives import Call, Think, Wanted
+from gateway.demo.statements import sentences, statements
 from gateway.demo.wire import text_block
 
 MAX_READ = 2000
@@ -16,6 +17,7 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _WHO = re.compile(r"\bwho are you\b|\bwhat are you\b|你是谁|你是誰|你是什么|你是什麼", re.IGNORECASE)
+_OWN = re.compile(r"\bmy\b|\bremember\b|我的|[记記]住", re.IGNORECASE)
 _LONG = re.compile(r"(?<!how )\blong\b|(?<![多])[长長](?!期|度|时|時|久)", re.IGNORECASE)
 _THINK = re.compile(r"\bthink|思考|想一想|想想", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"([?？.。!！;；\n])")
@@ -61,13 +63,26 @@ def answer(asked: Asked) -> list[Wanted]:
     asked = replace(asked, text=asked.text[:MAX_READ])
     if asked.step > 1:
         return [text_block(reports.report(asked))]
+    if recall.is_for(asked) and (recalled := _recalled(asked)):
+        return recalled
     thought = [Think(_thought(asked))] if asked.thinking and _THINK.search(asked.text) else []
     if _LONG.search(asked.text):
         return [*thought, text_block(_long(asked.chinese))]
-    calls = tool_calls(asked)
+    calls = [] if _only_states(asked.text) else tool_calls(asked)
     if calls:
         return [*thought, text_block(_announcement(calls, asked.chinese)), *calls]
+    if statements(asked.text):
+        return [*thought, text_block(recall.say("noted", asked.chinese))]
     return [*thought, text_block(reports.introduce(asked, greeted=_is_greeting(asked.text)))]
+
+
+def _recalled(asked: Asked) -> list[Wanted]:
+    """The answer to a question about what the user told; nothing when it may be one about the gateway."""
+    if found := recall.from_conversation(asked):
+        return [text_block(found)]
+    if calls := recall.lookup(asked):
+        return [text_block(recall.say("lookup", asked.chinese)), *calls]
+    return [] if _TOPIC.search(asked.text) else [text_block(recall.say("unknown", asked.chinese))]
 
 
 def tool_calls(asked: Asked) -> list[Call]:
@@ -82,6 +97,13 @@ def tool_calls(asked: Asked) -> list[Call]:
     if without_time != rest or (not calls and re.search("时间|時間", rest)):
         calls.append(Call("current_time", {}))
     return [call for call in calls if call.name in asked.tools]
+
+
+def _only_states(text: str) -> bool:
+    """Whether a message tells of the user and asks nothing."""
+    told = statements(text)
+    about_others = any(_ASKS.search(each) and not _OWN.search(each) for each in told)
+    return bool(told) and told == list(sentences(text)) and not _TOPIC.search(text) and not about_others
 
 
 def _without_time(text: str) -> str:

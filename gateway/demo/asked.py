@@ -20,13 +20,16 @@ class ToolSaid:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`step` counts the model calls of the turn from 1; `results` are those of the turn's last calls."""
+    """`step` counts the model calls of the turn from 1; `results` are those of the turn's last calls;
+    `earlier` is what came before the question under the user's name: summaries of former sessions in the
+    system prompt, a summary of older messages, and messages."""
 
     text: str
     step: int
     results: Sequence[ToolSaid]
     tools: frozenset[str]
     thinking: bool
+    earlier: Sequence[str] = ()
 
     @property
     def chinese(self) -> bool:
@@ -37,15 +40,26 @@ def read(body: Mapping[str, Any]) -> Asked:
     """Reads a valid request body. The question is the last text block of the newest user message that has
     one: what the gateway puts before the user's own words (retrieved context) comes first in that message."""
     messages: list[dict[str, Any]] = body["messages"]
-    text, at = "", 0
+    said: list[str] = []
+    at = 0
     for index, message in enumerate(messages):
         texts = [b["text"] for b in blocks(message) if b["type"] == "text"]
         if message["role"] == "user" and texts:
-            text, at = texts[-1], index
+            said += texts
+            at = index
+    *earlier, text = said or [""]
     answers = [message for message in messages[at + 1 :] if message["role"] == "assistant"]
     thinking = body.get("thinking", {}).get("type", "disabled") != "disabled"
     tools = frozenset(str(tool.get("name")) for tool in body.get("tools") or ())
-    return Asked(text, len(answers) + 1, _results(messages[at + 1 :]), tools, thinking)
+    return Asked(
+        text, len(answers) + 1, _results(messages[at + 1 :]), tools, thinking, [*_carried(body), *earlier]
+    )
+
+
+def _carried(body: Mapping[str, Any]) -> list[str]:
+    system = body.get("system") or []
+    texts = [system] if isinstance(system, str) else [block.get("text", "") for block in system]
+    return [text for text in texts if text.startswith("<conversation_summary>")]
 
 
 def blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:

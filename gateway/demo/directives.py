@@ -17,6 +17,7 @@ _NEXT = re.compile(r"(?<!\s)\s+(?=/[a-z_]+(?:\s|$))")
 _TAKES_THE_LINE = frozenset({"say", "think", "call", "raw"})
 MAX_DIRECTIVES = 1000
 MAX_PIECES = 1_000_000
+MAX_WINDOW = 10_000_000
 STAMPED_PIECES = 100
 """Pieces of a `/stamp` without `/pieces`."""
 UNSET = "\0unset"
@@ -55,13 +56,19 @@ Wanted = Part | Think | Call
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one model call is to answer. `pace` is in seconds; None leaves the server's."""
+    """What one model call is to answer. `pace` is in seconds; None leaves the server's. `window` is the most
+    tokens that its request may have."""
 
     parts: Sequence[Wanted] = field(default_factory=tuple[Wanted, ...])
     pace: float | None = None
     burst: bool = False
     stop_reason: str | None = UNSET
     fault: FaultCall | None = None
+    window: int | None = None
+
+    def following(self) -> "Step":
+        """The step of the next model call: empty, under the same conditions."""
+        return Step(pace=self.pace, burst=self.burst, window=self.window)
 
 
 def parse(lines: Iterable[str]) -> tuple[list[Step], str]:
@@ -86,7 +93,7 @@ def parse(lines: Iterable[str]) -> tuple[list[Step], str]:
             if not steps:
                 steps.append(Step())
             if name == "then":
-                steps.append(Step(pace=steps[-1].pace, burst=steps[-1].burst))
+                steps.append(steps[-1].following())
             else:
                 steps[-1] = _apply(steps[-1], name, argument)
     return steps, "\n".join(plain).strip()
@@ -106,10 +113,8 @@ def _directives(line: str) -> Iterator[tuple[str, str]]:
 
 def _apply(step: Step, name: str, argument: str) -> Step:
     match name:
-        case "pace":
-            return replace(step, pace=_whole_number(name, argument, 60_000) / 1000)
-        case "burst":
-            return replace(step, burst=True)
+        case "pace" | "burst" | "window":
+            return _under(step, name, argument)
         case "stop":
             return replace(step, stop_reason=None if argument == "null" else argument)
         case "fault":
@@ -118,6 +123,15 @@ def _apply(step: Step, name: str, argument: str) -> Step:
             return _stamped(step)
         case _:
             return replace(step, parts=_joined([*step.parts, _part(name, argument)]))
+
+
+def _under(step: Step, name: str, argument: str) -> Step:
+    """The step under a condition that holds for the following ones, too."""
+    if name == "burst":
+        return replace(step, burst=True)
+    if name == "window":
+        return replace(step, window=_whole_number(name, argument, MAX_WINDOW))
+    return replace(step, pace=_whole_number(name, argument, 60_000) / 1000)
 
 
 def _part(name: str, argument: str) -> Wanted:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import answers, asked
+from gateway.demo import answers, asked, summaries
 from gateway.demo.asked import Asked
 from gateway.demo.directives import UNSET, Call, FaultCall, Step, Think, Wanted, parse
 from gateway.demo.signatures import redacted_block, thinking_block
@@ -25,12 +25,14 @@ _HEADER_LINES = ";;"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a request is answered: the right reply, the fault that spoils it, the tools that may be called."""
+    """How a request is answered: the right reply, the fault that spoils it, the tools that may be called, and
+    the most tokens the request may have, if it says so itself."""
 
     reply: Reply
     fault: FaultCall | None
     tools: tuple[str, ...]
     seed: str
+    window: int | None = None
 
 
 def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float) -> Plan:
@@ -40,8 +42,11 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
         directives.BadDirective: the script cannot be read.
     """
     question = asked.read(body)
-    steps, plain = parse(script.split(_HEADER_LINES) if script else question.text.split("\n"))
-    step = _step(replace(question, text=question.text if script else plain), steps)
+    if not script and summaries.is_asked(body):
+        step = Step([text_block(summaries.summarise(body))], burst=True)
+    else:
+        steps, plain = parse(script.split(_HEADER_LINES) if script else question.text.split("\n"))
+        step = _step(replace(question, text=question.text if script else plain), steps)
     seed = _seed(body, script)
     parts = _finished(step.parts, seed)
     calls = any(isinstance(part, dict) and part["type"] == "tool_use" for part in parts)
@@ -55,7 +60,7 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
         pace=pace if step.pace is None else step.pace,
         burst=step.burst,
     )
-    return Plan(reply, step.fault, tuple(sorted(question.tools)), seed)
+    return Plan(reply, step.fault, tuple(sorted(question.tools)), seed, step.window)
 
 
 def _step(question: Asked, steps: list[Step]) -> Step:
@@ -63,10 +68,10 @@ def _step(question: Asked, steps: list[Step]) -> Step:
         return Step(answers.answer(question))
     own_words = len(steps) == 1 and not steps[0].parts and question.text
     if own_words:
-        step = steps[0] if question.step == 1 else Step(pace=steps[0].pace, burst=steps[0].burst)
+        step = steps[0] if question.step == 1 else steps[0].following()
         return replace(step, parts=answers.answer(question))
     if question.step > len(steps):
-        return Step([text_block("Done.")], pace=steps[-1].pace, burst=steps[-1].burst)
+        return replace(steps[-1].following(), parts=[text_block("Done.")])
     step = steps[question.step - 1]
     if step.parts:
         return step

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from gateway.demo import recall
 from gateway.demo.asked import Asked, ToolSaid
 
 MAX_QUOTES = 3
@@ -44,9 +45,11 @@ _WORDS = {
 def report(asked: Asked) -> str:
     """The answer after the tools have run."""
     chinese = asked.chinese
-    told = [_told(said, chinese) for said in asked.results]
+    told = [_told(said, asked) for said in asked.results]
     if not told:
         return _say("nothing", chinese)
+    if all(said.name == recall.TOOL for said in asked.results):
+        return "\n\n".join(told)
     return "\n\n".join([*told, f"{_say('demo', chinese)} {_say('real', chinese)}"])
 
 
@@ -61,8 +64,8 @@ def _say(what: str, chinese: bool, *values: object) -> str:
     return _WORDS[what][chinese].format(*values)
 
 
-def _told(said: ToolSaid, chinese: bool) -> str:
-    content = said.content.strip()
+def _told(said: ToolSaid, asked: Asked) -> str:
+    content, chinese = said.content.strip(), asked.chinese
     if said.is_error:
         return _say("failed", chinese, said.name, _short(content, MAX_QUOTE))
     match said.name:
@@ -73,6 +76,8 @@ def _told(said: ToolSaid, chinese: bool) -> str:
             return _say("result", chinese, said.arguments.get("expression", ""), _number(content))
         case "current_time":
             return _say("time", chinese, _short(content, 100))
+        case recall.TOOL:
+            return recall.from_archive(asked.text, content, chinese=chinese)
         case _:
             return "\n\n".join([_say("said", chinese, said.name), _quote(content)])
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -9,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import wire
+from gateway.demo import summaries, wire
 from gateway.demo.connection import Act, Connection, Counters, Pacer, Request, Script, whole
 from gateway.demo.directives import BadDirective
 from gateway.demo.faults import CATALOGUE, Case
@@ -33,9 +34,11 @@ log = logging.getLogger(__name__)
 class Demo:
     """Answers requests with scripts. Nothing here waits: time passes only inside a script."""
 
-    def __init__(self, pace: float) -> None:
+    def __init__(self, pace: float, window: int | None = None) -> None:
         self.counters = Counters()
         self._pace = pace
+        self._window = window
+        self._next_summaries = deque[str]()
         self._cache = PromptCache()
         self._record = Record()
 
@@ -45,6 +48,7 @@ class Demo:
             ("GET", "/healthz"): lambda _: reply_json(200, {"status": "ok"}),
             ("GET", "/demo/requests"): self._seen,
             ("DELETE", "/demo/requests"): self._forget,
+            ("POST", "/demo/summaries"): self._script_summaries,
         }
         with_key: dict[tuple[str, str], Callable[[Request], list[Act]]] = {
             ("POST", "/v1/messages"): self._messages,
@@ -70,10 +74,15 @@ class Demo:
     def _messages(self, request: Request) -> list[Act]:
         self._record.add(request)
         body = check(_parsed(request.body))
+        _fit(body, self._window)
+        script = request.headers.get("x-demo")
+        if self._next_summaries and summaries.is_asked(body):
+            script = self._next_summaries.popleft()
         try:
-            planned = plan(body, request.headers.get("x-demo"), self._cache.usage(body), self._pace)
+            planned = plan(body, script, self._cache.usage(body), self._pace)
         except BadDirective as bad:
             raise Refused(str(bad)) from None
+        _fit(body, planned.window)
         streams = bool(body.get("stream"))
         if planned.fault and not (planned.fault.once and self._record.seen_before(planned.seed)):
             return _misbehave(planned, streams)
@@ -87,9 +96,18 @@ class Demo:
         requests = self._record.last(int(limit[:9]) if limit.isdecimal() else 20)
         return reply_json(200, {"requests": requests, "counters": asdict(self.counters)})
 
+    def _script_summaries(self, request: Request) -> list[Act]:
+        try:
+            wanted = summaries.scripts(_parsed(request.body))
+        except BadDirective as bad:
+            raise Refused(str(bad)) from None
+        self._next_summaries = deque(wanted)
+        return reply_json(200, {"next": len(wanted)})
+
     def _forget(self, _: Request) -> list[Act]:
         self._record.clear()
         self._cache.clear()
+        self._next_summaries.clear()
         self.counters.started = self.counters.streams
         self.counters.finished = self.counters.aborted = self.counters.broken = 0
         return reply_json(200, {"deleted": True})
@@ -98,6 +116,12 @@ class Demo:
 def refuse(status: int, message: str) -> Script:
     """The API's error for a status."""
     return Script(_error(Refused(message, status=status)))
+
+
+def _fit(body: Mapping[str, Any], window: int | None) -> None:
+    """Refuses a request that is longer than the window, in the words of the API."""
+    if window is not None and (size := count(body)) > window:
+        raise Refused(f"prompt is too long: {size} tokens > {window} maximum")
 
 
 def _misbehave(planned: Plan, streams: bool) -> list[Act]:
@@ -151,16 +175,17 @@ def _error(refused: Refused) -> list[Act]:
 
 @asynccontextmanager
 async def serve_demo(
-    host: str = "127.0.0.1", port: int = 0, *, pace: float = DEFAULT_PACE
+    host: str = "127.0.0.1", port: int = 0, *, pace: float = DEFAULT_PACE, window: int | None = None
 ) -> AsyncGenerator[str]:
     """Serves the demo in the current event loop and yields its base URL; leaving the context ends it at once.
-    `pace` is in seconds between pieces. Installs no signal handlers.
+    `pace` is in seconds between pieces; a request of more than `window` tokens is refused as too long.
+    Installs no signal handlers.
 
     Raises:
         OSError: the port is taken.
     """
     loop = asyncio.get_running_loop()
-    demo, pacer, open_ones = Demo(pace), Pacer(loop), set[Connection]()
+    demo, pacer, open_ones = Demo(pace, window), Pacer(loop), set[Connection]()
     server = await loop.create_server(
         lambda: Connection(demo.answer, refuse, pacer, demo.counters, open_ones), host, port, backlog=2048
     )

@@ -44,6 +44,7 @@ class Retrieval(EventData):
     omitted: int | None = Field(default=None, ge=1, description="Hits that were found and not shown.")
     tokens: int = Field(ge=0, description="Estimated size of the results in tokens.")
     degraded: bool | None = Field(default=None, description="True when a part of the search did not work.")
+    duration_ms: int | None = Field(default=None, ge=0, description="How long the search took.")
 
 
 TextEvent = Event[Literal["text"], Text]

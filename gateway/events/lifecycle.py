@@ -38,6 +38,10 @@ class TurnStart(EventData):
     model: str
     trace_id: str = Field(pattern=r"^[0-9a-f]{32}$", description="W3C trace id of the turn's trace.")
     client_message_id: str | None = None
+    queued_ms: int | None = Field(
+        default=None, ge=0, description="How long the message waited for the turns before it."
+    )
+    trace_url: str | None = Field(default=None, description="Where the trace can be looked at.")
 
 
 class IterationStart(EventData):
@@ -47,6 +51,14 @@ class IterationStart(EventData):
 
     attempt: int = Field(ge=1, description="From 1; a later attempt replaces what an earlier one streamed.")
     model: str
+    prefix_hash: str | None = Field(
+        default=None, description="SHA-256 in hex of the prompt before the messages: tools and components."
+    )
+    components: dict[str, str] | None = Field(
+        default=None,
+        description="The prompt's components by name, each with the first 12 hex digits of its SHA-256: with "
+        "a turn's first call, and again when the prefix has changed.",
+    )
 
 
 class IterationEnd(EventData):
@@ -64,6 +76,8 @@ class IterationEnd(EventData):
     )
     ttft_ms: int | None = Field(default=None, ge=0, description="From the call to its first content.")
     duration_ms: int = Field(ge=0)
+    model: str | None = Field(default=None, description="The model that answered, as the endpoint named it.")
+    response_id: str | None = Field(default=None, description="The endpoint's id of the answer.")
 
 
 class IterationSuperseded(EventData):
@@ -114,6 +128,9 @@ class Done(EventData):
     )
     iterations: int = Field(ge=0)
     duration_ms: int = Field(ge=0)
+    ttft_ms: int | None = Field(
+        default=None, ge=0, description="From the turn's start to the first text of its answer."
+    )
 
 
 TurnStartEvent = Event[Literal["turn_start"], TurnStart]

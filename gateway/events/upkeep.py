@@ -1,10 +1,11 @@
 """What the gateway does beside the answer: memory, skills, artifacts, compression."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from gateway.events.envelope import Event, EventData
+from gateway.events.envelope import Event, EventData, Part
+from gateway.messages import Usage
 
 
 class Memory(EventData):
@@ -41,17 +42,28 @@ class Artifact(EventData):
     summary: str
 
 
+class Covered(Part):
+    """The messages that were archived, by their position in the session."""
+
+    first: int = Field(ge=1)
+    last: int = Field(ge=1)
+
+
 class Compression(EventData):
     """The history is being compressed: archived, with a summary in its place."""
 
     event_type: ClassVar[str] = "compression"
 
     phase: Literal["started", "completed", "failed"]
+    trigger: Literal["manual", "automatic", "overflow"] | None = None
     version: int | None = Field(default=None, ge=1)
-    covers: dict[str, Any] | None = None
-    tokens_before: int | None = Field(default=None, ge=0)
+    covers: Covered | None = None
+    tokens_before: int | None = Field(default=None, ge=0, description="Of the whole view, estimated.")
     tokens_after: int | None = Field(default=None, ge=0)
-    reason: str | None = None
+    usage: Usage | None = Field(default=None, description="Of the summary; not part of the turn's usage.")
+    cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown.")
+    duration_ms: int | None = Field(default=None, ge=0)
+    reason: str | None = Field(default=None, description="Why it failed: a code and a sentence.")
 
 
 MemoryEvent = Event[Literal["memory"], Memory]

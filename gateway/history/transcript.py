@@ -1,10 +1,36 @@
-"""From stored messages to what the model sees: a pure fold whose result the Messages API always accepts."""
+"""From stored messages to what the model sees: pure functions whose result the Messages API always accepts.
+
+stored messages -> view: the summary in place of what was compressed -> fold: a valid array
+"""
 
 from collections.abc import Iterable, Sequence
 
+from gateway.history.summaries.summary import render
 from gateway.messages import Block, Message, text_block, tool_result_block
+from gateway.storage.base import History
 
 NO_RESULT = "No result was recorded for this call; it may or may not have happened. Verify before retrying."
+
+
+def view(history: History) -> list[Message]:
+    """What the model is told of a session, in order; `fold` makes it valid.
+
+    When a compression is in force: first a user's message with its summary, labelled as data, then the
+    message it keeps, if any, and those after what it covers. Thinking in messages up to `epoch_from` was
+    signed for another prefix and is left out, with the message when nothing else is in it."""
+    told = [
+        without_thinking(item.message) if item.position <= history.epoch_from else item.message
+        for item in history.messages
+    ]
+    messages = [message for message in told if message.content]
+    row = history.compression
+    return messages if row is None else [user_message(render(row.summary, row)), *messages]
+
+
+def without_thinking(message: Message) -> Message:
+    """`message` without its thinking; the same object when there is none."""
+    kept = [block for block in message.content if not _is_thinking(block)]
+    return message if len(kept) == len(message.content) else Message(message.role, kept)
 
 
 def fold(stored: Iterable[Message]) -> list[Message]:
@@ -12,23 +38,30 @@ def fold(stored: Iterable[Message]) -> list[Message]:
 
     Neighbours of one role are joined (a turn that failed leaves a user message without an answer), empty
     blocks are left out, every tool_use gets its tool_result in the message that follows, and results nobody
-    asked for are left out. The result only grows at its end when messages are added at the end."""
+    asked for are left out. The result only grows at its end when messages are added at the end. Folding the
+    result again changes nothing."""
     folded: list[Message] = []
+    joined: list[Block] = []  # the content of the last one
+    calls: list[str] = []  # what it called
     for message in stored:
         blocks = [block for block in message.content if not _is_empty(block)]
         if message.role == "assistant" and (not folded or all(_is_thinking(block) for block in blocks)):
             blocks = []  # the API wants a user's message first, and no message of thinking alone
         if message.role == "user":
-            blocks = _answer(_open_calls(folded), blocks)
-        elif _open_calls(folded):
-            folded.append(Message("user", _answer(_open_calls(folded), [])))
+            blocks = _answer(calls, blocks)
+        elif calls:
+            joined, calls = _answer(calls, []), []
+            folded.append(Message("user", joined))
         if not blocks:
             continue
         if folded and folded[-1].role == message.role:
-            folded[-1] = Message(message.role, [*folded[-1].content, *blocks])
+            joined += blocks
         else:
-            folded.append(Message(message.role, blocks))
-    if calls := _open_calls(folded):
+            joined, calls = blocks, []
+            folded.append(Message(message.role, joined))
+        if message.role == "assistant":
+            calls += [block["id"] for block in blocks if block["type"] == "tool_use"]
+    if calls:
         folded.append(Message("user", _answer(calls, [])))
     return folded
 
@@ -62,12 +95,6 @@ def _is_empty(block: Block) -> bool:
 
 def _is_thinking(block: Block) -> bool:
     return block["type"] in {"thinking", "redacted_thinking"}
-
-
-def _open_calls(folded: Sequence[Message]) -> list[str]:
-    if not folded or folded[-1].role != "assistant":
-        return []
-    return [block["id"] for block in folded[-1].content if block["type"] == "tool_use"]
 
 
 def _answer(calls: Sequence[str], blocks: Sequence[Block]) -> list[Block]:

@@ -1,4 +1,7 @@
-"""What a model call costs, by the list prices that come with genai-prices. Nothing is ever fetched."""
+"""What genai-prices knows of models by its own list: what a call costs, how much they can read at once.
+Nothing is ever fetched."""
+
+from functools import lru_cache
 
 from gateway.messages import Usage
 
@@ -16,3 +19,17 @@ def cost_of(model: str, usage: Usage) -> float | None:
     except (LookupError, ValueError):
         return None
     return float(priced.total_price)
+
+
+@lru_cache(maxsize=256)
+def window_of(model: str) -> int | None:
+    """The tokens that `model` can read at once, by the same list; None when it is not on it. The first call
+    takes as long as that of `cost_of`."""
+    import genai_prices  # noqa: PLC0415 - see cost_of
+
+    told = {"model": model, "usage": {"input_tokens": 0, "output_tokens": 0}}
+    try:
+        known = genai_prices.extract_usage(told, provider_id="anthropic").model
+    except (LookupError, ValueError):
+        return None
+    return known.context_window if known is not None else None

@@ -7,8 +7,9 @@ score, no counter belongs in here.
 """
 
 import hashlib
+from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import orjson
@@ -81,13 +82,17 @@ def assemble(
     *,
     tools: Sequence[ToolSpec] = (),
     limits: PromptLimits | None = None,
+    carried: str | None = None,
 ) -> Assembled:
-    """Cuts what is too long, lowest priority first, and puts the parts in their order.
+    """Cuts what is too long, lowest priority first, and puts the parts in their order; `carried`, what this
+    session was told of former ones, comes last in the system prompt.
 
     A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
     the limit, a warning says so. Nothing that is passed in is changed.
     """
     prefix = _prefix(components, tools, limits or PromptLimits())
+    if carried is not None:
+        prefix = _carrying(prefix, carried)
     return Assembled(
         system=prefix.system,
         messages=mark_messages(transcript),
@@ -99,20 +104,29 @@ def assemble(
     )
 
 
-_newest: tuple[Components, Sequence[ToolSpec], PromptLimits, Prefix] | None = None
-"""The newest prefix and what it was made of: all turns of a process share its blocks, so that no open stream
-holds some 10 kB of its own."""
+_made: deque[tuple[Components, Sequence[ToolSpec], PromptLimits, Prefix]] = deque(maxlen=4)
+"""The newest prefixes and what they were made of: all turns of a process share their blocks, so that no open
+stream holds some 10 kB of its own. The function is pure with or without this memory."""
 
 
 def _prefix(components: Components, tools: Sequence[ToolSpec], limits: PromptLimits) -> Prefix:
-    global _newest  # noqa: PLW0603 - a memory of one value, of a function that is pure with or without it
-    if _newest is not None:
-        same_components, same_tools, same_limits, prefix = _newest
+    for same_components, same_tools, same_limits, prefix in _made:
         if same_components is components and same_tools is tools and same_limits == limits:
             return prefix
     prefix = _make_prefix(components, tools, limits)
-    _newest = (components, tools, limits, prefix)
+    _made.append((components, tools, limits, prefix))
     return prefix
+
+
+def _carrying(prefix: Prefix, carried: str) -> Prefix:
+    """No cache breakpoint of its own: those of the messages cover it, and there are only four."""
+    digest = hashlib.sha256(f"{prefix.prefix_hash}\n{carried}".encode()).hexdigest()
+    return replace(
+        prefix,
+        system=(*prefix.system, text_block(carried)),
+        prefix_hash=digest,
+        tokens=prefix.tokens + estimate_tokens(carried),
+    )
 
 
 def _make_prefix(components: Components, tools: Sequence[ToolSpec], limits: PromptLimits) -> Prefix:

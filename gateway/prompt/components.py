@@ -84,6 +84,21 @@ class PromptFolder:
         self._last = _Reading(state, files, components)
         return components
 
+    def instructions(self, file: str) -> str:
+        """The text of a file that is no component but tells a model what to do elsewhere, such as summary.md:
+        the folder's own, or the one that comes with the gateway where that cannot be used or is empty.
+
+        Raises:
+            SettingsError: there is none at all.
+        """
+        for folder in (self._folder, self._bundled):
+            try:
+                if text := clean(_read_inside(folder, file)):
+                    return text
+            except (OSError, ValueError):
+                continue
+        raise SettingsError(f"The instructions {file} are missing from {self._bundled}.")
+
     def _state(self, *files: str) -> tuple[object, ...]:
         found = [_stat(folder / name) for folder in (self._folder, self._bundled) for name in files]
         return (_stat(self._folder) is None, *found)

@@ -10,12 +10,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from gateway.events.envelope import StoredEvent
+from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Outcome
 from gateway.messages import Message, Usage
+from gateway.storage.records import CompressionRow
 
 TurnStatus = Literal["accepted", "running", "done"]
 OnConflict = Literal["reject", "queue", "interrupt"]
+
+EPOCH_OPEN = 2**53
+"""Where an epoch begins that has not begun yet: the view changed while a turn ran, which goes on with the old
+one. The next turn fixes it at the last message it finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,7 @@ class SessionRow:
     created_at: int
     updated_at: int
     head: int
+    project_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ class NewTurn:
     on_conflict: OnConflict
     create_session: bool
     at: int
+    project_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +95,31 @@ class StoredMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """What a session's view is made of. `messages` are those after what `compression` covers, and the one it
+    keeps; all of them when it is None. Thinking up to position `epoch_from` was signed for another prefix.
+    `carried` is what the session was told of former ones, `prefix_hash` identifies the prompt before the
+    messages as the last turn ended with it (None: unknown, or an epoch began since)."""
+
+    messages: Sequence[StoredMessage]
+    compression: CompressionRow | None = None
+    epoch_from: int = 0
+    carried: str | None = None
+    failed_compressions: int = 0
+    prefix_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Closing:
-    """How a turn ended; stored together with its `done` event."""
+    """How a turn ended; stored together with its `done` event. `prefix_hash` identifies the prompt before the
+    messages that its last model call had."""
 
     outcome: Outcome
     iterations: int
     usage: Usage | None
     cost: float | None
     at: int
+    prefix_hash: str | None = None
 
 
 class Append(NamedTuple):
@@ -132,14 +156,27 @@ class EventLog(Protocol):
     async def read(
         self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
     ) -> list[StoredEvent]:
-        """Events with seq > `after` (and <= `until`), in order, at most `limit`, only of `types` if given."""
+        """Events with seq > `after` (and <= `until`), in order, at most `limit`, only of `types` if given;
+        archived ones too. Empty only when there are no more.
+
+        Raises:
+            errors.ArchiveDamaged: the archive that holds the next ones is missing or not what was written.
+        """
+        ...
+
+    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> bool:
+        """Appends one event that belongs to no turn: its turn_id is `operation_id`. False, and nothing done,
+        while a turn of the session runs: only that turn's emitter may append then. Raises errors.NotFound
+        (session_not_found)."""
         ...
 
 
 class Sessions(Protocol):
     """Conversations and what was said in them."""
 
-    async def create(self, session_id: str, owner: str, title: str | None, at: int) -> SessionRow:
+    async def create(
+        self, session_id: str, owner: str, title: str | None, at: int, project_id: str | None = None
+    ) -> SessionRow:
         """Raises errors.Conflict when the id is taken, by whomever."""
         ...
 
@@ -150,8 +187,9 @@ class Sessions(Protocol):
     async def list(
         self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
     ) -> list[SessionRow]:
-        """Newest first by (updated_at, id), strictly before that pair; `query` is a plain substring of the
-        title or of a user's message."""
+        """Newest first by (updated_at, id), strictly before that pair. With `query` only sessions that have
+        all its words in one turn or in the title: English and Chinese, whatever the inflection or script. One
+        without words finds nothing; a turn is found a moment after its end (see `Search`)."""
         ...
 
     async def rename(self, session_id: str, owner: str, title: str) -> SessionRow:
@@ -163,14 +201,36 @@ class Sessions(Protocol):
         while a turn is running or waiting. The id stays taken for nobody: it may be created again."""
         ...
 
-    async def messages(self, session_id: str) -> Sequence[StoredMessage]:
-        """The history in order."""
+    async def messages(
+        self, session_id: str, *, after: int = 0, until: int | None = None
+    ) -> Sequence[StoredMessage]:
+        """Everything that was said, in order: the messages with position > `after` (and <= `until`), archived
+        ones too. Nothing ever changes or removes one while the session is there.
+
+        Raises:
+            errors.ArchiveDamaged: an archive that holds some of them is missing or not what was written.
+        """
+        ...
+
+    async def history(self, session_id: str, *, whole: bool = False) -> History:
+        """What the model's view of the session is made of; with `whole`, as if nothing were compressed.
+        Raises errors.ArchiveDamaged."""
         ...
 
     async def snapshot(
-        self, session_id: str, owner: str
-    ) -> tuple[SessionRow, TurnRow | None, Sequence[StoredMessage]]:
-        """The session, its running turn and its history, all as of one moment. Raises errors.NotFound."""
+        self, session_id: str, owner: str, *, whole: bool = False
+    ) -> tuple[SessionRow, TurnRow | None, History]:
+        """The session, its running turn and its history, all as of one moment. Raises errors.NotFound,
+        errors.ArchiveDamaged."""
+        ...
+
+    async def begin_epoch(self, session_id: str, after: int) -> None:
+        """The prompt before the messages has changed: thinking up to position `after` is sent no more, and
+        the prefix hash is forgotten."""
+        ...
+
+    async def carry(self, session_id: str, text: str) -> None:
+        """Fixes what a session is told of former ones, for as long as it lives."""
         ...
 
 
@@ -208,6 +268,10 @@ class Turns(Protocol):
         turn comes, so that its books are closed."""
         ...
 
+    async def count_waiting(self) -> int:
+        """How many turns, of all sessions, wait for those before them."""
+        ...
+
     async def take_over(self) -> list[Accepted]:
         """Start-up: every running turn that a former process left, each with its epoch raised; appends by
         the former owner are refused from then on. Sessions in which turns only wait are included by
@@ -240,6 +304,11 @@ class Bus(Protocol):
         ...
 
     def subscribe(self, session_id: str) -> AbstractContextManager[Subscription]: ...
+
+    @property
+    def readers(self) -> int:
+        """Subscriptions that are open now."""
+        ...
 
     def watch(self, observer: Callable[[str, Sequence[StoredEvent]], None]) -> None:
         """Calls `observer(session_id, events)` for every publication; it must be quick and must not raise."""

@@ -112,6 +112,11 @@ class MemoryBus:
                 if topic.tail:
                     self._put_idle(session_id, topic)
 
+    @property
+    def readers(self) -> int:
+        """Subscriptions that are open now; may be asked in another thread."""
+        return sum(topic.readers for topic in list(self._followed.values()))
+
     def watch(self, observer: Observer) -> None:
         """Calls `observer` for every publication from now on."""
         self._observers.append(observer)

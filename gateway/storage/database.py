@@ -1,6 +1,6 @@
 """How the tables are reached, whatever the engine: whole transactions, each a plain function."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
@@ -46,18 +46,27 @@ class Prepared:
 
     def run(self, connection: Connection, **values: Any) -> Any:
         """Executes with a value for each `bindparam`; returns the driver's cursor."""
-        dialect = connection.dialect.name
-        if dialect not in self._compiled:
-            self._compiled[dialect] = self._compile(connection)
-        sql, order, constants = self._compiled[dialect]
+        sql, order, constants = self._prepared(connection)
         parameters = [values[name] if name in values else constants[name] for name in order]
         cursor = connection.connection.cursor()
         cursor.execute(sql, parameters)
         return cursor
 
+    def many(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Executes once for each of `rows`, which are taken one by one."""
+        sql, order, constants = self._prepared(connection)
+        parameters: Any = ([row[name] if name in row else constants[name] for name in order] for row in rows)
+        connection.connection.cursor().executemany(sql, parameters)
+
     def one(self, connection: Connection, **values: Any) -> tuple[Any, ...] | None:
         """The first row, None when there is none."""
         return self.run(connection, **values).fetchone()
+
+    def _prepared(self, connection: Connection) -> tuple[str, list[str], dict[str, Any]]:
+        dialect = connection.dialect.name
+        if dialect not in self._compiled:
+            self._compiled[dialect] = self._compile(connection)
+        return self._compiled[dialect]
 
     def _compile(self, connection: Connection) -> tuple[str, list[str], dict[str, Any]]:
         compiled = cast("SQLCompiler", self._statement.compile(dialect=connection.dialect))

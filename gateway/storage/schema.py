@@ -25,6 +25,10 @@ metadata = MetaData()
 RUNNING = literal_column("'running'", Text)
 WAITING = literal_column("'accepted'", Text)
 
+# `compression` is the version whose summary stands for what it covers; None: the model sees every message.
+# Thinking in messages up to position `epoch_from` was signed for another prefix and is not sent any more.
+# `carried` is what a session was told of former ones at its first turn; `indexed_head` how far the search
+# index has come, -1 before the first time.
 sessions = Table(
     "sessions",
     metadata,
@@ -34,6 +38,13 @@ sessions = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("head", BigInteger, nullable=False),
+    Column("project_id", Text),
+    Column("compression", Integer),
+    Column("failed_compressions", Integer, nullable=False, server_default="0"),
+    Column("epoch_from", BigInteger, nullable=False, server_default="0"),
+    Column("carried", Text),
+    Column("prefix_hash", Text),
+    Column("indexed_head", BigInteger, nullable=False, server_default="-1"),
 )
 Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 
@@ -65,6 +76,7 @@ turns = Table(
 _running = text("status = 'running'")
 _named = text("client_message_id IS NOT NULL")
 Index("turns_by_session", turns.c.session_id, turns.c.status, turns.c.number)
+Index("turns_by_seq", turns.c.session_id, turns.c.last_seq)
 Index(
     "turns_one_running",
     turns.c.session_id,
@@ -104,3 +116,72 @@ messages = Table(
     Column("content", Text, nullable=False),
     Column("usage", Text),
 )
+
+# A version covers the messages `from_position` to `to_position`; its parent, if any, covers what comes
+# before. `kept_position` is a message in that range which is sent verbatim nevertheless.
+compressions = Table(
+    "compressions",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("version", Integer, primary_key=True, nullable=False, autoincrement=False),
+    Column("parent", Integer),
+    Column("from_position", BigInteger, nullable=False),
+    Column("to_position", BigInteger, nullable=False),
+    Column("kept_position", BigInteger),
+    Column("archive_path", Text, nullable=False),
+    Column("archive_size", BigInteger, nullable=False),
+    Column("sha256", Text, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("prompt_digest", Text, nullable=False),
+    Column("tokens_before", BigInteger, nullable=False),
+    Column("tokens_after", BigInteger, nullable=False),
+    Column("trigger", Text, nullable=False),
+    Column("usage", Text),
+    Column("cost", Float),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+# The events and messages that were moved out of their tables, as ranges that follow each other. The indexes
+# tell where in the blob a range begins, as JSON.
+session_archives = Table(
+    "session_archives",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("number", Integer, primary_key=True, nullable=False, autoincrement=False),
+    Column("from_seq", BigInteger, nullable=False),
+    Column("to_seq", BigInteger, nullable=False),
+    Column("events_path", Text, nullable=False),
+    Column("events_sha256", Text, nullable=False),
+    Column("events_index", Text, nullable=False),
+    Column("from_position", BigInteger, nullable=False),
+    Column("to_position", BigInteger, nullable=False),
+    Column("messages_path", Text, nullable=False),
+    Column("messages_sha256", Text, nullable=False),
+    Column("messages_index", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+summaries = Table(
+    "summaries",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("owner", Text, nullable=False),
+    Column("project_id", Text),
+    Column("to_position", BigInteger, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("trigger", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("prompt_digest", Text, nullable=False),
+    Column("usage", Text),
+    Column("cost", Float),
+    Column("created_at", BigInteger, nullable=False),
+)
+Index("summaries_by_time", summaries.c.owner, summaries.c.created_at)

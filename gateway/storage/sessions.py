@@ -1,32 +1,26 @@
 """Conversations and what was said in them, in SQL."""
 
-from collections.abc import Sequence
-from functools import reduce
-from typing import Any
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-import orjson
 from sqlalchemy import (
-    ColumnElement,
     Connection,
-    Text,
+    Select,
     and_,
     bindparam,
-    cast,
     delete,
-    exists,
-    func,
     insert,
-    literal_column,
-    or_,
+    null,
     select,
     tuple_,
     update,
 )
 
-from gateway.errors import Conflict, NotFound, TurnInProgress
-from gateway.messages import Message, Usage
-from gateway.storage.base import Bus, SessionRow, StoredMessage, TurnRow
+from gateway.errors import ArchiveDamaged, Conflict, NotFound, TurnInProgress
+from gateway.storage.base import Bus, History, SessionRow, StoredMessage, TurnRow
 from gateway.storage.database import Database, Prepared
+from gateway.storage.history import ReadArchived, said_of, view_of
 from gateway.storage.schema import events, messages, sessions, turns
 from gateway.storage.turns import open_turn_of
 
@@ -37,11 +31,13 @@ COLUMNS = (
     sessions.c.created_at,
     sessions.c.updated_at,
     sessions.c.head,
+    sessions.c.project_id,
 )
-OWN = and_(sessions.c.id == bindparam("session_id"), sessions.c.owner == bindparam("owner"))
+ID = sessions.c.id == bindparam("session_id")
+OWN = and_(ID, sessions.c.owner == bindparam("owner"))
 
 SESSION = Prepared(select(*COLUMNS).where(OWN))
-TAKEN = Prepared(select(sessions.c.id).where(sessions.c.id == bindparam("session_id")))
+TAKEN = Prepared(select(sessions.c.id).where(ID))
 RENAME = Prepared(update(sessions).where(OWN).values(title=bindparam("title")))
 OPEN = Prepared(
     select(turns.c.id)
@@ -50,43 +46,55 @@ OPEN = Prepared(
     .limit(1)
 )
 
-# One row holds the whole history: a reader's thread has to win the interpreter lock back after every row,
-# which takes milliseconds when the event loop is busy. Ids and roles need no escaping, the rest is JSON.
-_ordered = (
-    select(messages)
-    .where(messages.c.session_id == bindparam("session_id"))
-    .order_by(messages.c.position)
-    .subquery()
-)
-_fields = (
-    literal_column("'['", Text),
-    cast(_ordered.c.position, Text),
-    literal_column("""',"'""", Text),
-    _ordered.c.turn_id,
-    literal_column("""'","'""", Text),
-    _ordered.c.role,
-    literal_column("""'",'""", Text),
-    _ordered.c.content,
-    literal_column("','", Text),
-    func.coalesce(_ordered.c.usage, literal_column("'null'", Text)),
-    literal_column("']'", Text),
-)
-_comma: Any = literal_column("','", Text)
-HISTORY = Prepared(select(func.aggregate_strings(reduce(ColumnElement.concat, _fields), _comma)))
+BEGIN_EPOCH = Prepared(update(sessions).where(ID).values(epoch_from=bindparam("after"), prefix_hash=null()))
+CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values(carried=bindparam("text")))
+
+
+class TextIndex(Protocol):
+    """Finds sessions by their words. The methods that take a connection are part of a transaction."""
+
+    def found(self, owner: str, query: str) -> Select[tuple[str]] | None:
+        """The ids of the owner's sessions that have all words of `query` in one turn or in their title; None
+        when it has no words. Takes milliseconds: not for the event loop."""
+        ...
+
+    def words(self, title: str) -> set[str]:
+        """What `put_title` needs. Takes milliseconds: not for the event loop."""
+        ...
+
+    def put_title(self, connection: Connection, session_id: str, owner: str, words: Iterable[str]) -> None:
+        """Puts the words of a title in place of those of the former one."""
+        ...
+
+    def remove(self, connection: Connection, session_id: str) -> None:
+        """Removes all words of a session."""
+        ...
 
 
 class SqlSessions:
-    """The `Sessions` protocol. `bus` forgets a session when it is deleted: its id may be used again."""
+    """The `Sessions` protocol. `bus` forgets a session when it is deleted: its id may be used again.
+    `archived` reads what was moved to archives, `index` is what `list` searches."""
 
-    def __init__(self, database: Database, bus: Bus) -> None:
+    def __init__(self, database: Database, bus: Bus, archived: ReadArchived, index: TextIndex) -> None:
         self._database = database
         self._bus = bus
+        self._archived = archived
+        self._index = index
 
-    async def create(self, session_id: str, owner: str, title: str | None, at: int) -> SessionRow:
+    async def create(
+        self, session_id: str, owner: str, title: str | None, at: int, project_id: str | None = None
+    ) -> SessionRow:
         """See `Sessions.create`."""
-        row = SessionRow(session_id, owner, title, at, at, 0)
-        await self._database.write(lambda connection: create_session(connection, row))
-        return row
+        row = SessionRow(session_id, owner, title, at, at, 0, project_id)
+        words = await asyncio.to_thread(self._index.words, title) if title else None
+
+        def work(connection: Connection) -> SessionRow:
+            create_session(connection, row)
+            if words is not None:
+                self._index.put_title(connection, session_id, owner, words)
+            return row
+
+        return await self._database.write(work)
 
     async def get(self, session_id: str, owner: str) -> SessionRow:
         """See `Sessions.get`."""
@@ -97,7 +105,7 @@ class SqlSessions:
     async def list(
         self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
     ) -> list[SessionRow]:
-        """See `Sessions.list`. `query` does not tell upper from lower case in ASCII."""
+        """See `Sessions.list`."""
         place = (sessions.c.updated_at, sessions.c.id)
         statement = (
             select(*COLUMNS)
@@ -107,56 +115,105 @@ class SqlSessions:
         )
         if before is not None:
             statement = statement.where(tuple_(*place) < before)
-        if query is not None:
-            said = exists().where(
-                turns.c.session_id == sessions.c.id, turns.c.input.icontains(query, autoescape=True)
-            )
-            statement = statement.where(or_(sessions.c.title.icontains(query, autoescape=True), said))
 
         def page(connection: Connection) -> list[SessionRow]:
-            return [SessionRow(*row) for row in connection.execute(statement)]
+            chosen = statement
+            if query is not None:
+                found = self._index.found(owner, query)
+                if found is None:
+                    return []
+                chosen = chosen.where(sessions.c.id.in_(found))
+            return [SessionRow(*row) for row in connection.execute(chosen)]
 
         return await self._database.read(page, snapshot=False)
 
     async def rename(self, session_id: str, owner: str, title: str) -> SessionRow:
         """See `Sessions.rename`."""
+        words = await asyncio.to_thread(self._index.words, title)
 
         def work(connection: Connection) -> SessionRow:
             RENAME.run(connection, session_id=session_id, owner=owner, title=title)
-            return session_of(connection, session_id, owner)
+            row = session_of(connection, session_id, owner)
+            self._index.put_title(connection, session_id, owner, words)
+            return row
 
         return await self._database.write(work)
 
     async def delete(self, session_id: str, owner: str) -> None:
         """See `Sessions.delete`."""
         await self._database.write(
-            lambda connection: delete_session(connection, session_id, owner),
+            lambda connection: delete_session(connection, session_id, owner, self._index),
             committed=lambda: self._bus.forget(session_id),
         )
 
-    async def messages(self, session_id: str) -> Sequence[StoredMessage]:
+    async def messages(
+        self, session_id: str, *, after: int = 0, until: int | None = None
+    ) -> Sequence[StoredMessage]:
         """See `Sessions.messages`."""
-        return await self._database.read(
-            lambda connection: history_of(connection, session_id), snapshot=False
+        said = await self._database.read(
+            lambda connection: said_of(connection, session_id, after, until), snapshot=False
         )
+        try:
+            return await said.read(self._archived)
+        except ArchiveDamaged:
+            if await self._is_gone(session_id):
+                return []
+            raise
+
+    async def history(self, session_id: str, *, whole: bool = False) -> History:
+        """See `Sessions.history`. It is empty when there is no such session."""
+        view = await self._database.read(
+            lambda connection: view_of(connection, session_id, whole=whole), snapshot=False
+        )
+        try:
+            return await view.read(self._archived)
+        except ArchiveDamaged:
+            if await self._is_gone(session_id):
+                return History([])
+            raise
 
     async def snapshot(
-        self, session_id: str, owner: str
-    ) -> tuple[SessionRow, TurnRow | None, Sequence[StoredMessage]]:
+        self, session_id: str, owner: str, *, whole: bool = False
+    ) -> tuple[SessionRow, TurnRow | None, History]:
         """See `Sessions.snapshot`."""
-        return await self._database.read(
+        session, turn, view = await self._database.read(
             lambda connection: (
                 session_of(connection, session_id, owner),
                 open_turn_of(connection, session_id),
-                history_of(connection, session_id),
+                view_of(connection, session_id, whole=whole),
             )
         )
+        try:
+            return session, turn, await view.read(self._archived)
+        except ArchiveDamaged:
+            if await self._is_gone(session_id):
+                raise _no_session(session_id) from None
+            raise
+
+    async def begin_epoch(self, session_id: str, after: int) -> None:
+        """See `Sessions.begin_epoch`."""
+        await self._database.write(
+            lambda connection: BEGIN_EPOCH.run(connection, session_id=session_id, after=after) and None
+        )
+
+    async def carry(self, session_id: str, text: str) -> None:
+        """See `Sessions.carry`. What was fixed first stays."""
+        await self._database.write(
+            lambda connection: CARRY.run(connection, session_id=session_id, text=text) and None
+        )
+
+    async def _is_gone(self, session_id: str) -> bool:
+        """Whether the session was deleted, and its archives with it, after it had been read."""
+        row = await self._database.read(
+            lambda connection: TAKEN.one(connection, session_id=session_id), snapshot=False
+        )
+        return row is None
 
 
 def session_of(connection: Connection, session_id: str, owner: str) -> SessionRow:
     row = SESSION.one(connection, session_id=session_id, owner=owner)
     if row is None:
-        raise NotFound(f"There is no session {session_id}.", code="session_not_found")
+        raise _no_session(session_id)
     return SessionRow(*row)
 
 
@@ -171,11 +228,12 @@ def create_session(connection: Connection, row: SessionRow) -> None:
             created_at=row.created_at,
             updated_at=row.updated_at,
             head=row.head,
+            project_id=row.project_id,
         )
     )
 
 
-def delete_session(connection: Connection, session_id: str, owner: str) -> None:
+def delete_session(connection: Connection, session_id: str, owner: str, index: TextIndex) -> None:
     session = session_of(connection, session_id, owner)
     busy = OPEN.one(connection, session_id=session_id)
     if busy is not None:
@@ -183,17 +241,11 @@ def delete_session(connection: Connection, session_id: str, owner: str) -> None:
             f"Turn {busy[0]} of session {session_id} is not over: cancel it first.",
             details={"turn_id": busy[0], "seq": session.head},
         )
+    index.remove(connection, session_id)
     for table in (events, messages, turns):
         connection.execute(delete(table).where(table.c.session_id == session_id))
     connection.execute(delete(sessions).where(sessions.c.id == session_id))
 
 
-def history_of(connection: Connection, session_id: str) -> list[StoredMessage]:
-    row = HISTORY.one(connection, session_id=session_id)
-    if row is None or row[0] is None:
-        return []
-    return [_message(*fields) for fields in orjson.loads(f"[{row[0]}]")]
-
-
-def _message(position: int, turn_id: str, role: Any, content: Any, usage: Any) -> StoredMessage:
-    return StoredMessage(position, turn_id, Message(role, content), Usage(**usage) if usage else None)
+def _no_session(session_id: str) -> NotFound:
+    return NotFound(f"There is no session {session_id}.", code="session_not_found")

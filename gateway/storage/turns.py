@@ -75,6 +75,7 @@ NEXT = Prepared(
     .limit(1)
 )
 WAITING_SESSIONS = Prepared(select(turns.c.session_id).where(turns.c.status == WAITING).distinct())
+COUNT_WAITING = Prepared(select(func.count()).select_from(turns).where(turns.c.status == WAITING))
 
 ADD_SESSION = Prepared(
     insert(sessions).values(
@@ -84,6 +85,7 @@ ADD_SESSION = Prepared(
         created_at=bindparam("at"),
         updated_at=bindparam("at"),
         head=0,
+        project_id=bindparam("project_id"),
     )
 )
 TOUCH_SESSION = Prepared(
@@ -152,6 +154,12 @@ class SqlTurns:
         """See `Turns.request_cancel`."""
         await self._database.write(lambda connection: CANCEL.run(connection, turn_id=turn_id) and None)
 
+    async def count_waiting(self) -> int:
+        """See `Turns.count_waiting`."""
+        row = await self._database.read(COUNT_WAITING.one, snapshot=False)
+        assert row is not None
+        return row[0]
+
     async def take_over(self) -> list[Accepted]:
         """See `Turns.take_over`."""
         return await self._database.write(take_over)
@@ -215,7 +223,14 @@ def enter_session(connection: Connection, new: NewTurn) -> tuple[int, str | None
     if state is None:
         if not new.create_session:
             raise _no_session(new)
-        ADD_SESSION.run(connection, session_id=new.session_id, owner=new.owner, title=None, at=new.at)
+        ADD_SESSION.run(
+            connection,
+            session_id=new.session_id,
+            owner=new.owner,
+            title=None,
+            at=new.at,
+            project_id=new.project_id,
+        )
         return 0, None, 0
     owner, head, running, waiting = state
     if owner != new.owner:

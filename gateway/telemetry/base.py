@@ -8,16 +8,23 @@ from typing import Any
 
 from opentelemetry.trace import INVALID_SPAN, Span
 
+from gateway.events.envelope import StoredEvent
+from gateway.ids import trace_id_of
 from gateway.messages import Usage
+from gateway.telemetry.semconv import SECONDS
+from gateway.telemetry.tallies import Tally
+
+_GAPS = tuple(round(bound * 1000) for bound in SECONDS)
 
 
 @dataclass(slots=True)
 class Call:
     """One logical model call: an iteration with all its attempts.
 
-    Pieces and first content are those of the latest attempt. `cut` is true when the answer is not complete,
-    for whatever reason; `error` is the in-stream code of that reason, or while the call is open the one of
-    the latest failed attempt.
+    Pieces and first content are those of the latest attempt; `gaps` are the milliseconds between the pieces
+    of all attempts. `cut` is true when the answer is not complete, for whatever reason; `error` is the
+    in-stream code of that reason, or while the call is open the one of the latest failed attempt.
+    `prefix_hash` and `components` (digests by name) identify the prompt.
     """
 
     iteration: int
@@ -27,6 +34,8 @@ class Call:
     text_pieces: int = 0
     thinking_pieces: int = 0
     first_content_at: int | None = None
+    last_content_at: int = 0
+    gaps: Tally = field(default_factory=lambda: Tally(_GAPS))
     ended_at: int | None = None
     cut: bool = False
     stop_reason: str | None = None
@@ -34,6 +43,12 @@ class Call:
     cost: float | None = None
     ttft_ms: int | None = None
     error: str | None = None
+    response_id: str | None = None
+    response_model: str | None = None
+    prefix_hash: str | None = None
+    components: dict[str, str] | None = None
+    first_seq: int = 0
+    last_seq: int = 0
     span: Span = INVALID_SPAN
 
     @property
@@ -63,6 +78,8 @@ class ToolRun:
     status: str | None = None
     duration_ms: int = 0
     error: str | None = None
+    first_seq: int = 0
+    last_seq: int = 0
     span: Span = INVALID_SPAN
 
 
@@ -70,9 +87,11 @@ class ToolRun:
 class Turn:
     """A turn this process has seen something of.
 
-    `whole` is false when it began in a former process. `call` is the open model call, `tools` the open tool
-    runs by call id. `outcome` and `totals` (the data of `done`) are set when it is over; `error` is the code
-    of its last `error` event.
+    `whole` is false when its beginning is not known; `resumed` is true when a former process began it.
+    `queued_ms` is how long it waited before `started_at`, `owner` the user id, where that is known. `call`
+    is the open model call, `answered` one whose tool calls are being recorded, `tools` the open tool runs by
+    call id. `outcome` and `totals` (the data of `done`) are set when it is over; `error` is the code of its
+    last `error` event.
     """
 
     id: str
@@ -84,7 +103,11 @@ class Turn:
     first_seq: int
     last_seq: int
     seen_at: int
+    owner: str | None = None
+    queued_ms: int = 0
+    resumed: bool = False
     call: Call | None = None
+    answered: Call | None = None
     tools: dict[str, ToolRun] = field(default_factory=dict[str, ToolRun])
     iterations: int = 0
     tool_calls: int = 0
@@ -93,16 +116,55 @@ class Turn:
     totals: dict[str, Any] = field(default_factory=dict[str, Any])
     span: Span = INVALID_SPAN
 
+    @classmethod
+    def first_seen(cls, session_id: str, event: StoredEvent, body: dict[str, Any]) -> "Turn":
+        """The turn as its first event here tells of it; `body` is that of the event."""
+        whole, data = event.type == "turn_start", body["data"]
+        return cls(
+            id=event.turn_id,
+            session_id=session_id,
+            trace_id=data["trace_id"] if whole else trace_id_of(event.turn_id),
+            model=data["model"] if whole else None,
+            whole=whole,
+            resumed=not whole,
+            started_at=body["ts"],
+            first_seq=event.seq,
+            last_seq=event.seq,
+            seen_at=body["ts"],
+            queued_ms=data.get("queued_ms", 0) if whole else 0,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Archived:
+    """A session that moved to its archive, or failed to (`error`, a code). Times are Unix milliseconds."""
+
+    session_id: str
+    started_at: int
+    ended_at: int
+    error: str | None = None
+
 
 class Reader:
     """Is told what happened, in order. A reader overrides what it cares for and must not raise.
 
-    Every `turn_started` is followed by exactly one `turn_ended` or `turn_lost`, every `call_started` by one
-    `call_ended` and every `tool_started` by one `tool_ended` before that.
+    Every `turn_started` is followed by exactly one `turn_ended`, `turn_lost` or `turn_left`. Unless the turn
+    is left, every `call_started` is followed by one `call_ended` and every `tool_started` by one `tool_ended`
+    before that.
     """
 
+    gathers = False
+    """Whether `piece` and `heard` are for this reader; also with what was recalled of a turn's beginning."""
+
+    def piece(self, turn: Turn, call: Call, event: StoredEvent) -> None:
+        """A piece of text or thinking, not parsed: this runs for every token."""
+
+    def heard(self, turn: Turn, body: dict[str, Any]) -> None:
+        """Any other event of a turn as the log has it, before what it means is told."""
+
     def turn_started(self, turn: Turn) -> None:
-        """A turn began, or the first event of one that began in a former process was seen."""
+        """A turn began, or the first event here of one that began in a former process was seen. What is open
+        of the latter is told next."""
 
     def call_started(self, turn: Turn, call: Call) -> None:
         """A model call began."""
@@ -128,8 +190,22 @@ class Reader:
     def failed(self, turn: Turn, data: dict[str, Any]) -> None:
         """An `error` event."""
 
+    def operated(self, body: dict[str, Any]) -> None:
+        """An event that belongs to no turn, as the log has it: its turn_id is the operation's id. Comes
+        before what it means is told."""
+
+    def compressed(self, turn: Turn | None, session_id: str, data: dict[str, Any], at: int) -> None:
+        """A `compression` event: one began, is done or failed, in a turn or (None) by itself."""
+
     def turn_ended(self, turn: Turn) -> None:
         """The turn is over; `turn.outcome` and `turn.totals` say how."""
 
     def turn_lost(self, turn: Turn) -> None:
         """The turn is no longer followed: its end was not seen in time."""
+
+    def turn_left(self, turn: Turn) -> None:
+        """This process ends before the turn does; the next one goes on with it."""
+        self.turn_lost(turn)
+
+    def archived(self, archived: Archived) -> None:
+        """A session was moved to its archive, or could not be."""

@@ -3,22 +3,44 @@
 from typing import Any
 
 import structlog
+from opentelemetry.trace import Span
 
 from gateway.messages import Usage
 from gateway.telemetry.base import Call, Reader, ToolRun, Turn
 from gateway.telemetry.observer import FAILURES
+from gateway.telemetry.semconv import OTHER
 
 log = structlog.get_logger(__name__)
 
 _LONGEST_MESSAGE = 500
 """Characters. What an endpoint says about a failure may quote the prompt at length."""
+_COMPRESSION = ("trigger", "version", "tokens_before", "tokens_after", "cost", "duration_ms")
 
 
 class Lines(Reader):
-    """Writes turns, failures and warnings to the log. Neither prompts, answers nor tool results."""
+    """Writes turns, failures, warnings and upkeep to the log. Neither prompts, answers nor tool results; what
+    an endpoint says about a failure, which may quote the prompt, only with `messages`."""
+
+    def __init__(self, *, messages: bool = False) -> None:
+        self._messages = messages
 
     def turn_started(self, turn: Turn) -> None:
-        _line(turn).info("turn started" if turn.whole else "turn resumed", model=turn.model)
+        line = _line(turn).bind(model=turn.model)
+        if turn.queued_ms:
+            line = line.bind(queued_ms=turn.queued_ms)
+        line.info("turn resumed" if turn.resumed else "turn started")
+
+    def call_ended(self, turn: Turn, call: Call) -> None:
+        _line(turn, call.span).debug(
+            "model call done",
+            model=call.model,
+            iteration=call.iteration,
+            attempts=call.attempts,
+            stop_reason=call.stop_reason,
+            ttft_ms=call.ttft_ms,
+            duration_ms=int(call.seconds * 1000),
+            code=call.error,
+        )
 
     def call_retried(self, turn: Turn, call: Call, reason: str, usage: Usage | None, at: int) -> None:
         _line(turn).warning(
@@ -30,25 +52,36 @@ class Lines(Reader):
         )
 
     def tool_ended(self, turn: Turn, run: ToolRun) -> None:
-        if run.status not in {"ok", None}:
-            _line(turn).warning(
-                "tool call not ok",
-                tool=run.name,
-                tool_call_id=run.call_id,
-                status=run.status,
-                duration_ms=run.duration_ms,
-            )
+        line = _line(turn, run.span).bind(
+            tool=run.name, tool_call_id=run.call_id, status=run.status, duration_ms=run.duration_ms
+        )
+        if run.status == "ok":
+            line.debug("tool call done")
+        elif run.status is not None:
+            line.warning("tool call not ok")
 
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
         _line(turn).warning("turn warning", code=data["code"], message=data["message"][:_LONGEST_MESSAGE])
 
     def failed(self, turn: Turn, data: dict[str, Any]) -> None:
-        _line(turn).error(
-            "turn error",
-            code=data["code"],
-            message=data["message"][:_LONGEST_MESSAGE],
-            retryable=data["retryable"],
-        )
+        line = _line(turn).bind(code=data["code"], retryable=data["retryable"])
+        if self._messages:
+            line = line.bind(message=data["message"][:_LONGEST_MESSAGE])
+        line.error("turn error")
+
+    def compressed(self, turn: Turn | None, session_id: str, data: dict[str, Any], at: int) -> None:
+        line = _line(turn) if turn is not None else log.bind(session_id=session_id)
+        facts = {name: data[name] for name in _COMPRESSION if name in data}
+        match data["phase"]:
+            case "failed":
+                code = data.get("reason", OTHER)
+                line.warning(
+                    "compression failed", code=code if self._messages else code.partition(":")[0], **facts
+                )
+            case "completed":
+                line.info("compression done", **facts)
+            case _:
+                line.debug("compression started", **facts)
 
     def turn_ended(self, turn: Turn) -> None:
         totals = {key: value for key, value in turn.totals.items() if key not in {"status", "usage"}}
@@ -62,10 +95,13 @@ class Lines(Reader):
     def turn_lost(self, turn: Turn) -> None:
         _line(turn).info("turn no longer followed", last_seq=turn.last_seq)
 
+    def turn_left(self, turn: Turn) -> None:
+        _line(turn).info("turn left to the next process", last_seq=turn.last_seq)
 
-def _line(turn: Turn) -> structlog.stdlib.BoundLogger:
+
+def _line(turn: Turn, span: Span | None = None) -> structlog.stdlib.BoundLogger:
     ids = {"session_id": turn.session_id, "turn_id": turn.id, "trace_id": turn.trace_id}
-    context = turn.span.get_span_context()
+    context = (span or turn.span).get_span_context()
     if context.is_valid:
         ids["span_id"] = f"{context.span_id:016x}"
     return log.bind(**ids)

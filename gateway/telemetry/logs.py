@@ -3,12 +3,14 @@
 import json
 import logging
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, Literal, TextIO
 
 import structlog
 from opentelemetry import trace
-from structlog.typing import EventDict, Processor, WrappedLogger
+from pydantic import ValidationError
+from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
 from gateway.telemetry.redaction import redact
 
@@ -21,6 +23,7 @@ _LEAST_LEVELS = {
     "sqlalchemy": logging.WARNING,  # writes bound parameters at info
     "httpx2": logging.WARNING,  # writes a line per request at info
     "alembic": logging.WARNING,
+    "uvicorn.access": logging.WARNING,  # writes queries, and what somebody searches for is content
 }
 
 _WITH_HANDLERS_OF_THEIR_OWN = ("uvicorn", "uvicorn.error", "uvicorn.access")
@@ -46,7 +49,7 @@ def configure_logging(
             foreign_pre_chain=[*_context(), structlog.stdlib.ExtraAdder()],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.format_exc_info,
+                structlog.processors.ExceptionRenderer(_format_exception),
                 _redact,
                 *_renderers(pretty),
             ],
@@ -107,6 +110,19 @@ def _renderers(pretty: bool) -> Sequence[Processor]:
     if pretty:
         return [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
     return [structlog.processors.JSONRenderer(json.dumps, ensure_ascii=False)]
+
+
+def _format_exception(exc_info: ExcInfo) -> str:
+    """The traceback. A failed validation is told without the values it failed for: they may be anything."""
+    text = "".join(traceback.format_exception(*exc_info)).rstrip("\n")
+    error: BaseException | None = exc_info[1]
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, ValidationError):
+            text = text.replace(str(error), f"{error.error_count()} errors in {error.title}")
+        error = error.__cause__ or error.__context__
+    return text
 
 
 def _add_trace(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:

@@ -8,9 +8,9 @@ from typing import Any
 import structlog
 
 from gateway.events.envelope import StoredEvent
-from gateway.ids import new_trace_id
+from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Usage
-from gateway.telemetry.base import Call, Reader, ToolRun, Turn
+from gateway.telemetry.base import Archived, Call, Reader, ToolRun, Turn
 from gateway.telemetry.semconv import OTHER, TOOL_ERRORS
 
 FAILURES = frozenset({"failed", "interrupted"})
@@ -34,7 +34,10 @@ class Observer:
         self._readers = tuple(readers)
         self._turn_limit = turn_limit
         self._turn_age_ms = turn_age_ms
+        self._gatherers = tuple(reader for reader in self._readers if reader.gathers)
         self._turns: OrderedDict[str, Turn] = OrderedDict()
+        self._former: OrderedDict[str, Observer] = OrderedDict()
+        self._owners: OrderedDict[str, str] = OrderedDict()
         # Whoever publishes may run in another request's context, whose ids must not get into our lines.
         self._context = Context()
 
@@ -54,10 +57,34 @@ class Observer:
             except Exception:  # noqa: BLE001 - whatever a reader does wrong, the writer goes on
                 self._context.run(log.exception, "event not observed", session_id=session_id, type=event.type)
 
+    def expect(self, turn_id: str, owner: str) -> None:
+        """Whose turn it is that will be told of."""
+        self._owners[turn_id] = owner
+        _keep_newest(self._owners, self._turn_limit)
+
+    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """Takes what an open turn told in a former process, so that the rest continues it. The readers hear
+        of it with the first event that is new."""
+        if not events or events[0].turn_id in self._turns:
+            return
+        former = self._former.setdefault(events[0].turn_id, Observer(self._gatherers))
+        former.observe(session_id, events)
+        _keep_newest(self._former, self._turn_limit)
+
+    def archived(self, archived: Archived) -> None:
+        """Passes on what no turn told. Never raises."""
+        for reader in self._readers:
+            try:
+                self._context.run(reader.archived, archived)
+            except Exception:  # noqa: BLE001 - as in observe
+                self._context.run(log.exception, "archive not observed", session_id=archived.session_id)
+
     def close(self) -> None:
-        """Lets go of every turn still followed. Idempotent."""
+        """The process ends: the next one goes on with the turns still followed. Idempotent."""
         while self._turns:
-            self._context.run(self._lose_oldest)
+            _, turn = self._turns.popitem(last=False)
+            for reader in self._readers:
+                self._context.run(reader.turn_left, turn)
 
     def _count_piece(self, event: StoredEvent) -> None:
         turn = self._turns.get(event.turn_id)
@@ -69,14 +96,27 @@ class Observer:
             call.text_pieces += 1
         else:
             call.thinking_pieces += 1
+        at = event.ts
         if pieces == 0:
-            call.first_content_at = event.load()["ts"]
+            call.first_content_at = at
+        else:
+            call.gaps.add(at - call.last_content_at)
+        call.last_content_at = at
+        for reader in self._gatherers:
+            reader.piece(turn, call, event)
 
     def _take(self, session_id: str, event: StoredEvent) -> None:
         body = event.load()
+        if event.turn_id.startswith(OPERATION_PREFIX):
+            self._take_operation(session_id, body)
+            return
         turn = self._turns.get(event.turn_id) or self._begin(session_id, event, body)
         turn.last_seq, turn.seen_at = event.seq, body["ts"]
         self._turns.move_to_end(turn.id)
+        if turn.answered is not None and event.type != "tool_call":
+            self._close_call(turn, turn.answered, body["ts"], None)
+        for reader in self._gatherers:
+            reader.heard(turn, body)
         data: dict[str, Any] = body["data"]
         match event.type:
             case "iteration_start":
@@ -94,19 +134,20 @@ class Observer:
             case _:
                 self._pass_on(turn, event.type, body)
 
+    def _take_operation(self, session_id: str, body: dict[str, Any]) -> None:
+        for reader in self._readers:
+            reader.operated(body)
+            if body["type"] == "compression":
+                reader.compressed(None, session_id, body["data"], body["ts"])
+
     def _begin(self, session_id: str, event: StoredEvent, body: dict[str, Any]) -> Turn:
-        whole = event.type == "turn_start"
-        turn = Turn(
-            id=event.turn_id,
-            session_id=session_id,
-            trace_id=body["data"]["trace_id"] if whole else new_trace_id(),
-            model=body["data"]["model"] if whole else None,
-            whole=whole,
-            started_at=body["ts"],
-            first_seq=event.seq,
-            last_seq=event.seq,
-            seen_at=body["ts"],
-        )
+        former = self._former.pop(event.turn_id, None)
+        turn = former._turns.get(event.turn_id) if former is not None else None
+        if turn is not None:
+            turn.resumed = True
+        else:
+            turn = Turn.first_seen(session_id, event, body)
+        turn.owner = self._owners.pop(turn.id, None)
         while self._turns and (
             len(self._turns) >= self._turn_limit
             or next(iter(self._turns.values())).seen_at < turn.seen_at - self._turn_age_ms
@@ -115,12 +156,17 @@ class Observer:
         self._turns[turn.id] = turn
         for reader in self._readers:
             reader.turn_started(turn)
+            if (call := turn.call or turn.answered) is not None:
+                reader.call_started(turn, call)
+            for run in turn.tools.values():
+                reader.tool_started(turn, run)
         return turn
 
     def _start_call(self, turn: Turn, iteration: int, data: dict[str, Any], at: int) -> Call:
         call = turn.call
         if call is not None and call.iteration == iteration and not call.cut:
             call.attempts = data["attempt"]
+            call.prefix_hash = data.get("prefix_hash")
             call.text_pieces = call.thinking_pieces = 0
             call.first_content_at = None
             return call
@@ -128,7 +174,13 @@ class Observer:
             self._close_call(turn, call, at, call.error or OTHER)
         turn.iterations += 1
         turn.call = call = Call(
-            iteration=iteration, model=data["model"], started_at=at, attempts=data["attempt"]
+            iteration=iteration,
+            model=data["model"],
+            started_at=at,
+            attempts=data["attempt"],
+            prefix_hash=data.get("prefix_hash"),
+            components=data.get("components"),
+            first_seq=turn.last_seq,
         )
         for reader in self._readers:
             reader.call_started(turn, call)
@@ -151,21 +203,26 @@ class Observer:
         call.usage = Usage.model_validate(data["usage"]) if "usage" in data else None
         call.cost = data.get("cost")
         call.ttft_ms = data.get("ttft_ms")
-        call.ended_at = at
+        call.response_id, call.response_model = data.get("response_id"), data.get("model")
+        call.ended_at, call.last_seq = at, turn.last_seq
         call.cut = call.stop_reason is None
-        if not call.cut:  # what cut it short is told by a later event
+        if call.stop_reason == "tool_use":  # its tool calls follow and are a part of its message
+            turn.call, turn.answered = None, call
+        elif not call.cut:  # what cut it short is told by a later event
             self._close_call(turn, call, at, None)
 
     def _close_call(self, turn: Turn, call: Call, at: int, error: str | None) -> None:
-        turn.call = None
+        turn.call = turn.answered = None
         call.cut = call.stop_reason is None
         call.error = error
         call.ended_at = call.ended_at or at
+        call.last_seq = call.last_seq or turn.last_seq
         for reader in self._readers:
             reader.call_ended(turn, call)
 
     def _start_tool(self, turn: Turn, call_id: str, data: dict[str, Any], at: int) -> ToolRun:
         run = ToolRun(call_id=call_id, name=data["name"], started_at=at, effect=data.get("effect"))
+        run.first_seq = turn.last_seq
         turn.tools[call_id] = run
         for reader in self._readers:
             reader.tool_started(turn, run)
@@ -182,7 +239,7 @@ class Observer:
 
     def _close_tool(self, turn: Turn, run: ToolRun, at: int) -> None:
         del turn.tools[run.call_id]
-        run.ended_at = at
+        run.ended_at, run.last_seq = at, turn.last_seq
         for reader in self._readers:
             reader.tool_ended(turn, run)
 
@@ -199,6 +256,8 @@ class Observer:
                     reader.warned(turn, data)
                 case "error":
                     reader.failed(turn, data)
+                case "compression":
+                    reader.compressed(turn, turn.session_id, data, body["ts"])
                 case _:
                     return
 
@@ -220,5 +279,10 @@ class Observer:
     def _close_open_parts(self, turn: Turn, error: str | None) -> None:
         for run in list(turn.tools.values()):
             self._close_tool(turn, run, turn.seen_at)
-        if turn.call is not None:
-            self._close_call(turn, turn.call, turn.seen_at, error)
+        if (call := turn.call or turn.answered) is not None:
+            self._close_call(turn, call, turn.seen_at, error if turn.answered is None else None)
+
+
+def _keep_newest(entries: OrderedDict[str, Any], most: int) -> None:
+    while len(entries) > most:
+        entries.popitem(last=False)

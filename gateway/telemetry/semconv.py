@@ -13,6 +13,7 @@ PROVIDER: Final = "gen_ai.provider.name"
 AGENT: Final = "gen_ai.agent.name"
 CONVERSATION: Final = "gen_ai.conversation.id"
 SESSION: Final = "session.id"
+USER: Final = "user.id"
 ERROR_TYPE: Final = "error.type"
 OTHER: Final = "_OTHER"
 """The conventions' value for an error type, or any other name, that is not one of the known ones."""
@@ -20,6 +21,11 @@ OTHER: Final = "_OTHER"
 # Attributes: a model call
 REQUEST_MODEL: Final = "gen_ai.request.model"
 REQUEST_STREAM: Final = "gen_ai.request.stream"
+REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
+REQUEST_TEMPERATURE: Final = "gen_ai.request.temperature"
+COMPACTED: Final = "gen_ai.conversation.compacted"
+RESPONSE_ID: Final = "gen_ai.response.id"
+RESPONSE_MODEL: Final = "gen_ai.response.model"
 FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
 TIME_TO_FIRST_CHUNK: Final = "gen_ai.response.time_to_first_chunk"
 USAGE_INPUT: Final = "gen_ai.usage.input_tokens"
@@ -28,6 +34,11 @@ USAGE_CACHE_READ: Final = "gen_ai.usage.cache_read.input_tokens"
 USAGE_CACHE_WRITE: Final = "gen_ai.usage.cache_write.input_tokens"
 USAGE_CACHE_CREATION: Final = "gen_ai.usage.cache_creation.input_tokens"
 """The former name of cache_write, which most dashboards still read."""
+SYSTEM: Final = "gen_ai.system"
+USAGE_PROMPT: Final = "gen_ai.usage.prompt_tokens"
+USAGE_COMPLETION: Final = "gen_ai.usage.completion_tokens"
+"""Former names, emitted when GATEWAY_GENAI_COMPAT is dup."""
+USAGE_SOURCE: Final = "gateway.usage.source"
 MODALITY: Final = "gen_ai.token.modality"
 STOP_REASON: Final = "gateway.upstream.stop_reason"
 ATTEMPTS: Final = "gateway.upstream.attempts"
@@ -36,6 +47,8 @@ ITERATION: Final = "gateway.turn.iteration"
 TEXT_PIECES: Final = "gateway.response.text_pieces"
 THINKING_PIECES: Final = "gateway.response.thinking_pieces"
 CALL_COST: Final = "gateway.cost_usd"
+PREFIX_HASH: Final = "gateway.prompt.prefix_hash"
+COMPONENTS: Final = "gateway.prompt.components"
 
 # Attributes: tools and retrieval
 TOOL: Final = "gen_ai.tool.name"
@@ -62,11 +75,60 @@ TURN_CACHE_READ: Final = "gateway.turn.cache_read_tokens"
 TURN_CACHE_WRITE: Final = "gateway.turn.cache_write_tokens"
 TURN_COST: Final = "gateway.turn.cost_usd"
 TURN_UNREPORTED: Final = "gateway.turn.usage_unreported"
+TURN_FIRST_TEXT: Final = "gateway.turn.time_to_first_text"
+TURN_TRACE: Final = "gateway.turn.trace_id"
+REQUEST_TRACE: Final = "gateway.request.trace_id"
+
+# Attributes: compression
+TRIGGER: Final = "gateway.compression.trigger"
+OPERATION_ID: Final = "gateway.operation.id"
+COMPRESSION_INPUT: Final = "gateway.compression.input_tokens"
+COMPRESSION_OUTPUT: Final = "gateway.compression.output_tokens"
+COMPRESSION_FACTS: Final[Mapping[str, str]] = {
+    "version": "gateway.compression.version",
+    "tokens_before": "gateway.compression.tokens_before",
+    "tokens_after": "gateway.compression.tokens_after",
+    "cost": CALL_COST,
+}
+"""Fields of a compression event, and what their attributes are called."""
+
+# Attributes: requests (OpenTelemetry semantic conventions for HTTP)
+HTTP_METHOD: Final = "http.request.method"
+HTTP_METHOD_ORIGINAL: Final = "http.request.method_original"
+HTTP_ROUTE: Final = "http.route"
+HTTP_STATUS: Final = "http.response.status_code"
+URL_PATH: Final = "url.path"
+URL_SCHEME: Final = "url.scheme"
+PROTOCOL_VERSION: Final = "network.protocol.version"
+REQUEST_ID: Final = "gateway.request.id"
+STARTED_TURN: Final = "gateway.request.started_turn"
+
+# Attributes: content, only where it is asked for
+INPUT: Final = "input.value"
+OUTPUT: Final = "output.value"
+INPUT_MIME: Final = "input.mime_type"
+OUTPUT_MIME: Final = "output.mime_type"
+INPUT_MESSAGES: Final = "gen_ai.input.messages"
+OUTPUT_MESSAGES: Final = "gen_ai.output.messages"
+TOOL_ARGUMENTS: Final = "gen_ai.tool.call.arguments"
+TOOL_OUTCOME: Final = "gen_ai.tool.call.result"
 
 # Attributes: streams and retries
 STREAM_KIND: Final = "gateway.stream.kind"
+STREAM_FROM: Final = "gateway.stream.from_seq"
+STREAM_SENT: Final = "gateway.stream.events_sent"
+STREAM_OUTCOME: Final = "gateway.stream.outcome"
+STREAM_CLOSED: Final = "gateway.stream.close_reason"
 REASON: Final = "gateway.reason"
 LINK: Final = "gateway.link"
+
+# Attributes: what only metrics tell
+TOKEN_TYPE: Final = "gen_ai.token.type"  # noqa: S105 - tokens of text
+EVENT_TYPE: Final = "gateway.event.type"
+PURPOSE: Final = "gateway.purpose"
+SIGNAL: Final = "gateway.signal"
+SERVER_ADDRESS: Final = "server.address"
+SERVER_PORT: Final = "server.port"
 
 # Values
 ANTHROPIC: Final = "anthropic"
@@ -75,6 +137,9 @@ INVOKE_AGENT: Final = "invoke_agent"
 CHAT: Final = "chat"
 EXECUTE_TOOL: Final = "execute_tool"
 RETRIEVAL: Final = "retrieval"
+COMPRESSION: Final = "gateway.compression"
+ARCHIVE: Final = "gateway.archive"
+ADMISSION: Final = "gateway.admission"
 UNFINISHED: Final = "unfinished"
 """Outcome of a turn whose end this process did not see."""
 
@@ -87,6 +152,10 @@ SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10
 AGENT_SECONDS: Final = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
 TOKENS: Final = tuple(4.0**power for power in range(14))
 COUNTS: Final = tuple(2.0**power for power in range(8))
+REQUEST_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
+"""Of HTTP requests (semantic conventions for HTTP metrics)."""
+SHORT_SECONDS: Final = (0.001, 0.002, 0.004, *SECONDS)
+"""For what happens inside the gateway, which takes a millisecond or less unless something is wrong."""
 
 FINISH: Final[Mapping[str, str]] = {
     "end_turn": "stop",

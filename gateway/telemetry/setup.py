@@ -7,43 +7,55 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from gateway import __version__
 from gateway.events.envelope import StoredEvent
 from gateway.settings import Settings
-from gateway.telemetry.base import Reader
+from gateway.storage.base import TurnRow
+from gateway.telemetry.base import Archived, Reader
+from gateway.telemetry.content import content_wanted
+from gateway.telemetry.exemplars import of_span
+from gateway.telemetry.http_spans import HttpSpans
 from gateway.telemetry.lines import Lines
-from gateway.telemetry.metrics import Exposition, Metrics
+from gateway.telemetry.meters import Meters
 from gateway.telemetry.observer import Observer
-from gateway.telemetry.spans import Spans, TurnIds
-from gateway.telemetry.streams import Streams
+from gateway.telemetry.tracing import Tracing, open_tracing
 
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """What the process tells about itself. `meter` is for the HTTP side's streams."""
+    """What the process tells about itself."""
 
     observer: Observer
-    meter: Streams
-    exposition: Exposition
-    tracing: TracerProvider | None
+    meters: Meters
+    http: HttpSpans
+    tracing: Tracing | None
 
     def observe(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Give this to `bus.watch`."""
         self.observer.observe(session_id, events)
 
-    def render_metrics(self) -> tuple[bytes, str]:
-        """Body and content type of a Prometheus scrape."""
-        return self.exposition.render()
+    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """What an open turn told in a former process (`turn.watching.Watcher`)."""
+        self.observer.recall(session_id, events)
+
+    def take_up(self, turn: TurnRow) -> None:
+        """A turn runs here from now on (`turn.watching.Watcher`)."""
+        self.observer.expect(turn.id, turn.owner)
+
+    def archived(self, archived: Archived) -> None:
+        """For whoever moves sessions to their archives."""
+        self.observer.archived(archived)
+
+    async def render_metrics(self, accept: str = "") -> tuple[bytes, str]:
+        """Body and content type of a scrape that accepts these types. Made in a thread: streams go on."""
+        return await asyncio.to_thread(self.meters.exposition.render, accept)
 
     async def shutdown(self, seconds: float = 5) -> None:
         """Sends what is not sent yet, for at most `seconds`; a collector that does not answer is left."""
         self.observer.close()
-        ends: list[Callable[[], object]] = [self.exposition.provider.shutdown]
+        ends: list[Callable[[], object]] = [self.meters.exposition.provider.shutdown]
         if self.tracing is not None:
             ends.append(self.tracing.shutdown)
         # Daemons, because the exporters' own retries may last longer than the process should.
@@ -57,20 +69,22 @@ def open_telemetry(settings: Settings) -> Telemetry:
     """Metrics and log lines always; spans and pushed metrics over OTLP/HTTP when an endpoint is set
     (OTEL_EXPORTER_OTLP_ENDPOINT, or the one of the signal). Nothing is made global."""
     resource = _resource()
-    exposition = Exposition(resource, _push_readers())
-    metrics = Metrics(exposition.meter, settings.agent_name)
-    readers: list[Reader] = [metrics, Lines()]
-    tracing = None
-    if _is_exported("traces"):
-        ids = TurnIds()
-        tracing = _tracing(resource, ids)
-        readers.insert(
-            0, Spans(tracing, ids, settings.agent_name)
-        )  # first: a line carries its turn's span id
+    content = content_wanted()
+    tracing = open_tracing(settings, resource, content=content) if _is_exported("traces") else None
+    meters = Meters(
+        settings,
+        resource,
+        pushed=_is_exported("metrics"),
+        exemplify=tracing.exemplify if tracing is not None else of_span,
+    )
+    readers: list[Reader] = [*meters.readers, Lines(messages=content)]
+    if tracing is not None:
+        readers[:0] = tracing.readers  # first: a line, and an example of a measurement, carry a span's id
+        meters.watch_spans(lambda: tracing.spans_lost, lambda: tracing.export.failures)
     return Telemetry(
         observer=Observer(readers, turn_limit=max(4096, 2 * settings.max_turns_in_flight)),
-        meter=metrics.streams,
-        exposition=exposition,
+        meters=meters,
+        http=tracing.http if tracing is not None else HttpSpans(),
         tracing=tracing,
     )
 
@@ -80,26 +94,6 @@ def _is_exported(signal: str) -> bool:
         return False
     names = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT")
     return any(os.environ.get(name) for name in names)
-
-
-def _tracing(resource: Resource, ids: TurnIds) -> TracerProvider:
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - slow, seldom needed
-        OTLPSpanExporter,
-    )
-
-    provider = TracerProvider(resource=resource, id_generator=ids, shutdown_on_exit=False)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return provider
-
-
-def _push_readers() -> list[MetricReader]:
-    if not _is_exported("metrics"):
-        return []
-    from opentelemetry.exporter.otlp.proto.http.metric_exporter import (  # noqa: PLC0415 - slow, seldom needed
-        OTLPMetricExporter,
-    )
-
-    return [PeriodicExportingMetricReader(OTLPMetricExporter())]
 
 
 def _resource() -> Resource:

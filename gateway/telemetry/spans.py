@@ -1,105 +1,140 @@
-"""One trace per turn, drawn from the times in its events."""
+"""One trace per turn, drawn from the times in its events.
 
-from collections.abc import Mapping
+    invoke_agent                root; linked to the request that asked
+      gateway.admission         only when the turn waited for others
+      chat                      one per model call, its repeated attempts as events
+      execute_tool              one per tool call; what the tool does over HTTP joins here by its traceparent
+        retrieval               what was looked up, by a tool or for the turn
+      gateway.compression       upkeep_spans.py, also on its own
+
+Memory (`search_memory`, `update_memory`, … as the conventions name them), skills and artifacts come beside
+`retrieval`: an event of theirs, a method of `Reader` that tells of it, and here a `_child` of the run or turn
+that it names.
+"""
+
+import hashlib
+import hmac
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
-from opentelemetry.context import Context
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.trace import Link, Span, SpanContext, SpanKind, StatusCode, set_span_in_context
+from opentelemetry.trace import Span, SpanContext, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from gateway.messages import Usage
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Reader, ToolRun, Turn
 from gateway.telemetry.observer import FAILURES
+from gateway.telemetry.span_facts import call_facts, lost_facts, turn_facts
+from gateway.telemetry.traces import Askers, Attributes, Traces, add_event, close, link_to_asker
 
-Attributes = Mapping[str, AttributeValue]
+SHORTEST_WAIT = 1
+"""Milliseconds in the queue up to which no span tells of them."""
+
+_SESSIONS = 4096
 
 
-def root_span_id(trace_id: str) -> str:
-    """The id of a turn's root span: the lower half of its trace id, so that whoever knows that id can link
-    to the root."""
-    return f"{int(trace_id[16:], 16) or 1:016x}"
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What every model call has in common. `server` are the endpoint's name and port where they are
+    known; with `dup` spans also carry the older names of the conventions; `salt` None leaves out who the user
+    is."""
 
-
-class TurnIds(RandomIdGenerator):
-    """Random ids, but for the next root span the ones of a turn."""
-
-    def __init__(self) -> None:
-        self._trace_id: str | None = None
-
-    def next_root(self, trace_id: str) -> None:
-        self._trace_id = trace_id
-
-    def generate_trace_id(self) -> int:
-        return int(self._trace_id, 16) if self._trace_id else super().generate_trace_id()
-
-    def generate_span_id(self) -> int:
-        trace_id, self._trace_id = self._trace_id, None
-        return int(root_span_id(trace_id), 16) if trace_id else super().generate_span_id()
+    agent: str
+    server: Attributes = field(default_factory=lambda: MappingProxyType[str, AttributeValue]({}))
+    max_tokens: int | None = None
+    temperature: float | None = None
+    dup: bool = False
+    salt: str | None = None
 
 
 class Spans(Reader):
     """Draws `invoke_agent` with its `chat`, `execute_tool` and `retrieval` children.
 
-    No content gets into a span: names, counts and codes only. `provider` must have been made with `ids`.
+    No content gets into a span here (content.py adds it where it is asked for): names, counts and codes only.
     """
 
-    def __init__(self, provider: TracerProvider, ids: TurnIds, agent: str) -> None:
-        self._tracer = provider.get_tracer("gateway")
-        self._ids = ids
-        self._agent = agent
+    def __init__(self, traces: Traces, called: Called) -> None:
+        self._traces = traces
+        self._called = called
+        self._askers = Askers()
+        self._roots: dict[str, Span] = {}
+        self._compacted: OrderedDict[str, None] = OrderedDict()
 
-    def turn_started(self, turn: Turn, link: SpanContext | None = None) -> None:
-        """Opens the root span; `link` is the span of the request that asked for the turn, when known."""
+    def asked(self, turn_id: str, asker: SpanContext) -> None:
+        """The request of that span asked for that turn, which may run already, later, or never."""
+        if (root := self._roots.get(turn_id)) is not None:
+            link_to_asker(root, asker)
+        else:
+            self._askers.put(turn_id, asker)
+
+    def turn_started(self, turn: Turn) -> None:
         attributes: dict[str, AttributeValue] = {semconv.FIRST_SEQ: turn.first_seq}
         if turn.model is not None:
             attributes[semconv.REQUEST_MODEL] = turn.model
-        if not turn.whole:
+        if turn.resumed:
             attributes[semconv.RESUMED] = True
-        self._ids.next_root(turn.trace_id)
-        turn.span = self._tracer.start_span(
-            f"{semconv.INVOKE_AGENT} {self._agent}",
-            context=Context(),
-            kind=SpanKind.INTERNAL,
+        if turn.owner is not None and self._called.salt is not None:
+            attributes[semconv.USER] = pseudonym(turn.owner, self._called.salt)
+        accepted_at = turn.started_at - turn.queued_ms
+        turn.span = self._roots[turn.id] = self._traces.root(
+            f"{semconv.INVOKE_AGENT} {self._called.agent}",
+            turn.trace_id,
+            at=accepted_at,
             attributes=self._common(turn, semconv.INVOKE_AGENT) | attributes,
-            links=[Link(link, {semconv.LINK: "triggered_by"})] if link else None,
-            start_time=_ns(turn.started_at),
+            asker=self._askers.take(turn.id),
         )
+        if turn.queued_ms > SHORTEST_WAIT:
+            waited = self._traces.child(
+                turn.span, semconv.ADMISSION, "admission", at=accepted_at, attributes=self._ids(turn)
+            )
+            close(waited, turn.started_at, accepted_at, None)
 
     def call_started(self, turn: Turn, call: Call) -> None:
+        called = self._called
+        attributes: dict[str, AttributeValue] = {
+            semconv.PROVIDER: semconv.ANTHROPIC,
+            semconv.REQUEST_MODEL: call.model,
+            semconv.REQUEST_STREAM: True,
+            semconv.ITERATION: call.iteration,
+        }
+        if called.dup:
+            attributes[semconv.SYSTEM] = semconv.ANTHROPIC
+        attributes |= called.server
+        if called.max_tokens is not None:
+            attributes[semconv.REQUEST_MAX_TOKENS] = called.max_tokens
+        if called.temperature is not None:
+            attributes[semconv.REQUEST_TEMPERATURE] = called.temperature
+        if turn.session_id in self._compacted:
+            del self._compacted[turn.session_id]
+            attributes[semconv.COMPACTED] = True
         call.span = self._child(
             turn,
             turn.span,
             semconv.CHAT,
             call.model,
+            part=f"iteration {call.iteration}",
             kind=SpanKind.CLIENT,
             at=call.started_at,
-            attributes={
-                semconv.PROVIDER: semconv.ANTHROPIC,
-                semconv.REQUEST_MODEL: call.model,
-                semconv.REQUEST_STREAM: True,
-                semconv.ITERATION: call.iteration,
-            },
+            attributes=attributes,
         )
 
     def call_retried(self, turn: Turn, call: Call, reason: str, usage: Usage | None, at: int) -> None:
-        call.span.add_event(
-            semconv.RETRY, {semconv.ATTEMPT: call.attempts, semconv.ERROR_TYPE: reason}, _ns(at)
-        )
+        add_event(call.span, semconv.RETRY, at, {semconv.ATTEMPT: call.attempts, semconv.ERROR_TYPE: reason})
 
     def call_ended(self, turn: Turn, call: Call) -> None:
         if call.first_content_at is not None:
-            call.span.add_event(semconv.FIRST_CHUNK, timestamp=_ns(call.first_content_at))
-        call.span.set_attributes(_call_attributes(call))
-        _close(call.span, call.ended_at, call.started_at, call.error)
+            add_event(call.span, semconv.FIRST_CHUNK, call.first_content_at)
+        call.span.set_attributes(call_facts(call, dup=self._called.dup))
+        close(call.span, call.ended_at, call.started_at, call.error)
 
     def tool_started(self, turn: Turn, run: ToolRun) -> None:
         attributes: dict[str, AttributeValue] = {
             semconv.TOOL: run.name,
             semconv.TOOL_TYPE: "function",
             semconv.TOOL_CALL_ID: run.call_id,
+            semconv.FIRST_SEQ: run.first_seq,
         }
         if run.effect is not None:
             attributes[semconv.TOOL_EFFECT] = run.effect
@@ -108,41 +143,58 @@ class Spans(Reader):
             turn.span,
             semconv.EXECUTE_TOOL,
             run.name,
-            kind=SpanKind.INTERNAL,
+            part=f"tool_call {run.call_id}",
             at=run.started_at,
             attributes=attributes,
         )
 
     def tool_ended(self, turn: Turn, run: ToolRun) -> None:
+        run.span.set_attribute(semconv.LAST_SEQ, run.last_seq)
         if run.status is not None:
             run.span.set_attribute(semconv.TOOL_STATUS, run.status)
-        _close(run.span, run.ended_at, run.started_at, run.error)
+        close(run.span, run.ended_at, run.started_at, run.error)
 
     def retrieved(self, turn: Turn, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
-        # A point in time: the event tells when something was found, not when the search began.
+        begun = at - data.get("duration_ms", 0)
         span = self._child(
             turn,
             run.span if run else turn.span,
             semconv.RETRIEVAL,
             data["source"],
+            part=f"retrieval {turn.last_seq}",
             kind=SpanKind.CLIENT,
-            at=at,
+            at=begun,
             attributes={
                 semconv.DATA_SOURCE: data["source"],
                 semconv.RETRIEVAL_RESULTS: len(data["results"]),
                 semconv.RETRIEVAL_TOKENS: data["tokens"],
                 semconv.RETRIEVAL_DEGRADED: data.get("degraded", False),
+                semconv.FIRST_SEQ: turn.last_seq,
+                semconv.LAST_SEQ: turn.last_seq,
             },
         )
-        _close(span, at, at, None)
+        close(span, at, begun, None)
+
+    def compressed(self, turn: Turn | None, session_id: str, data: dict[str, Any], at: int) -> None:
+        if data["phase"] == "completed":  # the next model call is the first with the shorter view
+            self._compacted[session_id] = None
+            if len(self._compacted) > _SESSIONS:
+                self._compacted.popitem(last=False)
 
     def turn_ended(self, turn: Turn) -> None:
-        turn.span.set_attributes(_turn_attributes(turn))
-        _close(turn.span, turn.seen_at, turn.started_at, turn.error if turn.outcome in FAILURES else None)
+        turn.span.set_attributes(turn_facts(turn))
+        self._roots.pop(turn.id, None)
+        close(turn.span, turn.seen_at, turn.started_at, turn.error if turn.outcome in FAILURES else None)
 
     def turn_lost(self, turn: Turn) -> None:
-        turn.span.set_attributes({semconv.OUTCOME: semconv.UNFINISHED, semconv.LAST_SEQ: turn.last_seq})
-        _close(turn.span, turn.seen_at, turn.started_at, None)
+        turn.span.set_attributes(lost_facts(turn))
+        self._roots.pop(turn.id, None)
+        close(turn.span, turn.seen_at, turn.started_at, None)
+
+    def turn_left(self, turn: Turn) -> None:
+        # Neither the root nor what is open under it ends here: the process that goes on knows the turn from
+        # its first event and draws them whole, under the same ids. Two roots would make two turns of one.
+        self._roots.pop(turn.id, None)
 
     def _child(
         self,
@@ -151,81 +203,31 @@ class Spans(Reader):
         operation: str,
         subject: str,
         *,
-        kind: SpanKind,
+        part: str,
         at: int,
         attributes: Attributes,
+        kind: SpanKind = SpanKind.INTERNAL,
     ) -> Span:
-        return self._tracer.start_span(
+        return self._traces.child(
+            parent,
             f"{operation} {subject}",
-            context=set_span_in_context(parent, Context()),
+            part,
             kind=kind,
+            at=at,
             attributes={**self._common(turn, operation), **attributes},
-            start_time=_ns(at),
         )
 
     def _common(self, turn: Turn, operation: str) -> dict[str, AttributeValue]:
+        return {semconv.OPERATION: operation, semconv.AGENT: self._called.agent, **self._ids(turn)}
+
+    def _ids(self, turn: Turn) -> dict[str, AttributeValue]:
         return {
-            semconv.OPERATION: operation,
-            semconv.AGENT: self._agent,
             semconv.CONVERSATION: turn.session_id,
             semconv.SESSION: turn.session_id,
             semconv.TURN: turn.id,
         }
 
 
-def _call_attributes(call: Call) -> Attributes:
-    found: dict[str, AttributeValue] = {
-        semconv.ATTEMPTS: call.attempts,
-        semconv.TEXT_PIECES: call.text_pieces,
-        semconv.THINKING_PIECES: call.thinking_pieces,
-    }
-    if call.stop_reason is not None:
-        found[semconv.FINISH_REASONS] = [semconv.FINISH.get(call.stop_reason, call.stop_reason)]
-        found[semconv.STOP_REASON] = call.stop_reason
-    if (seconds := call.seconds_to_first_chunk) is not None:
-        found[semconv.TIME_TO_FIRST_CHUNK] = seconds
-    if call.cost is not None:
-        found[semconv.CALL_COST] = call.cost
-    if (usage := call.usage) is not None:
-        found |= {
-            semconv.USAGE_INPUT: usage.total - usage.output_tokens,
-            semconv.USAGE_OUTPUT: usage.output_tokens,
-            semconv.USAGE_CACHE_READ: usage.cache_read_input_tokens,
-            semconv.USAGE_CACHE_WRITE: usage.cache_creation_input_tokens,
-            semconv.USAGE_CACHE_CREATION: usage.cache_creation_input_tokens,
-        }
-    return found
-
-
-def _turn_attributes(turn: Turn) -> Attributes:
-    totals = turn.totals
-    found: dict[str, AttributeValue] = {
-        semconv.OUTCOME: turn.outcome or semconv.UNFINISHED,
-        semconv.LAST_SEQ: turn.last_seq,
-        semconv.TURN_ITERATIONS: totals["iterations"],
-        semconv.TURN_UNREPORTED: totals.get("usage_unreported", 0),
-    }
-    if turn.whole:
-        found[semconv.TURN_TOOL_CALLS] = turn.tool_calls
-    if "cost" in totals:
-        found[semconv.TURN_COST] = totals["cost"]
-    if "usage" in totals:
-        usage = Usage.model_validate(totals["usage"])
-        found |= {
-            semconv.TURN_INPUT: usage.total - usage.output_tokens,
-            semconv.TURN_OUTPUT: usage.output_tokens,
-            semconv.TURN_CACHE_READ: usage.cache_read_input_tokens,
-            semconv.TURN_CACHE_WRITE: usage.cache_creation_input_tokens,
-        }
-    return found
-
-
-def _close(span: Span, at: int | None, started_at: int, error: str | None) -> None:
-    if error is not None:
-        span.set_status(StatusCode.ERROR)
-        span.set_attribute(semconv.ERROR_TYPE, error)
-    span.end(_ns(max(at or started_at, started_at)))
-
-
-def _ns(milliseconds: int) -> int:
-    return milliseconds * 1_000_000
+def pseudonym(user: str, salt: str) -> str:
+    """The same name for the same user under the same salt, which tells nobody who it is: 16 hex digits."""
+    return hmac.new(salt.encode(), user.encode(), hashlib.sha256).hexdigest()[:16]

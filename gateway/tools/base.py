@@ -15,6 +15,7 @@ class ToolContext:
 
     `idempotency_key` is the same in every repetition of the call: pass it on to services that understand one.
     `emit` puts an event (retrieval, tool_progress, ...) into the turn's stream, tied to this call.
+    `traceparent` names the span of this call (W3C Trace Context); None while nobody records traces.
     """
 
     session_id: str
@@ -23,6 +24,13 @@ class ToolContext:
     owner: str
     idempotency_key: str
     emit: Callable[[EventData], None]
+    traceparent: str | None = None
+
+    @property
+    def trace_headers(self) -> dict[str, str]:
+        """Headers for the HTTP requests of this call, and for an MCP request's `_meta`: what the other side
+        records becomes a part of the turn's trace. No baggage: it may be somebody else's server."""
+        return {"traceparent": self.traceparent} if self.traceparent is not None else {}
 
 
 @dataclass(frozen=True, slots=True)

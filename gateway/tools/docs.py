@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 from pydantic import Field
@@ -135,7 +136,9 @@ def docs_search(docs: Docs) -> FunctionTool:
             query: What to look for: a question or a few keywords, in the language of the documents wanted.
             limit: Most passages to return.
         """
+        started = monotonic()
         hits, omitted = await asyncio.to_thread(docs.search, query, limit)
+        duration_ms = int((monotonic() - started) * 1000)
         if not hits:
             return "No passage of the documentation matches. Try other or fewer words, or the other language."
         shown = "\n\n".join(
@@ -149,6 +152,7 @@ def docs_search(docs: Docs) -> FunctionTool:
                 results=[_told(hit) for hit in hits],
                 omitted=omitted or None,
                 tokens=estimate_tokens(shown),
+                duration_ms=duration_ms,
             )
         )
         return wrap("search_results", _NOTE, shown)

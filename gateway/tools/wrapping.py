@@ -9,6 +9,7 @@ WRAPPER_TAGS = (
     "tool_output",
     "skill",
     "conversation_summary",
+    "conversation",
 )
 """Every tag this gateway wraps text in. Text that contains one of them itself is defused first."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gateway.events.calls import ResultStatus, ToolResult
 from gateway.events.lifecycle import Done, ErrorCode, IterationEnd, Outcome, TurnError, TurnStart, TurnWarning
 from gateway.history.transcript import user_message
-from gateway.ids import new_trace_id, now_ms
+from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, text_block
 from gateway.storage.base import Closing
 from gateway.turn.emitter import Emitter
@@ -41,11 +41,14 @@ def open_books(emitter: Emitter) -> Message:
     """Emits `turn_start`, with which the user's message joins the history, and returns that message."""
     turn = emitter.turn
     message = user_message(turn.input)
+    trace_id = trace_id_of(turn.id)
     start = TurnStart(
         input=turn.input,
         model=turn.model,
-        trace_id=new_trace_id(),
+        trace_id=trace_id,
         client_message_id=turn.client_message_id,
+        queued_ms=emitter.queued_ms,
+        trace_url=emitter.tracing.url_of(trace_id),
     )
     emitter.emit(start, message=message)
     return message
@@ -74,7 +77,9 @@ def close_books(emitter: Emitter, ending: Ending) -> None:
         emitter.emit(ending.error)
     emitter.iteration = None
     now = now_ms()
-    closing = Closing(ending.outcome, progress.iteration, progress.usage, _cost(progress), now)
+    closing = Closing(
+        ending.outcome, progress.iteration, progress.usage, _cost(progress), now, emitter.prefix_hash
+    )
     emitter.emit(
         Done(
             status=ending.outcome,
@@ -84,6 +89,7 @@ def close_books(emitter: Emitter, ending: Ending) -> None:
             cost=closing.cost,
             iterations=closing.iterations,
             duration_ms=max(0, now - (progress.started_at or now)),
+            ttft_ms=_first_text(progress),
         ),
         closing=closing,
     )
@@ -102,6 +108,12 @@ def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
             )
         result = ToolResult(name=state.name, status=status, content=content, duration_ms=0)
         answer_call(emitter, call_id, result)
+
+
+def _first_text(progress: Progress) -> int | None:
+    if progress.first_text_at is None or progress.started_at is None:
+        return None
+    return max(0, progress.first_text_at - progress.started_at)
 
 
 def _cost(progress: Progress) -> float | None:

@@ -14,6 +14,7 @@ from gateway.ids import now_ms
 from gateway.messages import Message, Usage
 from gateway.storage.base import Append, Closing, EventLog, TurnRow
 from gateway.turn.progress import Progress
+from gateway.turn.watching import Tracing
 
 MAX_PENDING = 256 * 1024
 """Bytes of one turn that may wait for the log before its producer waits too."""
@@ -38,10 +39,22 @@ class Emitter:
     fails (full disk), every later call raises that error: a turn that cannot be recorded does not go on.
     """
 
-    def __init__(self, log: EventLog, turn: TurnRow, head: int, progress: Progress) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        turn: TurnRow,
+        head: int,
+        progress: Progress,
+        *,
+        tracing: Tracing | None = None,
+        queued_ms: int | None = None,
+    ) -> None:
         self.turn = turn
         self.progress = progress
+        self.tracing = tracing or Tracing()
+        self.queued_ms = queued_ms
         self.iteration: int | None = progress.iteration or None
+        self.prefix_hash: str | None = None
         self._log = log
         self._head = head
         self._scope = encode_scope(turn.session_id, turn.id)
@@ -80,10 +93,13 @@ class Emitter:
     def piece(self, kind: Literal["text", "thinking"], text: str) -> None:
         """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
         batch = _Batch()
-        self._add(batch, kind, now_ms(), b'{"text":%b}' % orjson.dumps(text), None)
+        ts = now_ms()
+        self._add(batch, kind, ts, b'{"text":%b}' % orjson.dumps(text), None)
         self._hand_over(batch)
         if kind == "text":
             self.progress.text.append(text)
+            if self.progress.first_text_at is None:
+                self.progress.first_text_at = ts
 
     @contextmanager
     def together(self) -> Generator[_Batch]:

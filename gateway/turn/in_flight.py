@@ -8,6 +8,7 @@ from itertools import chain, repeat
 import structlog
 
 from gateway.errors import QueueFull, StorageError, TurnLost
+from gateway.ids import now_ms, root_span_id, trace_id_of
 from gateway.storage.base import Accepted, TurnRow
 from gateway.turn.books import CANCELLED, Ending, close_books, failed, noted
 from gateway.turn.emitter import Emitter
@@ -16,6 +17,7 @@ from gateway.turn.parts import Parts
 from gateway.turn.progress import Progress
 from gateway.turn.run import run_turn
 from gateway.turn.running import CANCEL_PATIENCE, Running
+from gateway.turn.watching import Nobody, Tracing, Watcher
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to go on after the database failed; the last one repeats."""
@@ -30,15 +32,23 @@ log = structlog.get_logger(__name__)
 class InFlight:
     """Owns the task of every running turn. One per process."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(
+        self, parts: Parts, watcher: Watcher | None = None, *, traces_recorded: bool = False
+    ) -> None:
         settings = parts.settings
         self._parts = parts
+        self._watcher = watcher or Nobody()
+        self._tracing = Tracing(traces_recorded, settings.trace_url)
         self._limits = Limits(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
         self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._troubles: dict[str, StorageError] = {}
+        self._emitters: dict[str, Emitter] = {}
         self._owned: Counter[str] = Counter()
         self._waiting: set[str] = set()
+        self.queued = 0
+        """Accepted turns that wait for those before them; for a moment one less, when one is claimed before
+        it was counted."""
         self.draining = asyncio.Event()
 
     def admit(self) -> None:
@@ -54,8 +64,10 @@ class InFlight:
         self._running[accepted.turn.id] = Running(accepted.turn)  # from now on it can be cancelled
         self._spawn(accepted.turn.session_id, accepted)
 
-    def queue(self, session_id: str) -> None:
-        """A turn of that session waits: it runs when those before it are done, at once if none is left."""
+    def queue(self, session_id: str, *, more: int = 0) -> None:
+        """A turn of that session waits: it runs when those before it are done, at once if none is left.
+        `more` is 1 when it is a new one."""
+        self.queued += more
         self._waiting.add(session_id)
         if not self._owned[session_id]:
             self._spawn(session_id, None)
@@ -69,12 +81,18 @@ class InFlight:
         """Why the open turn of a session cannot be recorded at the moment, if so."""
         return self._troubles.get(session_id)
 
-    def recover(self, left_open: Iterable[Accepted]) -> None:
-        """Goes on with turns that a former process left."""
+    def emitter_of(self, session_id: str) -> Emitter | None:
+        """The way into the log while a turn of the session runs: nobody else may append then."""
+        return self._emitters.get(session_id)
+
+    def recover(self, left_open: Iterable[Accepted], *, queued: int = 0) -> None:
+        """Goes on with turns that a former process left; `queued` others wait for them."""
+        self.queued += queued
         for accepted in left_open:
             self._waiting.add(accepted.turn.session_id)
-            log.info("turn_recovered", session_id=accepted.turn.session_id, turn_id=accepted.turn.id)
-            self.start(accepted)
+            log.info("turn_recovered", **_ids(accepted.turn))
+            self._running[accepted.turn.id] = Running(accepted.turn, has_waited=not accepted.turn.first_seq)
+            self._spawn(accepted.turn.session_id, accepted)
 
     async def drain(self, grace: float) -> None:
         """Shutdown: running turns get `grace` seconds to finish; the rest stay open in the log and are
@@ -117,19 +135,23 @@ class InFlight:
     async def _finish(self, accepted: Accepted) -> bool:
         """Whether the turn's books were closed, by its own work or for it; False when it stays open."""
         turn = accepted.turn
-        running = self._running[turn.id] = self._running.get(turn.id) or Running(turn)
+        running = self._running[turn.id] = self._running.get(turn.id) or Running(turn, has_waited=True)
+        # The task may have been made by the request of another turn of the session: whatever is logged from
+        # here on belongs to this one.
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(**_ids(turn))
         try:
             return await self._run_to_done(accepted, running)
         except TurnLost:
-            log.warning("turn_lost", session_id=turn.session_id, turn_id=turn.id)
+            log.warning("turn_lost")
             return False
         except StorageError as error:
-            log.error("turn_not_recorded", turn_id=turn.id, error=error.message)
+            log.error("turn_not_recorded", error=error.message)
             ending = failed("storage_unavailable", error.message, retryable=True)
             return await self._close_when_possible(turn, ending, error)
         except Exception:
             # A mistake of ours, wherever it is, must not leave the session with a turn that never ends.
-            log.exception("turn_failed", turn_id=turn.id)
+            log.exception("turn_failed")
             trouble = StorageError("The server made a mistake and is closing this turn.", code="internal")
             return await self._close_when_possible(turn, MISTAKE, trouble)
         finally:
@@ -146,6 +168,7 @@ class InFlight:
                 self._waiting.add(session_id)
                 await asyncio.sleep(next(delays))
                 continue
+            self.queued -= accepted is not None
             if accepted is not None or self._owned[session_id] > 1:
                 self._waiting.add(session_id)  # others may wait, or wait for the turn that runs now
                 return accepted
@@ -153,8 +176,18 @@ class InFlight:
 
     async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
         """Whether the turn's books were closed; False when it stays open for the next process."""
-        progress = await self._progress(accepted.turn, accepted.head)
-        emitter = Emitter(self._parts.log, accepted.turn, accepted.head, progress)
+        turn = accepted.turn
+        progress = await self._progress(turn, accepted.head)
+        self._watcher.take_up(turn)
+        waited = now_ms() - turn.created_at if running.has_waited and progress.started_at is None else 0
+        emitter = Emitter(
+            self._parts.log,
+            turn,
+            accepted.head,
+            progress,
+            tracing=self._tracing,
+            queued_ms=waited if waited > 0 else None,
+        )
         ending = self._refuse(accepted.turn, progress) or await self._run_until_stopped(emitter, running)
         if ending is None:
             await emitter.settled()
@@ -173,9 +206,14 @@ class InFlight:
         return None
 
     async def _run_until_stopped(self, emitter: Emitter, running: Running) -> Ending | None:
-        work = await running.work(run_turn(self._parts, emitter, self._limits), self._limits.seconds)
+        session_id = emitter.turn.session_id
+        self._emitters[session_id] = emitter
+        try:
+            work = await running.work(run_turn(self._parts, emitter, self._limits), self._limits.seconds)
+        finally:
+            del self._emitters[session_id]
         if not work.done():
-            log.error("turn_ignores_cancellation", turn_id=emitter.turn.id)
+            log.error("turn_ignores_cancellation")
             emitter.abandon(StorageError("The turn is closed."))
             raise StorageError("A tool does not heed its cancellation.")
         return self._ending_of(work, running)
@@ -187,6 +225,7 @@ class InFlight:
             page = await self._parts.log.read(turn.session_id, after=after, limit=PAGE, until=head)
             for event in page:
                 progress.apply_stored(event)
+            self._watcher.recall(turn.session_id, page)
             after = page[-1].seq if page else head
         return progress
 
@@ -221,9 +260,9 @@ class InFlight:
         try:
             progress = await self._progress(turn, head)
         except ValueError:  # an event that this version does not understand
-            log.exception("turn_not_understood", turn_id=turn.id)
+            log.exception("turn_not_understood")
             progress = Progress(started_at=turn.created_at)
-        emitter = Emitter(parts.log, turn, head, progress)
+        emitter = Emitter(parts.log, turn, head, progress, tracing=self._tracing)
         close_books(emitter, ending)
         await emitter.settled()
 
@@ -234,7 +273,7 @@ class InFlight:
             if running.why == "cancelled":
                 return CANCELLED
             if running.why is None:
-                log.error("turn_cancelled_itself", turn_id=running.turn.id)
+                log.error("turn_cancelled_itself")
                 return MISTAKE
             reached = out_of_time(self._limits)
             return noted("limit_reached", reached.code, reached.message)
@@ -243,5 +282,16 @@ class InFlight:
             return work.result()
         if isinstance(error, StorageError):
             raise error
-        log.error("turn_failed", turn_id=running.turn.id, exc_info=error)
+        log.error("turn_failed", exc_info=error)
         return MISTAKE
+
+
+def _ids(turn: TurnRow) -> dict[str, str]:
+    """What ties a log line to the turn, its events and its trace."""
+    trace_id = trace_id_of(turn.id)
+    return {
+        "session_id": turn.session_id,
+        "turn_id": turn.id,
+        "trace_id": trace_id,
+        "span_id": root_span_id(trace_id),
+    }

@@ -1,13 +1,10 @@
 """The ReAct loop: ask, run the tools that were called, until the model stops or a limit says so."""
 
-from collections.abc import Sequence
-
-from gateway.history.transcript import fold
+from gateway.errors import ModelError
 from gateway.messages import Message
-from gateway.model.base import Answer, ModelRequest
-from gateway.prompt.assemble import PromptLimits, assemble
-from gateway.prompt.components import Components
 from gateway.turn.books import COMPLETED, Ending, failed, noted
+from gateway.turn.compressing import compress_if_due, compress_overflow
+from gateway.turn.conversation import Conversation
 from gateway.turn.emitter import Emitter
 from gateway.turn.limits import Limits, limit_reached
 from gateway.turn.model_call import ask
@@ -20,11 +17,8 @@ CUT_SHORT = {
 }
 
 
-async def run_loop(
-    parts: Parts, emitter: Emitter, components: Components, history: Sequence[Message], limits: Limits
-) -> Ending:
-    """Goes on from `emitter.progress` and `history` (the session's messages, this turn's included) to the
-    end.
+async def run_loop(parts: Parts, emitter: Emitter, conversation: Conversation, limits: Limits) -> Ending:
+    """Goes on from `emitter.progress` and `conversation` (this turn's messages included) to the end.
 
     Returns how the turn ends; its books are not closed yet.
 
@@ -33,12 +27,12 @@ async def run_loop(
         StorageError: the log failed.
         asyncio.CancelledError: the turn was stopped; whatever is open is in `emitter.progress`.
     """
-    messages = list(history)
     progress = emitter.progress
+    overflowed = False
     while True:
         if progress.calls:
-            if messages[-1].role == "assistant":
-                messages.append(await run_tool_calls(parts.tools, emitter, parts.settings))
+            if conversation.messages[-1].role == "assistant":
+                conversation.add(await run_tool_calls(conversation.tools, emitter, parts.settings))
         elif progress.stop_reason is not None and progress.stop_reason != "pause_turn":
             return _end(progress.stop_reason, emitter)
         repeats = progress.iteration > 0 and progress.stop_reason is None
@@ -46,32 +40,25 @@ async def run_loop(
             if (reached := limit_reached(progress, limits)) is not None:
                 return noted("limit_reached", reached.code, reached.message)
             emitter.iteration = progress.iteration + 1
-        request = model_request(parts, emitter.turn.model, components, messages)
-        answer = await ask(parts.model, request, parts.tools, emitter, parts.settings)
-        _remember(answer, messages)
-
-
-def model_request(
-    parts: Parts, model: str, components: Components, messages: Sequence[Message]
-) -> ModelRequest:
-    """What the model is sent for `messages`: the assembled prompt with the configured parameters."""
-    settings = parts.settings
-    limits = PromptLimits(total_tokens=settings.prompt_tokens)
-    assembled = assemble(components, fold(messages), tools=parts.tools.specs(), limits=limits)
-    return ModelRequest(
-        model=model,
-        max_tokens=settings.max_tokens,
-        system=assembled.system,
-        messages=assembled.messages,
-        tools=assembled.tools,
-        thinking_budget=settings.thinking_budget,
-        temperature=settings.temperature,
-    )
-
-
-def _remember(answer: Answer, messages: list[Message]) -> None:
-    if answer.content:
-        messages.append(Message("assistant", answer.content))
+        former = emitter.prefix_hash
+        await compress_if_due(parts, emitter, conversation)
+        request, emitter.prefix_hash = conversation.request()
+        digests = conversation.digests if emitter.prefix_hash != former else None
+        try:
+            answer = await ask(
+                parts.model, request, conversation.tools, emitter, parts.settings, digests=digests
+            )
+        except ModelError as error:
+            if error.code != "context_overflow" or overflowed:
+                raise
+            overflowed = True
+            if not await compress_overflow(parts, emitter, conversation):
+                raise
+            continue
+        if parts.settings.compress_at is not None and answer.usage is not None:
+            parts.meter.learn_from(request, answer.usage)
+        if answer.content:
+            conversation.add(Message("assistant", answer.content), answer.usage)
 
 
 def _end(stop_reason: str, emitter: Emitter) -> Ending:

@@ -21,11 +21,17 @@ RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
 
 
 async def ask(
-    model: Model, request: ModelRequest, tools: Tools, emitter: Emitter, settings: Settings
+    model: Model,
+    request: ModelRequest,
+    tools: Tools,
+    emitter: Emitter,
+    settings: Settings,
+    *,
+    digests: dict[str, str] | None = None,
 ) -> Answer:
     """Asks until an attempt is complete, emitting iteration_start, the pieces and iteration_end, with which
     the message and the intents of its tool calls are stored. A failed attempt worth repeating is
-    superseded.
+    superseded. `digests` are those of the prompt's components, when they are news.
 
     Raises:
         ModelError: the last attempt's failure; its iteration is still open, `books.py` keeps what it
@@ -34,7 +40,11 @@ async def ask(
     attempt = emitter.progress.attempt if emitter.progress.iteration == emitter.iteration else 0
     while True:
         attempt += 1
-        emitter.emit(IterationStart(attempt=attempt, model=request.model))
+        start = IterationStart(
+            attempt=attempt, model=request.model, prefix_hash=emitter.prefix_hash, components=digests
+        )
+        emitter.emit(start)
+        digests = None
         try:
             return await _attempt(model, request, tools, emitter)
         except ModelError as error:
@@ -106,6 +116,8 @@ def _end(answer: Answer, request: ModelRequest, ttft_ms: int | None, duration_ms
         cost=cost,
         ttft_ms=ttft_ms,
         duration_ms=duration_ms,
+        model=answer.model,
+        response_id=answer.response_id,
     )
 
 

@@ -2,22 +2,36 @@
 
 from dataclasses import dataclass
 
+from gateway.history.compression.compressor import Compressor
+from gateway.history.tokens import TokenMeter
 from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.storage.base import Bus, EventLog, Sessions, Turns
+from gateway.storage.blobs import Blobs
+from gateway.storage.copies import Copies
+from gateway.storage.records import Archives, Compressions, Summaries
 from gateway.tools.registry import Tools
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Made once by wiring, shared by all turns."""
+    """Made once by wiring, shared by all turns. `archive_tools` are the tools of a session that has been
+    compressed: one more, which looks up what was."""
 
     settings: Settings
     log: EventLog
     sessions: Sessions
     turns: Turns
     bus: Bus
+    blobs: Blobs
+    compressions: Compressions
+    summaries: Summaries
+    archives: Archives
+    copies: Copies
     model: Model
+    meter: TokenMeter
+    compressor: Compressor
     tools: Tools
+    archive_tools: Tools
     prompts: PromptFolder

@@ -42,9 +42,12 @@ class CallState:
 class Progress:
     """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
-    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration."""
+    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration; `first_text_at` is when
+    the first text came that was not superseded."""
 
     started_at: int | None = None
+    trace_id: str | None = None
+    first_text_at: int | None = None
     iteration: int = 0
     attempt: int = 0
     attempt_open: bool = False
@@ -63,7 +66,7 @@ class Progress:
         """Takes one event into account."""
         match data:
             case TurnStart():
-                self.started_at = ts
+                self.started_at, self.trace_id = ts, data.trace_id
             case IterationStart():
                 self.iteration, self.attempt, self.attempt_open = iteration or 1, data.attempt, True
                 self.attempt_at = ts
@@ -72,9 +75,12 @@ class Progress:
                 self.calls.clear()
             case Text():
                 self.text.append(data.text)
+                self.first_text_at = self.first_text_at or ts
             case IterationSuperseded():
                 self.attempt_open = False
                 self.text.clear()
+                if (self.first_text_at or 0) >= self.attempt_at:
+                    self.first_text_at = None
                 if data.began:
                     self._count(data.usage, None, reported=False)
             case IterationEnd():

@@ -8,7 +8,8 @@ from gateway.storage.base import OnConflict
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
     """A user's message and how to treat it. `session_id` None asks for a new session; `client_message_id`
-    makes a repetition of the request return the same turn; `model` None takes the default."""
+    makes a repetition of the request return the same turn; `model` None takes the default;
+    `project_id` is for a session that is made."""
 
     message: str
     session_id: str | None = None
@@ -16,3 +17,4 @@ class TurnRequest:
     client_message_id: str | None = None
     on_conflict: OnConflict = "reject"
     model: str | None = None
+    project_id: str | None = None

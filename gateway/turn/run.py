@@ -1,20 +1,30 @@
 """One turn from its first event to how it ends. Read this first.
 
-    turn_start -> load what was said -> read the prompt components -> loop (ask, run tools, ...) -> ending
+    turn_start -> load what was said -> read the prompt components
+        -> loop (compress if too long, ask, run tools, ...) -> ending
 
 A turn that another process left open enters here too: its events are folded into `Progress` before, and
 each step that is done already is not done again. Whoever owns the task (in_flight.py) closes the books with
 the ending."""
 
+from dataclasses import replace
+
 from gateway.errors import GatewayError, ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
-from gateway.messages import Message
+from gateway.history.summaries.summary import render_carried
+from gateway.storage.base import EPOCH_OPEN, History, TurnRow
 from gateway.turn.books import Ending, failed, open_books
+from gateway.turn.conversation import Conversation, with_message, without_turn
 from gateway.turn.emitter import Emitter
 from gateway.turn.limits import Limits
 from gateway.turn.loop import run_loop
 from gateway.turn.parts import Parts
 from gateway.turn.tool_calls import settle_interrupted
+
+PROMPT_CHANGED = (
+    "The prompt before the conversation has changed since the last turn: a new epoch begins, and thinking "
+    "from before it is not sent any more."
+)
 
 
 async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending:
@@ -32,26 +42,61 @@ async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending:
     components = parts.prompts.read()
     for warning in components.warnings:
         emitter.emit(TurnWarning(code="prompt_component", message=warning))
+    conversation = Conversation(parts, emitter.turn, components, history)
+    await _begin_epoch_if_changed(parts, emitter, conversation)
     try:
-        return await run_loop(parts, emitter, components, history, limits)
+        return await run_loop(parts, emitter, conversation, limits)
     except ModelError as error:
         return failed(error.code, error.message, retryable=error.retryable)  # pyright: ignore[reportArgumentType] - a ModelError's code is one of the in-stream codes
 
 
-async def _begin(parts: Parts, emitter: Emitter) -> list[Message]:
+async def _begin(parts: Parts, emitter: Emitter) -> History:
     turn = emitter.turn
     is_first = emitter.head == 0
     message = open_books(emitter)
     if is_first:
-        return [message]
-    stored = await parts.sessions.messages(turn.session_id)
-    return [*(item.message for item in stored if item.turn_id != turn.id), message]
+        return with_message(History([], carried=await _carry(parts, turn)), turn.id, message)
+    return with_message(without_turn(await _load(parts, turn), turn.id), turn.id, message)
 
 
-async def _resume(parts: Parts, emitter: Emitter) -> list[Message]:
+async def _resume(parts: Parts, emitter: Emitter) -> History:
     progress = emitter.progress
     if progress.attempt_open:
         emitter.emit(IterationSuperseded(attempt=progress.attempt, reason="server_restart", began=True))
     settle_interrupted(emitter)
-    stored = await parts.sessions.messages(emitter.turn.session_id)
-    return [item.message for item in stored]
+    return await _load(parts, emitter.turn)
+
+
+async def _load(parts: Parts, turn: TurnRow) -> History:
+    whole = not parts.settings.use_compressions
+    history = await parts.sessions.history(turn.session_id, whole=whole)
+    if history.epoch_from < EPOCH_OPEN:
+        return history
+    # The view changed while a turn ran: all that has been thought until now was signed for another prefix.
+    return await _begin_epoch(parts, turn, history)
+
+
+async def _begin_epoch(parts: Parts, turn: TurnRow, history: History) -> History:
+    last = max((item.position for item in history.messages if item.turn_id != turn.id), default=0)
+    await parts.sessions.begin_epoch(turn.session_id, last)
+    return replace(history, epoch_from=last)
+
+
+async def _begin_epoch_if_changed(parts: Parts, emitter: Emitter, conversation: Conversation) -> None:
+    before = conversation.history.prefix_hash
+    if before is not None and before != conversation.assemble().prefix_hash:
+        emitter.emit(TurnWarning(code="prompt_changed", message=PROMPT_CHANGED))
+        conversation.replace(await _begin_epoch(parts, emitter.turn, conversation.history))
+
+
+async def _carry(parts: Parts, turn: TurnRow) -> str | None:
+    """What a new session is told of its user's former ones."""
+    settings = parts.settings
+    if not settings.session_summaries or not settings.carried_summaries:
+        return None
+    rows = await parts.summaries.carried(turn.session_id, turn.owner, limit=settings.carried_summaries)
+    if not rows:
+        return None
+    text = render_carried(rows)
+    await parts.sessions.carry(turn.session_id, text)
+    return text

@@ -14,10 +14,11 @@ Why = Literal["cancelled", "shutdown", "out_of_time"]
 
 
 class Running:
-    """A running turn: its work, and why it was asked to stop, if it was."""
+    """A running turn: its work, whether it waited for others, and why it was asked to stop, if it was."""
 
-    def __init__(self, turn: TurnRow) -> None:
+    def __init__(self, turn: TurnRow, *, has_waited: bool = False) -> None:
         self.turn = turn
+        self.has_waited = has_waited
         self.why: Why | None = None
         self._loop = asyncio.get_running_loop()
         self._work: asyncio.Task[Ending] | None = None

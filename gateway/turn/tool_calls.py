@@ -1,6 +1,7 @@
 """The tool calls of one message: intents recorded, run side by side, results in the order of the calls."""
 
 import asyncio
+import traceback
 from collections.abc import Mapping
 from functools import lru_cache
 from time import monotonic
@@ -127,8 +128,15 @@ async def _run(
         if task is None or task.cancelling():
             raise
         content = "The tool gave up: something it waited for was cancelled."
-    except Exception as error:
-        log.warning("tool_raised", tool=state.name, error=type(error).__name__, exc_info=True)
+    except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model is told that it failed
+        # Not the exception itself: what a tool says about its arguments is content.
+        log.warning(
+            "tool_raised",
+            tool=state.name,
+            tool_call_id=call_id,
+            error=type(error).__name__,
+            at=_places(error),
+        )
         content = f"The tool failed: {type(error).__name__}."
     duration_ms = int((monotonic() - started) * 1000)
     return _result(state.name, status, _shorten(content, settings.tool_output_limit), duration_ms)
@@ -159,6 +167,7 @@ def _context(call_id: str, emitter: Emitter, settings: Settings) -> ToolContext:
         owner=turn.owner,
         idempotency_key=f"{turn.id}:{call_id}",
         emit=emit,
+        traceparent=emitter.tracing.traceparent(emitter.progress.trace_id, call_id),
     )
 
 
@@ -172,6 +181,12 @@ def _validate(tool: Tool, arguments: dict[str, Any]) -> None:
 @lru_cache(maxsize=256)
 def _validator(schema: bytes) -> Draft202012Validator:
     return Draft202012Validator(orjson.loads(schema))
+
+
+def _places(error: BaseException) -> list[str]:
+    """Where in the code an exception came from, the innermost place last."""
+    frames = traceback.extract_tb(error.__traceback__)[-5:]
+    return [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
 
 
 def _shorten(content: str, limit: int) -> str:

@@ -3,6 +3,7 @@
 const KEY = "gateway.key";
 const SILENCE_MS = 45_000; // the server sends a heartbeat every 15 s
 const LONGEST_WAIT_MS = 15_000;
+const PAGE = 1000; // events that the server gives at once
 
 export class Refused extends Error {
   constructor(status, problem = {}) {
@@ -10,7 +11,13 @@ export class Refused extends Error {
     this.status = status;
     this.code = problem.code ?? "";
     this.retryable = problem.retryable ?? status >= 500;
+    this.details = problem.details ?? {};
   }
+}
+
+// The network said no, not the server.
+export class Unreachable extends Error {
+  code = "unreachable";
 }
 
 let askForKey = async () => "";
@@ -35,19 +42,51 @@ async function authorized(path, options) {
   for (;;) {
     const key = sessionStorage.getItem(KEY);
     const headers = { ...options.headers, ...(key ? { Authorization: `Bearer ${key}` } : {}) };
-    const response = await fetch(path, { ...options, headers, cache: "no-store" });
+    const response = await fetch(path, { ...options, headers, cache: "no-store" }).catch(unreachable);
     if (response.status !== 401) return response;
     await renewKey(key);
   }
 }
 
+function unreachable(error) {
+  throw error.name === "AbortError" ? error : new Unreachable(error.message);
+}
+
 export async function request(method, path, body) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const response = await authorized(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  return answerTo(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+}
+
+// Sends a file as it is.
+export function upload(path, file) {
+  return answerTo(path, { method: "POST", headers: { "Content-Type": "application/x-ndjson" }, body: file });
+}
+
+async function answerTo(path, options) {
+  const response = await authorized(path, options);
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw new Refused(response.status, answer.error);
   return answer;
+}
+
+// A file of the server's, which a plain link could not fetch where a key is needed.
+export async function download(path) {
+  const response = await authorized(path, {});
+  if (!response.ok) throw await refusal(response);
+  return response.blob().catch(unreachable);
+}
+
+async function refusal(response) {
+  return new Refused(response.status, (await response.json().catch(() => ({}))).error);
+}
+
+// The session's last turn with what came after it; of a turn that is longer than a page, its end.
+export async function lastTurn(session, head) {
+  const after = Math.max(0, head - PAGE);
+  const { events } = await request("GET", `/api/sessions/${session}/events?after=${after}&limit=${PAGE}`);
+  const known = events.filter(({ seq }) => seq <= head);
+  return known.slice(Math.max(0, known.findLastIndex(({ type }) => type === "turn_start")));
 }
 
 // Repeats a request that may be repeated while the network, not the server, says no.
@@ -68,7 +107,7 @@ export async function follow(session, cursor, { onEvent, onLink, signal }) {
   let wait = 500;
   while (!signal.aborted) {
     try {
-      for await (const frame of frames(session, cursor, signal)) {
+      for await (const frame of frames(`/api/sessions/${session}/events?follow=1`, cursor, signal)) {
         onLink(true);
         wait = 500;
         if (!frame.id || frame.event === "stream_open") continue; // a control frame, or one of a later version
@@ -88,15 +127,42 @@ export async function follow(session, cursor, { onEvent, onLink, signal }) {
   }
 }
 
-async function* frames(session, cursor, signal) {
+// Calls `onEvent` for each event of the session as it is replayed at `speed`, and ends after the last one.
+// A lost connection is resumed. Throws Refused when the server cannot go on, or what the network said last.
+export async function replay(session, speed, { onEvent, signal }) {
+  let cursor = 0;
+  for (let tries = 1; ; tries += 1) {
+    let end = cursor; // no stream at all: nothing is left
+    try {
+      for await (const { event, data } of frames(`/api/sessions/${session}/replay?speed=${speed}`, cursor, signal)) {
+        if (!data) continue; // a heartbeat
+        const said = JSON.parse(data);
+        if (event === "stream_error") throw new Refused(503, said);
+        if (event === "stream_open") end = said.head;
+        if (!(said.seq > cursor)) continue;
+        cursor = said.seq;
+        tries = 1;
+        onEvent(said);
+      }
+      if (cursor >= end) return;
+      throw new Unreachable("The replay broke off.");
+    } catch (error) {
+      if (signal.aborted || error instanceof Refused) throw error;
+      if (tries === 5) return unreachable(error);
+    }
+    await pause(300 * 2 ** tries, signal);
+  }
+}
+
+async function* frames(path, cursor, signal) {
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), SILENCE_MS);
   try {
-    const response = await authorized(`/api/sessions/${session}/events?follow=1`, {
+    const response = await authorized(path, {
       headers: { Accept: "text/event-stream", "Last-Event-ID": String(cursor) },
       signal: AbortSignal.any([signal, silence.signal]),
     });
-    if (!response.ok) throw new Refused(response.status, (await response.json().catch(() => ({}))).error);
+    if (!response.ok) throw await refusal(response);
     if (!response.body) return;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";

@@ -1,11 +1,15 @@
 // The page: one session, followed by its cursor. Whatever is shown of a turn came out of the session's event
 // stream, also of a turn started here: the first connection is merely the first resume.
 
-import { Refused, follow, onKeyNeeded, persist, request } from "./api.js";
+import { Refused, follow, lastTurn, onKeyNeeded, persist, request } from "./api.js";
 import { Chat } from "./chat.js";
+import { Chats } from "./chats.js";
+import { chainOf } from "./compressed.js";
 import { byId, make } from "./dom.js";
 import { EventPanel } from "./events.js";
-import { language, translatePage, words } from "./words.js";
+import { Replay } from "./replay.js";
+import { SessionMenu } from "./session_menu.js";
+import { inWords, translatePage, words } from "./words.js";
 
 const REMEMBERED = "gateway.session";
 
@@ -14,8 +18,12 @@ const scroll = byId("scroll");
 const panel = new EventPanel();
 const chat = new Chat({ onRetry: (text) => send(text) });
 
+const current = () => session;
+const replay = new Replay(panel, { current, onStopped: showLastTurn });
+
 let session = null; // id of the session on the screen
 let following = null; // AbortController of its stream
+let head = 0; // seq of the last event of the session that was seen
 let openTurn = null; // id of the turn in flight, "" while it is being asked for
 
 // --- the session -----------------------------------------------------------------------------------------------
@@ -24,8 +32,10 @@ async function openSession(id) {
   following?.abort();
   const mine = following = new AbortController();
   session = id;
+  head = 0;
   remember(id);
   chat.clear();
+  replay.stop();
   panel.clear();
   setOpenTurn(null);
   byId("link").textContent = "";
@@ -34,16 +44,37 @@ async function openSession(id) {
   try {
     const snapshot = await untilReached(() => request("GET", `/api/sessions/${id}/snapshot`), mine.signal);
     if (mine.signal.aborted) return;
-    chat.addHistory(snapshot.messages);
+    head = snapshot.as_of_seq;
+    chat.addHistory(snapshot.messages, id, await versionsOf(id, snapshot.messages));
+    if (mine.signal.aborted) return;
     byId("welcome").hidden = snapshot.messages.length > 0 || Boolean(snapshot.open_turn);
-    if (snapshot.open_turn) setOpenTurn(snapshot.open_turn.turn_id);
+    setOpenTurn(snapshot.open_turn?.turn_id ?? openTurn); // a message may be on its way already
+    if (!snapshot.open_turn) await showLastTurn();
+    if (mine.signal.aborted) return;
     requestAnimationFrame(() => scroll.scrollTo(0, scroll.scrollHeight));
     await followSession(snapshot.as_of_seq, mine);
   } catch (error) {
     if (mine.signal.aborted) return;
     await openSession(null);
-    byId("link").textContent = error.status === 404 ? words.gone : error.message;
+    byId("link").textContent = error.status === 404 ? words.gone : inWords(error);
   }
+}
+
+// The versions behind the summary with which the messages begin; none when they begin otherwise.
+async function versionsOf(id, [first]) {
+  if (!first?.content[0]?.text?.startsWith("<conversation_summary>")) return [];
+  return chainOf(await request("GET", `/api/sessions/${id}/compressions`));
+}
+
+// The events of a turn that is over, in a panel that would be empty else.
+async function showLastTurn() {
+  const [here, until] = [following, head];
+  panel.clear();
+  if (!until) return;
+  const events = await lastTurn(session, until).catch(() => []); // the chat is there without them
+  if (here !== following || until !== head || replay.running) return; // something newer is shown
+  panel.clear();
+  for (const event of events) panel.add(event);
 }
 
 async function untilReached(attempt, signal) {
@@ -63,9 +94,17 @@ function followSession(cursor, { signal }) {
 
 function receive(event) {
   const stick = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 80;
+  head = event.seq;
   chat.apply(event);
+  if (replay.running) {
+    replay.stop(); // what happens now comes first
+    panel.clear();
+  }
   panel.add(event);
-  if (event.type === "turn_start") setOpenTurn(event.turn_id);
+  if (event.type === "turn_start") {
+    replay.tell("");
+    setOpenTurn(event.turn_id);
+  }
   if (event.type === "done" && (event.turn_id === openTurn || openTurn === null)) {
     setOpenTurn(null);
     byId("announcer").textContent = event.data.status === "completed" ? words.finished : words[event.data.status] ?? "";
@@ -141,6 +180,7 @@ function setOpenTurn(id) {
   byId("stop").hidden = id === null;
   byId("stop").disabled = !id;
   byId("stop").textContent = words.stop;
+  replay.allow(session !== null && id === null && head > 0);
 }
 
 // --- the rest of the page --------------------------------------------------------------------------------------
@@ -159,21 +199,6 @@ async function showHealth() {
   byId("badge").hidden = !health.demo;
   byId("badge").title = words.demo;
   byId("model").textContent = health.demo ? "" : health.model ?? "";
-}
-
-async function listSessions() {
-  const { sessions = [] } = await request("GET", "/api/sessions?limit=20").catch(() => ({}));
-  const rows = sessions.map(({ id, title, updated_at: at }) => {
-    const choose = make("button", id === session ? "chosen" : "", make("span", "", title || words.untitled),
-      make("time", "", new Date(at).toLocaleString(language, { dateStyle: "short", timeStyle: "short" })));
-    choose.type = "button";
-    choose.addEventListener("click", () => {
-      byId("sessions").open = false;
-      openSession(id);
-    });
-    return make("li", "", choose);
-  });
-  byId("session-list").replaceChildren(...(rows.length ? rows : [make("li", "empty", words.noSessions)]));
 }
 
 function askForKey(wasWrong) {
@@ -218,15 +243,20 @@ function listen() {
   });
   byId("toggle-events").addEventListener("click", toggleEvents);
   byId("close-events").addEventListener("click", toggleEvents);
-  byId("sessions").addEventListener("toggle", () => byId("sessions").open && listSessions());
   addEventListener("hashchange", () => remembered() !== session && openSession(remembered()));
+  for (const menu of document.querySelectorAll(".menu")) listenToMenu(menu);
+}
+
+function listenToMenu(menu) {
   for (const leaving of ["click", "focusin"]) {
     document.addEventListener(leaving, ({ target }) => {
-      if (!byId("sessions").contains(target)) byId("sessions").open = false;
+      if (!menu.contains(target)) menu.open = false;
     });
   }
   document.addEventListener("keydown", ({ key }) => {
-    if (key === "Escape") byId("sessions").open = false;
+    if (key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
   });
 }
 
@@ -242,6 +272,8 @@ function begin() {
   if (matchMedia("(max-width: 900px)").matches) toggleEvents();
   onKeyNeeded(askForKey);
   listen();
+  new Chats({ current, onChoose: openSession });
+  new SessionMenu({ current, onOpen: openSession });
   showHealth();
   openSession(remembered());
   input.focus();

@@ -1,6 +1,7 @@
 // The conversation: a fold of the session's events into elements.
 
-import { byId, make } from "./dom.js";
+import { CompressionCard, earlierMessages } from "./compressed.js";
+import { button, byId, make } from "./dom.js";
 import { renderMarkdown } from "./markdown.js";
 import { words } from "./words.js";
 
@@ -16,6 +17,7 @@ export class Chat {
     this.list.replaceChildren();
     this.turns = new Map();
     this.sent = new Map();
+    this.compression = null;
   }
 
   // A question that is on its way, shown before the server has said a word.
@@ -45,23 +47,14 @@ export class Chat {
     return this.turns.get(turnId)?.over === true;
   }
 
-  // Messages as the snapshot has them: an answer spans all messages up to the next question.
-  addHistory(messages) {
-    let answer = null;
-    for (const { role, content } of messages) {
-      const said = content.filter((block) => block.type === "text").map((block) => block.text).join("\n\n");
-      const results = content.filter((block) => block.type === "tool_result");
-      if (role === "user" && !results.length) {
-        this.list.append(make("article", "question", said));
-        answer = null;
-        continue;
-      }
-      answer ??= new Answer(this.list);
-      for (const result of results) {
-        answer.toolResult(result.tool_use_id, result.is_error ? "error" : "ok", plainText(result.content));
-      }
-      if (role === "assistant") answer.addBlocks(content);
-    }
+  // Messages as the snapshot has them. `versions` are those of the compressed history that is in force, the
+  // oldest first: the first block is their summary then, and not what a user said.
+  addHistory([first, ...later], session, versions) {
+    if (!first) return;
+    const [summary, ...rest] = first.content;
+    if (!versions.length || !summary?.text?.startsWith("<conversation_summary>")) return addMessages(this.list, [first, ...later]);
+    this.list.append(earlierMessages(summary.text, session, versions, addMessages));
+    addMessages(this.list, [...(rest.length ? [{ ...first, content: rest }] : []), ...later]);
   }
 
   // `event` of the log. Types that are not known here change nothing.
@@ -69,6 +62,7 @@ export class Chat {
     const { type, turn_id: turnId, iteration = 0, tool_call_id: callId, data } = event;
     if (type === "turn_start") return this.startTurn(turnId, data);
     const answer = this.turns.get(turnId);
+    if (type === "compression") return this.compress(answer?.root ?? this.list, data);
     if (!answer) return undefined;
     switch (type) {
       case "iteration_start": return answer.startIteration(iteration);
@@ -86,11 +80,41 @@ export class Chat {
     }
   }
 
+  // A session has one compression at a time. By hand it may begin in one turn, or in none, and end in another.
+  compress(place, data) {
+    if (!this.compression || data.phase === "started") {
+      this.compression = new CompressionCard();
+      place.append(this.compression.root);
+    }
+    this.compression.tell(data);
+    if (data.phase !== "started") this.compression = null;
+  }
+
   startTurn(turnId, { input, client_message_id: clientMessageId }) {
     const bubble = this.sent.get(clientMessageId);
     if (bubble) bubble.classList.remove("pending");
     else this.list.append(make("article", "question", input));
     this.turns.set(turnId, new Answer(this.list, input));
+  }
+}
+
+// An answer spans all messages up to the next question.
+function addMessages(parent, messages) {
+  let answer = null;
+  for (const { role, content } of messages) {
+    const said = content.filter((block) => block.type === "text").map((block) => block.text).join("\n\n");
+    const results = content.filter((block) => block.type === "tool_result");
+    if (results.length) answer ??= new Answer(parent);
+    for (const result of results) {
+      answer.toolResult(result.tool_use_id, result.is_error ? "error" : "ok", plainText(result.content));
+    }
+    if (role === "assistant") {
+      answer ??= new Answer(parent);
+      answer.addBlocks(content);
+    } else if (said || !results.length) {
+      parent.append(make("article", "question", said));
+      answer = null;
+    }
   }
 }
 
@@ -223,14 +247,4 @@ class Answer {
 function plainText(content) {
   if (typeof content === "string") return content;
   return (content ?? []).map((block) => block.text ?? "").join("\n");
-}
-
-function button(label, act) {
-  const element = make("button", "small", label);
-  element.type = "button";
-  element.addEventListener("click", () => {
-    element.disabled = true;
-    act();
-  });
-  return element;
 }

@@ -8,3 +8,23 @@ export function make(tag, className = "", ...children) {
 }
 
 export const byId = (id) => document.getElementById(id);
+
+// A button that can be pressed once.
+export function button(label, act) {
+  const element = make("button", "small", label);
+  element.type = "button";
+  element.addEventListener("click", () => {
+    element.disabled = true;
+    act();
+  });
+  return element;
+}
+
+// Hands a file to the reader.
+export function save(file, name) {
+  const link = make("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // the browser has begun to write it by then
+}

@@ -8,6 +8,7 @@ const LONGEST = 400; // rows; older ones are in the log
 const FAMILIES = {
   turn_start: "life", iteration_start: "life", iteration_end: "life", done: "end",
   text: "said", thinking: "thought", retrieval: "found", tool_call: "tool", tool_progress: "tool", tool_result: "tool",
+  memory: "kept", skill: "kept", artifact: "kept", compression: "kept",
   warning: "care", iteration_superseded: "care", error: "wrong",
 };
 
@@ -22,12 +23,13 @@ export class EventPanel {
     this.run = null;
     this.began = null;
     this.count = 0;
+    this.scrolling = false;
     byId("event-count").textContent = "";
     byId("events-empty").hidden = false;
   }
 
   add(event) {
-    const stick = this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight < 60;
+    this.keepAtEnd();
     byId("events-empty").hidden = true;
     byId("event-count").textContent = String(this.count += 1);
     if (event.type === "turn_start" || this.began === null) this.began = event.ts;
@@ -36,7 +38,16 @@ export class EventPanel {
     else this.list.append(this.row(event, isPiece));
     if (!isPiece) this.run = null;
     while (this.list.children.length > LONGEST) this.list.firstChild.remove();
-    if (stick) this.list.scrollTop = this.list.scrollHeight;
+  }
+
+  // Measured once a frame: a replay brings thousands of events in one.
+  keepAtEnd() {
+    if (this.scrolling || this.list.scrollHeight - this.list.scrollTop - this.list.clientHeight >= 60) return;
+    this.scrolling = true;
+    requestAnimationFrame(() => {
+      this.scrolling = false;
+      this.list.scrollTop = this.list.scrollHeight;
+    });
   }
 
   // Pieces that follow each other share a row; opening it shows them all as they came.
@@ -83,7 +94,13 @@ function gistOf({ type, data = {} }) {
     case "tool_result": return `${data.name} ${data.status}: ${data.content}`;
     case "iteration_superseded": return data.reason;
     case "warning": case "error": return `${data.code}: ${data.message}`;
+    case "compression": return gistOfCompression(data);
     case "done": return data.status;
     default: return JSON.stringify(data);
   }
+}
+
+function gistOfCompression({ phase, version, covers, tokens_before: before, tokens_after: after, reason }) {
+  return [phase, version && `v${version}`, covers && `${covers.first}–${covers.last}`, after && `${before} → ${after}`, reason]
+    .filter(Boolean).join(" · ");
 }

@@ -15,10 +15,13 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.generation import GenerationMode
 
 from gateway.api.openapi import openapi
+from gateway.api.records import NDJSON
 from gateway.api.routes import ENDPOINTS
 from tests.harness import Client, running_gateway, settings_for
 
 pytestmark = pytest.mark.anyio
+
+schemathesis.serializer.alias(NDJSON, "text/plain")
 
 
 async def test_the_openapi_document_lists_every_route(client: Client) -> None:

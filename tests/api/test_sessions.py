@@ -46,14 +46,13 @@ async def test_the_list_pages_through_everything_newest_first(client: Client) ->
 @pytest.mark.parametrize(
     ("query", "found"), [("北京", {"a"}), ("100%", {"b"}), ("weather", {"a"}), ("_", set())]
 )
-async def test_search_finds_plain_text_in_titles_and_messages(
-    client: Client, query: str, found: set[str]
-) -> None:
+async def test_search_finds_words_in_titles_and_messages(client: Client, query: str, found: set[str]) -> None:
     """Signs that mean something to a database are plain text here."""
     await client.post("/api/sessions", {"id": "a", "title": "北京 weather"})
     await client.chat("/say sure of 100% of it", session_id="b")
 
-    page = (await client.http.get("/api/sessions", params={"query": query})).json()
+    await client.app.state.indexer.settled()
+    page = (await client.http.get("/api/sessions", params={"q": query})).json()
 
     assert found == {session["id"] for session in page["sessions"]}
 

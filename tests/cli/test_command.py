@@ -9,7 +9,7 @@ import pytest
 from gateway import __version__
 from tests.running import clean_environment, command, run
 
-COMMANDS = ("dev", "serve", "chat", "config", "migrate", "doctor")
+COMMANDS = ("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor")
 HEAVY = {"alembic", "anthropic", "httpx2", "pydantic", "rich", "sqlalchemy", "starlette", "uvicorn"}
 
 

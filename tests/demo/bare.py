@@ -91,6 +91,6 @@ def _complete(raw: bytearray) -> bool:
         return False
     head = bytes(raw[:end])
     if b"chunked" in head:
-        return raw.endswith(b"0\r\n\r\n")
+        return raw.endswith(b"0\r\n\r\n", end + 4)  # a head may end in 0, too
     sizes = [line for line in head.split(b"\r\n") if line.startswith(b"content-length: ")]
     return bool(sizes) and len(raw) - end - 4 >= int(sizes[0][16:])

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from gateway.messages import Usage
-from gateway.model.prices import cost_of
+from gateway.model.prices import cost_of, window_of
 
 MILLION = 1_000_000
 
@@ -33,6 +33,21 @@ def test_each_kind_of_token_has_its_price() -> None:
 def test_an_unknown_price_is_not_a_price_of_nothing(model: str) -> None:
     """None says that nobody knows; 0 would be a lie on a bill."""
     assert cost_of(model, Usage(input_tokens=10, output_tokens=10)) is None
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [("claude-sonnet-4-5", 200_000), ("claude-opus-4-1-20250805", 200_000), ("claude-sonnet-5-5", 1_000_000)],
+)
+def test_the_window_of_a_listed_model_is_known(model: str, window: int) -> None:
+    """Anthropic's context windows, also for a dated name."""
+    assert window_of(model) == window
+
+
+@pytest.mark.parametrize("model", ["demo", "llama3", "", "claude-of-the-future"])
+def test_the_window_of_another_model_is_not(model: str) -> None:
+    """None: whoever asks has to choose a careful one."""
+    assert window_of(model) is None
 
 
 def test_no_price_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:

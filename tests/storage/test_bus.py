@@ -37,6 +37,14 @@ def test_a_live_reader_is_served_from_memory() -> None:
         assert seqs(reader.since(5)) == seqs(reader.since(9)) == []
 
 
+def test_readers_are_counted_while_they_read() -> None:
+    """Over all sessions, and several of one."""
+    bus = MemoryBus()
+    with bus.subscribe("s"), bus.subscribe("s"), bus.subscribe("other"):
+        assert bus.readers == 3
+    assert bus.readers == 0
+
+
 def test_a_reader_without_a_tail_must_read_the_log_once() -> None:
     """Nothing is known of the session: read, and only then wait."""
     with MemoryBus().subscribe("s") as reader:

@@ -15,13 +15,10 @@ from gateway.errors import NotFound, StorageError, TurnLost
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, text_block
 from gateway.storage.base import Append
-from gateway.storage.bus import MemoryBus
 from gateway.storage.schema import sessions
-from gateway.storage.sessions import SqlSessions
-from gateway.storage.sqlite import SqliteDatabase, SqliteEventLog
+from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.event_log import PAGE_BYTES
-from gateway.storage.turns import SqlTurns
-from tests.storage.writing import OWNER, Storage, accepted, running
+from tests.storage.writing import OWNER, Storage, accepted, running, storage_on
 
 pytestmark = pytest.mark.anyio
 
@@ -36,8 +33,7 @@ async def database(tmp_path: Path) -> AsyncGenerator[SqliteDatabase]:
 
 @pytest.fixture
 def storage(database: SqliteDatabase) -> Storage:
-    bus = MemoryBus()
-    return Storage(SqliteEventLog(database, bus), SqlSessions(database, bus), SqlTurns(database), bus)
+    return storage_on(database)
 
 
 def add_session(connection: Connection, session_id: str) -> None:

@@ -1,13 +1,14 @@
 """Storage as a test opens it, and a turn's writer that numbers its events the way the emitter does."""
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage
+from gateway.storage.archives import ArchiveReader, SqlArchives
 from gateway.storage.base import (
     Accepted,
     Append,
@@ -19,9 +20,15 @@ from gateway.storage.base import (
     Sessions,
     Turns,
 )
+from gateway.storage.blobs import Blobs
+from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.bus import MemoryBus
+from gateway.storage.compressions import SqlCompressions
+from gateway.storage.records import Archives, Compressions, Search, Summaries
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase, SqliteEventLog
+from gateway.storage.sqlite.search import SqliteSearch
+from gateway.storage.summaries import SqlSummaries
 from gateway.storage.turns import SqlTurns
 
 OWNER = "ann"
@@ -29,19 +36,45 @@ OWNER = "ann"
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The four protocols of one engine."""
+    """The protocols of one engine."""
 
     log: EventLog
     sessions: Sessions
     turns: Turns
+    compressions: Compressions
+    summaries: Summaries
+    archives: Archives
+    search: Search
+    blobs: Blobs
     bus: Bus
+
+
+Factory = Callable[[Path], AbstractAsyncContextManager[Storage]]
 
 
 @asynccontextmanager
 async def sqlite_storage(folder: Path) -> AsyncGenerator[Storage]:
-    bus = MemoryBus()
     async with await SqliteDatabase.open(folder / "gateway.db") as database:
-        yield Storage(SqliteEventLog(database, bus), SqlSessions(database, bus), SqlTurns(database), bus)
+        yield storage_on(database)
+
+
+def storage_on(database: SqliteDatabase) -> Storage:
+    """The protocols of a database that is open."""
+    bus = MemoryBus()
+    blobs = open_blobs(None, database.path.parent)
+    archived = ArchiveReader(blobs)
+    search = SqliteSearch(database, archived.messages)
+    return Storage(
+        log=SqliteEventLog(database, bus, archived.events),
+        sessions=SqlSessions(database, bus, archived.messages, search),
+        turns=SqlTurns(database),
+        compressions=SqlCompressions(database),
+        summaries=SqlSummaries(database),
+        archives=SqlArchives(database),
+        search=search,
+        blobs=blobs,
+        bus=bus,
+    )
 
 
 @dataclass(slots=True)

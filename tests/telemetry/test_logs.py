@@ -12,6 +12,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.trace import NonRecordingSpan, SpanContext, use_span
+from pydantic import BaseModel, ValidationError
 
 from gateway.telemetry.logs import configure_logging
 from gateway.telemetry.redaction import REDACTED, redact
@@ -146,6 +147,27 @@ def test_stderr_may_be_replaced(stream: io.StringIO, capsys: pytest.CaptureFixtu
 
     assert [line["event"] for line in lines(stream)] == ["redirected"]
     assert json.loads(capsys.readouterr().err)["event"] == "not any more"
+
+
+def test_a_failed_validation_is_told_without_its_values(stream: io.StringIO) -> None:
+    """What could not be read may be what somebody said; also when it is only the cause."""
+
+    class Asked(BaseModel):
+        number: int
+
+    configure_logging("info", "json", stream)
+    try:
+        try:
+            Asked.model_validate({"number": SECRET})
+        except ValidationError as error:
+            raise RuntimeError("no") from error
+    except RuntimeError:
+        structlog.get_logger("gateway.api").exception("failed")
+
+    (line,) = lines(stream)
+    assert "1 errors in Asked" in line["exception"]
+    assert line["exception"].endswith("RuntimeError: no")
+    assert SECRET not in stream.getvalue()
 
 
 SECRETIVE = [

@@ -1,72 +1,25 @@
-"""What /metrics says."""
+"""What is counted of turns, model calls and tools."""
 
-import shutil
-import subprocess
-from collections.abc import Mapping
+import gc
+import tracemalloc
 
 import pytest
-from opentelemetry.sdk.resources import Resource
-from prometheus_client.parser import text_string_to_metric_families
 
 from gateway.events.calls import ToolCall
-from gateway.events.lifecycle import IterationSuperseded, TurnError
+from gateway.events.lifecycle import IterationStart, IterationSuperseded, TurnError, TurnStart
+from gateway.events.upkeep import Compression
 from gateway.messages import Usage
-from gateway.telemetry.metrics import Exposition, Metrics
-from gateway.telemetry.observer import Observer
-from tests.telemetry.story import CANARY, MODEL, Story, with_tools
-
-CHAT = {
-    "gen_ai_operation_name": "chat",
-    "gen_ai_provider_name": "anthropic",
-    "gen_ai_request_model": MODEL,
-}
-TEXT = {**CHAT, "gen_ai_token_modality": "text"}
-PROMTOOL = shutil.which("promtool")
-AGENT = {"gen_ai_agent_name": "support"}
+from gateway.telemetry.base import Archived
+from tests.telemetry.counting import AGENT, CHAT, TEXT, Counting
+from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_tools
 
 
-class Counting:
-    """An observer with nothing but metrics, and what a scrape finds."""
-
-    def __init__(self, turn_limit: int = 100) -> None:
-        self.exposition = Exposition(Resource({"service.name": "chat-gateway"}))
-        self.metrics = Metrics(self.exposition.meter, "support")
-        self.observer = Observer([self.metrics], turn_limit=turn_limit)
-
-    def count(self, *stories: Story) -> "Counting":
-        for story in stories:
-            self.observer.observe(story.session_id, story.events)
-        return self
-
-    @property
-    def text(self) -> str:
-        body, content_type = self.exposition.render()
-        assert content_type == "text/plain; version=0.0.4; charset=utf-8"
-        return body.decode()
-
-    def value(self, name: str, labels: Mapping[str, str] | None = None) -> float | None:
-        """The sample's value; labels that are empty count as absent."""
-        for family in text_string_to_metric_families(self.text):
-            for sample in family.samples:
-                found = {key: value for key, value in sample.labels.items() if value}
-                if sample.name == name and found == (labels or {}):
-                    return sample.value
-        return None
-
-
-def everything() -> Counting:
-    """Every instrument has recorded something."""
-    counting = Counting().count(with_tools())
+def failing(turn_id: str = "t_2") -> Story:
+    """Retried once, then timed out, without usage."""
     lost = IterationSuperseded(attempt=1, reason="upstream_overloaded")
     error = TurnError(code="upstream_timeout", message=CANARY, retryable=True)
-    counting.count(
-        Story("t_2").begin().ask().tell(lost, iteration=1).tell(error).done("failed", usage_unreported=1)
-    )
-    for kind in ("live", "resume", "replay"):
-        stream = counting.metrics.streams.opened(kind)
-        stream.events_sent(3)
-        stream.closed("client")
-    return counting
+    story = Story(turn_id).begin().ask().tell(lost, iteration=1).tell(error)
+    return story.done("failed", usage_unreported=1)
 
 
 def test_model_calls_are_counted_with_their_tokens_and_cost() -> None:
@@ -84,7 +37,24 @@ def test_model_calls_are_counted_with_their_tokens_and_cost() -> None:
     assert counting.value("gen_ai_client_inference_duration_seconds_sum", CHAT) == pytest.approx(0.06)
     assert counting.value("gen_ai_client_inference_time_to_first_chunk_seconds_count", CHAT) == 2
     assert counting.value("gen_ai_client_inference_operation_input_tokens_sum", CHAT) == 1550
-    assert counting.value("gateway_cost_USD_total", {"gen_ai_request_model": MODEL}) == 0.75
+    model = {"gen_ai_request_model": MODEL}
+    assert counting.value("gateway_cost_USD_total", {**model, "gateway_purpose": "answer"}) == 0.75
+    for reason in ("tool_use", "end_turn"):
+        assert counting.value("gateway_upstream_stops_total", {**model, "gateway_reason": reason}) == 1
+
+
+def test_the_gaps_between_pieces_are_counted_exactly() -> None:
+    """Each piece after the first of an attempt is one entry, by the times in the events."""
+    story = Story().begin().ask().say("a").say("b", "c")
+    lost = IterationSuperseded(attempt=1, reason="upstream_truncated", began=True)
+    story.tell(lost, iteration=1, ms=5000).ask(attempt=2).say("a", "b").answered("end_turn", None).done()
+
+    counting = Counting().count(story)
+
+    name = "gen_ai_client_inference_time_per_output_chunk_seconds"
+    assert counting.value(f"{name}_count", CHAT) == 3
+    assert counting.value(f"{name}_sum", CHAT) == pytest.approx(0.03)
+    assert counting.value(f"{name}_bucket", {**CHAT, "le": "0.01"}) == 3
 
 
 def test_turns_and_tools_are_counted() -> None:
@@ -104,12 +74,14 @@ def test_turns_and_tools_are_counted() -> None:
 
 def test_retries_failures_and_missing_usage_are_counted() -> None:
     """A failed call counts with its error, the repeated attempts by reason and the usage nobody told."""
-    counting = everything()
+    counting = Counting().count(failing())
 
     retried = {"gen_ai_request_model": MODEL, "gateway_reason": "upstream_overloaded"}
     assert counting.value("gateway_upstream_retries_total", retried) == 1
     failed = {**CHAT, "error_type": "upstream_timeout"}
     assert counting.value("gen_ai_client_inference_duration_seconds_count", failed) == 1
+    unknown = {**CHAT, "gen_ai_token_modality": "unknown"}
+    assert counting.value("gen_ai_client_inference_usage_input_tokens_total", unknown) == 0
     failed = {**AGENT, "error_type": "upstream_timeout"}
     assert counting.value("gen_ai_invoke_agent_duration_seconds_count", failed) == 1
     assert counting.value("gateway_usage_unreported_total") == 1
@@ -128,6 +100,29 @@ def test_tokens_of_a_superseded_attempt_are_not_lost() -> None:
     assert counting.value("gen_ai_client_inference_operation_input_tokens_sum", CHAT) == 41
 
 
+def test_older_names_are_told_as_well_when_asked_for() -> None:
+    """With `dup` each renamed metric is there twice with the same numbers, and by default not at all."""
+    older = {
+        "gen_ai_client_operation_duration_seconds": "gen_ai_client_inference_duration_seconds",
+        "gen_ai_client_operation_time_to_first_chunk_seconds": (
+            "gen_ai_client_inference_time_to_first_chunk_seconds"
+        ),
+        "gen_ai_client_operation_time_per_output_chunk_seconds": (
+            "gen_ai_client_inference_time_per_output_chunk_seconds"
+        ),
+    }
+    both = Counting(genai_compat="dup").count(with_tools())
+    newest = Counting().count(with_tools())
+
+    for old, new in older.items():
+        assert both.value(f"{old}_count", CHAT) == both.value(f"{new}_count", CHAT) == 2
+        assert f"{old}_count" not in newest.text
+    tokens = "gen_ai_client_token_usage_sum"
+    assert both.value(tokens, {**CHAT, "gen_ai_token_type": "input"}) == 1550
+    assert both.value(tokens, {**CHAT, "gen_ai_token_type": "output"}) == 50
+    assert tokens not in newest.text
+
+
 def test_active_turns_go_up_and_down() -> None:
     """A turn is active until it is done, or is no longer followed."""
     counting = Counting(turn_limit=2)
@@ -143,76 +138,151 @@ def test_active_turns_go_up_and_down() -> None:
     assert counting.value("gateway_turn_active") == 0
 
 
-def test_streams_are_counted_once() -> None:
-    """Open streams by kind, ended ones by the first reason, events when the stream ends."""
+def test_a_turn_that_never_ends_is_seen_growing_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The age of the longest running turn is told while it runs, and 0 when none does."""
     counting = Counting()
-    streams = counting.metrics.streams
+    old, young = Story("t_1"), Story("t_2", at=Story().at + 50_000)
+    monkeypatch.setattr("gateway.telemetry.metrics.now_ms", lambda: old.started_at + 60_000)
 
-    live, resumed = streams.opened("live"), streams.opened("resume")
-    live.events_sent(2)
-    live.events_sent(5)
-    kind = {"gateway_stream_kind": "live"}
-    assert counting.value("gateway_stream_active", kind) == 1
-    assert counting.value("gateway_stream_events_sent_total", kind) is None
-    live.closed("slow")
-    live.closed("done")
-
-    assert counting.value("gateway_stream_active", kind) == 0
-    assert counting.value("gateway_stream_events_sent_total", kind) == 7
-    assert counting.value("gateway_stream_disconnects_total", {**kind, "gateway_reason": "slow"}) == 1
-    assert counting.value("gateway_stream_disconnects_total", {**kind, "gateway_reason": "done"}) is None
-    assert counting.value("gateway_stream_opened_total", {"gateway_stream_kind": "resume"}) == 1
-    assert counting.value("gateway_stream_resumes_total") == 1
-    resumed.closed("client")
+    assert counting.value("gateway_turn_oldest_age_seconds") == 0
+    counting.count(old.begin(), young.begin())
+    assert counting.value("gateway_turn_oldest_age_seconds") == 60
+    counting.observer.observe("s_1", old.done().events[1:])
+    assert counting.value("gateway_turn_oldest_age_seconds") == 10
 
 
-def test_no_series_is_made_for_a_session_a_turn_or_a_word() -> None:
-    """Label values are names of few things: no ids, nothing that was said, no instrumentation scope."""
-    text = everything().text
+def test_the_wait_of_a_turn_is_that_for_the_turns_before_it() -> None:
+    """Every turn has one, and it is 0 for those that began at once."""
+    waited = Story("t_2").tell(TurnStart(input="Hi", model=MODEL, trace_id=TRACE_ID, queued_ms=1500))
 
-    assert not any(word in text for word in ("s_1", "t_1", "t_2", "toolu_", CANARY, "otel_scope"))
+    counting = Counting().count(with_tools(), waited)
+
+    assert counting.value("gateway_admission_wait_seconds_count") == 2
+    assert counting.value("gateway_admission_wait_seconds_sum") == 1.5
 
 
-def test_invented_tool_names_share_one_series() -> None:
-    """A model can call any number of tools that do not exist without growing the process."""
+@pytest.mark.parametrize("turn_id", ["t_1", "c_1"])
+def test_compressions_are_counted_by_trigger_and_outcome(turn_id: str) -> None:
+    """Duration, tokens saved, and what the summary cost, in a turn and outside of any."""
+    usage = Usage(input_tokens=900, output_tokens=100)
+    began = Compression(phase="started", trigger="manual")
+    done = Compression(
+        phase="completed",
+        trigger="manual",
+        tokens_before=5000,
+        tokens_after=1200,
+        usage=usage,
+        cost=0.125,
+        duration_ms=2500,
+    )
+    failed = Compression(phase="failed", trigger="automatic", reason="empty", duration_ms=500)
+    story = Story(turn_id)
+    if turn_id == "t_1":
+        story.begin()
+
+    counting = Counting(summary_model="small").count(story.tell(began).tell(done).tell(failed))
+
+    completed = {"gateway_compression_trigger": "manual", "gateway_turn_outcome": "completed"}
+    assert counting.value("gateway_compressions_total", completed) == 1
+    assert counting.value("gateway_compression_duration_seconds_sum", completed) == 2.5
+    saved = {"gateway_compression_trigger": "manual"}
+    assert counting.value("gateway_compression_tokens_saved_total", saved) == 3800
+    failures = {"gateway_compression_trigger": "automatic", "gateway_turn_outcome": "failed"}
+    assert counting.value("gateway_compressions_total", failures) == 1
+    small = {"gen_ai_request_model": "small"}
+    assert counting.value("gateway_cost_USD_total", {**small, "gateway_purpose": "summary"}) == 0.125
+    assert counting.value("gen_ai_client_inference_usage_input_tokens_total", {**TEXT, **small}) == 900
+    assert counting.value("gateway_turn_active") == (turn_id == "t_1")
+
+
+def test_archives_are_timed() -> None:
+    """Those that failed apart from the others."""
+    counting = Counting()
+
+    for reader in counting.meters.readers:
+        reader.archived(Archived("s_1", 1000, 1500))
+        reader.archived(Archived("s_2", 1000, 3000, error="storage_unavailable"))
+
+    name = "gateway_archive_write_duration_seconds_sum"
+    assert counting.value(name) == 0.5
+    assert counting.value(name, {"error_type": "storage_unavailable"}) == 2
+
+
+def test_invented_names_do_not_grow_the_process() -> None:
+    """A model can call any number of tools that do not exist, and answer to any name."""
+    counting = Counting()
     story = Story().begin()
-    for number in range(250):
+    for number in range(300):
         name = f"invented_{number}"
         story.tell(ToolCall(name=name, arguments={}, effect="effectful"), call=name)
         story.result(name, name, "error")
+        story.tell(IterationStart(attempt=1, model=f"model_{number}"), iteration=number + 1)
+        story.answered(f"stopped_{number}", None, iteration=number + 1)
 
-    text = Counting().count(story).text
+    counting.count(story)
 
-    count = "gen_ai_execute_tool_duration_seconds_count"
-    assert sum(line.startswith(count) for line in text.splitlines()) == 201
-    assert 'gen_ai_tool_name="_OTHER"' in text
-
-
-def test_buckets_are_the_conventions() -> None:
-    """The histograms have the advised buckets, so that dashboards of others fit."""
-    text = everything().text
-
-    assert 'gen_ai_client_inference_duration_seconds_bucket{error_type="",' in text
-    for bucket in ('le="81.92"', 'le="409.6"', 'le="67108864.0"', 'le="128.0"'):
-        assert bucket in text, bucket
+    series: dict[str, int] = {}
+    for sample in counting.samples:
+        series[sample.name] = series.get(sample.name, 0) + 1
+    assert series["gen_ai_execute_tool_duration_seconds_count"] == 201
+    assert series["gen_ai_client_inference_duration_seconds_count"] == 101
+    assert series["gateway_upstream_stops_total"] <= 201
+    assert 'gen_ai_tool_name="_OTHER"' in counting.text
 
 
-def test_every_metric_is_parsed_and_described() -> None:
-    """prometheus_client's parser takes the text, and each of our metrics says what it is."""
-    families = list(text_string_to_metric_families(everything().text))
+def test_a_thousand_turns_have_the_series_and_the_memory_of_one() -> None:
+    """Labels are names of few things: neither ids nor anything that was said."""
+    counting = Counting().count(with_tools(), failing())
+    told = [*with_tools().events, *failing().events]
 
-    ours = [family for family in families if family.name.startswith(("gen_ai_", "gateway_"))]
-    assert len(ours) == 22
-    assert all(family.documentation for family in ours)
+    def more(turns: range) -> None:
+        for number in turns:
+            renamed = [event._replace(turn_id=f"{event.turn_id}_{number}") for event in told]
+            counting.observer.observe(f"s_{number}", renamed)
+
+    before = {(sample.name, *sorted(sample.labels.items())) for sample in counting.samples}
+    more(range(300))
+    tracemalloc.start()
+    try:
+        more(range(300, 500))
+        gc.collect()
+        grown, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    text = counting.text
+
+    after = {(sample.name, *sorted(sample.labels.items())) for sample in counting.samples}
+    assert after == before
+    assert grown < 100_000  # bytes; with series of their own the turns would take millions
+    assert not any(word in text for word in ("s_1", "t_1", "toolu_", CANARY, "otel_scope"))
 
 
-@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not installed: only the parser looked at the text")
-def test_promtool_has_nothing_to_say() -> None:
-    """Names, units and help texts are as Prometheus wants them."""
-    assert PROMTOOL is not None
+def test_a_longer_answer_makes_no_more_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the SDK is told of a turn does not depend on how many pieces it had: those are only added up."""
+    from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
 
-    checked = subprocess.run(
-        [PROMTOOL, "check", "metrics"], input=everything().text, capture_output=True, text=True, check=False
-    )
+    told: list[object] = []
 
-    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+    def consume(_: object, measurement: object) -> None:
+        told.append(measurement)
+
+    monkeypatch.setattr(SynchronousMeasurementConsumer, "consume_measurement", consume)
+    records: list[int] = []
+    for pieces in (1, 1000):
+        counting = Counting()
+        story = (
+            Story()
+            .begin()
+            .ask()
+            .say(*["a"] * pieces)
+            .answered("end_turn", Usage(input_tokens=1, output_tokens=1))
+        )
+        told.clear()
+        counting.count(story.done())
+        stream = counting.streams.opened("live", head=0)
+        for event in story.events:
+            stream.sending([event])
+        stream.closed("done")
+        records.append(len(told))
+
+    assert records[0] == records[1] > 0

@@ -10,6 +10,7 @@ from structlog.typing import EventDict
 
 from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
+from gateway.events.upkeep import Compression
 from gateway.telemetry.base import Call, Reader, ToolRun, Turn
 from gateway.telemetry.lines import Lines
 from gateway.telemetry.observer import Observer
@@ -39,24 +40,27 @@ class Record(Reader):
     def turn_lost(self, turn: Turn) -> None:
         self.told.append(f"{turn.id} lost")
 
+    def turn_left(self, turn: Turn) -> None:
+        self.told.append(f"{turn.id} left")
+
 
 class Broken(Reader):
     def turn_started(self, turn: Turn) -> None:
         raise RuntimeError("a reader's mistake")
 
 
-def piece(event_type: str, body: bytes) -> StoredEvent:
-    return StoredEvent(99, event_type, "t_1", body)
+def piece(event_type: str, body: bytes = b"") -> StoredEvent:
+    return StoredEvent(99, event_type, "t_1", b'{"v":1,"seq":99,"type":"piece","ts":7,%b' % body)
 
 
-def lines_of(events: Sequence[StoredEvent]) -> list[EventDict]:
+def lines_of(events: Sequence[StoredEvent], *, messages: bool = False) -> list[EventDict]:
     with capture_logs() as lines:
-        Observer([Lines()]).observe("s_1", events)
+        Observer([Lines(messages=messages)]).observe("s_1", events)
     return lines
 
 
 def test_only_the_first_piece_of_a_call_is_parsed() -> None:
-    """Later pieces are counted unseen: bytes that are not even JSON make no difference."""
+    """Pieces are counted unseen but for their time: bytes that are not even JSON make no difference."""
     record = Record()
     observer = Observer([record])
     story = Story().begin().ask().say("first")
@@ -64,7 +68,7 @@ def test_only_the_first_piece_of_a_call_is_parsed() -> None:
     observer.observe("s_1", story.events)
 
     with capture_logs() as lines:
-        observer.observe("s_1", [piece("text", b"not JSON"), piece("thinking", b""), piece("text", b"{")])
+        observer.observe("s_1", [piece("text", b"not JSON"), piece("thinking"), piece("text", b"{")])
     observer.observe("s_1", story.answered("end_turn", None).events[3:])
 
     assert lines == []
@@ -113,7 +117,7 @@ def test_turns_that_never_end_are_let_go() -> None:
     observer.observe("s_1", Story("t_late", at=2000).begin().events)
     observer.close()
 
-    assert record.told[5:] == ["calculate None", "t_old lost", "t_new lost", "t_late started", "t_late lost"]
+    assert record.told[5:] == ["calculate None", "t_old lost", "t_new lost", "t_late started", "t_late left"]
     assert observer.turns_followed == 0
 
 
@@ -131,14 +135,14 @@ def test_unknown_types_are_passed_over() -> None:
     """An event type that comes later is nothing to stumble over."""
     body = b'{"v":1,"seq":2,"type":"news","ts":7,"session_id":"s_1","turn_id":"t_1","data":{}}'
 
-    assert [line["event"] for line in lines_of([*Story().begin().events, piece("news", body)])] == [
-        "turn started"
-    ]
+    assert [
+        line["event"] for line in lines_of([*Story().begin().events, StoredEvent(2, "news", "t_1", body)])
+    ] == ["turn started"]
 
 
 def test_a_turn_leaves_a_line_when_it_starts_and_when_it_is_done() -> None:
     """The last line has outcome, usage, cost and duration; each line has the ids."""
-    started, tool, done = lines_of(with_tools().events)
+    started, tool, done = [line for line in lines_of(with_tools().events) if line["log_level"] != "debug"]
 
     ids = {"session_id": "s_1", "turn_id": "t_1", "trace_id": TRACE_ID}
     assert ids.items() <= started.items()
@@ -173,10 +177,50 @@ def test_whatever_goes_wrong_leaves_a_line() -> None:
         ("model call repeated", "warning"),
         ("turn warning", "warning"),
         ("turn error", "error"),
+        ("model call done", "debug"),
         ("turn done", "error"),
     ]
-    assert lines[0]["reason"] == lines[2]["code"] == lines[3]["code"] == "upstream_overloaded"
-    assert len(lines[2]["message"]) == 500
+    assert lines[0]["reason"] == lines[2]["code"] == lines[4]["code"] == "upstream_overloaded"
+
+
+def test_what_an_endpoint_says_is_told_only_where_content_is() -> None:
+    """An error's message may quote the prompt: its code is enough, unless an operator asks for more."""
+    story = Story().begin().tell(TurnError(code="upstream_error", message="x" * 9000, retryable=False))
+    compression = Compression(phase="failed", reason=f"compression_failed: {CANARY}")
+    story.tell(compression).done("failed")
+
+    short, long = lines_of(story.events), lines_of(story.events, messages=True)
+
+    assert ["message" in line for line in short] == [False] * 4
+    assert short[2]["code"] == "compression_failed"
+    assert len(long[1]["message"]) == 500
+    assert CANARY in long[2]["code"]
+
+
+def test_compressions_and_turns_that_are_left_have_lines() -> None:
+    """What happened between turns has its session; a turn that goes on elsewhere is said to."""
+    made = Compression(phase="completed", trigger="manual", version=3, tokens_before=900, tokens_after=90)
+    operation = Story("c_1").tell(Compression(phase="started")).tell(made)
+    with capture_logs() as lines:
+        observer = Observer([Lines()])
+        observer.observe("s_1", [*operation.events, *Story().begin().events])
+        observer.close()
+
+    assert [(line["event"], line["log_level"]) for line in lines] == [
+        ("compression started", "debug"),
+        ("compression done", "info"),
+        ("turn started", "info"),
+        ("turn left to the next process", "info"),
+    ]
+    assert lines[1] == {
+        "session_id": "s_1",
+        "event": "compression done",
+        "log_level": "info",
+        "trigger": "manual",
+        "version": 3,
+        "tokens_before": 900,
+        "tokens_after": 90,
+    }
 
 
 def test_nothing_that_was_said_gets_into_a_line() -> None:

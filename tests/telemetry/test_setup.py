@@ -3,75 +3,16 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
 
 import pytest
 from opentelemetry import metrics, trace
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
 from gateway.settings import load_settings
 from gateway.telemetry.setup import open_telemetry
+from tests.telemetry.collector import Collector, plain
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, with_tools
 
 pytestmark = pytest.mark.anyio
-
-
-class Collector:
-    """An OTLP/HTTP receiver on loopback that decodes what it gets."""
-
-    def __init__(self) -> None:
-        self.traces: list[ExportTraceServiceRequest] = []
-        self.metrics: list[ExportMetricsServiceRequest] = []
-        self.bytes = b""
-        self.answers = Event()
-        self.answers.set()
-        collector = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["content-length"]))
-                collector.answers.wait()
-                collector.bytes += body
-                if self.path == "/v1/traces":
-                    collector.traces.append(ExportTraceServiceRequest.FromString(body))
-                elif self.path == "/v1/metrics":
-                    collector.metrics.append(ExportMetricsServiceRequest.FromString(body))
-                self.send_response(200)
-                self.send_header("content-length", "0")
-                self.end_headers()
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-
-
-@pytest.fixture(autouse=True)
-def no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    for signal in ("", "TRACES_", "METRICS_"):
-        monkeypatch.delenv(f"OTEL_EXPORTER_OTLP_{signal}ENDPOINT", raising=False)
-
-
-@pytest.fixture
-def collector() -> Iterator[Collector]:
-    collector = Collector()
-    thread = Thread(target=collector.server.serve_forever)
-    thread.start()
-    yield collector
-    collector.answers.set()
-    collector.server.shutdown()
-    collector.server.server_close()
-    thread.join()
-
-
-def plain(attributes: object) -> dict[str, object]:
-    pairs: list[KeyValue] = list(attributes)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return {pair.key: getattr(pair.value, pair.value.WhichOneof("value") or "string_value") for pair in pairs}
 
 
 async def test_a_turn_arrives_at_the_collector(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +52,7 @@ async def test_a_turn_arrives_at_the_collector(collector: Collector, monkeypatch
 async def test_a_line_carries_the_span_of_its_turn(
     collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With tracing on, one can go from a log line to the turn's root span."""
+    """With tracing on, one can go from a log line to the span of what it is about."""
     from structlog.testing import capture_logs
 
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{collector.url}/v1/traces")
@@ -121,8 +62,14 @@ async def test_a_line_carries_the_span_of_its_turn(
         telemetry.observe("s_1", with_tools().events)
     await telemetry.shutdown(30)
 
-    assert {(line["trace_id"], line["span_id"]) for line in lines} == {(TRACE_ID, TRACE_ID[16:])}
-    assert collector.traces
+    spans = {(span.trace_id.hex(), span.span_id.hex()): span.name for span in collector.spans}
+    assert {(line["event"], spans[line["trace_id"], line["span_id"]]) for line in lines} == {
+        ("turn started", "invoke_agent gateway"),
+        ("model call done", f"chat {MODEL}"),
+        ("tool call not ok", "execute_tool calculate"),
+        ("tool call done", "execute_tool search_docs"),
+        ("turn done", "invoke_agent gateway"),
+    }
     assert not collector.metrics
 
 
@@ -137,8 +84,8 @@ async def test_without_an_endpoint_there_are_metrics_but_no_spans(
     telemetry = open_telemetry(load_settings())
 
     telemetry.observe("s_1", with_tools().events)
-    stream = telemetry.meter.opened("live")
-    body, _ = telemetry.render_metrics()
+    stream = telemetry.meters.streams.opened("live")
+    body, _ = await telemetry.render_metrics()
     stream.closed("done")
     await telemetry.shutdown()
 
@@ -171,8 +118,8 @@ async def test_nothing_is_made_global(collector: Collector, monkeypatch: pytest.
 
     one.observe("s_1", with_tools().events)
 
-    assert b"gateway_turns_total" in one.render_metrics()[0]
-    assert b"gateway_turns_total" not in other.render_metrics()[0]
+    assert b"gateway_turns_total" in (await one.render_metrics())[0]
+    assert b"gateway_turns_total" not in (await other.render_metrics())[0]
     assert (trace.get_tracer_provider(), metrics.get_meter_provider()) == before
     await one.shutdown(30)
     await other.shutdown(30)

@@ -1,59 +1,24 @@
 """The trace of a turn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanContext, SpanKind, StatusCode, TraceFlags
+from opentelemetry.trace import SpanKind, StatusCode
 
-from gateway.events.lifecycle import ErrorCode, IterationSuperseded, TurnError
+from gateway.events.content import Retrieval, RetrievalHit
+from gateway.events.lifecycle import (
+    ErrorCode,
+    IterationEnd,
+    IterationStart,
+    IterationSuperseded,
+    TurnError,
+    TurnStart,
+)
+from gateway.ids import root_span_id
 from gateway.messages import Usage
-from gateway.telemetry.base import Turn
-from gateway.telemetry.observer import Observer
-from gateway.telemetry.spans import Spans, TurnIds, root_span_id
+from gateway.telemetry.spans import Called
+from tests.telemetry.drawing import Drawing, attributes, milliseconds, moments, parent_name, place
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_tools
-
-
-class Drawing:
-    """An observer with nothing but spans, and what it has exported."""
-
-    def __init__(self, turn_limit: int = 100) -> None:
-        self.exporter = InMemorySpanExporter()
-        ids = TurnIds()
-        provider = TracerProvider(id_generator=ids, shutdown_on_exit=False)
-        provider.add_span_processor(SimpleSpanProcessor(self.exporter))
-        self.spans = Spans(provider, ids, "support")
-        self.observer = Observer([self.spans], turn_limit=turn_limit)
-
-    def draw(self, story: Story) -> dict[str, ReadableSpan]:
-        self.observer.observe(story.session_id, story.events)
-        return {span.name: span for span in self.exporter.get_finished_spans()}
-
-
-def attributes(span: ReadableSpan) -> Mapping[str, Any]:
-    return span.attributes or {}
-
-
-def place(span: ReadableSpan) -> SpanContext:
-    assert span.context is not None
-    return span.context
-
-
-def parent_name(span: ReadableSpan, all_spans: Mapping[str, ReadableSpan]) -> str | None:
-    names = {place(other).span_id: name for name, other in all_spans.items()}
-    return names[span.parent.span_id] if span.parent else None
-
-
-def milliseconds(span: ReadableSpan) -> tuple[int, int]:
-    assert span.start_time is not None
-    assert span.end_time is not None
-    return span.start_time // 1_000_000, span.end_time // 1_000_000
-
-
-def moments(events: Sequence[Any]) -> list[tuple[str, int]]:
-    return [(event.name, event.timestamp // 1_000_000) for event in events]
 
 
 def test_a_turn_is_one_tree_under_invoke_agent() -> None:
@@ -130,6 +95,10 @@ def test_a_model_call_says_what_it_cost_and_counts_cached_tokens_as_input() -> N
         "gateway.response.text_pieces": 2,
         "gateway.response.thinking_pieces": 1,
         "gateway.cost_usd": 0.25,
+        "gateway.usage.source": "provider",
+        "gateway.session.event_seq.first": 2,
+        "gateway.session.event_seq.last": 6,
+        "gen_ai.request.max_tokens": 8192,
     }
     assert first.status.status_code is StatusCode.UNSET
 
@@ -284,25 +253,79 @@ def test_a_turn_pushed_out_by_others_ends_as_unfinished() -> None:
     assert spans[f"chat {MODEL}"].status.status_code is StatusCode.UNSET
 
 
-def test_the_root_can_link_to_the_request_that_asked() -> None:
-    """The turn outlives its request, so it has a trace of its own with a link."""
-    drawing = Drawing()
-    request = SpanContext(trace_id=5, span_id=6, is_remote=True, trace_flags=TraceFlags(1))
-    turn = Turn(
-        id="t_1",
-        session_id="s_1",
-        trace_id=TRACE_ID,
-        model=MODEL,
-        whole=True,
-        started_at=1,
-        first_seq=1,
-        last_seq=1,
-        seen_at=1,
+def test_a_turn_that_waited_shows_how_long() -> None:
+    """The wait for the turns before it is a child of its own, within the root."""
+    story = Story()
+    story.tell(TurnStart(input="Hi", model=MODEL, trace_id=TRACE_ID, queued_ms=700), ms=0)
+
+    spans = Drawing().draw(story.done())
+
+    zero = story.started_at
+    assert milliseconds(spans["gateway.admission"]) == (zero - 700, zero)
+    assert milliseconds(spans["invoke_agent support"]) == (zero - 700, story.at)
+    assert parent_name(spans["gateway.admission"], spans) == "invoke_agent support"
+    assert "gateway.admission" not in Drawing().draw(with_tools())
+
+
+def test_a_retrieval_is_as_long_as_the_search() -> None:
+    """The event tells when something was found and how long that took."""
+    hit = RetrievalHit(id="h", source="docs", snippet="s", score=1)
+    found = Retrieval(query="q", source="docs", results=[hit], tokens=3, duration_ms=8)
+    story = Story().begin().tell(found)
+
+    spans = Drawing().draw(story.done())
+
+    at = story.started_at + 10
+    assert milliseconds(spans["retrieval docs"]) == (at - 8, at)
+
+
+def test_a_model_call_names_prompt_answer_and_endpoint() -> None:
+    """Which prompt it was given, who answered under which id, and where it was asked."""
+    story = Story().begin()
+    start = IterationStart(
+        attempt=1, model=MODEL, prefix_hash="ab" * 32, components={"identity": "0123456789ab"}
+    )
+    end = IterationEnd(stop_reason="end_turn", duration_ms=9, model="claude-x", response_id="msg_1")
+    story.tell(start, iteration=1).tell(end, iteration=1).done()
+    called = Called(
+        "support", server={"server.address": "model.example", "server.port": 8443}, temperature=0.5
     )
 
-    drawing.spans.turn_started(turn, request)
-    drawing.spans.turn_lost(turn)
+    chat = attributes(Drawing(called=called).draw(story)[f"chat {MODEL}"])
 
-    (root,) = drawing.exporter.get_finished_spans()
-    assert [link.context for link in root.links] == [request]
-    assert root.parent is None
+    assert {
+        "gateway.prompt.prefix_hash": "ab" * 32,
+        "gateway.prompt.components": ("identity 0123456789ab",),
+        "gen_ai.response.model": "claude-x",
+        "gen_ai.response.id": "msg_1",
+        "gateway.usage.source": "none",
+        "server.address": "model.example",
+        "server.port": 8443,
+        "gen_ai.request.temperature": 0.5,
+    }.items() <= chat.items()
+
+
+def test_older_names_are_there_for_those_who_ask() -> None:
+    """With dup a call carries the former names beside the newest; without it only cache_creation."""
+    older = {"gen_ai.system", "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens"}
+    latest = attributes(Drawing().draw(with_tools())[f"chat {MODEL}"])
+    dup = attributes(
+        Drawing(called=Called("support", max_tokens=8192, dup=True)).draw(with_tools())[f"chat {MODEL}"]
+    )
+
+    assert set(dup) - set(latest) == older
+    assert dup["gen_ai.usage.prompt_tokens"] == dup["gen_ai.usage.input_tokens"]
+
+
+def test_a_user_is_told_by_a_pseudonym_or_not_at_all() -> None:
+    """The id is hashed with the operator's salt; without one there is none."""
+    told: list[Mapping[str, Any]] = []
+    for salt in (None, "one", "one", "other"):
+        drawing = Drawing(called=Called("support", salt=salt))
+        drawing.observer.expect("t_1", "ada")
+        told.append(attributes(drawing.draw(with_tools())["invoke_agent support"]))
+
+    without, first, same, other = (each.get("user.id") for each in told)
+    assert without is None
+    assert first == same != other
+    assert "ada" not in str(told)

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from gateway.errors import StorageError, TurnLost
-from gateway.events.envelope import StoredEvent
+from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import TurnWarning
 from gateway.storage.base import Append, TurnRow
 from gateway.turn.emitter import MAX_PENDING, Emitter
@@ -32,6 +32,9 @@ class HeldLog:
         self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
     ) -> list[StoredEvent]:
         return []
+
+    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> bool:
+        return False
 
     def settle(self, error: Exception | None = None) -> None:
         for batch in self.given:

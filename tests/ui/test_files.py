@@ -28,7 +28,11 @@ def test_both_languages_have_the_same_words() -> None:
     """Every word of the page is there in English and in Chinese, and every marked element has one."""
     script = (FOLDER / "words.js").read_text()
     english, chinese = (
-        re.findall(r"(\w+): [\"\[{]", script.partition(f"const {name} = {{")[2].partition("\n};")[0])
+        re.findall(
+            r"(?:^|[{,]) *(\w+): [\"\[{]",
+            script.partition(f"const {name} = {{")[2].partition("\n};")[0],
+            re.MULTILINE,
+        )
         for name in ("english", "chinese")
     )
     marked = re.findall(r'data-word="(\w+)"', (FOLDER / "index.html").read_text())

@@ -1,51 +1,18 @@
 """The page in a real browser, against a real gateway."""
 
-import os
-import shutil
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.relay import relaying
 from tests.running import Running, gateway_process
+from tests.ui.page import ask, in_a_browser, opened, types
 
-WITHOUT = "GATEWAY_TEST_WITHOUT_BROWSER"
-FLAGS = [
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 KEY = "0123456789abcdef"
-PATIENCE_MS = 20_000
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(os.environ.get(WITHOUT) == "1", reason=f"{WITHOUT}=1 leaves the browser out"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Generator[Browser]:
-    """Chromium, which must be there: a page that nobody has opened is not tested."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.fail(
-            "The page is tested in Chromium. Install it (Debian: apt-get install chromium), "
-            f"or leave it out with {WITHOUT}=1.",
-            pytrace=False,
-        )
-    expect.set_options(timeout=PATIENCE_MS)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
+pytestmark = in_a_browser
 
 
 @pytest.fixture(scope="module")
@@ -57,31 +24,14 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
 
 @pytest.fixture
 def page(browser: Browser, running: Running) -> Generator[Page]:
-    """The page, opened fresh; a script error or a refusal by its content policy fails the test."""
-    with browser.new_context(locale="en-GB") as context:
-        page = context.new_page()
-        troubles: list[str] = []
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda said: troubles.append(said.text) if "Policy" in said.text else None)
-        page.set_default_timeout(PATIENCE_MS)
-        page.goto(running.url)
+    """The page, opened fresh."""
+    with opened(browser, running.url) as page:
         yield page
-        assert troubles == []
-
-
-def ask(page: Page, question: str) -> None:
-    page.get_by_label("Message").fill(question)
-    page.get_by_label("Message").press("Enter")
 
 
 def pieces(count: int) -> str:
     """What the demo answers to `/pieces`: numbered words."""
     return " ".join(f"{number:03d}" for number in range(count))
-
-
-def types(page: Page) -> list[str]:
-    """The event types in the side panel, pieces in a row counting once."""
-    return page.locator("#event-list details").evaluate_all("rows => rows.map(row => row.dataset.type)")
 
 
 def test_a_question_is_answered_and_its_events_are_shown(page: Page) -> None:

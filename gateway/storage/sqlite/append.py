@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from gateway.errors import TurnLost
-from gateway.storage.base import Append
+from gateway.storage.base import EPOCH_OPEN, Append
 
 CHUNKS = (256, 64, 16, 4, 1)
 """Rows per statement; few sizes, so that each statement is planned once."""
@@ -104,7 +104,9 @@ MOVE_HEADS = """
 INSERT_EVENTS = "INSERT INTO events (session_id, seq, turn_id, type, body) VALUES {rows}"
 INSERT_MESSAGE = """
     INSERT INTO messages (session_id, position, turn_id, role, content, usage)
-    SELECT :session_id, coalesce(max(position), 0) + 1, :turn_id, :role, :content, :usage
+    SELECT :session_id, coalesce(
+        max(position), (SELECT max(to_position) FROM session_archives WHERE session_id = :session_id), 0
+    ) + 1, :turn_id, :role, :content, :usage
     FROM messages WHERE session_id = :session_id
 """
 CLOSE_TURN = """
@@ -112,7 +114,12 @@ CLOSE_TURN = """
     SET status = 'done', outcome = ?, iterations = ?, usage = ?, cost = ?, ended_at = ?, last_seq = ?
     WHERE id = ?
 """
-TOUCH_SESSION = "UPDATE sessions SET updated_at = ? WHERE id = ?"
+# An epoch that is still open was made for another prompt than this turn's.
+TOUCH_SESSION = """
+    UPDATE sessions
+    SET updated_at = ?, prefix_hash = CASE WHEN epoch_from < ? THEN coalesce(?, prefix_hash) END
+    WHERE id = ?
+"""
 
 ROW = "(?, ?, ?, ?, ?)"
 MANY_HEADS = {size: MOVE_HEADS.format(rows=", ".join([ROW] * size)) for size in CHUNKS}
@@ -166,7 +173,7 @@ def write_parts(connection: sqlite3.Connection, run: Run) -> None:
                     run.turn_id,
                 ),
             )
-            connection.execute(TOUCH_SESSION, (closing.at, run.session_id))
+            connection.execute(TOUCH_SESSION, (closing.at, EPOCH_OPEN, closing.prefix_hash, run.session_id))
 
 
 def write_events(connection: sqlite3.Connection, runs: Sequence[Run]) -> None:

@@ -16,7 +16,7 @@ from gateway.storage.folder import FolderLock
 from gateway.storage.migrations import upgrade
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.failures import is_broken, storage_error
-from gateway.storage.sqlite.writer import Deliver, Write, Writer
+from gateway.storage.sqlite.writer import Deliver, Flushed, Write, Writer
 
 T = TypeVar("T")
 
@@ -35,11 +35,18 @@ READER_PRAGMAS = """
 class SqliteDatabase:
     """The `Database` protocol on one file, which this process alone may have open. Made by `open`."""
 
-    def __init__(self, path: Path, lock: FolderLock, writer: Connection, readers: list[Connection]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        lock: FolderLock,
+        writer: Connection,
+        readers: list[Connection],
+        flushed: Flushed | None,
+    ) -> None:
         self.path = path
         self._lock = lock
         self._connections = [writer, *readers]
-        self._writer = Writer(raw_of(writer), writer)
+        self._writer = Writer(raw_of(writer), writer, flushed)
         self._free: SimpleQueue[Connection] = SimpleQueue()
         for reader in readers:
             self._free.put(reader)
@@ -48,15 +55,15 @@ class SqliteDatabase:
         self._open = True
 
     @classmethod
-    async def open(cls, path: Path, *, readers: int = 2) -> Self:
+    async def open(cls, path: Path, *, readers: int = 2, flushed: Flushed | None = None) -> Self:
         """Opens the file, made and migrated as needed, for this process alone. Use it as an async context
-        manager, or `close` it.
+        manager, or `close` it. `flushed` is told of each transaction.
 
         Raises:
             StorageError: another process has the folder (code data_locked), the file was written by a newer
                 version (database_too_new), or it cannot be opened.
         """
-        return cls(path, *await asyncio.to_thread(_open, path, readers))
+        return cls(path, *await asyncio.to_thread(_open, path, readers), flushed)
 
     async def close(self) -> None:
         """Commits what is pending and lets the folder go. Later calls do nothing."""

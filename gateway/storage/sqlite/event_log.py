@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection
 
-from gateway.errors import StorageError
-from gateway.events.envelope import StoredEvent
+from gateway.errors import ArchiveDamaged, NotFound, StorageError
+from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
+from gateway.storage.archives import ReadArchivedEvents, archives_after, no_archives
 from gateway.storage.base import Append, Bus
+from gateway.storage.records import ArchiveRow
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.database import SqliteDatabase, raw_of
 
@@ -22,24 +24,37 @@ PAGE_BYTES = 1_048_576
 # milliseconds when the event loop is busy.
 READ = """
     SELECT group_concat(seq), group_concat(type), group_concat(turn_id), group_concat(length(body)),
-        CAST(group_concat(body, '') AS BLOB)
+        CAST(group_concat(body, '') AS BLOB), {archived}
     FROM (
         SELECT seq, type, turn_id, body, sum(length(body)) OVER (ORDER BY seq) - length(body) AS before
         FROM events WHERE session_id = :session_id AND seq > :after AND seq <= :until {types}
-        ORDER BY seq LIMIT :limit
+        ORDER BY seq LIMIT iif({archived} IS NULL, :limit, 0)
     )
     WHERE before < :bytes
 """
+# Part of the same statement, and so of the same moment: a session whose rows move to an archive meanwhile is
+# seen before or after that, never in between.
+ARCHIVED = "(SELECT 1 FROM session_archives WHERE session_id = :session_id AND to_seq > :after)"
 LAST = 2**63 - 1
+
+FREE_HEAD = """
+    SELECT head, EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id AND status = 'running')
+    FROM sessions WHERE id = ?
+"""
+MOVE_HEAD = "UPDATE sessions SET head = ? WHERE id = ?"
+INSERT_EVENT = "INSERT INTO events (session_id, seq, turn_id, type, body) VALUES (?, ?, ?, ?, ?)"
 
 
 class SqliteEventLog:
     """The `EventLog` protocol. Events are published on `bus` as soon as they are durable, before their append
-    is settled, in the same tick of the event loop."""
+    is settled, in the same tick of the event loop. `archived` reads what was moved to archives."""
 
-    def __init__(self, database: SqliteDatabase, bus: Bus) -> None:
+    def __init__(
+        self, database: SqliteDatabase, bus: Bus, archived: ReadArchivedEvents = no_archives
+    ) -> None:
         self._database = database
         self._bus = bus
+        self._archived = archived
         database.on_delivery(self._deliver)
 
     def append(self, batch: Append) -> None:
@@ -56,22 +71,55 @@ class SqliteEventLog:
     async def read(
         self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
     ) -> list[StoredEvent]:
-        """See `EventLog.read`. A page also ends after PAGE_BYTES."""
-        values: dict[str, str | int] = {
-            "session_id": session_id,
-            "after": after,
-            "until": LAST if until is None else until,
-            "limit": limit,
-            "bytes": PAGE_BYTES,
-        }
-        values.update({f"type_{number}": name for number, name in enumerate(types)})
-        names = ", ".join(f":type_{number}" for number in range(len(types)))
-        statement = READ.format(types=f"AND type IN ({names})" if types else "")
+        """See `EventLog.read`. A page also ends after PAGE_BYTES, or where a member of an archive does."""
+        last = LAST if until is None else until
+        while True:
+            found = await self._database.read(_page_of(session_id, after, limit, last, types), snapshot=False)
+            if not isinstance(found, ArchiveRow):
+                return found
+            events = await self._read_archived(found, after=after, limit=limit, until=last, types=types)
+            if events:
+                return events
+            after = found.to_seq
 
-        def page(connection: Connection) -> list[StoredEvent]:
-            return events_of(raw_of(connection).execute(statement, values))
+    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> bool:
+        """See `EventLog.note`."""
+        noted: list[StoredEvent] = []
 
-        return await self._database.read(page, snapshot=False)
+        def work(connection: Connection) -> None:
+            raw = raw_of(connection)
+            session = raw.execute(FREE_HEAD, (session_id,)).fetchone()
+            if session is None:
+                raise NotFound(f"There is no session {session_id}.", code="session_not_found")
+            head, is_running = session
+            if is_running:
+                return
+            seq, name = head + 1, data.event_type
+            body = encode(seq, name, at, encode_scope(session_id, operation_id), encode_data(data))
+            raw.execute(MOVE_HEAD, (seq, session_id))
+            raw.execute(INSERT_EVENT, (session_id, seq, operation_id, name, body))
+            noted.append(StoredEvent(seq, name, operation_id, body))
+
+        def committed() -> None:
+            if noted:
+                self._bus.publish(session_id, noted)
+
+        await self._database.write(work, committed=committed)
+        return bool(noted)
+
+    async def _read_archived(
+        self, row: ArchiveRow, *, after: int, limit: int, until: int, types: Sequence[str]
+    ) -> list[StoredEvent]:
+        try:
+            return await self._archived(row, after=after, limit=limit, until=until, types=types)
+        except ArchiveDamaged:
+            # A session that was deleted meanwhile took its archives along.
+            rows = await self._database.read(
+                lambda connection: archives_after(connection, row.session_id, after), snapshot=False
+            )
+            if row not in rows:
+                return []
+            raise
 
     def _deliver(self, appends: Sequence[Pending], refusals: Sequence[StorageError | None]) -> None:
         stored: dict[str, list[StoredEvent]] = {}
@@ -88,9 +136,34 @@ class SqliteEventLog:
                 log.exception("the writer of turn %s failed to hear of its append", pending.batch.turn_id)
 
 
-def events_of(cursor: sqlite3.Cursor) -> list[StoredEvent]:
-    """The events of the one row that READ gives."""
-    seqs, types, turn_ids, sizes, bodies = cursor.fetchone()
+def _page_of(
+    session_id: str, after: int, limit: int, until: int, types: Sequence[str]
+) -> Callable[[Connection], list[StoredEvent] | ArchiveRow]:
+    """Reads a page of the table, or finds the archive that holds what comes after the cursor."""
+    values: dict[str, str | int] = {
+        "session_id": session_id,
+        "after": after,
+        "until": until,
+        "limit": limit,
+        "bytes": PAGE_BYTES,
+    }
+    values.update({f"type_{number}": name for number, name in enumerate(types)})
+    names = ", ".join(f":type_{number}" for number in range(len(types)))
+    statement = READ.format(archived=ARCHIVED, types=f"AND type IN ({names})" if types else "")
+
+    def page(connection: Connection) -> list[StoredEvent] | ArchiveRow:
+        *row, is_archived = raw_of(connection).execute(statement, values).fetchone()
+        if is_archived:
+            archives = archives_after(connection, session_id, after)
+            return archives[0] if archives else []  # none: the session has been deleted since
+        return events_of(row)
+
+    return page
+
+
+def events_of(row: Sequence[Any]) -> list[StoredEvent]:
+    """The events in the one row that READ gives."""
+    seqs, types, turn_ids, sizes, bodies = row
     if seqs is None:
         return []
     events: list[StoredEvent] = []

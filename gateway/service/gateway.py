@@ -3,16 +3,18 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from weakref import WeakSet
 
 from gateway.auth import Principal
 from gateway.errors import CursorAhead, Draining, InvalidRequest, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.history.transcript import fold
+from gateway.history.transcript import fold, view
 from gateway.ids import new_session_id, new_turn_id, now_ms
-from gateway.messages import Message
+from gateway.service.following import Following, Snapshot
+from gateway.service.history import SessionHistory
+from gateway.service.records import SessionRecords
 from gateway.storage.base import Accepted, NewTurn, SessionRow, TurnRow
+from gateway.turn.conversation import without_turn
 from gateway.turn.in_flight import InFlight
 from gateway.turn.parts import Parts
 from gateway.turn.request import TurnRequest
@@ -21,41 +23,15 @@ PAGE = 500
 """Events read from the log at a time: what a reader that catches up holds in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Following:
-    """A place to follow a session from. Scoped to `turn`, the stream ends after that turn's `done`; with
-    `live` false it ends at `head`, the session's last seq when it began."""
-
-    session_id: str
-    head: int
-    after: int
-    turn: TurnRow | None = None
-    types: frozenset[str] = frozenset()
-    live: bool = True
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether nothing will ever come: the turn is over and the cursor is at its end."""
-        turn = self.turn
-        return turn is not None and turn.status == "done" and self.after >= turn.last_seq
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What a client needs to draw a session and then follow it from `as_of_seq` without gap or repetition:
-    the events of the open turn, if there is one, all come after it."""
-
-    messages: Sequence[Message]
-    open_turn: TurnRow | None
-    as_of_seq: int
-
-
 class Gateway:
     """One per process; doors share it."""
 
     def __init__(self, parts: Parts, in_flight: InFlight) -> None:
         self._parts = parts
         self._in_flight = in_flight
+        self.history = SessionHistory(parts, in_flight)
+        self.records = SessionRecords(parts, in_flight)
+        self.records = SessionRecords(parts, in_flight)
         self._followers: WeakSet[asyncio.Event] = WeakSet()
         self._closing = False
 
@@ -63,11 +39,20 @@ class Gateway:
     def is_draining(self) -> bool:
         return self._in_flight.draining.is_set()
 
+    @property
+    def queued(self) -> int:
+        """Accepted turns that wait for those before them."""
+        return max(self._in_flight.queued, 0)
+
     # Sessions
 
-    async def create_session(self, who: Principal, session_id: str | None, title: str | None) -> SessionRow:
+    async def create_session(
+        self, who: Principal, session_id: str | None, title: str | None, project_id: str | None
+    ) -> SessionRow:
         """Raises errors.Conflict when the id is taken."""
-        return await self._parts.sessions.create(session_id or new_session_id(), who.user_id, title, now_ms())
+        return await self._parts.sessions.create(
+            session_id or new_session_id(), who.user_id, title, now_ms(), project_id
+        )
 
     async def session(self, who: Principal, session_id: str) -> SessionRow:
         """Raises errors.NotFound."""
@@ -85,18 +70,17 @@ class Gateway:
     async def delete_session(self, who: Principal, session_id: str) -> None:
         """Raises errors.NotFound, or errors.TurnInProgress while a turn is running or waiting."""
         await self._parts.sessions.delete(session_id, who.user_id)
-
-    async def messages(self, who: Principal, session_id: str) -> Sequence[Message]:
-        """What the model sees of the session now. Raises errors.NotFound."""
-        await self.session(who, session_id)
-        return fold(item.message for item in await self._parts.sessions.messages(session_id))
+        await self.records.forget_blobs(session_id)
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
-        """Raises errors.NotFound."""
-        session, open_turn, stored = await self._parts.sessions.snapshot(session_id, who.user_id)
+        """Raises errors.NotFound, errors.ArchiveDamaged."""
+        whole = not self._parts.settings.use_compressions
+        session, open_turn, history = await self._parts.sessions.snapshot(
+            session_id, who.user_id, whole=whole
+        )
         if open_turn is None:
-            return Snapshot(fold(item.message for item in stored), None, session.head)
-        before = fold(item.message for item in stored if item.turn_id != open_turn.id)
+            return Snapshot(fold(view(history)), None, session.head)
+        before = fold(view(without_turn(history, open_turn.id)))
         return Snapshot(before, open_turn, open_turn.first_seq - 1 if open_turn.first_seq else session.head)
 
     # Turns
@@ -188,7 +172,7 @@ class Gateway:
                     events = [event for event in events if event.seq <= until]
                 if events:
                     cursor = events[-1].seq
-                    chosen = _choose(events, place)
+                    chosen = place.choose(events)
                     if chosen:
                         yield chosen
                     if turn is not None and any(e.type == "done" and e.turn_id == turn.id for e in events):
@@ -213,11 +197,13 @@ class Gateway:
 
     async def recover(self) -> None:
         """Start-up: goes on with the turns that a former process left open."""
-        self._in_flight.recover(await self._parts.turns.take_over())
+        turns = self._parts.turns
+        self._in_flight.recover(await turns.take_over(), queued=await turns.count_waiting())
 
     async def drain(self, grace: float) -> None:
         """Shutdown: no new turns, running ones get `grace` seconds, then all streams end."""
         await self._in_flight.drain(grace)
+        await self.history.close()
         self._closing = True
         for changed in self._followers:
             changed.set()
@@ -238,6 +224,7 @@ class Gateway:
             on_conflict=request.on_conflict,
             create_session=request.create_session or request.session_id is None,
             at=now_ms(),
+            project_id=request.project_id,
         )
 
     async def _accept(self, new: NewTurn) -> Accepted:
@@ -251,7 +238,7 @@ class Gateway:
                 self._parts.bus.expect(new.session_id, accepted.head)
                 self._in_flight.start(accepted)
             else:
-                self._in_flight.queue(new.session_id)
+                self._in_flight.queue(new.session_id, more=1)
             if accepted.interrupts is not None:
                 self._in_flight.cancel(accepted.interrupts)
         return accepted
@@ -264,12 +251,3 @@ def _session_id_for(who: Principal, request: TurnRequest) -> str:
         return new_session_id()
     named = hashlib.sha256(f"{who.user_id}\0{request.client_message_id}".encode())
     return f"s_{named.hexdigest()[:32]}"
-
-
-def _choose(events: Sequence[StoredEvent], place: Following) -> Sequence[StoredEvent]:
-    if place.turn is not None:
-        turn_id = place.turn.id
-        events = [event for event in events if event.turn_id == turn_id]
-    if place.types:
-        events = [event for event in events if event.type in place.types]
-    return events

@@ -1,0 +1,253 @@
+"""`python -m bench.sessions`: long and many sessions. All runs in this process, on SQLite in a temporary
+folder; only the demo model is a process of its own."""
+
+import asyncio
+import random
+import resource
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from bench.client import percentile
+from bench.servers import demo
+from gateway import wiring
+from gateway.encoders import encode_frames
+from gateway.events.envelope import StoredEvent, encode, encode_scope
+from gateway.events.upkeep import Compression
+from gateway.history.archive import archive_session
+from gateway.history.replay import replay
+from gateway.history.transcript import fold, problems, view
+from gateway.messages import Message, Usage, text_block, tool_result_block
+from gateway.model.base import Chunk, Model, ModelRequest
+from gateway.model.prices import cost_of
+from gateway.settings import Settings, load_settings
+from gateway.storage.base import Append, Closing, History, NewTurn, StoredMessage
+from gateway.tools.registry import Tools
+from gateway.wiring import Storage
+
+TEXT = (
+    "the gateway keeps every event so that a reader may resume where it was and nobody loses a word of it "
+    "网关 会保存 每一个 事件 因此 读者 可以 从 断开 的 地方 继续 阅读 而 不会 丢失 任何 内容"
+)
+WORDS = TEXT.split()
+OWNER = "ann"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number, and what it should be."""
+
+    name: str
+    value: float
+    unit: str
+    bound: float
+    at_most: bool = True
+
+    @property
+    def reached(self) -> bool:
+        return self.value <= self.bound if self.at_most else self.value >= self.bound
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="python -m bench.sessions", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the sessions and events")
+    share = 10 if parser.parse_known_args()[0].quick else 1
+    missed = 0
+    for measure in (folding, compressing, replaying, searching):
+        for figure in asyncio.run(measure(share)):
+            aim = f"{'<=' if figure.at_most else '>='} {figure.bound:g}"
+            missed += not figure.reached
+            print(
+                f"{figure.name:<58}{figure.value:>12,.1f} {figure.unit:<9}{aim:<10}"
+                f"{'reached' if figure.reached else 'MISSED'}",
+                flush=True,
+            )
+    sys.exit(0 if share == 10 or not missed else 1)
+
+
+async def folding(share: int) -> Sequence[Figure]:
+    """From stored messages to a checked view."""
+    stored = conversation(10_000)
+    times: list[float] = []
+    for _ in range(5):
+        began = perf_counter()
+        found = problems(fold(view(History(stored))))
+        times.append(perf_counter() - began)
+        assert not found
+    return [Figure("fold and validate 10,000 messages", min(times) * 1e3, "ms", 150)]
+
+
+async def compressing(share: int) -> Sequence[Figure]:
+    """A manual compression, without what the model takes."""
+    async with opened() as (settings, storage):
+        await store(storage, "s", conversation(5_000 // share))
+        with demo() as endpoint:
+            timed = Timed(wiring.open_model(settings, f"http://127.0.0.1:{endpoint.port}"))
+            parts = wiring.assemble_parts(settings, storage, timed, Tools())
+            cost_of("demo", Usage(input_tokens=1, output_tokens=1))  # the gateway loads prices when it starts
+            began = perf_counter()
+            row = await parts.compressor.compress("s", model="demo", trigger="manual", say=nobody)
+            took = perf_counter() - began
+            await timed.close()
+    assert row.to_position > 1_500 / share
+    return [
+        Figure("compress 5,000 messages, without the model's time", took - timed.seconds, "s", 3),
+        Figure("  of which the model took besides", timed.seconds, "s", float("inf")),
+    ]
+
+
+async def replaying(share: int) -> Sequence[Figure]:
+    """Every event of a session as frames, from the tables and from an archive."""
+    count = 200_000 // share
+    async with opened() as (_, storage):
+        await store(storage, "s", conversation(200), pieces=count)
+        head = (await storage.sessions.get("s", OWNER)).head
+        first, grown = await drained(storage, head)
+        await archive_session(
+            "s", log=storage.log, sessions=storage.sessions, archives=storage.archives, blobs=storage.blobs
+        )
+        second, grown_archived = await drained(storage, head)
+    return [
+        Figure("replay at max from SQLite", first, "events/s", 20_000, at_most=False),
+        Figure("replay at max from an archive", second, "events/s", first / 2, at_most=False),
+        Figure("  memory that grew while replaying, tables", grown, "MB", 16),
+        Figure("  memory that grew while replaying, archive", grown_archived, "MB", 16),
+    ]
+
+
+async def drained(storage: Storage, head: int) -> tuple[float, float]:
+    """Events a second, and the most megabytes by which the process was larger than before."""
+    before = most = resident()
+    began, count = perf_counter(), 0
+    async for events in replay(storage.log, "s", after=0, until=head, speed=None):
+        encode_frames(events)
+        count += len(events)
+        most = max(most, resident())
+    assert count == head
+    return count / (perf_counter() - began), (most - before) / 1024**2
+
+
+def resident() -> int:
+    """Bytes of this process in memory (Linux)."""
+    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
+
+
+async def searching(share: int) -> Sequence[Figure]:
+    """The newest sessions that say something, of very many."""
+    sessions, rng = 10_000 // share, random.Random(7)
+    async with opened() as (_, storage):
+        names = [f"s{number}" for number in range(sessions)]
+        for start in range(0, sessions, 100):
+            batch = names[start : start + 100]
+            await asyncio.gather(*(store(storage, name, conversation(4, rng), rng=rng) for name in batch))
+            await storage.search.index(*batch)
+        times: list[float] = []
+        for query in [" ".join(rng.sample(WORDS, 1 + number % 2)) for number in range(200)]:
+            began = perf_counter()
+            await storage.sessions.list(OWNER, limit=50, query=query)
+            times.append(perf_counter() - began)
+    return [
+        Figure(f"search over {sessions:,} sessions, p50", percentile(times, 0.5) * 1e3, "ms", 50),
+        Figure(f"search over {sessions:,} sessions, p95", percentile(times, 0.95) * 1e3, "ms", 50),
+    ]
+
+
+@asynccontextmanager
+async def opened() -> AsyncGenerator[tuple[Settings, Storage]]:
+    """The storage of an empty folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = load_settings(data_dir=Path(folder), model="demo", context_window=200_000)
+        async with wiring.open_storage(settings) as storage:
+            yield settings, storage
+
+
+def conversation(count: int, rng: random.Random | None = None) -> list[StoredMessage]:
+    """Messages of turns that call a tool every other time."""
+    rng = rng or random.Random(3)
+    said: list[Message] = []
+    while len(said) < count:
+        said.append(Message("user", [text_block(sentence(rng, 20))]))
+        if rng.random() < 0.5:
+            call = f"toolu_{len(said)}"
+            use = {"type": "tool_use", "id": call, "name": "lookup", "input": {"query": sentence(rng, 4)}}
+            said.append(Message("assistant", [text_block(sentence(rng, 8)), use]))
+            said.append(Message("user", [tool_result_block(call, sentence(rng, 40), is_error=False)]))
+        said.append(Message("assistant", [text_block(sentence(rng, 40))]))
+    return [StoredMessage(position, f"t{position}", message) for position, message in enumerate(said, 1)]
+
+
+def sentence(rng: random.Random, length: int) -> str:
+    return " ".join(rng.choices(WORDS, k=length))
+
+
+async def store(
+    storage: Storage,
+    session_id: str,
+    messages: Sequence[StoredMessage],
+    *,
+    pieces: int = 0,
+    rng: random.Random | None = None,
+) -> None:
+    """One turn that says all of `messages`, after `pieces` events of text."""
+    turn_id = f"t_{session_id}"
+    first = messages[0].message.content[0]["text"]
+    await storage.turns.accept(
+        NewTurn(turn_id, session_id, OWNER, first, "demo", None, "reject", create_session=True, at=1),
+        max_queued=0,
+    )
+    scope, head, fates = encode_scope(session_id, turn_id), 0, list[asyncio.Future[Exception | None]]()
+    loop = asyncio.get_running_loop()
+    kinds: list[tuple[str, Message | None]] = [("text", None)] * pieces
+    kinds += [("iteration_end", item.message) for item in messages]
+    for start in range(0, len(kinds), 500):
+        for kind, message in kinds[start : start + 500]:
+            body = encode(head + 1, kind, 1_795_000_000_000 + head, scope, b'{"text":"a piece of text "}')
+            fates.append(fate := loop.create_future())
+            event = StoredEvent(head + 1, kind, turn_id, body)
+            storage.log.append(
+                Append(session_id, turn_id, 1, head, [event], fate.set_result, message, sync=False)
+            )
+            head += 1
+        await asyncio.gather(*fates)
+    fates.append(fate := loop.create_future())
+    body = encode(head + 1, "done", 1_795_000_000_000 + head, scope, b'{"status":"completed"}')
+    closing = Closing("completed", 1, None, None, 1_795_000_000_000)
+    event = StoredEvent(head + 1, "done", turn_id, body)
+    storage.log.append(Append(session_id, turn_id, 1, head, [event], fate.set_result, closing=closing))
+    assert set(await asyncio.gather(*fates)) == {None}
+
+
+class Timed:
+    """A model, and the seconds that its calls took."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.seconds = 0.0
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+        began = perf_counter()
+        try:
+            async with self._model.stream(request) as chunks:
+                yield chunks
+        finally:
+            self.seconds += perf_counter() - began
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        return await self._model.count_tokens(request)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+async def nobody(event: Compression) -> None:
+    """Whom the compressor tells."""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""Whole sessions: replayed, exported, imported, archived."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import structlog
+from pydantic import Field
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from gateway.api.bodies import Query, Reply, Session
+from gateway.api.replies import json_reply
+from gateway.api.requests import (
+    gateway_of,
+    path_id,
+    principal_of,
+    read_cursor,
+    read_query,
+    settings_of,
+    span_of,
+    telemetry_of,
+)
+from gateway.api.stream import HEADERS, EventStream
+from gateway.encoders import encode_frames, encode_open, encode_trouble
+from gateway.errors import BadImport, GatewayError, InvalidRequest, StorageError, TooLarge
+from gateway.history.copies.export import Export, trouble_line
+from gateway.history.replay import LONGEST_PAUSE
+from gateway.service.gateway import Gateway
+from gateway.service.records import Replaying
+from gateway.storage.records import ArchiveRow
+from gateway.telemetry.http_spans import RequestSpan
+from gateway.telemetry.streams import StreamMeter
+
+NDJSON = "application/x-ndjson"
+UPLOADS = frozenset({NDJSON, "application/jsonl", "application/octet-stream", ""})
+"""Content types of an import; "" is an absent one."""
+
+log = structlog.get_logger(__name__)
+
+
+class ReplayQuery(Query):
+    speed: str = Field(
+        "1",
+        pattern=r"^(max|\d{1,6}(\.\d{1,6})?)$",
+        description="1 is the original timing, 10 ten times as fast, max without waiting.",
+    )
+    from_: int = Field(1, ge=1, le=10**12, alias="from", description="seq of the first event.")
+    to: int | None = Field(
+        None, ge=1, le=10**12, description="seq of the last event; absent: the session's last one now."
+    )
+    pause: float = Field(
+        LONGEST_PAUSE, ge=0, le=3600, description="Longest wait between two events, in seconds."
+    )
+
+
+class Moved(Reply):
+    """A range, by seq or position; absent when nothing of the kind was moved."""
+
+    first: int
+    last: int
+
+
+class Archived(Reply):
+    session_id: str
+    number: int | None = Field(
+        default=None, description="Of the archive; absent when there was nothing to move."
+    )
+    events: Moved | None = None
+    messages: Moved | None = None
+    created_at: int | None = None
+
+
+async def replay(request: Request) -> Response:
+    """The session's events as SSE once more, at their own pace or another: the frames are those that were
+    streamed live, also when the session was archived since."""
+    query = read_query(request, ReplayQuery)
+    gateway = gateway_of(request)
+    place = await gateway.records.replaying(
+        principal_of(request),
+        path_id(request, "session_id"),
+        speed=_speed(query.speed),
+        longest_pause=query.pause,
+        first=query.from_,
+        last=query.to,
+        cursor=read_cursor(request, 0),
+    )
+    if place.exhausted:
+        return Response(status_code=204, headers=HEADERS)
+    settings = settings_of(request)
+    meter = telemetry_of(request).meters.streams.opened("replay", head=place.until)
+    return EventStream(
+        _frames(gateway, place, meter, span_of(request)),
+        meter,
+        session_id=place.session_id,
+        from_seq=place.after,
+        headers=HEADERS,
+        sep="\n",
+        ping=settings.heartbeat,
+        send_timeout=settings.send_timeout,
+    )
+
+
+async def export(request: Request) -> Response:
+    """The whole session as a file, one JSON object a line, that can be imported; 409 while a turn runs."""
+    gateway, session_id = gateway_of(request), path_id(request, "session_id")
+    exporting = await gateway.records.exporting(principal_of(request), session_id)
+    return Download(
+        _lines(gateway, exporting),
+        media_type=NDJSON,
+        headers={
+            "cache-control": "no-store",
+            "content-disposition": f'attachment; filename="{session_id}.jsonl"',
+        },
+        send_timeout=settings_of(request).send_timeout,
+    )
+
+
+async def import_(request: Request) -> Response:
+    """Makes a session of an exported file, with its own id. A file that is damaged is refused with the line
+    and the reason, and nothing of it is kept."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in UPLOADS:
+        raise InvalidRequest(f"The content type must be {NDJSON}, not {kind[:100]}.")
+    most, told = settings_of(request).max_import_size, request.headers.get("content-length", "")
+    if told.isdigit() and int(told) > most:
+        raise TooLarge(f"The file is larger than {most} bytes.", details={"max_import_size": most})
+    chunks = _upload(request, settings_of(request).send_timeout)
+    row = await gateway_of(request).records.import_(principal_of(request), chunks)
+    request.app.state.indexer.nudge(row.id)
+    return json_reply(Session.of(row), 201, headers={"location": f"/api/sessions/{row.id}"})
+
+
+async def archive(request: Request) -> Response:
+    """Moves the session's events and messages to its archive. Everything answers as before; 409 while a turn
+    runs."""
+    session_id = path_id(request, "session_id")
+    row = await gateway_of(request).records.archive(principal_of(request), session_id)
+    return json_reply(_archived(row) if row is not None else Archived(session_id=session_id))
+
+
+class Download(StreamingResponse):
+    """A file that is made while it is sent. A reader that takes nothing for `send_timeout` seconds is
+    dropped."""
+
+    def __init__(self, content: AsyncGenerator[bytes], *, send_timeout: float, **options: Any) -> None:
+        super().__init__(content, **options)
+        self._patience = send_timeout
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_in_time(message: Message) -> None:
+            async with asyncio.timeout(self._patience):
+                await send(message)
+
+        try:
+            await super().__call__(scope, receive, send_in_time)
+        except TimeoutError:
+            log.info("slow_reader_dropped", path=scope["path"])
+
+
+async def _frames(
+    gateway: Gateway, place: Replaying, meter: StreamMeter, span: RequestSpan
+) -> AsyncGenerator[bytes]:
+    yield encode_open(place.session_id, place.after, place.until, None, None)
+    try:
+        async with aclosing(gateway.records.replay(place)) as replayed:
+            async for events in replayed:
+                meter.sending(events)
+                span.follows(events[-1].turn_id)
+                yield encode_frames(events)
+    except StorageError as error:
+        meter.closed("error")
+        yield encode_trouble(error)
+    meter.closed("shutdown" if gateway.is_draining else "done")
+
+
+async def _lines(gateway: Gateway, exporting: Export) -> AsyncGenerator[bytes]:
+    try:
+        async with aclosing(gateway.records.export(exporting)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+    except GatewayError as error:
+        log.warning("export_failed", session_id=exporting.moment.session.id, reason=error.message)
+        yield trouble_line(error)
+
+
+async def _upload(request: Request, patience: float) -> AsyncIterator[bytes]:
+    """The body as it comes in. Raises errors.BadImport when it stops coming."""
+    stream = request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(patience):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            raise BadImport(f"Nothing of the file came for {patience:g} seconds.") from None
+        except ClientDisconnect:
+            raise BadImport("The upload broke off.") from None
+        if chunk is None:
+            return
+        yield chunk
+
+
+def _speed(text: str) -> float | None:
+    if text == "max":
+        return None
+    if (speed := float(text)) == 0:
+        raise InvalidRequest("speed must be more than 0, or max.")
+    return speed
+
+
+def _archived(row: ArchiveRow) -> Archived:
+    return Archived(
+        session_id=row.session_id,
+        number=row.number,
+        events=_moved(row.from_seq, row.to_seq),
+        messages=_moved(row.from_position, row.to_position),
+        created_at=row.created_at,
+    )
+
+
+def _moved(first: int, last: int) -> Moved | None:
+    return Moved(first=first, last=last) if first <= last else None

@@ -1,0 +1,87 @@
+"""`gateway export` and `gateway import`: a session as a file."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+CHUNK = 262_144
+
+
+def export(
+    session: Annotated[str, typer.Argument(help="Id of the session.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write. [default: stdout]")
+    ] = None,
+    url: Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")] = (
+        "http://127.0.0.1:8000"
+    ),
+    key: Annotated[
+        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
+    ] = None,
+) -> None:
+    """Write a session to a file, complete, that `gateway import` reads."""
+    from gateway.cli.client import Client
+    from gateway.errors import GatewayError
+
+    with Client(url, key) as client, client.stream("GET", f"/api/sessions/{session}/export") as response:
+        lines = _whole(client.chunks(response))
+        if output is None:
+            for chunk in lines:
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.buffer.flush()
+            return
+        part = output.with_name(f"{output.name}.part")
+        try:
+            with part.open("wb") as file:
+                file.writelines(lines)
+            part.replace(output)
+        except OSError as error:
+            raise GatewayError(f"{output} cannot be written: {error.strerror}.") from None
+        finally:
+            part.unlink(missing_ok=True)
+        print(f"Wrote {output}.", file=sys.stderr)
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="A file that `gateway export` wrote.")],
+    url: Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")] = (
+        "http://127.0.0.1:8000"
+    ),
+    key: Annotated[
+        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
+    ] = None,
+) -> None:
+    """Make a session of an exported file. A damaged file is refused as a whole."""
+    from gateway.cli.client import Client
+    from gateway.errors import GatewayError
+
+    try:
+        with Client(url, key) as client, file.open("rb") as opened:
+            session = client.import_session(iter(lambda: opened.read(CHUNK), b""))
+    except OSError as error:
+        raise GatewayError(f"{file} cannot be read: {error.strerror}.") from None
+    print(session["id"])
+
+
+def _whole(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks as they are. Raises errors.GatewayError after the last one unless the file is complete."""
+    import orjson
+
+    from gateway.errors import GatewayError
+
+    last = b""
+    for chunk in chunks:
+        *_, ending = (last + chunk).rstrip(b"\n").rsplit(b"\n", 1)
+        last = ending + (b"\n" if chunk.endswith(b"\n") else b"")
+        yield chunk
+    try:
+        told = orjson.loads(last)
+        if told["kind"] == "end":
+            return
+        reason = told["message"] if told["kind"] == "error" else "it is cut off"
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        reason = "it is cut off"
+    raise GatewayError(f"The export is not complete: {reason}")

@@ -1,0 +1,93 @@
+"""`gateway replay`: an old session as it happened, turn by turn, with timings."""
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from gateway.cli.client import Client
+    from gateway.cli.frames import Frame
+
+
+def replay(
+    session: Annotated[str, typer.Argument(help="Id of the session.")],
+    *,
+    turn: Annotated[str | None, typer.Option(help="Only this turn.")] = None,
+    speed: Annotated[str, typer.Option(help="1 is the original timing, 10 ten times as fast, max.")] = "max",
+    html: Annotated[
+        Path | None, typer.Option(help="Write one self-contained page to this file instead.")
+    ] = None,
+    url: Annotated[str, typer.Option(envvar="GATEWAY_URL", help="Address of the gateway.")] = (
+        "http://127.0.0.1:8000"
+    ),
+    key: Annotated[
+        str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
+    ] = None,
+) -> None:
+    """Show what happened in a session, from the record, with timings and costs."""
+    from gateway.cli.client import Client
+    from gateway.cli.replay_page import write_page
+    from gateway.cli.timeline import Timeline
+
+    with Client(url, key) as client:
+        described = client.session(session)
+        frames = _frames(client, session, turn, "max" if html is not None else speed)
+        if html is None:
+            timeline = Timeline(sys.stdout)
+            for frame in frames:
+                timeline.show(frame.load())
+            timeline.end()
+        else:
+            events = (frame.load() for frame in frames)
+            _write(html, write_page(described, events))
+            print(f"Wrote {html}.", file=sys.stderr)
+
+
+def _frames(client: "Client", session_id: str, turn_id: str | None, speed: str) -> Generator["Frame"]:
+    """The session's events, or the turn's. A stream that broke goes on from where it was."""
+    from urllib.parse import urlencode
+
+    from gateway.cli.client import Unreachable
+    from gateway.cli.frames import read_frames
+    from gateway.errors import RequestRefused
+
+    query: dict[str, str | int] = {"speed": speed}
+    if turn_id is not None:
+        found = client.turn(session_id, turn_id)
+        if "first_seq" not in found:
+            return  # it has not begun yet
+        query |= {"from": found["first_seq"], "to": found["last_seq"]}
+    path = f"/api/sessions/{session_id}/replay?{urlencode(query)}"
+    cursor, resumed_at = 0, -1
+    while True:
+        try:
+            with client.stream("GET", path, headers={"last-event-id": str(cursor)}) as response:
+                for frame in read_frames(client.chunks(response)):
+                    if frame.event == "stream_error":
+                        told = frame.load()
+                        raise RequestRefused(told["message"], code=told["code"])
+                    if frame.seq is not None:
+                        cursor = frame.seq
+                        yield frame
+            return
+        except Unreachable:
+            if cursor == resumed_at:
+                raise
+            resumed_at = cursor
+
+
+def _write(path: Path, pieces: Generator[str]) -> None:
+    from gateway.errors import GatewayError
+
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            file.writelines(pieces)
+        part.replace(path)
+    except OSError as error:
+        raise GatewayError(f"{path} cannot be written: {error.strerror}.") from None
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,145 @@
+"""A session as one HTML file that needs nothing else: no script, no request, everything in it escaped."""
+
+import base64
+import hashlib
+from collections.abc import Generator, Iterable
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from gateway.cli.replay_turn import Step, Turn, read_turn
+from gateway.cli.timeline import compression_words, cost_words, measured, moment, offset, usage_words
+from gateway.cli.transcript import describe, printable
+
+STYLE = Path(__file__).with_name("replay_page.css").read_text(encoding="utf-8")
+STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY = f"default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'"
+BAR = 8
+"""Height of a bar of the timings, in units of which the whole is 1000 wide."""
+
+
+def write_page(session: dict[str, Any], events: Iterable[dict[str, Any]]) -> Generator[str]:
+    """The page in pieces, a turn at a time. `session` is what the server tells of it, `events` are all or
+    some of its events, in order."""
+    title = text(session.get("title") or session["id"])
+    yield (
+        '<!doctype html>\n<html lang="und">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f'<h1>{title}</h1>\n<p class="dim">Session {text(session["id"])}, '
+        f"made {moment(session['created_at'])}</p>\n"
+    )
+    for turn_id, told in groupby(events, key=lambda event: event["turn_id"]):
+        yield _turn(read_turn(turn_id, told))
+    yield "</body>\n</html>\n"
+
+
+def text(value: object) -> str:
+    """Anything as text that is only text to a browser."""
+    return escape(printable(str(value)), quote=True)
+
+
+def _turn(turn: Turn) -> str:
+    name = "Turn" if turn.input is not None else "Between turns"
+    parts = [
+        f'<article id="{text(turn.id)}">\n<header><h2>{name} {text(turn.id)}</h2> '
+        f"<time>{moment(turn.began)}</time>",
+    ]
+    if turn.model:
+        parts.append(f' <span class="dim">{text(turn.model)}</span>')
+    if turn.done is not None:
+        bad = "" if turn.done["status"] == "completed" else " bad"
+        parts.append(f' <span class="badge{bad}">{text(turn.done["status"])}</span>')
+    parts.append("</header>\n")
+    if turn.input is not None:
+        parts.append(f'<div class="said user" dir="auto">{text(turn.input)}</div>\n')
+    parts.append(_bars(turn))
+    parts += [_step(turn, step) for step in turn.steps]
+    if turn.done is not None:
+        parts.append(f'<p class="dim">{_sum(turn.done)}</p>\n')
+    return "".join([*parts, "</article>\n"])
+
+
+def _sum(done: dict[str, Any]) -> str:
+    calls = f"{done['iterations']} model calls" if done["iterations"] != 1 else "1 model call"
+    seconds = f"{done['duration_ms'] / 1000:.2f} s"
+    return text(f"{calls}, {seconds}, {usage_words(done.get('usage'))}, {cost_words(done.get('cost'))}")
+
+
+def _bars(turn: Turn) -> str:
+    """Model calls and tools, one under the other, over the time of the turn."""
+    whole = max(turn.ended - turn.began, 1)
+    if not turn.spans:
+        return ""
+    bars = [
+        f'<rect class="{kind}" x="{(start - turn.began) * 1000 / whole:.1f}" y="{row * BAR + 1}" '
+        f'width="{max((end - start) * 1000 / whole, 2):.1f}" height="{BAR - 2}">'
+        f"<title>{text(name)}: {(end - start) / 1000:.2f} s</title></rect>"
+        for row, (kind, name, start, end) in enumerate(turn.spans)
+    ]
+    height = BAR * len(turn.spans)
+    return (
+        f'<svg class="bars" viewBox="0 0 1000 {height}" role="img" '
+        f'aria-label="Model calls and tools over {whole / 1000:.2f} s">{"".join(bars)}</svg>\n'
+    )
+
+
+def _step(turn: Turn, step: Step) -> str:
+    body = _body(step)
+    if body is None:
+        return ""
+    dropped = ' class="dropped"' if step.dropped else ""
+    at = offset(step.at - turn.began).strip()
+    return f'<div class="step"><span class="at">{at}</span><div{dropped}>{body}</div></div>\n'
+
+
+def _body(step: Step) -> str | None:  # noqa: PLR0911 - one for each kind
+    data = step.data
+    match step.kind:
+        case "text":
+            return f'<div class="said" dir="auto">{text(data["text"])}</div>'
+        case "thinking":
+            return _details("Thinking", f'<div class="said" dir="auto">{text(data["text"])}</div>')
+        case "tool_call":
+            return _tool(data, step.result)
+        case "retrieval":
+            hits = "".join(_hit(hit) for hit in data["results"])
+            return _details(f"⌕ {data['source']}: {data['query']}", f"<ol>{hits}</ol>")
+        case "compression":
+            return _note(f"▣ {compression_words(data)}", bad=data["phase"] == "failed")
+        case "iteration_end":
+            return _note(f"model call {step.iteration}: {measured(data)}")
+        case "error" | "warning" | "iteration_superseded":
+            return _note(describe(step.kind, data) or step.kind, bad=step.kind == "error")
+        case _:
+            line = describe(step.kind, data)
+            return _note(line) if line else None
+
+
+def _tool(call: dict[str, Any], result: dict[str, Any] | None) -> str:
+    arguments = orjson.dumps(call["arguments"], option=orjson.OPT_INDENT_2).decode()
+    inside = f"<pre>{text(arguments)}</pre>"
+    if result is None:
+        return _details(f"→ {call['name']}", inside)
+    inside += f'<pre dir="auto">{text(result["content"])}</pre>'
+    return _details(f"→ {call['name']}: {result['status']} in {result['duration_ms']} ms", inside)
+
+
+def _hit(hit: dict[str, Any]) -> str:
+    title = hit.get("title") or hit["source"]
+    return f'<li><strong>{text(title)}</strong> <span class="dim">{text(hit["source"])}, score ' + (
+        f'{text(hit["score"])}</span><div class="said" dir="auto">{text(hit["snippet"])}</div></li>'
+    )
+
+
+def _details(summary: str, inside: str) -> str:
+    return f"<details><summary>{text(summary)}</summary>{inside}</details>"
+
+
+def _note(line: str, *, bad: bool = False) -> str:
+    return f'<div class="note{" bad" if bad else ""}" dir="auto">{text(line)}</div>'

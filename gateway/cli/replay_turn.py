@@ -1,0 +1,95 @@
+"""The events of one turn as the steps that a reader wants to see."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Span(NamedTuple):
+    """Something that took time; both ends are Unix milliseconds. `kind` is model or tool."""
+
+    kind: str
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Step:
+    """One thing that happened at the time `at` (Unix milliseconds). Pieces of text are one step; a tool call
+    has its `result`; `dropped` is what an attempt had said that was superseded."""
+
+    kind: str
+    at: int
+    iteration: int | None
+    data: dict[str, Any]
+    result: dict[str, Any] | None = None
+    dropped: bool = False
+
+
+@dataclass(slots=True)
+class Turn:
+    """`input` is None for what belongs to no turn, `done` is the data of its last event."""
+
+    id: str
+    began: int = 0
+    ended: int = 0
+    input: str | None = None
+    model: str | None = None
+    done: dict[str, Any] | None = None
+    steps: list[Step] = field(default_factory=list[Step])
+    spans: list[Span] = field(default_factory=list[Span])
+
+
+def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> Turn:
+    """The turn that `events`, at least one, tell of."""
+    turn = Turn(turn_id)
+    calls: dict[str, Step] = {}
+    attempt_at, attempt_steps = 0, 0
+    for event in events:
+        kind, at, data = event["type"], event["ts"], event["data"]
+        turn.began = turn.began or at
+        turn.ended = max(turn.ended, at)
+        step = Step(kind, at, event.get("iteration"), data)
+        if kind == "turn_start":
+            turn.input, turn.model = data["input"], data["model"]
+        elif kind == "iteration_start":
+            attempt_at, attempt_steps = at, len(turn.steps)
+        elif kind in {"text", "thinking"}:
+            _add_piece(turn, step)
+        elif kind == "tool_result" and (call := calls.get(event.get("tool_call_id", ""))) is not None:
+            call.result = data
+            turn.spans.append(Span("tool", data["name"], call.at, at))
+        elif kind == "done":
+            turn.done = data
+        else:
+            if kind == "tool_call":
+                calls[event.get("tool_call_id", "")] = step
+            elif kind in {"iteration_end", "iteration_superseded"}:
+                _close_attempt(turn, step, attempt_at or at, turn.steps[attempt_steps:])
+            turn.steps.append(step)
+    _join_pieces(turn)
+    turn.spans.sort(key=lambda span: span.start)
+    return turn
+
+
+def _close_attempt(turn: Turn, step: Step, began: int, said: list[Step]) -> None:
+    turn.spans.append(Span("model", f"model call {step.iteration}", began, step.at))
+    if step.kind == "iteration_superseded":
+        for former in said:
+            former.dropped = former.kind in {"text", "thinking"}
+
+
+def _join_pieces(turn: Turn) -> None:
+    for step in turn.steps:
+        if "pieces" in step.data:
+            step.data = {"text": "".join(step.data["pieces"])}
+
+
+def _add_piece(turn: Turn, step: Step) -> None:
+    last = turn.steps[-1] if turn.steps else None
+    if last is not None and (last.kind, last.iteration, last.dropped) == (step.kind, step.iteration, False):
+        last.data["pieces"].append(step.data["text"])
+    else:
+        step.data = {"pieces": [step.data["text"]]}
+        turn.steps.append(step)

@@ -1,0 +1,223 @@
+"""Moves what was said and what happened to files that anybody can read with zcat, and reads them back.
+
+Nothing is freed before its copy has been read back and found to be the same; whatever fails, the rows stay.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from gateway.errors import BlobMissing, StorageError
+from gateway.events.envelope import StoredEvent
+from gateway.ids import now_ms
+from gateway.storage.archive_lines import event_line, message_line
+from gateway.storage.base import EventLog, Sessions, StoredMessage
+from gateway.storage.blobs import Blobs
+from gateway.storage.records import ArchiveRow, Archives, CompressionRow
+from gateway.storage.segments import Packer, damaged, unpacked
+
+logger = logging.getLogger(__name__)
+
+EVENTS_AT_ONCE = 1000
+MESSAGES_AT_ONCE = 64
+"""How many are read from the tables at a time: what an archiving holds in memory."""
+
+T = TypeVar("T")
+Line = tuple[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A blob of lines that was read back and found to be right. `last` is the key of its last line, None when
+    it has none; the rest as in `ArchiveRow`."""
+
+    path: str
+    size: int
+    sha256: str
+    index: Sequence[tuple[int, int]]
+    last: int | None
+
+
+def folder_of(session_id: str) -> str:
+    """The folder in the blob store of everything that belongs to a session."""
+    return f"sessions/{session_id}"
+
+
+def version_path(session_id: str, version: int) -> str:
+    """Where the messages that a version covers are archived."""
+    return f"{folder_of(session_id)}/archive/{version}.jsonl.gz"
+
+
+async def archive_session(
+    session_id: str, *, log: EventLog, sessions: Sessions, archives: Archives, blobs: Blobs
+) -> ArchiveRow | None:
+    """Moves all events and messages of a session that are not archived yet to two blobs and frees their rows.
+    The session's owner was checked before. Returns what was moved, None when there was nothing.
+
+    Raises:
+        errors.TurnInProgress, errors.Conflict, errors.NotFound: see `Archives.add` and `Archives.moving`.
+        errors.StorageError: the database or the blob store failed; errors.ArchiveDamaged: what was written
+            cannot be read back. In all cases nothing was moved and nothing is lost.
+    """
+    with archives.moving(session_id):
+        former = await archives.list(session_id)
+        number, seq, position = 1, 0, 0
+        if former:
+            number, seq, position = former[-1].number + 1, former[-1].to_seq, former[-1].to_position
+        if not await _has_more(log, sessions, session_id, seq, position):
+            return None
+        place = f"{folder_of(session_id)}/archive"
+        paths = [f"{place}/events-{number}.jsonl.gz", f"{place}/messages-{number}.jsonl.gz"]
+        try:
+            happened = await _store(blobs, paths[0], _events(log, session_id, seq))
+            said = await _store(blobs, paths[1], _messages(sessions, session_id, position))
+            row = ArchiveRow(
+                session_id=session_id,
+                number=number,
+                from_seq=seq + 1,
+                to_seq=happened.last or seq,
+                events_path=happened.path,
+                events_sha256=happened.sha256,
+                events_index=happened.index,
+                from_position=position + 1,
+                to_position=said.last or position,
+                messages_path=said.path,
+                messages_sha256=said.sha256,
+                messages_index=said.index,
+                created_at=now_ms(),
+            )
+            await _to_the_end(archives.add(row))
+        except BaseException:
+            await _to_the_end(_clear(archives, blobs, session_id, number, paths))
+            raise
+        return row
+
+
+async def write_version(
+    blobs: Blobs, session_id: str, version: int, messages: Sequence[StoredMessage]
+) -> tuple[str, int, str]:
+    """Stores the messages that a version covers, one a line: `{"position", "turn_id", "role", "content",
+    "usage"}`, the content byte for byte as it is stored. Returns path, size in bytes and sha256 of the lines
+    before they were zipped, as `CompressionRow` wants them.
+
+    Raises:
+        errors.StorageError: the blob store failed; errors.ArchiveDamaged: what was written cannot be read
+            back. The blob may be there all the same.
+    """
+    path = version_path(session_id, version)
+    stored = await _store(blobs, path, ((each.position, message_line(each)) for each in messages))
+    return stored.path, stored.size, stored.sha256
+
+
+async def read_version(blobs: Blobs, row: CompressionRow) -> AsyncIterator[bytes]:
+    """The lines that `write_version` stored, without line ends, in flat memory.
+
+    Raises:
+        errors.ArchiveDamaged: the archive is missing or not what was written. When only its sha256 tells so,
+            the lines have been yielded by then.
+    """
+    rest = b""
+    async for piece in _lines_of(blobs, row.archive_path, row.sha256):
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line
+
+
+async def _has_more(log: EventLog, sessions: Sessions, session_id: str, seq: int, position: int) -> bool:
+    if await log.read(session_id, after=seq, limit=1):
+        return True
+    return bool(await sessions.messages(session_id, after=position, until=position + 1))
+
+
+def _events(log: EventLog, session_id: str, after: int) -> Iterator[Line]:
+    """The lines of all events after a seq, for another thread than the event loop's."""
+
+    async def page(seq: int) -> Sequence[StoredEvent]:
+        return await log.read(session_id, after=seq, limit=EVENTS_AT_ONCE)
+
+    found = _drawn(page, lambda event: event.seq, after)
+    return ((event.seq, event_line(event)) for event in found)
+
+
+def _messages(sessions: Sessions, session_id: str, after: int) -> Iterator[Line]:
+    """The lines of all messages after a position, for another thread than the event loop's."""
+
+    async def page(position: int) -> Sequence[StoredMessage]:
+        return await sessions.messages(session_id, after=position, until=position + MESSAGES_AT_ONCE)
+
+    found = _drawn(page, lambda stored: stored.position, after)
+    return ((stored.position, message_line(stored)) for stored in found)
+
+
+def _drawn(
+    page: Callable[[int], Awaitable[Sequence[T]]], key_of: Callable[[T], int], after: int
+) -> Iterator[T]:
+    """Everything after a key, page by page. Made on the event loop, which reads the pages, and iterated in a
+    thread beside it."""
+    loop = asyncio.get_running_loop()
+
+    async def following(key: int) -> Sequence[T]:
+        return await page(key)
+
+    def drawn() -> Iterator[T]:
+        key = after
+        while found := asyncio.run_coroutine_threadsafe(following(key), loop).result():
+            for each in found:
+                key += 1
+                if key_of(each) != key:
+                    raise StorageError(f"There is a gap before {key_of(each)}.", retryable=False)
+                yield each
+
+    return drawn()
+
+
+async def _store(blobs: Blobs, path: str, lines: Iterable[Line]) -> Stored:
+    packer = Packer()
+    size = await blobs.put(path, packer.pack(lines))
+    async for _ in _lines_of(blobs, path, packer.sha256):
+        pass
+    return Stored(path, size, packer.sha256, packer.index, packer.last_key)
+
+
+async def _lines_of(blobs: Blobs, path: str, sha256: str) -> AsyncIterator[bytes]:
+    """What was zipped, in pieces. Raises errors.ArchiveDamaged when it is missing, or at its end when it is
+    not what the digest says."""
+    digest = hashlib.sha256()
+    try:
+        async for piece in unpacked(path, blobs.stream(path)):
+            digest.update(piece)
+            yield piece
+    except BlobMissing:
+        raise damaged(path, "there is no such blob") from None
+    if digest.hexdigest() != sha256:
+        raise damaged(path, f"its sha256 is {digest.hexdigest()} and should be {sha256}")
+
+
+async def _clear(
+    archives: Archives, blobs: Blobs, session_id: str, number: int, paths: Sequence[str]
+) -> None:
+    """Removes the blobs of an archiving that came to nothing. Whether it did the table says, not the error: a
+    caller may be cancelled while the rows are being freed. In doubt they stay; the next one replaces them."""
+    with suppress(StorageError):
+        if all(row.number != number for row in await archives.list(session_id)):
+            for path in paths:
+                await blobs.delete(path)
+            return
+    logger.info("the blobs of archive %d of session %s were left where they are", number, session_id)
+
+
+async def _to_the_end(work: Awaitable[None]) -> None:
+    """Waits for `work` also when cancelled: it must not be interrupted half-way, nor go on unseen."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([task])
+        task.exception()
+        raise

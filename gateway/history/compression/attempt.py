@@ -1,0 +1,70 @@
+"""One compression while it is under way: what it covers, what it took so far, and how it is told."""
+
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, Literal
+
+from gateway.events.upkeep import Compression, Covered
+from gateway.history.compression.cut import Cut
+from gateway.history.compression.weights import Weights
+from gateway.history.summaries.summariser import Spent
+from gateway.history.summaries.summary import NOTE_TOKENS, render
+from gateway.history.tokens import message_tokens
+from gateway.history.transcript import user_message
+from gateway.storage.base import History, StoredMessage
+from gateway.storage.records import Trigger
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One compression of the session `session_id` of `model`, begun now."""
+
+    session_id: str
+    model: str
+    trigger: Trigger
+    history: History
+    weights: Weights
+    cut: Cut
+    version: int
+    began: float = field(default_factory=monotonic)
+    spent: Spent = field(default_factory=Spent)
+
+    @property
+    def covered(self) -> list[StoredMessage]:
+        return [
+            item
+            for item in self.history.messages
+            if self.cut.from_position <= item.position <= self.cut.to_position
+        ]
+
+    @property
+    def rest(self) -> list[StoredMessage]:
+        """What stays word for word."""
+        return [
+            item
+            for item in self.history.messages
+            if item.position > self.cut.to_position or item.position == self.cut.kept_position
+        ]
+
+    @property
+    def most_tokens(self) -> int:
+        """Of the summary: with its note it must be smaller than what it replaces."""
+        parent = self.history.compression
+        replaced = self.cut.tokens_covered
+        if parent is not None:
+            replaced += message_tokens(user_message(render(parent.summary, parent)))
+        return replaced - NOTE_TOKENS
+
+    def event(self, phase: Literal["started", "completed", "failed"], **more: Any) -> Compression:
+        started = phase == "started"
+        return Compression(
+            phase=phase,
+            trigger=self.trigger,
+            version=self.version,
+            covers=Covered(first=self.cut.from_position, last=self.cut.to_position),
+            tokens_before=self.weights.before,
+            usage=self.spent.usage,
+            cost=self.spent.cost,
+            duration_ms=None if started else int((monotonic() - self.began) * 1000),
+            **more,
+        )

@@ -1,0 +1,268 @@
+"""Compresses a session: archive what is old, put a summary in its place, forget nothing.
+
+    read the history -> find the cut -> say started -> write the archive -> summarise
+        -> add the version, which puts it in force -> say completed
+
+What goes wrong after `started` leaves the old view in force, removes the archive and is said.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Literal
+
+from gateway.errors import (
+    CompressionFailed,
+    Conflict,
+    GatewayError,
+    NotFound,
+    RequestRefused,
+    StorageError,
+)
+from gateway.events.upkeep import Compression
+from gateway.history.archive import version_path, write_version
+from gateway.history.compression.attempt import Attempt
+from gateway.history.compression.cut import LEAST, find_cut
+from gateway.history.compression.weights import weigh
+from gateway.history.summaries.session_summaries import SessionSummariser
+from gateway.history.tokens import TokenMeter
+from gateway.ids import now_ms
+from gateway.model.base import Model
+from gateway.settings import Settings
+from gateway.storage.base import History, Sessions
+from gateway.storage.blobs import Blobs
+from gateway.storage.records import CompressionRow, Compressions, Summaries, SummaryRow, Trigger
+
+log = logging.getLogger(__name__)
+
+Say = Callable[[Compression], Awaitable[None]]
+
+MOST_FAILURES = 2
+"""Failed attempts in a row after which none is made automatically."""
+_LEAST_SHARE = (
+    0.1  # of the trigger, that an automatic compression must cover: else it would soon be due again
+)
+_REMEMBERED = 10_000  # sessions whose pause was told
+
+
+class Compressor:
+    """Makes new versions of sessions' compressed histories. One for a process. `instructions` reads what the
+    summarising model is told, anew for each summary."""
+
+    def __init__(
+        self,
+        *,
+        sessions: Sessions,
+        compressions: Compressions,
+        summaries: Summaries,
+        blobs: Blobs,
+        model: Model,
+        meter: TokenMeter,
+        settings: Settings,
+        instructions: Callable[[], str],
+    ) -> None:
+        self._sessions = sessions
+        self._compressions = compressions
+        self._blobs = blobs
+        self._meter = meter
+        self._settings = settings
+        self._summariser = SessionSummariser(sessions, summaries, model, settings, instructions)
+        self._busy: set[str] = set()
+        self._paused: OrderedDict[str, None] = OrderedDict()
+
+    async def window(self, model: str) -> int:
+        """The tokens that `model` can read at once: as set, as known for it, or 200,000."""
+        return await self._summariser.window(model)
+
+    async def threshold(self, model: str, history: History) -> int | None:
+        """The tokens from which on a request that sends `history` should be compressed first. None: never,
+        because that is not set, or paused after two failed attempts in a row."""
+        share = self._settings.compress_at
+        if share is None or not self._settings.use_compressions:
+            return None
+        if history.failed_compressions >= MOST_FAILURES:
+            return None
+        return int(share * await self.window(model))
+
+    def is_pause_news(self, session_id: str, history: History) -> bool:
+        """Whether automatic compression of the session is paused and nobody was told so yet: True once for
+        each pause (and process)."""
+        if self._settings.compress_at is None or history.failed_compressions < MOST_FAILURES:
+            self._paused.pop(session_id, None)
+            return False
+        if session_id in self._paused:
+            return False
+        self._paused[session_id] = None
+        while len(self._paused) > _REMEMBERED:
+            self._paused.popitem(last=False)
+        return True
+
+    async def compress(
+        self,
+        session_id: str,
+        *,
+        model: str,
+        trigger: Trigger,
+        say: Say,
+        overhead: int = 0,
+        goal_tokens: int | None = None,
+    ) -> CompressionRow:
+        """Adds a version that covers the older part of the session and puts it in force.
+
+        `model` is the session's own, `overhead` the estimate of system prompt and tools (`overhead_of`),
+        `goal_tokens` the most that a request should take afterwards (at most half the trigger, whatever is
+        given). `say` is given the events: started, then completed or failed; when cancelled, nothing more.
+
+        Raises:
+            NothingToCompress: nothing happened, and no event was said.
+            Conflict: (compression_in_progress) one of this session is under way here, no event was said; or
+                (compression_conflict) another version was put in force meanwhile.
+            NotFound: the session is gone.
+            CompressionFailed: the old view stays in force; the code says why.
+            StorageError: the history could not be read, or `say` failed.
+        """
+        if session_id in self._busy:
+            raise Conflict(
+                f"Session {session_id} is being compressed already.",
+                code="compression_in_progress",
+                retryable=True,
+            )
+        self._busy.add(session_id)
+        try:
+            attempt = await self._begin(session_id, model, trigger, overhead, goal_tokens)
+            await say(attempt.event("started"))
+            row = await self._carry_out(attempt, say)
+            await say(attempt.event("completed", tokens_after=row.tokens_after))
+            return row
+        finally:
+            self._busy.discard(session_id)
+
+    async def _begin(
+        self, session_id: str, model: str, trigger: Trigger, overhead: int, goal_tokens: int | None
+    ) -> Attempt:
+        history = await self._sessions.history(session_id)
+        # In threads: to weigh thousands of messages takes a tenth of a second.
+        weights = await asyncio.to_thread(weigh, self._meter, model, history, overhead)
+        limit = (self._settings.compress_at or 1) * await self.window(model)
+        target = int(min(limit, weights.before) / 2)
+        if goal_tokens is not None:
+            target = min(target, goal_tokens)
+        least = max(LEAST, int(_LEAST_SHARE * limit / weights.scale)) if trigger == "automatic" else LEAST
+        cut = find_cut(
+            history,
+            weights.sizes,
+            target=weights.estimated(target),
+            summary_tokens=self._settings.summary_tokens,
+            least=least,
+        )
+        version = await self._compressions.next_version(session_id)
+        return Attempt(session_id, model, trigger, history, weights, cut, version)
+
+    async def _carry_out(self, attempt: Attempt, say: Say) -> CompressionRow:
+        try:
+            path, size, sha256 = await write_version(
+                self._blobs, attempt.session_id, attempt.version, attempt.covered
+            )
+            row = await self._summarised(attempt, path, size, sha256)
+            await self._add(row)
+        except asyncio.CancelledError:
+            await self._clear(attempt)
+            raise
+        except Exception as error:
+            await self._clear(attempt)
+            failure = _named(error)
+            # What cannot be stored now is lost: the failure itself matters more.
+            if not isinstance(error, RequestRefused):
+                with suppress(StorageError):
+                    await self._compressions.failed(attempt.session_id)
+            with suppress(StorageError):
+                await say(attempt.event("failed", reason=f"{failure.code}: {failure.message}"))
+            raise failure from error
+        return row
+
+    async def _summarised(self, attempt: Attempt, path: str, size: int, sha256: str) -> CompressionRow:
+        cut, history = attempt.cut, attempt.history
+        source, written = await self._summariser.write(
+            attempt.session_id,
+            history,
+            cut.to_position,
+            model=attempt.model,
+            most_tokens=attempt.most_tokens,
+            spent=attempt.spent,
+        )
+        row = CompressionRow(
+            session_id=attempt.session_id,
+            version=attempt.version,
+            parent=history.compression.version if history.compression is not None else None,
+            from_position=cut.from_position,
+            to_position=cut.to_position,
+            kept_position=cut.kept_position,
+            archive_path=path,
+            archive_size=size,
+            sha256=sha256,
+            summary=written.summary.model_dump(mode="json"),
+            source=source,
+            model=written.model,
+            prompt_digest=written.prompt_digest,
+            tokens_before=attempt.weights.before,
+            tokens_after=0,
+            trigger=attempt.trigger,
+            usage=written.usage,
+            cost=written.cost,
+            created_at=now_ms(),
+        )
+        last = history.messages[-1].position
+        new = replace(history, messages=attempt.rest, compression=row, epoch_from=last)
+        return replace(row, tokens_after=await asyncio.to_thread(attempt.weights.after, new))
+
+    async def _add(self, row: CompressionRow) -> None:
+        # A cancelled caller is not told whether the transaction was done: its end is waited for, so that
+        # the archive of a version that is in force is not taken for a leftover.
+        adding = asyncio.ensure_future(self._compressions.add(row))
+        try:
+            await asyncio.shield(adding)
+        except asyncio.CancelledError:
+            await asyncio.wait([adding])
+            raise
+
+    async def _clear(self, attempt: Attempt) -> None:
+        """Removes the archive of a version that did not come to be. Where that cannot be known it stays, and
+        the next attempt replaces it."""
+        with suppress(StorageError):
+            try:
+                await self._compressions.get(attempt.session_id, attempt.version)
+            except NotFound:
+                await self._blobs.delete(version_path(attempt.session_id, attempt.version))
+
+    async def summarise_session(
+        self,
+        session_id: str,
+        *,
+        owner: str,
+        project_id: str | None,
+        trigger: Literal["manual", "idle", "archive"],
+        at: int,
+    ) -> SummaryRow:
+        """Makes and saves the summary of everything said in the session so far.
+
+        Raises:
+            NothingToCompress: nothing was said yet.
+            CompressionFailed: no usable summary came; one from before is kept.
+            StorageError: the session could not be read, or the summary not be saved.
+        """
+        return await self._summariser.summarise_session(
+            session_id, owner=owner, project_id=project_id, trigger=trigger, at=at
+        )
+
+
+def _named(error: Exception) -> GatewayError:
+    """What the caller is told of a failure."""
+    if isinstance(error, CompressionFailed | RequestRefused):
+        return error
+    if isinstance(error, GatewayError):
+        return CompressionFailed(error.message, code=error.code, retryable=error.retryable)
+    log.error("a compression failed in a way that was not foreseen", exc_info=error)
+    return CompressionFailed("The gateway made a mistake: see its log.", code="internal", retryable=False)

@@ -1,0 +1,42 @@
+"""How the tokens of a request are spread over a session's messages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.history.tokens import TokenMeter, message_tokens, tokens_of
+from gateway.history.transcript import view, without_thinking
+from gateway.storage.base import History
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """`before` are the tokens of a request with the present view, `fixed` those of them that are of no
+    message: system prompt and tools. `sizes` are the estimates of each of the history's messages as it is
+    sent after a compression, without its thinking; an estimate counts `scale` tokens."""
+
+    before: int
+    fixed: int
+    scale: float
+    sizes: Sequence[int]
+
+    def after(self, history: History) -> int:
+        """The tokens of a request with the view of `history`, estimated on the same scale."""
+        return self.fixed + round(self.scale * tokens_of(view(history)))
+
+    def estimated(self, tokens: int) -> int:
+        """What messages may have, as an estimate, in a request of `tokens`; 0 when the rest alone is more."""
+        return max(0, int((tokens - self.fixed) / self.scale))
+
+
+def weigh(meter: TokenMeter, model: str, history: History, overhead: int) -> Weights:
+    """Weighs what `model` is sent for `history`; `overhead` as for `TokenMeter.size`.
+
+    The size of the whole is the meter's, which is exact for the most part where the endpoint has told it:
+    messages that are estimated at more count less, and what they leave over is of prompt and tools."""
+    before = meter.size(model, history, overhead=overhead)
+    messages = tokens_of(view(history))
+    scale = meter.factor(model)
+    if messages * scale > before:
+        scale = before / messages
+    sizes = [message_tokens(without_thinking(item.message)) for item in history.messages]
+    return Weights(before, max(0, before - round(messages * scale)), scale, sizes)

@@ -1,0 +1,233 @@
+"""Is this file an export, whole and sound? Nothing in it is believed: a forged one must not be able to do
+more than say what its importer could have said."""
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from gateway.errors import BadImport
+from gateway.events.contract import EVENT
+from gateway.history.copies.covered import CoveredRanges
+from gateway.history.copies.export import EVENT_HEAD, FORMAT, KINDS, MESSAGE_HEAD, counts_of
+from gateway.history.copies.lines import Lines, copied, demand, read_line, valid
+from gateway.ids import is_id
+from gateway.messages import Usage
+from gateway.storage.copies import Moment, SessionCopy, SummaryCopy, TurnCopy, VersionCopy
+
+MOST_TURNS = 100_000
+MOST_VERSIONS = 1_000
+
+ENVELOPE = '{"kind":"event","body":{"v":1,"seq":%d,"type":"%s","ts":%d,"session_id":"%s","turn_id":"%s",'
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a sound file holds, and where: offsets of the first turn, message and event, and of the message at
+    each position at which a version begins."""
+
+    moment: Moment
+    counts: Counter[str]
+    turns_at: int
+    messages_at: int
+    events_at: int
+    messages_from: dict[int, int]
+
+
+@dataclass(slots=True)
+class Span:
+    """A turn's events, and how many of them were seen."""
+
+    first: int
+    last: int
+    outcome: str
+    seen: int = 0
+
+
+@dataclass(slots=True)
+class Check:
+    """What was read of a file so far."""
+
+    session: SessionCopy | None = None
+    turns: dict[str, Span] = field(default_factory=dict[str, Span])
+    client_message_ids: set[str] = field(default_factory=set[str])
+    versions: dict[int, VersionCopy] = field(default_factory=dict[int, VersionCopy])
+    summary: SummaryCopy | None = None
+    covered: CoveredRanges = field(default_factory=CoveredRanges)
+    counts: Counter[str] = field(default_factory=Counter[str])
+    starts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def take(self, kind: str, value: dict[str, Any], line: bytes, at: int) -> None:
+        """A sound line, other than the last one, at the offset `at`."""
+        if kind == "session":
+            self._take_session(value)
+            return
+        self.starts.setdefault(kind, at)
+        self.counts[kind] += 1
+        if kind == "turn":
+            self._take_turn(copied(TurnCopy, value))
+        elif kind == "compression":
+            self._take_version(copied(VersionCopy, value))
+        elif kind == "summary":
+            self._take_summary(copied(SummaryCopy, value))
+        elif kind == "message":
+            self._take_message(value, line, at)
+        else:
+            self._take_event(value, line)
+
+    @property
+    def known(self) -> SessionCopy:
+        assert self.session is not None
+        return self.session
+
+    def _take_session(self, value: dict[str, Any]) -> None:
+        if (given := value.pop("format", None)) != FORMAT:
+            raise BadImport(f"The file has the format {given!r:.20}; this version reads {FORMAT}.")
+        self.session = session = copied(SessionCopy, value)
+        demand(session.epoch_from <= session.last_position, "epoch_from is beyond the last message")
+
+    def _take_turn(self, turn: TurnCopy) -> None:
+        demand(self.counts["turn"] <= MOST_TURNS, f"there are more than {MOST_TURNS} turns")
+        demand(turn.id not in self.turns, "the turn is there twice")
+        demand(turn.first_seq <= turn.last_seq <= self.known.head, "the turn's events are not in the session")
+        if turn.client_message_id is not None:
+            demand(turn.client_message_id not in self.client_message_ids, "client_message_id is there twice")
+            self.client_message_ids.add(turn.client_message_id)
+        self.turns[turn.id] = Span(turn.first_seq, turn.last_seq, turn.outcome)
+
+    def _take_version(self, version: VersionCopy) -> None:
+        demand(len(self.versions) < MOST_VERSIONS, f"there are more than {MOST_VERSIONS} versions")
+        demand(not self.versions or version.version > max(self.versions), "versions are not in order")
+        begins = 1
+        if version.parent is not None:
+            demand(version.parent in self.versions, "the version's parent is not there")
+            begins = self.versions[version.parent].to_position + 1
+        demand(version.from_position == begins, f"the version must begin at position {begins}")
+        demand(
+            version.from_position <= version.to_position <= self.known.last_position,
+            "the version covers messages that are not there",
+        )
+        kept = version.kept_position
+        demand(
+            kept is None or kept <= version.to_position,  # a parent may cover it: a long turn is cut twice
+            "the version keeps a message that it does not cover",
+        )
+        self.versions[version.version] = version
+        self.covered.expect(version)
+
+    def _take_summary(self, summary: SummaryCopy) -> None:
+        demand(self.summary is None, "there are two summaries")
+        demand(summary.to_position <= self.known.last_position, "the summary is of messages not there")
+        self.summary = summary
+
+    def _take_message(self, value: dict[str, Any], line: bytes, at: int) -> None:
+        position = self.counts["message"]
+        demand(position <= self.known.last_position, "there are more messages than the session tells")
+        demand(
+            list(value) == ["position", "turn_id", "role", "content", "usage"]
+            and value["position"] == position
+            and isinstance(value["turn_id"], str)
+            and is_id(value["turn_id"])
+            and value["role"] in {"user", "assistant"},
+            f"it is not the message at position {position}",
+        )
+        content = value["content"]
+        demand(
+            isinstance(content, list)
+            and bool(content)
+            and all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in content),
+            "the content of the message is no list of blocks",
+        )
+        if value["usage"] is not None:
+            usage = valid(lambda: Usage.model_validate(value["usage"], strict=True))
+            demand(usage.model_dump() == value["usage"], "the usage is not complete")
+        self.covered.take(position, b"{" + line[len(MESSAGE_HEAD) :] + b"\n", at)
+
+    def _take_event(self, value: dict[str, Any], line: bytes) -> None:
+        body, seq = value.get("body"), self.counts["event"]
+        demand(isinstance(body, dict) and list(value) == ["body"], "it is not an event")
+        event = valid(lambda: EVENT.validate_json(line[len(EVENT_HEAD) : -1], strict=True))
+        demand(event.seq == seq, f"the event must have the seq {seq}")
+        demand(event.session_id == self.known.id, "the event is of another session")
+        envelope = ENVELOPE % (seq, event.type, event.ts, event.session_id, event.turn_id)
+        demand(line.startswith(envelope.encode()), "the parts of the event are not in their order")
+        span = self.turns.get(event.turn_id)
+        if span is None:
+            demand(event.type != "done", "the event ends a turn that is not there")
+            return
+        span.seen += 1
+        demand(span.first <= seq <= span.last, "the event is outside of its turn")
+        demand((event.type == "done") == (seq == span.last), "the last event of a turn must be its only done")
+        if event.type == "done":
+            demand(event.data.status == span.outcome, "the turn ended otherwise than it tells")
+
+    def finish(self) -> Moment:
+        """All lines but the last were taken: do they make a session?"""
+        session = self.known
+        demand(self.counts["message"] == session.last_position, "messages are missing")
+        demand(self.counts["event"] == session.head, "events are missing")
+        demand(
+            all(span.seen == span.last - span.first + 1 for span in self.turns.values()),
+            "events of a turn are missing",
+        )
+        demand(
+            session.compression is None or session.compression in self.versions,
+            "the version in force is not there",
+        )
+        self.covered.finish()
+        return Moment(session, list(self.versions.values()), self.summary)
+
+
+def check(file: BinaryIO) -> Checked:
+    """Reads `file` from its beginning and checks all of it.
+
+    Raises:
+        BadImport: it is not sound. `details`: the number of the `line`, from 1, and the `reason`.
+    """
+    found = Check()
+    digest = hashlib.sha256()
+    lines = Lines(file)
+    number, stage = 0, 0
+    try:
+        while True:
+            number += 1
+            at = lines.at
+            line = next(lines, None)
+            if line is None:
+                raise BadImport("The file ends before its last line, of the kind end.")
+            kind, value = read_line(line)
+            stage = _next_stage(stage, kind, first=number == 1)
+            if kind == "end":
+                moment = found.finish()
+                _check_end(value, found.counts, digest.hexdigest())
+                demand(next(lines, None) is None, "there is something after the last line")
+                break
+            digest.update(line + b"\n")
+            found.take(kind, value, line, at)
+    except BadImport as error:
+        reason = error.message
+        raise BadImport(f"Line {number}: {reason}", details={"line": number, "reason": reason}) from None
+    starts = found.starts
+    return Checked(
+        moment,
+        found.counts,
+        starts.get("turn", 0),
+        starts.get("message", 0),
+        starts.get("event", 0),
+        found.covered.places,
+    )
+
+
+def _next_stage(stage: int, kind: str, *, first: bool) -> int:
+    if kind not in KINDS:
+        raise BadImport(f"{kind!r:.40} is not a kind of line.")
+    place = KINDS.index(kind)
+    if first != (kind == "session") or place < stage:
+        raise BadImport(f"A line of the kind {kind} does not belong here.")
+    return place
+
+
+def _check_end(value: dict[str, Any], counts: Counter[str], sha256: str) -> None:
+    demand(value.get("counts") == counts_of(counts), "the counts are not those of the lines")
+    demand(value.get("sha256") == sha256, "the sha256 is not that of the lines")
+    demand(len(value) == 2, "it is not the last line of an export")

@@ -1,0 +1,127 @@
+"""A session as a file: lossless, one JSON object a line, in this order.
+
+    {"kind":"session","format":1,…}        SessionCopy
+    {"kind":"turn",…}                      TurnCopy; in the order in which they were accepted
+    {"kind":"compression",…}               VersionCopy; by number. The archive is told by its hash
+    {"kind":"summary",…}                   SummaryCopy; only if there is one
+    {"kind":"message","position":1,"turn_id":"…","role":"…","content":[…],"usage":{…}}
+    {"kind":"event","body":{…}}            the event, byte for byte
+    {"kind":"end","counts":{…},"sha256":"…"}   of all lines before, with their line ends
+
+An export that fails on the way ends with {"kind":"error","code":"…","message":"…"} and is no export.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from typing import Any
+
+import orjson
+from pydantic import BaseModel
+
+from gateway.errors import ArchiveDamaged, GatewayError, NotFound
+from gateway.storage.archive_lines import message_line
+from gateway.storage.base import EventLog, Sessions
+from gateway.storage.copies import Copies, Moment
+
+FORMAT = 1
+
+KINDS = ("session", "turn", "compression", "summary", "message", "event", "end")
+"""Of lines, in their order."""
+
+EVENT_HEAD, EVENT_TAIL = b'{"kind":"event","body":', b"}"
+MESSAGE_HEAD = b'{"kind":"message",'
+
+PAGE = 500
+"""Turns and events read at a time."""
+MESSAGES_PAGE = 100
+
+
+class Export:
+    """One export of a session, as of `moment`. `lines` can be read once."""
+
+    def __init__(self, moment: Moment, *, log: EventLog, sessions: Sessions, copies: Copies) -> None:
+        self.moment = moment
+        self._log = log
+        self._sessions = sessions
+        self._copies = copies
+        self._counts: Counter[str] = Counter()
+        self._digest = hashlib.sha256()
+
+    async def chunks(self) -> AsyncGenerator[bytes]:
+        """The file in pieces of whole lines, each a page large.
+
+        Raises:
+            errors.StorageError: it cannot be read, or (errors.ArchiveDamaged) not all of it.
+            errors.NotFound: the session was deleted meanwhile.
+        """
+        session, versions, summary = self.moment
+        yield self._lines("session", [_line("session", session, format=FORMAT)])
+        async for chunk in self._turns():
+            yield chunk
+        yield self._lines("compression", [_line("compression", version) for version in versions])
+        yield self._lines("summary", [_line("summary", summary)] if summary is not None else [])
+        async for chunk in self._messages():
+            yield chunk
+        async for chunk in self._events():
+            yield chunk
+        yield self._end()
+
+    async def _turns(self) -> AsyncIterator[bytes]:
+        number = 0
+        head = self.moment.session.head
+        while page := await self._copies.turns(self.moment.session.id, after=number, limit=PAGE):
+            number = page[-1][0]
+            # Turns that came later than the moment lie beyond its head.
+            yield self._lines("turn", [_line("turn", turn) for _, turn in page if turn.last_seq <= head])
+
+    async def _messages(self) -> AsyncIterator[bytes]:
+        session, after = self.moment.session, 0
+        while after < session.last_position:
+            until = min(after + MESSAGES_PAGE, session.last_position)
+            page = await self._sessions.messages(session.id, after=after, until=until)
+            self._expect(len(page), until - after)
+            yield self._lines("message", [MESSAGE_HEAD + message_line(each)[1:] for each in page])
+            after = until
+
+    async def _events(self) -> AsyncIterator[bytes]:
+        session, after = self.moment.session, 0
+        while after < session.head:
+            page = await self._log.read(session.id, after=after, limit=PAGE, until=session.head)
+            self._expect(len(page), page[-1].seq - after if page else 1)
+            yield self._lines("event", [EVENT_HEAD + event.body + EVENT_TAIL for event in page])
+            after = page[-1].seq
+
+    def _expect(self, found: int, wanted: int) -> None:
+        """Raises when rows are missing that nothing but a deletion removes."""
+        if found != wanted:
+            raise NotFound(f"Session {self.moment.session.id} was deleted.", code="session_not_found")
+
+    def _lines(self, kind: str, lines: Iterable[bytes]) -> bytes:
+        """`lines` with their line ends, counted."""
+        lines = list(lines)
+        self._counts[kind] += len(lines)
+        chunk = b"".join([line + b"\n" for line in lines])
+        self._digest.update(chunk)
+        return chunk
+
+    def _end(self) -> bytes:
+        counts = counts_of(self._counts)
+        return orjson.dumps({"kind": "end", "counts": counts, "sha256": self._digest.hexdigest()}) + b"\n"
+
+
+def counts_of(counted: Counter[str]) -> dict[str, int]:
+    """What the last line tells: lines of each kind but the first and the last one."""
+    return {kind: counted[kind] for kind in KINDS[1:-1]}
+
+
+def trouble_line(error: GatewayError) -> bytes:
+    """The last line of an export that cannot go on."""
+    told: dict[str, Any] = {"kind": "error", "code": error.code, "message": error.message}
+    if isinstance(error, ArchiveDamaged) and error.details is not None:
+        told["details"] = error.details
+    return orjson.dumps(told) + b"\n"
+
+
+def _line(kind: str, part: BaseModel, **more: Any) -> bytes:
+    return orjson.dumps({"kind": kind, **more, **part.model_dump()})

@@ -1,0 +1,152 @@
+"""Summarises a session: every original message where one call can read them, else the summary so far and what
+was said since."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.errors import ArchiveDamaged, NothingToCompress
+from gateway.history.summaries.summariser import Bounds, Spent, Written, fits, summarise
+from gateway.history.summaries.summary import SessionSummary
+from gateway.model.base import Model
+from gateway.model.prices import window_of
+from gateway.settings import Settings
+from gateway.storage.base import History, Sessions, StoredMessage
+from gateway.storage.records import Source, Summaries, SummaryRow
+
+DEFAULT_WINDOW = 200_000
+"""Tokens of a model nobody knows: the smallest window of the Claude models since version 2.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Material:
+    """`messages` to summarise, after those that `previous` tells of; `questions` were open so far."""
+
+    source: Source
+    messages: Sequence[StoredMessage]
+    previous: SessionSummary | None
+    questions: Sequence[str]
+
+
+class SessionSummariser:
+    """Writes summaries of sessions. `instructions` reads what the model is told, anew for each."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        summaries: Summaries,
+        model: Model,
+        settings: Settings,
+        instructions: Callable[[], str],
+    ) -> None:
+        self._sessions = sessions
+        self._summaries = summaries
+        self._model = model
+        self._settings = settings
+        self._instructions = instructions
+
+    async def window(self, model: str) -> int:
+        """The tokens that `model` can read at once: as set, as known for it, or 200,000."""
+        if self._settings.context_window is not None:
+            return self._settings.context_window
+        # In a thread: the first time it loads a list of all models.
+        return await asyncio.to_thread(window_of, model) or DEFAULT_WINDOW
+
+    async def write(
+        self,
+        session_id: str,
+        history: History,
+        until: int,
+        *,
+        model: str,
+        most_tokens: int,
+        spent: Spent,
+    ) -> tuple[Source, Written]:
+        """A summary of the messages up to position `until`, in at most `most_tokens` (of its text, estimated)
+        and never more than is set, and what it was made of. `model` writes it unless another is set for
+        summaries; `spent` is kept up to date.
+
+        Raises:
+            CompressionFailed: no usable summary came. StorageError: the messages could not be read.
+        """
+        settings, instructions = self._settings, self._instructions()
+        model = settings.summary_model or model
+        bounds = Bounds(
+            tokens=min(settings.summary_tokens, most_tokens),
+            window=await self.window(model),
+            attempts=settings.model_attempts,
+            retry_cap=settings.retry_after_cap,
+        )
+        material = await self._material(session_id, history, until, instructions, bounds)
+        written = await summarise(
+            self._model,
+            model_name=model,
+            instructions=instructions,
+            messages=material.messages,
+            bounds=bounds,
+            previous=material.previous,
+            questions=material.questions,
+            spent=spent,
+        )
+        return material.source, written
+
+    async def summarise_session(
+        self,
+        session_id: str,
+        *,
+        owner: str,
+        project_id: str | None,
+        trigger: Literal["manual", "idle", "archive"],
+        at: int,
+    ) -> SummaryRow:
+        """See `Compressor.summarise_session`."""
+        history = await self._sessions.history(session_id)
+        if not history.messages:
+            raise NothingToCompress(
+                "There is nothing to summarise: the session has no messages.", details={"reason": "empty"}
+            )
+        # The last may be one that a version keeps, from before where it ends.
+        covered = history.compression.to_position if history.compression is not None else 0
+        last = max(history.messages[-1].position, covered)
+        _, written = await self.write(
+            session_id,
+            history,
+            last,
+            model=self._settings.model,
+            most_tokens=self._settings.summary_tokens,
+            spent=Spent(),
+        )
+        row = SummaryRow(
+            session_id=session_id,
+            owner=owner,
+            project_id=project_id,
+            to_position=last,
+            summary=written.summary.model_dump(mode="json"),
+            trigger=trigger,
+            model=written.model,
+            prompt_digest=written.prompt_digest,
+            usage=written.usage,
+            cost=written.cost,
+            created_at=at,
+        )
+        await self._summaries.save(row)
+        return row
+
+    async def _material(
+        self, session_id: str, history: History, until: int, instructions: str, bounds: Bounds
+    ) -> _Material:
+        """Originals are preferred, so that what a summary lost comes back. When an archive that holds some is
+        damaged, or one call cannot read them all, the summary in force takes their place."""
+        since = [item for item in history.messages if item.position <= until]
+        row = history.compression
+        if row is None:
+            return _Material("messages", since, None, ())
+        known = SessionSummary.model_validate(row.summary)
+        try:
+            originals = await self._sessions.messages(session_id, until=until)
+        except ArchiveDamaged:
+            originals = ()
+        if originals and await asyncio.to_thread(fits, originals, instructions=instructions, bounds=bounds):
+            return _Material("messages", originals, None, known.open_questions)
+        return _Material("summary_and_messages", since, known, ())

@@ -1,0 +1,243 @@
+"""Asks a model to summarise a conversation, and takes only an answer that may stand for it."""
+
+import asyncio
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from gateway.errors import CompressionFailed, ModelError
+from gateway.history.summaries.dialogue import Entry, shorten, write_out
+from gateway.history.summaries.request import asked_again, request_text, usable
+from gateway.history.summaries.summary import SessionSummary, tell
+from gateway.history.summaries.survivors import complete
+from gateway.lexical import estimate_tokens
+from gateway.messages import Message, Usage, text_block
+from gateway.model.base import Answer, Model, ModelRequest, Started
+from gateway.model.prices import cost_of
+from gateway.model.retry import retry_delay
+from gateway.storage.base import StoredMessage
+
+CALL_TIMEOUT = 300.0
+"""Seconds of one model call: ten times what the longest summary takes at 100 tokens a second."""
+_MARGIN = 0.75  # of the window: an estimate may be a third too low
+_SMALLEST_PIECE = 500  # tokens; an endpoint that cannot read so much cannot summarise
+_CHARACTERS = 0.8  # of a token: what Chinese text has
+
+
+@dataclass(slots=True)
+class Spent:
+    """What model calls took so far. `usage` is None before the first that reported any, `cost` (US dollars)
+    when that of one of them is unknown."""
+
+    usage: Usage | None = None
+    cost: float | None = None
+
+    def add(self, model: str, usage: Usage) -> None:
+        cost = cost_of(model, usage)
+        if self.usage is None:
+            self.usage, self.cost = usage, cost
+        else:
+            self.usage += usage
+            self.cost = None if cost is None or self.cost is None else self.cost + cost
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A summary that was accepted. `text` is how a model is told it (without wrapper), `usage` and `cost` (US
+    dollars) are of all calls it took, `prompt_digest` is the SHA-256 of the instructions in hex."""
+
+    summary: SessionSummary
+    text: str
+    usage: Usage | None
+    cost: float | None
+    prompt_digest: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`tokens`: most of the summary as text, estimated. `window`: the model's, in tokens. `attempts` of one
+    model call, with waits of at most `retry_cap` seconds between them."""
+
+    tokens: int
+    window: int = 200_000
+    attempts: int = 1
+    retry_cap: float = 30
+
+    @property
+    def answer_tokens(self) -> int:
+        """Most output tokens of one call: the keys and quotes of the JSON come on top of the text."""
+        return 2 * self.tokens + 1000
+
+
+async def summarise(
+    model: Model,
+    *,
+    model_name: str,
+    instructions: str,
+    messages: Sequence[StoredMessage],
+    bounds: Bounds,
+    previous: SessionSummary | None = None,
+    questions: Sequence[str] = (),
+    spent: Spent | None = None,
+) -> Written:
+    """Summarises `messages`, and what `previous` tells of those before them.
+
+    The conversation is shown to the model as labelled data (see `dialogue.write_out`); one that is too long
+    for the window is summarised in pieces. An answer that is unusable is asked for once more, with what is
+    wrong. `questions` were open before, besides those in `previous`: each stays open unless the model says
+    that it was answered. `spent` is kept up to date, also when this fails.
+
+    Raises:
+        CompressionFailed: no usable summary came (code summary_empty, summary_invalid, summary_too_long,
+            summary_refused, summary_truncated) or the endpoint failed (its code).
+    """
+    spent = spent if spent is not None else Spent()
+    work = _Work(model, model_name, instructions, bounds, spent)
+    try:
+        summary = await work.read(messages, previous, questions)
+    except ModelError as error:
+        raise CompressionFailed(error.message, code=error.code, retryable=error.retryable) from error
+    digest = hashlib.sha256(instructions.encode()).hexdigest()
+    return Written(summary, tell(summary), spent.usage, spent.cost, digest, model_name)
+
+
+def fits(messages: Sequence[StoredMessage], *, instructions: str, bounds: Bounds) -> bool:
+    """Whether one model call can read all of `messages`."""
+    room = _room(instructions, bounds)
+    for entry in write_out(messages):
+        room -= entry.tokens
+        if room < 0:
+            return False
+    return True
+
+
+def _room(instructions: str, bounds: Bounds) -> int:
+    """Tokens of conversation that one call can read, beside a summary so far."""
+    taken = estimate_tokens(instructions) + bounds.tokens + 300
+    return max(_SMALLEST_PIECE, int((bounds.window - bounds.answer_tokens) * _MARGIN) - taken)
+
+
+@dataclass(slots=True)
+class _Work:
+    """One summary in the making."""
+
+    model: Model
+    model_name: str
+    instructions: str
+    bounds: Bounds
+    spent: Spent
+    room: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.room = _room(self.instructions, self.bounds)
+
+    async def read(
+        self, messages: Sequence[StoredMessage], previous: SessionSummary | None, questions: Sequence[str]
+    ) -> SessionSummary:
+        """The summary of all `messages`, read piece by piece. Raises ModelError, CompressionFailed."""
+        # In a thread: a long conversation takes a tenth of a second to write out.
+        left = await asyncio.to_thread(write_out, messages)
+        if not left:
+            raise CompressionFailed("There is nothing to summarise.", code="summary_empty", retryable=False)
+        while left:
+            piece = _piece(left, self.room)
+            before = [*questions, *(previous.open_questions if previous else ())]
+            try:
+                text = request_text(
+                    piece, previous=previous, questions=before, most_tokens=self.bounds.tokens
+                )
+                said = await self._ask(text)
+            except ModelError as error:
+                # The window is smaller than what is known of the model.
+                if error.code != "context_overflow" or self.room <= _SMALLEST_PIECE:
+                    raise
+                self.room = max(_SMALLEST_PIECE, self.room // 2)
+                continue
+            summary, answered = said
+            previous = await asyncio.to_thread(
+                complete,
+                summary,
+                [entry.stored for entry in piece],
+                previous=previous,
+                questions=before,
+                answered=answered,
+                most_tokens=self.bounds.tokens,
+            )
+            questions, left = (), left[len(piece) :]
+        assert previous is not None
+        return previous
+
+    async def _ask(self, text: str) -> tuple[SessionSummary, Sequence[str]]:
+        """A usable answer to `text`, asked for twice at most."""
+        messages = [Message("user", [text_block(text)])]
+        answer = await self._call(messages)
+        try:
+            return usable(answer, self.bounds.tokens)
+        except CompressionFailed as failure:
+            if failure.code == "summary_refused":
+                raise
+            messages = asked_again(messages, answer, failure.message)
+        return usable(await self._call(messages), self.bounds.tokens)
+
+    async def _call(self, messages: Sequence[Message]) -> Answer:
+        request = ModelRequest(
+            model=self.model_name,
+            max_tokens=self.bounds.answer_tokens,
+            system=[text_block(self.instructions)],
+            messages=messages,
+        )
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return await self._attempt(request)
+            except ModelError as error:
+                delay = retry_delay(
+                    error,
+                    attempt,
+                    attempts=self.bounds.attempts,
+                    cap=self.bounds.retry_cap,
+                    jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
+                )
+                if delay is None:
+                    raise
+            await asyncio.sleep(delay)
+
+    async def _attempt(self, request: ModelRequest) -> Answer:
+        used: Usage | None = None
+        try:
+            async with asyncio.timeout(CALL_TIMEOUT), self.model.stream(request) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, Started | Answer):
+                        used = chunk.usage or used
+                    if isinstance(chunk, Answer):
+                        return chunk
+        except TimeoutError:
+            raise ModelError("The summary took too long.", code="upstream_timeout", retryable=True) from None
+        finally:
+            if used is not None:
+                self.spent.add(request.model, used)
+        raise ModelError("The stream ended without an answer.", code="upstream_truncated", retryable=True)
+
+
+def _piece(entries: Sequence[Entry], room: int) -> list[Entry]:
+    """The first entries that fit in `room` tokens, a call with its results if possible; the very first one
+    always, cut to fit if need be."""
+    taken: list[Entry] = []
+    for entry in entries:
+        if entry.tokens > room:
+            break
+        room -= entry.tokens
+        taken.append(entry)
+    if not taken:
+        first = entries[0]
+        return [replace(first, text=shorten(first.text, int(room * _CHARACTERS)))]
+    if len(taken) < len(entries) and len(taken) > 1 and _calls(taken[-1]):
+        taken.pop()
+    return taken
+
+
+def _calls(entry: Entry) -> bool:
+    return any(block["type"] == "tool_use" for block in entry.stored.message.content)

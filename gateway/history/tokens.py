@@ -1,0 +1,176 @@
+"""How many tokens a conversation takes: what the endpoint counted last, and an estimate of the rest."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from time import monotonic
+from typing import Any
+
+import orjson
+
+from gateway.errors import ModelError
+from gateway.history.transcript import view
+from gateway.lexical import estimate_tokens
+from gateway.messages import Block, Message, ToolSpec, Usage
+from gateway.model.base import Model, ModelRequest
+from gateway.storage.base import History
+
+MESSAGE_TOKENS = 4
+"""What a message costs beside its content: its role and the marks around it."""
+_CALL_TOKENS = 12  # the frame of a tool call or of its result: ids and marks
+_IMAGE_TOKENS = (
+    1600  # the most that one image costs by the rule of 750 pixels a token (docs.claude.com "Vision")
+)
+_LEAST_DOCUMENT, _BYTES_PER_TOKEN = (
+    1500,
+    25,
+)  # a page of a PDF is 1500 to 3000 tokens (docs.claude.com "PDF support")
+_SEALED_CHARACTERS = 5  # base64 characters of a redacted thinking block for one token
+
+START = 1.15
+"""How far a model that was never measured is taken to be above the estimate: the tokenizers of 2026 count a
+fifth more than those before, and a prompt that does not fit is worse than an early compression."""
+LOWEST, HIGHEST = 0.7, 1.8
+"""Bounds of the calibration: beyond them something else is wrong (a proxy that changes the prompt)."""
+_WEIGHT = 0.2  # of a new measurement
+_SMALLEST_LESSON = 200  # tokens; below, the fixed costs of a request tell more than its text
+_MODELS = 64
+_NEAR = 0.1  # of a threshold: the estimate's own error
+_SILENCE = 600.0  # seconds for which an endpoint that cannot count is not asked again
+
+
+class TokenMeter:
+    """What is known of the models' tokenizers, and how large a conversation is. One for a process.
+
+    Tokens are estimated by class of character (`lexical.estimate_tokens`) and multiplied by a factor that is
+    learned for each model from the usage its endpoint reports. Of the models used last 64 are remembered.
+    """
+
+    def __init__(self) -> None:
+        self._factors: OrderedDict[str, float] = OrderedDict()
+        self._silent: OrderedDict[str, float] = OrderedDict()
+
+    def factor(self, model: str) -> float:
+        """What an estimate is multiplied by for `model`: 1.15 until something was learned."""
+        return self._factors.get(model, START)
+
+    def estimate(self, model: str, messages: Iterable[Message]) -> int:
+        """Tokens of `messages` as `model` is expected to count them."""
+        return round(self.factor(model) * tokens_of(messages))
+
+    def size(self, model: str, history: History, *, overhead: int = 0) -> int:
+        """Tokens of the next request that sends `history`, without the answer to it.
+
+        Exact up to the newest answer of this epoch whose usage is known (that already includes system prompt
+        and tools), estimated from there on. Without such an answer all is estimated: `overhead` is then the
+        estimate of system prompt and tools, as `overhead_of` gives it.
+        """
+        for index in range(len(history.messages) - 1, -1, -1):
+            stored = history.messages[index]
+            if stored.position <= history.epoch_from:
+                break
+            if stored.usage is not None and stored.message.role == "assistant":
+                since = [item.message for item in history.messages[index + 1 :]]
+                return stored.usage.total + self.estimate(model, since)
+        return round(self.factor(model) * (tokens_of(view(history)) + overhead))
+
+    def learn(self, model: str, estimated: int, actual: int) -> None:
+        """Takes in that what was estimated as `estimated` tokens (`request_tokens`, without any factor) was
+        counted as `actual` by the endpoint. Small amounts teach nothing."""
+        if estimated < _SMALLEST_LESSON or actual <= 0:
+            return
+        measured = min(HIGHEST, max(LOWEST, actual / estimated))
+        old = self.factor(model)
+        self._factors[model] = min(HIGHEST, max(LOWEST, old + _WEIGHT * (measured - old)))
+        self._factors.move_to_end(model)
+        while len(self._factors) > _MODELS:
+            self._factors.popitem(last=False)
+
+    def learn_from(self, request: ModelRequest, usage: Usage) -> None:
+        """Takes in the usage that was reported for `request`."""
+        self.learn(request.model, request_tokens(request), usage.total - usage.output_tokens)
+
+    async def count(self, endpoint: Model, request: ModelRequest, estimate: int, threshold: int) -> int:
+        """`estimate`, or what the endpoint counts for `request` where that may decide: when the estimate is
+        within a tenth of `threshold`. An endpoint that cannot count, or fails to, leaves the estimate, and
+        is not asked again for ten minutes. Never raises."""
+        if abs(estimate - threshold) > _NEAR * threshold:
+            return estimate
+        if self._silent.get(request.model, 0.0) > monotonic():
+            return estimate
+        try:
+            counted = await endpoint.count_tokens(request)
+        except ModelError:
+            counted = None
+        if counted is None:
+            self._silent[request.model] = monotonic() + _SILENCE
+            self._silent.move_to_end(request.model)
+            while len(self._silent) > _MODELS:
+                self._silent.popitem(last=False)
+            return estimate
+        self.learn(request.model, request_tokens(request), counted)
+        return counted
+
+
+def request_tokens(request: ModelRequest) -> int:
+    """The estimate, without any factor, of everything in `request` that counts as input."""
+    return tokens_of(request.messages) + overhead_of(request.system, request.tools)
+
+
+def overhead_of(system: Sequence[Block], tools: Sequence[ToolSpec]) -> int:
+    """The estimate, without any factor, of a system prompt and tools."""
+    return sum(block_tokens(block) for block in system) + sum(
+        _CALL_TOKENS + estimate_tokens(tool.name + tool.description) + _json_tokens(tool.input_schema)
+        for tool in tools
+    )
+
+
+def tokens_of(messages: Iterable[Message]) -> int:
+    """The estimate, without any factor, of `messages`."""
+    return sum(message_tokens(message) for message in messages)
+
+
+def message_tokens(message: Message) -> int:
+    """The estimate, without any factor, of one message."""
+    return MESSAGE_TOKENS + sum(block_tokens(block) for block in message.content)
+
+
+def block_tokens(block: Block) -> int:  # noqa: PLR0911 - a line for each type
+    """The estimate, without any factor, of one content block of any type."""
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return estimate_tokens(text)
+        case {"type": "thinking", "thinking": str(text)}:
+            return estimate_tokens(text)
+        case {"type": "redacted_thinking", "data": str(data)}:
+            return len(data) // _SEALED_CHARACTERS
+        case {"type": "tool_use", "name": str(name)}:
+            return _CALL_TOKENS + estimate_tokens(name) + _json_tokens(block.get("input"))
+        case {"type": "tool_result"}:
+            return _CALL_TOKENS + _content_tokens(block.get("content"))
+        case {"type": "image"}:
+            return _IMAGE_TOKENS
+        case {"type": "document", "source": dict(source)}:
+            return _document_tokens(source)
+        case _:
+            return _json_tokens(block)
+
+
+def _content_tokens(content: Any) -> int:
+    if isinstance(content, str):
+        return estimate_tokens(content)
+    if isinstance(content, list):
+        return sum(block_tokens(each) for each in content if isinstance(each, dict))
+    return 0
+
+
+def _document_tokens(source: dict[str, Any]) -> int:
+    data = source.get("data")
+    if source.get("type") == "text" and isinstance(data, str):
+        return estimate_tokens(data)
+    if source.get("type") == "content":
+        return _content_tokens(source.get("content"))
+    return max(_LEAST_DOCUMENT, len(data) * 3 // 4 // _BYTES_PER_TOKEN if isinstance(data, str) else 0)
+
+
+def _json_tokens(value: Any) -> int:
+    return estimate_tokens(orjson.dumps(value).decode())

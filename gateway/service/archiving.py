@@ -1,0 +1,50 @@
+"""A session ends: its rows move to the archive, and a summary of it is left."""
+
+import structlog
+
+from gateway.errors import GatewayError, NotFound
+from gateway.history.archive import archive_session
+from gateway.ids import now_ms
+from gateway.storage.base import SessionRow
+from gateway.storage.records import ArchiveRow
+from gateway.turn.parts import Parts
+
+log = structlog.get_logger(__name__)
+
+
+async def archive(parts: Parts, session: SessionRow) -> ArchiveRow | None:
+    """Moves events and messages to the archive; None when there is nothing to move. Where summaries are made
+    without being asked for, one is made now, unless there is one of the last message; its failure is logged.
+
+    Raises:
+        errors.TurnInProgress, errors.Conflict, errors.NotFound, errors.StorageError: nothing was moved.
+    """
+    row = await archive_session(
+        session.id, log=parts.log, sessions=parts.sessions, archives=parts.archives, blobs=parts.blobs
+    )
+    if row is not None:
+        log.info("session_archived", session_id=session.id, events=row.to_seq - row.from_seq + 1)
+        if parts.settings.session_summaries and parts.settings.summary_after is not None:
+            await _summarise(parts, session, row.to_position)
+    return row
+
+
+async def _summarise(parts: Parts, session: SessionRow, last: int) -> None:
+    try:
+        if await _summarised_to(parts, session) < last:
+            await parts.compressor.summarise_session(
+                session.id,
+                owner=session.owner,
+                project_id=session.project_id,
+                trigger="archive",
+                at=now_ms(),
+            )
+    except GatewayError as error:
+        log.warning("summary_failed", session_id=session.id, code=error.code, error=error.message)
+
+
+async def _summarised_to(parts: Parts, session: SessionRow) -> int:
+    try:
+        return (await parts.summaries.get(session.id, session.owner)).to_position
+    except NotFound:
+        return 0

@@ -1,0 +1,46 @@
+"""Places to follow a session from, and what a client needs to draw one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.events.envelope import StoredEvent
+from gateway.messages import Message
+from gateway.storage.base import TurnRow
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A place to follow a session from. Scoped to `turn`, the stream ends after that turn's `done`; with
+    `live` false it ends at `head`, the session's last seq when it began."""
+
+    session_id: str
+    head: int
+    after: int
+    turn: TurnRow | None = None
+    types: frozenset[str] = frozenset()
+    live: bool = True
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing will ever come: the turn is over and the cursor is at its end."""
+        turn = self.turn
+        return turn is not None and turn.status == "done" and self.after >= turn.last_seq
+
+    def choose(self, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
+        """Those of `events` that this follower wants."""
+        if self.turn is not None:
+            turn_id = self.turn.id
+            events = [event for event in events if event.turn_id == turn_id]
+        if self.types:
+            events = [event for event in events if event.type in self.types]
+        return events
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a client needs to draw a session and then follow it from `as_of_seq` without gap or repetition:
+    the events of the open turn, if there is one, all come after it."""
+
+    messages: Sequence[Message]
+    open_turn: TurnRow | None
+    as_of_seq: int

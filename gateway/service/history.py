@@ -1,0 +1,150 @@
+"""The verbs on what was said: compress it, look at its versions, undo, summarise."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from gateway.auth import Principal
+from gateway.errors import Forbidden, InvalidRequest, StorageError
+from gateway.events.upkeep import Compression
+from gateway.history.archive import read_version
+from gateway.history.transcript import fold, view
+from gateway.ids import new_operation_id, now_ms
+from gateway.messages import Message
+from gateway.storage.base import SessionRow
+from gateway.storage.records import CompressionRow, SummaryRow
+from gateway.turn.in_flight import InFlight
+from gateway.turn.parts import Parts
+
+TELL_ATTEMPTS, TELL_PAUSE = 100, 0.02
+"""How long an event waits for the moment between two turns, in attempts and seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """A session's compressed history: the version in force (None: every message is sent) and all there
+    are."""
+
+    active: int | None
+    rows: Sequence[CompressionRow]
+
+    @property
+    def chain(self) -> Sequence[CompressionRow]:
+        """The version in force and its ancestors, the oldest first."""
+        by_number = {row.version: row for row in self.rows}
+        chain: list[CompressionRow] = []
+        number = self.active
+        while number is not None:
+            chain.insert(0, by_number[number])
+            number = by_number[number].parent
+        return chain
+
+
+class SessionHistory:
+    """Compressions and summaries of sessions. One per process."""
+
+    def __init__(self, parts: Parts, in_flight: InFlight) -> None:
+        self._parts = parts
+        self._in_flight = in_flight
+        self._tasks: set[asyncio.Task[CompressionRow]] = set()
+
+    async def messages(self, who: Principal, session_id: str) -> Sequence[Message]:
+        """What the model sees of the session now. Raises errors.NotFound, errors.ArchiveDamaged."""
+        await self._session(who, session_id)
+        whole = not self._parts.settings.use_compressions
+        return fold(view(await self._parts.sessions.history(session_id, whole=whole)))
+
+    # Compressions
+
+    async def compress(self, who: Principal, session_id: str) -> CompressionRow:
+        """Compresses now, also while a turn runs: that turn goes on with what it knows, the next one has the
+        new view.
+
+        Raises:
+            errors.NotFound, errors.NothingToCompress, errors.CompressionFailed (the old view is kept), and
+            errors.Conflict when another compression of the session runs or was faster.
+        """
+        await self._session(who, session_id)
+        model = self._parts.settings.models[0]
+        operation = new_operation_id()
+
+        async def say(data: Compression) -> None:
+            await self._tell(session_id, operation, data)
+
+        # Shielded: what has begun is not stopped by a client that leaves.
+        work = self._parts.compressor.compress(session_id, model=model, trigger="manual", say=say)
+        task = asyncio.create_task(work, name=f"compression of {session_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def versions(self, who: Principal, session_id: str) -> Versions:
+        """Raises errors.NotFound."""
+        await self._session(who, session_id)
+        history = await self._parts.sessions.history(session_id)
+        active = history.compression.version if history.compression is not None else None
+        return Versions(active, await self._parts.compressions.list(session_id))
+
+    async def version(self, who: Principal, session_id: str, version: int) -> CompressionRow:
+        """Raises errors.NotFound."""
+        await self._session(who, session_id)
+        return await self._parts.compressions.get(session_id, version)
+
+    async def version_archive(self, who: Principal, session_id: str, version: int) -> AsyncIterator[bytes]:
+        """The zipped JSON lines of what a version archived, after they were found to be what was written.
+        Raises errors.NotFound, errors.ArchiveDamaged."""
+        row = await self.version(who, session_id, version)
+        async for _ in read_version(self._parts.blobs, row):
+            pass
+        return self._parts.blobs.stream(row.archive_path)
+
+    async def activate(self, who: Principal, session_id: str, version: int) -> Versions:
+        """Puts another version in force; 0: none, every message is sent again. Raises errors.NotFound."""
+        await self._session(who, session_id)
+        await self._parts.compressions.activate(session_id, version or None)
+        return await self.versions(who, session_id)
+
+    # Summaries
+
+    async def summarise(self, who: Principal, session_id: str) -> SummaryRow:
+        """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (nothing was
+        said yet), errors.CompressionFailed, errors.InvalidRequest (summaries are switched off)."""
+        session = await self._session(who, session_id)
+        if not self._parts.settings.session_summaries:
+            raise InvalidRequest("Summaries of sessions are switched off (GATEWAY_SESSION_SUMMARIES).")
+        return await self._parts.compressor.summarise_session(
+            session_id, owner=session.owner, project_id=session.project_id, trigger="manual", at=now_ms()
+        )
+
+    async def summary(self, who: Principal, session_id: str) -> SummaryRow:
+        """Raises errors.NotFound."""
+        return await self._parts.summaries.get(session_id, who.user_id)
+
+    async def summaries(
+        self, who: Principal, *, user_id: str | None, project_id: str | None, limit: int
+    ) -> Sequence[SummaryRow]:
+        """The newest summaries of the caller, newest first. Raises errors.Forbidden for another user's."""
+        if user_id is not None and user_id != who.user_id:
+            raise Forbidden("These are another user's summaries.")
+        return await self._parts.summaries.list(who.user_id, project_id=project_id, limit=limit)
+
+    async def close(self) -> None:
+        """Shutdown: what is still being compressed is given up; the old views stay."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _session(self, who: Principal, session_id: str) -> SessionRow:
+        return await self._parts.sessions.get(session_id, who.user_id)
+
+    async def _tell(self, session_id: str, operation: str, data: Compression) -> None:
+        """Puts the event into the log: through the turn that runs, else by itself."""
+        for _ in range(TELL_ATTEMPTS):
+            emitter = self._in_flight.emitter_of(session_id)
+            if emitter is not None:
+                emitter.emit(data)
+                return
+            if await self._parts.log.note(session_id, operation, data, now_ms()):
+                return
+            await asyncio.sleep(TELL_PAUSE)
+        raise StorageError(f"The log of session {session_id} did not take an event.")

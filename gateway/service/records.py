@@ -1,0 +1,212 @@
+"""The verbs on whole sessions: replay, export, import, archive. They check whose session it is."""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from gateway.auth import Principal
+from gateway.errors import (
+    BadImport,
+    CursorAhead,
+    Draining,
+    InvalidRequest,
+    NotFound,
+    QueueFull,
+    StorageError,
+    TooLarge,
+)
+from gateway.events.envelope import StoredEvent
+from gateway.history.archive import folder_of
+from gateway.history.copies.export import Export
+from gateway.history.copies.imports import import_session
+from gateway.history.replay import replay
+from gateway.service.archiving import archive
+from gateway.storage.base import SessionRow
+from gateway.storage.records import ArchiveRow
+from gateway.turn.in_flight import InFlight
+from gateway.turn.parts import Parts
+
+MOST_IMPORTS = 4
+"""Imports at the same time: each has a file of its own and, at its end, the database's writer."""
+
+WRITE_SIZE = 1_048_576
+"""Bytes of an upload that are held before they go to its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaying:
+    """A checked range to replay: events with seq > `after` and <= `until`. `speed` 1 is as it was, None as
+    fast as it is read; no pause is longer than `longest_pause` seconds."""
+
+    session_id: str
+    after: int
+    until: int
+    speed: float | None
+    longest_pause: float
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether nothing will come."""
+        return self.after >= self.until
+
+
+class SessionRecords:
+    """One per process."""
+
+    def __init__(self, parts: Parts, in_flight: InFlight) -> None:
+        self._parts = parts
+        self._draining = in_flight.draining
+        self._importing = 0
+        self._imports: set[asyncio.Task[SessionRow]] = set()
+        self._ids = asyncio.Lock()
+
+    # Replay
+
+    async def replaying(
+        self,
+        who: Principal,
+        session_id: str,
+        *,
+        speed: float | None,
+        longest_pause: float,
+        first: int = 1,
+        last: int | None = None,
+        cursor: int = 0,
+    ) -> Replaying:
+        """A checked range: the events `first` to `last`, by default all there are now, of which a reader that
+        comes back has seen those up to `cursor`.
+
+        Raises:
+            errors.NotFound.
+            errors.CursorAhead: the range or the cursor is beyond the last event.
+            errors.InvalidRequest: the range ends before it begins.
+        """
+        session = await self._parts.sessions.get(session_id, who.user_id)
+        if last is not None and first > last:
+            raise InvalidRequest(f"The range from {first} to {last} ends before it begins.")
+        if max(first if first > 1 else 0, last or 0, cursor) > session.head:
+            raise CursorAhead(
+                f"The range goes beyond the session's last event {session.head}.",
+                details={"head": session.head},
+            )
+        until = session.head if last is None else last
+        return Replaying(session.id, max(first - 1, cursor), until, speed, longest_pause)
+
+    async def replay(self, place: Replaying) -> AsyncGenerator[Sequence[StoredEvent]]:
+        """Yields the events of the range when they are due; ends early at shutdown and when the session is
+        deleted. Raises errors.StorageError, errors.ArchiveDamaged."""
+        with self._parts.bus.subscribe(place.session_id) as live:
+            found = replay(
+                self._parts.log,
+                place.session_id,
+                after=place.after,
+                until=place.until,
+                speed=place.speed,
+                longest_pause=place.longest_pause,
+                stop=self._draining,
+            )
+            async for events in found:
+                if live.gone():
+                    return
+                yield events
+
+    # Export and import
+
+    async def exporting(self, who: Principal, session_id: str) -> Export:
+        """An export of the session as it is now. Raises errors.NotFound, errors.TurnInProgress."""
+        parts = self._parts
+        moment = await parts.copies.moment(session_id, who.user_id)
+        return Export(moment, log=parts.log, sessions=parts.sessions, copies=parts.copies)
+
+    async def export(self, exporting: Export) -> AsyncGenerator[bytes]:
+        """The file in pieces of whole lines. Raises errors.NotFound when the session is deleted meanwhile,
+        errors.StorageError, errors.ArchiveDamaged."""
+        session_id = exporting.moment.session.id
+        with self._parts.bus.subscribe(session_id) as live:
+            async for chunk in exporting.chunks():
+                if live.gone():
+                    raise NotFound(f"Session {session_id} was deleted.", code="session_not_found")
+                if chunk:
+                    yield chunk
+
+    async def import_(self, who: Principal, chunks: AsyncIterable[bytes]) -> SessionRow:
+        """Makes a session of an exported file, with its id, for whoever asks.
+
+        Raises:
+            errors.BadImport: the file is damaged or no export; nothing was imported.
+            errors.TooLarge: it is larger than `max_import_size`.
+            errors.Conflict: the id of the session or of a turn is taken.
+            errors.QueueFull: too many imports run; errors.Draining: the server is shutting down.
+        """
+        if self._draining.is_set():
+            raise Draining("The server is shutting down. Import the file again in a moment.")
+        if self._importing >= MOST_IMPORTS:
+            raise QueueFull(f"{MOST_IMPORTS} imports are running already.")
+        self._importing += 1
+        try:
+            with _temporary_file(self._parts.settings.database_path.parent) as file:
+                await _receive(file, chunks, most=self._parts.settings.max_import_size)
+                return await self._import(who, file)
+        finally:
+            self._importing -= 1
+
+    async def _import(self, who: Principal, file: BinaryIO) -> SessionRow:
+        # Shielded and waited for: the file stays open, and what was begun is finished or undone.
+        task = asyncio.ensure_future(self._import_alone(who, file))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            raise
+
+    async def _import_alone(self, who: Principal, file: BinaryIO) -> SessionRow:
+        # One after the other: two of the same session would write, and remove, each other's archives.
+        async with self._ids:
+            return await import_session(file, who.user_id, copies=self._parts.copies, blobs=self._parts.blobs)
+
+    # Archive
+
+    async def archive(self, who: Principal, session_id: str) -> ArchiveRow | None:
+        """Moves the session's events and messages to its archive; None when there is nothing to move. Raises
+        errors.NotFound, errors.TurnInProgress, errors.Conflict."""
+        session = await self._parts.sessions.get(session_id, who.user_id)
+        return await archive(self._parts, session)
+
+    async def forget_blobs(self, session_id: str) -> None:
+        """Removes the archives of a session that was deleted."""
+        await self._parts.blobs.delete_below(folder_of(session_id))
+
+
+def _temporary_file(folder: Path) -> BinaryIO:
+    """A file without a name: it is gone when it is closed, and when the process is killed."""
+    try:
+        return tempfile.TemporaryFile(dir=folder)
+    except OSError as error:
+        raise StorageError(f"The data folder {folder} cannot be written: {error.strerror}.") from error
+
+
+async def _receive(file: BinaryIO, chunks: AsyncIterable[bytes], *, most: int) -> None:
+    held = bytearray()
+    size = 0
+    async for chunk in chunks:
+        size += len(chunk)
+        if size > most:
+            raise TooLarge(f"The file is larger than {most} bytes.", details={"max_import_size": most})
+        held += chunk
+        if len(held) >= WRITE_SIZE:
+            await asyncio.to_thread(_write, file, bytes(held))
+            held.clear()
+    if not size:
+        raise BadImport("The file is empty.", details={"line": 1, "reason": "The file is empty."})
+    await asyncio.to_thread(_write, file, bytes(held))
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    try:
+        file.write(data)
+        file.flush()
+    except OSError as error:
+        raise StorageError(f"The upload cannot be kept: {error.strerror}.", code="storage_full") from error

@@ -1,0 +1,211 @@
+"""What was moved to blobs: which ranges of a session, and reading them."""
+
+import asyncio
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import orjson
+from sqlalchemy import Connection, bindparam, delete, exists, func, insert, literal_column, select
+
+from gateway.errors import ArchiveDamaged, BlobMissing, Conflict, NotFound, TurnInProgress
+from gateway.events.envelope import StoredEvent
+from gateway.storage.archive_lines import event_of, message_of, read_lines
+from gateway.storage.base import StoredMessage
+from gateway.storage.blobs import Blobs
+from gateway.storage.database import Database, Prepared
+from gateway.storage.records import ArchiveRow
+from gateway.storage.schema import events, messages, session_archives, sessions, turns
+from gateway.storage.segments import damaged, members
+
+OF_SESSION = session_archives.c.session_id == bindparam("session_id")
+ARCHIVES = Prepared(
+    select(*session_archives.c)
+    .where(OF_SESSION, session_archives.c.to_seq > bindparam("after"))
+    .order_by(session_archives.c.number)
+)
+LAST_ARCHIVE = Prepared(
+    select(session_archives.c.number, session_archives.c.to_seq, session_archives.c.to_position)
+    .where(OF_SESSION)
+    .order_by(session_archives.c.number.desc())
+    .limit(1)
+)
+HEAD = Prepared(select(sessions.c.head).where(sessions.c.id == bindparam("session_id")).with_for_update())
+OPEN = Prepared(
+    select(turns.c.id)
+    .where(turns.c.session_id == bindparam("session_id"), turns.c.status != literal_column("'done'"))
+    .order_by(turns.c.number)
+    .limit(1)
+)
+
+
+class ArchiveReader:
+    """Reads what archives hold. Raises errors.ArchiveDamaged when one is missing or not what was written,
+    errors.StorageError when the blob store cannot do its work."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+
+    async def events(
+        self,
+        row: ArchiveRow,
+        *,
+        after: int,
+        limit: int,
+        until: int | None = None,
+        types: Sequence[str] = (),
+    ) -> list[StoredEvent]:
+        """Events of `row` with seq > `after` (and <= `until`), in order, at most `limit`, only of `types` if
+        given. Fewer come when a member of the archive ends; none only when it has no more."""
+        last = row.to_seq if until is None else min(until, row.to_seq)
+        path = row.events_path
+        for member in members(row.events_index, row.to_seq, after + 1, last):
+            data = await self._bytes(path, member.offset, member.size)
+            found = await asyncio.to_thread(
+                read_lines, path, member, data, event_of, first=after + 1, last=last
+            )
+            if types:
+                found = [event for event in found if event.type in types]
+            if found:
+                return found[:limit]
+        return []
+
+    async def messages(
+        self, row: ArchiveRow, *, after: int = 0, until: int | None = None
+    ) -> list[StoredMessage]:
+        """Messages of `row` with position > `after` (and <= `until`), in order."""
+        last = row.to_position if until is None else min(until, row.to_position)
+        path = row.messages_path
+        found: list[StoredMessage] = []
+        for member in members(row.messages_index, row.to_position, after + 1, last):
+            data = await self._bytes(path, member.offset, member.size)
+            found += await asyncio.to_thread(
+                read_lines, path, member, data, message_of, first=after + 1, last=last
+            )
+        return found
+
+    async def _bytes(self, path: str, start: int, length: int | None) -> bytes:
+        try:
+            return await self._blobs.read(path, start=start, length=length)
+        except BlobMissing:
+            raise damaged(path, "there is no such blob") from None
+
+
+class ReadArchivedEvents(Protocol):
+    """Reads events out of an archive: see `ArchiveReader.events`."""
+
+    async def __call__(
+        self, row: ArchiveRow, *, after: int, limit: int, until: int, types: Sequence[str]
+    ) -> list[StoredEvent]: ...
+
+
+async def no_archives(
+    row: ArchiveRow, *, after: int, limit: int, until: int, types: Sequence[str]
+) -> list[StoredEvent]:
+    """Of a log that was opened without a blob store."""
+    raise ArchiveDamaged(f"The archive {row.events_path} cannot be read without a blob store.")
+
+
+class SqlArchives:
+    """The `Archives` protocol, for the one process that has the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._moving: set[str] = set()
+
+    @contextmanager
+    def moving(self, session_id: str) -> Generator[None]:
+        """See `Archives.moving`."""
+        if session_id in self._moving:
+            raise Conflict(f"Session {session_id} is being archived already.", code="archive_conflict")
+        self._moving.add(session_id)
+        try:
+            yield
+        finally:
+            self._moving.discard(session_id)
+
+    async def list(self, session_id: str) -> Sequence[ArchiveRow]:
+        """See `Archives.list`."""
+        return await self._database.read(
+            lambda connection: archives_after(connection, session_id, -1), snapshot=False
+        )
+
+    async def add(self, row: ArchiveRow) -> None:
+        """See `Archives.add`."""
+        await self._database.write(lambda connection: add_archive(connection, row))
+
+    async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
+        """See `Archives.due`. The longest idle ones first."""
+        archived = (
+            select(func.max(session_archives.c.to_seq))
+            .where(session_archives.c.session_id == sessions.c.id)
+            .scalar_subquery()
+        )
+        in_flight = exists().where(turns.c.session_id == sessions.c.id, turns.c.status != "done")
+        statement = (
+            select(sessions.c.id, sessions.c.owner)
+            .where(
+                sessions.c.updated_at < idle_before, sessions.c.head > func.coalesce(archived, 0), ~in_flight
+            )
+            .order_by(sessions.c.updated_at, sessions.c.id)
+            .limit(limit)
+        )
+
+        def page(connection: Connection) -> list[tuple[str, str]]:
+            return [(session_id, owner) for session_id, owner in connection.execute(statement)]
+
+        return await self._database.read(page, snapshot=False)
+
+
+def archives_after(connection: Connection, session_id: str, seq: int) -> list[ArchiveRow]:
+    """A session's archives that hold events after `seq`, in order; all of them after -1."""
+    rows = ARCHIVES.run(connection, session_id=session_id, after=seq).fetchall()
+    return [archive_of(*row) for row in rows]
+
+
+def archive_of(*row: Any) -> ArchiveRow:
+    """From the columns of the table, in their order."""
+    fields = dict(zip((column.name for column in session_archives.c), row, strict=True))
+    for index in ("events_index", "messages_index"):
+        fields[index] = [(key, offset) for key, offset in orjson.loads(fields[index])]
+    return ArchiveRow(**fields)
+
+
+def add_archive(connection: Connection, row: ArchiveRow) -> None:
+    check_is_next(connection, row)
+    columns = {column.name: getattr(row, column.name) for column in session_archives.c}
+    for index in ("events_index", "messages_index"):
+        columns[index] = orjson.dumps(columns[index]).decode()
+    connection.execute(insert(session_archives).values(columns))
+    # Every row goes, and as many as were moved: one that nobody read cannot be among them.
+    freed = [
+        connection.execute(delete(table).where(table.c.session_id == row.session_id)).rowcount
+        for table in (events, messages)
+    ]
+    moved = [row.to_seq - row.from_seq + 1, row.to_position - row.from_position + 1]
+    if freed != moved:
+        raise _conflict(row, f"its tables hold {freed} events and messages, {moved} were moved")
+
+
+def check_is_next(connection: Connection, row: ArchiveRow) -> None:
+    """Raises what `Archives.add` raises unless `row` continues the session's archives up to its head."""
+    head = HEAD.one(connection, session_id=row.session_id)
+    if head is None:
+        raise NotFound(f"There is no session {row.session_id}.", code="session_not_found")
+    if (busy := OPEN.one(connection, session_id=row.session_id)) is not None:
+        raise TurnInProgress(
+            f"Turn {busy[0]} of session {row.session_id} is not over: archive it later.",
+            details={"turn_id": busy[0], "seq": head[0]},
+        )
+    number, seq, position = LAST_ARCHIVE.one(connection, session_id=row.session_id) or (0, 0, 0)
+    if (row.number, row.from_seq, row.from_position) != (number + 1, seq + 1, position + 1):
+        raise _conflict(row, "another archive was added meanwhile")
+    if head[0] != row.to_seq:
+        raise _conflict(row, f"its last event is {head[0]}, moved were those up to {row.to_seq}")
+
+
+def _conflict(row: ArchiveRow, why: str) -> Conflict:
+    return Conflict(
+        f"Session {row.session_id} changed while it was archived: {why}. Nothing was moved.",
+        code="archive_conflict",
+    )

@@ -1,0 +1,176 @@
+"""Blobs through obstore, in any store that it knows."""
+
+import asyncio
+import errno
+import re
+import threading
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import BaseError
+
+from gateway.errors import BlobMissing, StorageError
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+CHUNK = 1_048_576
+"""Bytes of one chunk of `stream`: a slow reader holds no more, and no request open while it thinks."""
+
+PART = 5_242_880
+"""Bytes that are sent in one request. The least that S3 takes as a part of a larger upload (AWS, "Amazon S3
+multipart upload limits")."""
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+class ObjectBlobs:
+    """The `Blobs` protocol. `writers` blobs are stored at a time, on threads of their own: what is stored may
+    be read with the help of others."""
+
+    def __init__(self, store: "ObjectStore", *, writers: int = 4) -> None:
+        self._store = store
+        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="blob-writer")
+
+    async def put(self, path: str, chunks: Iterable[bytes]) -> int:
+        """See `Blobs.put`."""
+        given = _Given(chunks)
+        work = asyncio.get_running_loop().run_in_executor(self._writers, self._put, checked(path), given)
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            given.stopped.set()
+            await _over(work)
+            raise
+        except Exception:
+            if given.failure is not None:
+                raise given.failure from None
+            raise
+        return given.size
+
+    async def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes:
+        """See `Blobs.read`."""
+        if length == 0:
+            return b""
+        with failures(checked(path)):
+            try:
+                return await self._read(path, start, length)
+            except BaseError:
+                # A store refuses to read behind the end of a blob.
+                if (await obstore.head_async(self._store, path))["size"] <= start:
+                    return b""
+                raise
+
+    async def stream(self, path: str) -> AsyncIterator[bytes]:
+        """See `Blobs.stream`."""
+        start = 0
+        while chunk := await self.read(path, start=start, length=CHUNK):
+            yield chunk
+            start += len(chunk)
+            if len(chunk) < CHUNK:
+                return
+
+    async def delete(self, path: str) -> None:
+        """See `Blobs.delete`."""
+        try:
+            with failures(checked(path)):
+                await obstore.delete_async(self._store, path)
+        except BlobMissing:
+            return
+
+    async def delete_below(self, folder: str) -> None:
+        """See `Blobs.delete_below`."""
+        with failures(checked(folder)):
+            async for found in obstore.list(self._store, prefix=folder):
+                await obstore.delete_async(self._store, [each["path"] for each in found])
+
+    async def _read(self, path: str, start: int, length: int | None) -> bytes:
+        if length is not None:
+            return bytes(await obstore.get_range_async(self._store, path, start=start, length=length))
+        found = await obstore.get_async(
+            self._store, path, options={"range": {"offset": start}} if start else None
+        )
+        return bytes(await found.bytes_async())
+
+    def _put(self, path: str, chunks: Iterable[bytes]) -> None:
+        """On a writer's thread. A small blob takes one request, a larger one is sent in parts."""
+        parts = _in_parts(chunks)
+        first, second = next(parts, b""), next(parts, None)
+        whole = first if second is None else chain((first, second), parts)
+        with failures(path):
+            obstore.put(self._store, path, whole, chunk_size=PART, max_concurrency=2)
+
+
+class _Given:
+    """Chunks on their way to the store: counted, and at an end once `stopped` is set. What their source
+    raises is kept, as a store may tell it in other words."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self.size = 0
+        self.stopped = threading.Event()
+        self.failure: Exception | None = None
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for chunk in self._chunks:
+                if self.stopped.is_set():
+                    raise StorageError("Storing the blob was given up.")
+                self.size += len(chunk)
+                yield chunk
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+def checked(path: str) -> str:
+    """The path itself. Raises ValueError when it may lead anywhere but below the store."""
+    for part in path.split("/"):
+        if not _NAME.fullmatch(part) or part in {".", ".."}:
+            raise ValueError(f"{path!r} is no path of a blob")
+    return path
+
+
+@contextmanager
+def failures(path: str) -> Generator[None]:
+    """Turns what a store raises inside into our errors."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise BlobMissing(f"There is no blob {path}.", details={"path": path}) from None
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise StorageError("The disk of the blobs is full.", code="storage_full") from error
+        raise StorageError(f"The blob store failed at {path} ({error.strerror or error}).") from error
+    except BaseError as error:
+        # The first line is the error's own; below it obstore tells the whole chain of its causes.
+        plain = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+        raise StorageError(f"The blob store failed at {path} ({plain}).") from error
+
+
+def _in_parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in pieces of at least PART, but for the last."""
+    gathered: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        gathered.append(chunk)
+        size += len(chunk)
+        if size >= PART:
+            yield b"".join(gathered)
+            gathered, size = [], 0
+    if gathered:
+        yield b"".join(gathered)
+
+
+async def _over(work: asyncio.Future[None]) -> None:
+    """Returns when `work` is over, however often the caller is cancelled and however it ended."""
+    while not work.done():
+        try:
+            await asyncio.wait([work])
+        except asyncio.CancelledError:
+            continue
+    work.exception()

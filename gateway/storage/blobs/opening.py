@@ -1,0 +1,56 @@
+"""From the address of a blob store to the store."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from gateway.errors import SettingsError
+from gateway.storage.blobs import Blobs
+
+
+def open_blobs(url: str | None, data_dir: Path) -> Blobs:
+    """The store at `url`: `file:///PATH`, a plain path, or `s3://BUCKET/PREFIX` with the AWS_* variables of
+    the environment, AWS_ENDPOINT_URL among them. Without one it is the folder `blobs` in `data_dir`.
+
+    Raises:
+        SettingsError: the address is of another kind.
+        StorageError: the folder cannot be made.
+    """
+    parts = urlsplit(url or "")
+    if parts.scheme == "s3" and parts.netloc:
+        return _bucket(parts.netloc, parts.path.strip("/"))
+    if parts.scheme == "file" and not parts.netloc and parts.path:
+        return _folder(Path(unquote(parts.path)))
+    if url and "://" in url:
+        raise SettingsError("GATEWAY_BLOB_URL must be file:///PATH or s3://BUCKET/PREFIX.")
+    return _folder(Path(url) if url else data_dir / "blobs")
+
+
+# obstore takes some 10 ms to import: only the kind of store that is used pays.
+
+
+def _folder(root: Path) -> Blobs:
+    from gateway.storage.blobs.folder import FolderBlobs  # noqa: PLC0415
+
+    return FolderBlobs(root)
+
+
+def _bucket(bucket: str, prefix: str) -> Blobs:
+    """A request is given up after 30 seconds, and after three more attempts: every wait has an end."""
+    from obstore.exceptions import BaseError  # noqa: PLC0415
+    from obstore.store import S3Store  # noqa: PLC0415
+
+    from gateway.storage.blobs.objects import ObjectBlobs  # noqa: PLC0415
+
+    plain_http = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+    try:
+        store = S3Store(
+            bucket,
+            prefix=prefix or None,
+            client_options={"timeout": "30s", "connect_timeout": "5s", "allow_http": plain_http},
+            retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=60)},
+        )
+    except BaseError as error:
+        raise SettingsError(f"The bucket {bucket} cannot be used: {str(error).splitlines()[0]}") from error
+    return ObjectBlobs(store)

@@ -1,0 +1,200 @@
+"""What was said in a session: read from its tables in one statement, and from its archives where rows moved.
+
+One row holds everything: a reader's thread has to win the interpreter lock back after every row, which takes
+milliseconds when the event loop is busy. Being one statement it is also of one moment: a session whose rows
+move to an archive meanwhile is seen before or after that, never in between.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol
+
+import orjson
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    func,
+    literal_column,
+    select,
+)
+
+from gateway.messages import Message, Usage
+from gateway.storage.base import History, StoredMessage
+from gateway.storage.compressions import COLUMNS as VERSION
+from gateway.storage.compressions import version_of
+from gateway.storage.database import Prepared
+from gateway.storage.records import ArchiveRow, CompressionRow
+from gateway.storage.schema import compressions, messages, session_archives, sessions
+
+LAST = 2**63 - 1
+
+
+class ReadArchived(Protocol):
+    """Reads the messages with position > `after` and <= `until` that an archive holds, in order. Raises
+    errors.ArchiveDamaged."""
+
+    async def __call__(self, row: ArchiveRow, *, after: int, until: int) -> Sequence[StoredMessage]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The messages of a session with `after` < position <= `until`: `rows`, and before these what lies in
+    `archives`."""
+
+    after: int
+    until: int
+    archives: Sequence[ArchiveRow]
+    rows: Sequence[StoredMessage]
+
+    async def read(self, archived: ReadArchived) -> Sequence[StoredMessage]:
+        """All of them, in order. Raises errors.ArchiveDamaged."""
+        found: list[StoredMessage] = []
+        for row in self.archives:
+            if row.from_position <= self.until and row.to_position > self.after:
+                found += await archived(row, after=self.after, until=self.until)
+        return [*found, *self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A session's history before its archives are read: `kept` is the one message that the version in force
+    keeps, if any."""
+
+    kept: Said | None
+    since: Said
+    compression: CompressionRow | None
+    epoch_from: int
+    carried: str | None
+    failed_compressions: int
+    prefix_hash: str | None
+
+    async def read(self, archived: ReadArchived) -> History:
+        """Raises errors.ArchiveDamaged."""
+        kept = await self.kept.read(archived) if self.kept else ()
+        return History(
+            [*kept, *await self.since.read(archived)],
+            self.compression,
+            self.epoch_from,
+            self.carried,
+            self.failed_compressions,
+            self.prefix_hash,
+        )
+
+
+def as_json(rows: Select[Any], *, quoted: frozenset[str]) -> ScalarSelect[Any]:
+    """All `rows` as JSON arrays with commas between; NULL when there are none. What is `quoted` holds ids,
+    names, paths or digests, which need no escaping; other columns are numbers or JSON."""
+    table = rows.subquery()
+    parts: list[ColumnElement[Any]] = []
+    for column in table.c:
+        value, quote = cast(column, Text), '"' if column.name in quoted else ""
+        parts += [
+            literal_column(f"'{',' if parts else '['}{quote}'", Text),
+            value if quote else func.coalesce(value, literal_column("'null'", Text)),
+            *([literal_column(f"'{quote}'", Text)] if quote else []),
+        ]
+    line = reduce(ColumnElement.concat, [*parts, literal_column("']'", Text)])
+    comma: Any = literal_column("','", Text)
+    return select(func.aggregate_strings(line, comma)).scalar_subquery()
+
+
+def messages_where(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
+    columns = [column for column in messages.c if column.name != "session_id"]
+    rows = select(*columns).where(*conditions).order_by(messages.c.position)
+    return as_json(rows.correlate(sessions, compressions), quoted=frozenset({"turn_id", "role"}))
+
+
+def archives_where(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
+    rows = select(*session_archives.c).where(*conditions).order_by(session_archives.c.number)
+    names = frozenset({"session_id", "events_path", "events_sha256", "messages_path", "messages_sha256"})
+    return as_json(rows.correlate(sessions, compressions), quoted=names)
+
+
+_ID: ColumnElement[str] = bindparam("session_id")
+_AFTER: ColumnElement[int] = bindparam("after")
+_UNTIL: ColumnElement[int] = bindparam("until")
+SAID = Prepared(
+    select(
+        archives_where(session_archives.c.session_id == _ID, session_archives.c.to_position > _AFTER),
+        messages_where(
+            messages.c.session_id == _ID, messages.c.position > _AFTER, messages.c.position <= _UNTIL
+        ),
+    )
+)
+
+_covered = func.coalesce(compressions.c.to_position, literal_column("0"))
+VIEW = Prepared(
+    select(
+        sessions.c.epoch_from,
+        sessions.c.carried,
+        sessions.c.failed_compressions,
+        sessions.c.prefix_hash,
+        archives_where(session_archives.c.session_id == sessions.c.id),
+        messages_where(
+            messages.c.session_id == sessions.c.id, messages.c.position == compressions.c.kept_position
+        ),
+        messages_where(messages.c.session_id == sessions.c.id, messages.c.position > _covered),
+        *VERSION,
+    )
+    .join_from(
+        sessions,
+        compressions,
+        and_(
+            compressions.c.session_id == sessions.c.id,
+            compressions.c.version == sessions.c.compression,
+            bindparam("whole") == literal_column("0"),
+        ),
+        isouter=True,
+    )
+    .where(sessions.c.id == _ID)
+)
+
+
+def said_of(connection: Connection, session_id: str, after: int, until: int | None) -> Said:
+    """The messages of a session; none when there is no such session."""
+    last = LAST if until is None else until
+    row = SAID.one(connection, session_id=session_id, after=after, until=last)
+    assert row is not None
+    return Said(after, last, archives_of(row[0]), messages_of(row[1]))
+
+
+def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
+    """What a session's view is made of; an empty one when there is no such session."""
+    row = VIEW.one(connection, session_id=session_id, whole=int(whole))
+    if row is None:
+        return View(None, Said(0, LAST, (), ()), None, 0, None, 0, None)
+    epoch_from, carried, failed, prefix_hash, archives, kept, since, *version = row
+    archived = archives_of(archives)
+    known = (epoch_from, carried, failed, prefix_hash)
+    if version[0] is None:
+        return View(None, Said(0, LAST, archived, messages_of(since)), None, *known)
+    covers = version_of(version)
+    position = covers.kept_position
+    one = Said(position - 1, position, archived, messages_of(kept)) if position is not None else None
+    return View(one, Said(covers.to_position, LAST, archived, messages_of(since)), covers, *known)
+
+
+def messages_of(lines: str | None) -> list[StoredMessage]:
+    return [_message(*fields) for fields in orjson.loads(f"[{lines}]")] if lines else []
+
+
+def archives_of(lines: str | None) -> Sequence[ArchiveRow]:
+    return [_archive(fields) for fields in orjson.loads(f"[{lines}]")] if lines else ()
+
+
+def _archive(fields: Sequence[Any]) -> ArchiveRow:
+    values = dict(zip((column.name for column in session_archives.c), fields, strict=True))
+    for index in ("events_index", "messages_index"):
+        values[index] = [(first, offset) for first, offset in values[index]]
+    return ArchiveRow(**values)
+
+
+def _message(position: int, turn_id: str, role: Any, content: Any, usage: Any) -> StoredMessage:
+    return StoredMessage(position, turn_id, Message(role, content), Usage(**usage) if usage else None)

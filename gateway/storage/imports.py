@@ -1,0 +1,165 @@
+"""Whole sessions out of the tables and into them, in SQL."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Table, and_, bindparam, insert, select
+
+from gateway.errors import Conflict, NotFound, TurnInProgress
+from gateway.messages import Usage
+from gateway.storage.base import SessionRow
+from gateway.storage.compressions import VERSIONS, insert_version, last_position, version_of
+from gateway.storage.copies import Incoming, Moment, SessionCopy, Stored, SummaryCopy, TurnCopy, VersionCopy
+from gateway.storage.database import Database, Prepared
+from gateway.storage.records import CompressionRow, SummaryRow
+from gateway.storage.schema import events, messages, sessions, turns
+from gateway.storage.summaries import OF_SESSION as SUMMARY
+from gateway.storage.summaries import SqlSummaries, save, summary_of
+
+SESSION_FIELDS = tuple(name for name in SessionCopy.model_fields if name != "last_position")
+TURN_FIELDS = tuple(TurnCopy.model_fields)
+VERSION_FIELDS = tuple(VersionCopy.model_fields)
+SUMMARY_FIELDS = tuple(SummaryCopy.model_fields)
+
+
+def _columns(table: Table, *, without: str = "") -> dict[str, Any]:
+    """A parameter for each column."""
+    return {column.name: bindparam(column.name) for column in table.c if column.name != without}
+
+
+_ID = bindparam("session_id")
+SESSION = Prepared(
+    select(*(sessions.c[name] for name in SESSION_FIELDS), last_position(sessions.c.id)).where(
+        sessions.c.id == _ID, sessions.c.owner == bindparam("owner")
+    )
+)
+OPEN = Prepared(
+    select(turns.c.id).where(turns.c.session_id == _ID, turns.c.status != "done").order_by(turns.c.number)
+)
+TURNS = Prepared(
+    select(turns.c.number, *(turns.c[name] for name in TURN_FIELDS))
+    .where(and_(turns.c.session_id == _ID, turns.c.status == "done", turns.c.number > bindparam("after")))
+    .order_by(turns.c.number)
+    .limit(bindparam("most"))
+)
+ADD_TURN = Prepared(insert(turns).values(_columns(turns, without="number")))
+ADD_MESSAGE = Prepared(insert(messages).values(_columns(messages)))
+ADD_EVENT = Prepared(insert(events).values(_columns(events)))
+TAKEN = Prepared(select(sessions.c.id).where(sessions.c.id == _ID))
+TURN_TAKEN = Prepared(select(turns.c.id).where(turns.c.id == bindparam("turn_id")))
+
+
+class SqlCopies:
+    """The `Copies` protocol. `summaries` hears of a summary that comes with a session."""
+
+    def __init__(self, database: Database, summaries: SqlSummaries) -> None:
+        self._database = database
+        self._summaries = summaries
+
+    async def moment(self, session_id: str, owner: str) -> Moment:
+        """See `Copies.moment`."""
+        return await self._database.read(lambda connection: moment_of(connection, session_id, owner))
+
+    async def turns(self, session_id: str, *, after: int, limit: int) -> Sequence[tuple[int, TurnCopy]]:
+        """See `Copies.turns`."""
+        rows = await self._database.read(
+            lambda connection: TURNS.run(
+                connection, session_id=session_id, after=after, most=limit
+            ).fetchall(),
+            snapshot=False,
+        )
+        return [(number, turn_of(row)) for number, *row in rows]
+
+    async def taken(self, session_id: str) -> bool:
+        """See `Copies.taken`."""
+        row = await self._database.read(
+            lambda connection: TAKEN.one(connection, session_id=session_id), snapshot=False
+        )
+        return row is not None
+
+    async def add(self, owner: str, incoming: Incoming) -> SessionRow:
+        """See `Copies.add`."""
+        row = await self._database.write(lambda connection: add(connection, owner, incoming))
+        if incoming.moment.summary is not None:
+            self._summaries.noticed()
+        return row
+
+
+def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
+    row = SESSION.one(connection, session_id=session_id, owner=owner)
+    if row is None:
+        raise NotFound(f"There is no session {session_id}.", code="session_not_found")
+    *fields, last = row
+    session = SessionCopy(**dict(zip(SESSION_FIELDS, fields, strict=True)), last_position=last)
+    busy = OPEN.one(connection, session_id=session_id)
+    if busy is not None:
+        raise TurnInProgress(
+            f"Turn {busy[0]} of session {session_id} is not over: wait for its end, or cancel it.",
+            details={"turn_id": busy[0], "seq": session.head},
+        )
+    versions = [version_of(each) for each in VERSIONS.run(connection, session_id=session_id).fetchall()]
+    summary = SUMMARY.one(connection, session_id=session_id, owner=owner)
+    return Moment(
+        session,
+        [VersionCopy(**{name: getattr(each, name) for name in VERSION_FIELDS}) for each in versions],
+        _summary(summary_of(summary)) if summary is not None else None,
+    )
+
+
+def turn_of(row: Sequence[Any]) -> TurnCopy:
+    """A row of TURN_FIELDS."""
+    fields = dict(zip(TURN_FIELDS, row, strict=True))
+    usage = fields["usage"]
+    fields["usage"] = Usage.model_validate_json(usage) if usage else None
+    fields["cancel_requested"] = bool(fields["cancel_requested"])
+    return TurnCopy(**fields)
+
+
+def add(connection: Connection, owner: str, incoming: Incoming) -> SessionRow:
+    session, versions, summary = incoming.moment
+    if TAKEN.one(connection, session_id=session.id) is not None:
+        raise Conflict(f"The session id {session.id} is taken.")
+    fields = session.model_dump(exclude={"last_position"})
+    connection.execute(insert(sessions).values(**fields, owner=owner))
+    ADD_TURN.many(connection, _new_turns(connection, session.id, owner, incoming.turns))
+    for version in versions:
+        insert_version(connection, _version(session.id, version, incoming.archives[version.version]))
+    if summary is not None:
+        save(connection, _summary_row(session, owner, summary))
+    own = {"session_id": session.id}
+    ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
+    ADD_EVENT.many(connection, (own | each._asdict() for each in incoming.events))
+    return SessionRow(
+        session.id,
+        owner,
+        session.title,
+        session.created_at,
+        session.updated_at,
+        session.head,
+        session.project_id,
+    )
+
+
+def _new_turns(
+    connection: Connection, session_id: str, owner: str, copies: Iterable[TurnCopy]
+) -> Iterable[dict[str, Any]]:
+    for turn in copies:
+        if TURN_TAKEN.one(connection, turn_id=turn.id) is not None:
+            raise Conflict(f"The turn id {turn.id} is taken.")
+        row = turn.model_dump(exclude={"usage"})
+        row["usage"] = turn.usage.model_dump_json() if turn.usage else None
+        yield row | {"session_id": session_id, "owner": owner, "status": "done"}
+
+
+def _version(session_id: str, copy: VersionCopy, stored: Stored) -> CompressionRow:
+    fields = {name: getattr(copy, name) for name in VERSION_FIELDS}
+    return CompressionRow(session_id=session_id, archive_path=stored.path, archive_size=stored.size, **fields)
+
+
+def _summary(row: SummaryRow) -> SummaryCopy:
+    return SummaryCopy(**{name: getattr(row, name) for name in SUMMARY_FIELDS})
+
+
+def _summary_row(session: SessionCopy, owner: str, copy: SummaryCopy) -> SummaryRow:
+    fields = {name: getattr(copy, name) for name in SUMMARY_FIELDS}
+    return SummaryRow(session_id=session.id, owner=owner, project_id=session.project_id, **fields)

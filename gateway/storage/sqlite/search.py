@@ -1,0 +1,296 @@
+"""Full text over sessions: an FTS5 table of words that `gateway.lexical` made.
+
+One row holds the distinct words of one turn (what the user said and the answers), one more those of the
+session's title. Its rowid tells which: the session's number above, the turn's below, 0 for the title. So the
+rows of a session lie together, and a hit tells its session without a look-up.
+
+    search_index     rowid = number << TURN_BITS | turn; words
+    search_sessions  number, session_id, turns: indexed so far, position: of the last message indexed
+"""
+
+import asyncio
+import hashlib
+import logging
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, Select, Text, bindparam, column, select, text
+
+from gateway.errors import ArchiveDamaged
+from gateway.lexical import is_cjk, query_tokens, tokens
+from gateway.storage.base import StoredMessage
+from gateway.storage.compressions import last_position
+from gateway.storage.database import Database, Prepared
+from gateway.storage.history import ReadArchived, said_of
+from gateway.storage.schema import RUNNING, sessions, turns
+from gateway.storage.sqlite.database import raw_of
+
+log = logging.getLogger(__name__)
+
+TURN_BITS = 24
+"""Sixteen million turns in a session; SQLite's rowids leave 39 bits for sessions."""
+
+OWNER_MARK = "\ue000"
+"""Begins the word that tells whose a row is: a character of private use is in no token."""
+
+QUERY_WORDS = 32
+"""Words of a query that count: more only narrow down what is found already."""
+
+TURNS_AT_ONCE = 50
+"""Turns whose words are held, and written in one transaction: some 5 ms for the writer."""
+
+MESSAGES_AT_ONCE = 200
+"""Messages that are read at a time."""
+
+_ID = bindparam("session_id")
+_running = (
+    select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status == RUNNING).scalar_subquery()
+)
+SESSION = Prepared(
+    select(
+        sessions.c.owner,
+        sessions.c.created_at,
+        sessions.c.indexed_head,
+        sessions.c.title,
+        sessions.c.head,
+        last_position(sessions.c.id),
+        _running,
+    ).where(sessions.c.id == _ID)
+)
+TURNS = Prepared(
+    select(turns.c.id, turns.c.last_seq, turns.c.input)
+    .where(turns.c.session_id == _ID, turns.c.status == "done", turns.c.last_seq > bindparam("after"))
+    .order_by(turns.c.last_seq)
+    .limit(bindparam("most"))
+)
+DUE = Prepared(
+    select(sessions.c.id)
+    .where(sessions.c.id > bindparam("after"), sessions.c.indexed_head < sessions.c.head, _running.is_(None))
+    .order_by(sessions.c.id)
+    .limit(bindparam("most"))
+)
+FOUND = (
+    text(
+        "SELECT session_id FROM search_sessions WHERE number IN"
+        " (SELECT rowid >> :bits FROM search_index WHERE search_index MATCH :words)"
+    )
+    .bindparams(bits=TURN_BITS)
+    .columns(column("session_id", Text))
+)
+KNOWN = "SELECT number, turns, position FROM search_sessions WHERE session_id = ?"
+KNOW = "INSERT INTO search_sessions (session_id, turns, position) VALUES (?, 0, 0)"
+ADVANCE = "UPDATE search_sessions SET turns = ?, position = ? WHERE number = ?"
+FORGET = "DELETE FROM search_sessions WHERE number = ?"
+HAS_ROW = "SELECT 1 FROM search_index WHERE rowid = ?"
+ADD_ROW = "INSERT INTO search_index (rowid, words) VALUES (?, ?)"
+REMOVE_ROWS = "DELETE FROM search_index WHERE rowid BETWEEN ? AND ?"
+INDEXED = "UPDATE sessions SET indexed_head = ? WHERE id = ?"
+
+
+@dataclass(slots=True)
+class Fresh:
+    """What the index lacks of a session. `state` is what the session was when it was read: owner, time of
+    creation and how far the index had come. `said` are the turns and what the user said in each, in order,
+    `words` what is to be found in them; `position` is that of the last message whose words were taken."""
+
+    session_id: str
+    state: tuple[str, int, int]
+    title: str | None
+    said: Sequence[tuple[str, str]]
+    running: str | None
+    position: int
+    last: int
+    indexed_head: int
+    title_words: set[str] = field(default_factory=set[str])
+    words: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    @property
+    def more(self) -> bool:
+        """Whether further turns may wait behind these."""
+        return len(self.said) == TURNS_AT_ONCE
+
+    def next_until(self) -> int:
+        """Where the next read of messages ends: none that came later is among them."""
+        return min(self.position + MESSAGES_AT_ONCE, self.last)
+
+    def take_inputs(self) -> None:
+        self.title_words = set(tokens(self.title or ""))
+        self.words = {turn_id: set(tokens(said)) for turn_id, said in self.said}
+
+    def take(self, messages: Sequence[StoredMessage]) -> bool:
+        """Takes the words of what was answered; False when a message is of a turn that comes later."""
+        for stored in messages:
+            words = self.words.get(stored.turn_id)
+            if words is None and (self.more or stored.turn_id == self.running):
+                return False
+            if words is not None and stored.message.role == "assistant":
+                for block in stored.message.content:
+                    if block["type"] == "text":
+                        words.update(tokens(block["text"]))
+            self.position = stored.position
+        return True
+
+    @property
+    def owner(self) -> str:
+        return self.state[0]
+
+
+class SqliteSearch:
+    """The `Search` protocol, and the `TextIndex` of `SqlSessions`."""
+
+    def __init__(self, database: Database, archived: ReadArchived) -> None:
+        self._database = database
+        self._archived = archived
+
+    async def index(self, *session_ids: str) -> None:
+        """See `Search.index`. Of turns whose archive is damaged only what the user said is found."""
+        gathered: list[Fresh] = []
+        for session_id in session_ids:
+            more = True
+            while more:
+                fresh = await self._fresh(session_id)
+                if fresh is None:
+                    break
+                gathered.append(fresh)
+                more = fresh.more
+                if more or sum(len(each.said) for each in gathered) >= TURNS_AT_ONCE:
+                    await self._store(gathered)
+                    gathered = []
+        if gathered:
+            await self._store(gathered)
+
+    async def due(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """See `Search.due`."""
+        rows = await self._database.read(
+            lambda connection: DUE.run(connection, after=after, most=limit).fetchall(), snapshot=False
+        )
+        return [row[0] for row in rows]
+
+    def found(self, owner: str, query: str) -> Select[tuple[str]] | None:
+        """See `TextIndex.found`."""
+        words = words_of_query(query)
+        if not words:
+            return None
+        # Quoted, and without quotes in them: a word is never part of the grammar.
+        match = " AND ".join(f'"{word}"' for word in [mark_of(owner), *words])
+        return select(FOUND.bindparams(words=match).subquery().c.session_id)
+
+    def words(self, title: str) -> set[str]:
+        """See `TextIndex.words`."""
+        return set(tokens(title))
+
+    def put_title(self, connection: Connection, session_id: str, owner: str, words: Iterable[str]) -> None:
+        """See `TextIndex.put_title`."""
+        raw = raw_of(connection)
+        number, _, _ = known(raw, session_id)
+        row = number << TURN_BITS
+        raw.execute(REMOVE_ROWS, (row, row))
+        add_row(raw, row, owner, words)
+
+    def remove(self, connection: Connection, session_id: str) -> None:
+        """See `TextIndex.remove`."""
+        raw = raw_of(connection)
+        found = raw.execute(KNOWN, (session_id,)).fetchone()
+        if found is not None:
+            first = found[0] << TURN_BITS
+            raw.execute(REMOVE_ROWS, (first, first + (1 << TURN_BITS) - 1))
+            raw.execute(FORGET, (found[0],))
+
+    async def _fresh(self, session_id: str) -> Fresh | None:
+        """The next part that the index lacks; None when it lacks nothing, or the session is gone."""
+        fresh = await self._database.read(lambda connection: lacking(connection, session_id))
+        if fresh is None:
+            return None
+        await asyncio.to_thread(fresh.take_inputs)
+        while fresh.position < fresh.last:
+            until = fresh.next_until()
+            messages = await self._messages(session_id, fresh.position, until)
+            if not await asyncio.to_thread(fresh.take, messages):
+                break
+            fresh.position = until
+        return fresh
+
+    async def _messages(self, session_id: str, after: int, until: int) -> Sequence[StoredMessage]:
+        said = await self._database.read(
+            lambda connection: said_of(connection, session_id, after, until), snapshot=False
+        )
+        try:
+            return await said.read(self._archived)
+        except ArchiveDamaged as error:
+            log.warning("answers of session %s cannot be searched: %s", session_id, error.message)
+            return said.rows
+
+    async def _store(self, gathered: Sequence[Fresh]) -> None:
+        def work(connection: Connection) -> None:
+            for fresh in gathered:
+                put(connection, fresh)
+
+        await self._database.write(work)
+
+
+def lacking(connection: Connection, session_id: str) -> Fresh | None:
+    """What the index lacks, still without words; None when there is nothing, or no such session."""
+    row = SESSION.one(connection, session_id=session_id)
+    if row is None:
+        return None
+    owner, created_at, indexed_head, title, head, last, running = row
+    found = raw_of(connection).execute(KNOWN, (session_id,)).fetchone()
+    done = TURNS.run(connection, session_id=session_id, after=indexed_head, most=TURNS_AT_ONCE).fetchall()
+    if running is not None or len(done) == TURNS_AT_ONCE:
+        head = done[-1][1] if done else indexed_head
+    if head == indexed_head and (found is not None or title is None):
+        return None
+    return Fresh(
+        session_id,
+        (owner, created_at, indexed_head),
+        title,
+        [(turn_id, said) for turn_id, _, said in done],
+        running,
+        found[2] if found is not None else 0,
+        last,
+        head,
+    )
+
+
+def put(connection: Connection, fresh: Fresh) -> None:
+    """Adds what was missing, unless the session has been deleted or indexed by somebody else meanwhile."""
+    row = SESSION.one(connection, session_id=fresh.session_id)
+    if row is None or row[:3] != fresh.state:
+        return
+    raw = raw_of(connection)
+    number, count, _ = known(raw, fresh.session_id)
+    title = number << TURN_BITS
+    # A title that was given meanwhile has its row already.
+    if row[3] == fresh.title and raw.execute(HAS_ROW, (title,)).fetchone() is None:
+        add_row(raw, title, fresh.owner, fresh.title_words)
+    for turn, words in enumerate(fresh.words.values(), count + 1):
+        add_row(raw, title | turn, fresh.owner, words)
+    raw.execute(ADVANCE, (count + len(fresh.words), fresh.position, number))
+    raw.execute(INDEXED, (fresh.indexed_head, fresh.session_id))
+
+
+def known(raw: sqlite3.Connection, session_id: str) -> tuple[int, int, int]:
+    """The session's number, its indexed turns and the position of its last indexed message."""
+    found = raw.execute(KNOWN, (session_id,)).fetchone()
+    if found is None:
+        raw.execute(KNOW, (session_id,))
+        found = raw.execute(KNOWN, (session_id,)).fetchone()
+    return found
+
+
+def add_row(raw: sqlite3.Connection, row: int, owner: str, words: Iterable[str]) -> None:
+    if kept := sorted(words):
+        raw.execute(ADD_ROW, (row, " ".join([mark_of(owner), *kept])))
+
+
+def words_of_query(query: str) -> list[str]:
+    """The words that a row must have, all of them. A character of a Chinese word says nothing beside it."""
+    words = query_tokens(query)
+    pairs = "".join(word for word in words if len(word) == 2 and is_cjk(word))
+    return [word for word in words if not (len(word) == 1 and word in pairs)][:QUERY_WORDS]
+
+
+def mark_of(owner: str) -> str:
+    """The word that tells whose a row is: any owner's name, without spaces and quotes."""
+    return OWNER_MARK + hashlib.sha256(owner.encode()).hexdigest()[:16]

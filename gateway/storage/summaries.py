@@ -1,0 +1,142 @@
+"""The newest summary of each session, in SQL."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, not_, select
+
+from gateway.errors import NotFound
+from gateway.messages import Usage
+from gateway.storage.compressions import last_position
+from gateway.storage.database import Database, Prepared
+from gateway.storage.records import SummaryRow
+from gateway.storage.schema import sessions, summaries, turns
+
+SUMMARIES = select(*summaries.c, sessions.c.title).join_from(summaries, sessions)
+"""In the order that `summary_of` takes them."""
+
+_ID = bindparam("session_id")
+ANY = Prepared(select(summaries.c.session_id).limit(1))
+OF_SESSION = Prepared(SUMMARIES.where(summaries.c.session_id == _ID, summaries.c.owner == bindparam("owner")))
+REMOVE = Prepared(delete(summaries).where(summaries.c.session_id == _ID))
+EXISTS = Prepared(select(sessions.c.id).where(sessions.c.id == _ID))
+
+_busy = select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status != "done").exists()
+DUE = Prepared(
+    select(sessions.c.id, sessions.c.owner, sessions.c.project_id)
+    .join(summaries, summaries.c.session_id == sessions.c.id, isouter=True)
+    .where(
+        sessions.c.updated_at < bindparam("idle_before"),
+        last_position(sessions.c.id) > func.coalesce(summaries.c.to_position, 0),
+        not_(_busy),
+    )
+    .order_by(sessions.c.updated_at)
+    .limit(bindparam("most"))
+)
+
+
+class SqlSummaries:
+    """The `Summaries` protocol."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._any: bool | None = None  # whether a summary was ever made; None: not asked yet
+
+    async def save(self, row: SummaryRow) -> None:
+        """See `Summaries.save`."""
+        self.noticed()
+        await self._database.write(lambda connection: save(connection, row))
+
+    def noticed(self) -> None:
+        """A summary was saved by another way than `save`."""
+        self._any = True
+
+    async def get(self, session_id: str, owner: str) -> SummaryRow:
+        """See `Summaries.get`."""
+        row = await self._database.read(
+            lambda connection: OF_SESSION.one(connection, session_id=session_id, owner=owner), snapshot=False
+        )
+        if row is None:
+            raise NotFound(f"There is no summary of session {session_id}.", code="summary_not_found")
+        return summary_of(row)
+
+    async def list(
+        self, owner: str, *, project_id: str | None, limit: int, except_for: str | None = None
+    ) -> Sequence[SummaryRow]:
+        """See `Summaries.list`."""
+        project = () if project_id is None else (summaries.c.project_id == project_id,)
+        return await self._newest(owner, project, limit, except_for)
+
+    async def carried(self, session_id: str, owner: str, *, limit: int) -> Sequence[SummaryRow]:
+        """See `Summaries.carried`."""
+        if self._any is None:
+            found = await self._database.read(ANY.one, snapshot=False)
+            self._any = self._any or found is not None  # one may have been saved meanwhile
+        if not self._any:
+            return ()
+        project = select(sessions.c.project_id).where(sessions.c.id == session_id).scalar_subquery()
+        same = summaries.c.project_id.is_not_distinct_from(project)
+        return await self._newest(owner, (same,), limit, session_id)
+
+    async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str, str | None]]:
+        """See `Summaries.due`. Those that wait longest come first."""
+        rows = await self._database.read(
+            lambda connection: DUE.run(connection, idle_before=idle_before, most=limit).fetchall(),
+            snapshot=False,
+        )
+        return [(row[0], row[1], row[2]) for row in rows]
+
+    async def _newest(
+        self, owner: str, project: Sequence[Any], limit: int, except_for: str | None
+    ) -> Sequence[SummaryRow]:
+        others = () if except_for is None else (summaries.c.session_id != except_for,)
+        statement = (
+            SUMMARIES.where(and_(summaries.c.owner == owner, *project, *others))
+            .order_by(summaries.c.created_at.desc(), summaries.c.session_id.desc())
+            .limit(limit)
+        )
+        return await self._database.read(
+            lambda connection: [summary_of(row) for row in connection.execute(statement)], snapshot=False
+        )
+
+
+def save(connection: Connection, row: SummaryRow) -> None:
+    """Puts the summary in place of the session's former one; nothing when there is no such session."""
+    if EXISTS.one(connection, session_id=row.session_id) is None:
+        return
+    REMOVE.run(connection, session_id=row.session_id)
+    connection.execute(
+        insert(summaries).values(
+            session_id=row.session_id,
+            owner=row.owner,
+            project_id=row.project_id,
+            to_position=row.to_position,
+            summary=orjson.dumps(row.summary).decode(),
+            trigger=row.trigger,
+            model=row.model,
+            prompt_digest=row.prompt_digest,
+            usage=row.usage.model_dump_json() if row.usage else None,
+            cost=row.cost,
+            created_at=row.created_at,
+        )
+    )
+
+
+def summary_of(row: Sequence[Any]) -> SummaryRow:
+    """A row of SUMMARIES."""
+    session_id, owner, project_id, to_position, summary, trigger, model, digest, usage, cost, at, title = row
+    return SummaryRow(
+        session_id,
+        owner,
+        project_id,
+        to_position,
+        orjson.loads(summary),
+        trigger,
+        model,
+        digest,
+        Usage.model_validate_json(usage) if usage else None,
+        cost,
+        at,
+        title,
+    )

@@ -1,0 +1,103 @@
+"""Everything that is measured, made from settings: doors for those who have something to tell."""
+
+from collections.abc import Callable, Iterable, Mapping
+from urllib.parse import urlsplit
+
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.util.types import AttributeValue
+
+from gateway.settings import Settings
+from gateway.telemetry import semconv
+from gateway.telemetry.base import Reader
+from gateway.telemetry.exemplars import Exemplify, of_span
+from gateway.telemetry.exposition import Exposition
+from gateway.telemetry.metrics import Metrics
+from gateway.telemetry.model_calls import ModelCalls
+from gateway.telemetry.process import LogMeter, LoopMeter
+from gateway.telemetry.requests import Requests
+from gateway.telemetry.streams import Streams
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+"""Where the SDK asks when no other address is given."""
+PORTS = {"http": 80, "https": 443}
+
+
+class Meters:
+    """`readers` are for the observer, the others for whoever does what they measure. With `pushed` all is
+    sent over OTLP as well. `exemplify` chooses which spans become exemplars."""
+
+    def __init__(
+        self, settings: Settings, resource: Resource, *, pushed: bool = False, exemplify: Exemplify = of_span
+    ) -> None:
+        failures: dict[str, Callable[[], int]] = {}
+        exporters = []
+        if pushed:
+            from gateway.telemetry.push import CountingExporter  # noqa: PLC0415 - slow, seldom needed
+
+            exporter = CountingExporter()
+            failures["metrics"] = lambda: exporter.failures
+            exporters.append(exporter)
+        self.exposition = Exposition(resource, exporters)
+        self._failures = failures
+        calls = ModelCalls(
+            self.exposition,
+            exemplify,
+            endpoint=endpoint_of(settings),
+            summary_model=settings.summary_model,
+            dup=settings.genai_compat == "dup",
+        )
+        self.readers: list[Reader] = [Metrics(self.exposition, settings.agent_name, exemplify), calls]
+        self.streams = Streams(self.exposition)
+        self.requests = Requests(self.exposition)
+        self.log = LogMeter(self.exposition)
+        self.loop = LoopMeter(self.exposition)
+        self.exposition.meter.create_observable_counter(
+            "gateway.telemetry.export_failures",
+            [self._count_failures],
+            "{failure}",
+            "Attempts to send spans or metrics to a collector that failed.",
+        )
+
+    def watch_queue(self, turns: Callable[[], int]) -> None:
+        """`turns` tells how many accepted turns wait for those before them."""
+        self._gauge(
+            "gateway.admission.queue_depth", "{turn}", "Turns that wait for those before them.", turns
+        )
+
+    def watch_readers(self, readers: Callable[[], int]) -> None:
+        """`readers` tells how many follow the log."""
+        self._gauge("gateway.log.readers", "{reader}", "Readers that follow a session's events.", readers)
+
+    def watch_spans(self, dropped: Callable[[], int], failures: Callable[[], int]) -> None:
+        """`dropped` tells how many spans were lost before they could be sent, `failures` how often sending
+        failed, since the start of the process."""
+        self._failures["traces"] = failures
+
+        def observe(_: CallbackOptions) -> Iterable[Observation]:
+            return [Observation(dropped())]
+
+        self.exposition.meter.create_observable_counter(
+            "gateway.telemetry.spans_dropped", [observe], "{span}", "Spans that no collector will get."
+        )
+
+    def _gauge(self, name: str, unit: str, description: str, read: Callable[[], int]) -> None:
+        def observe(_: CallbackOptions) -> Iterable[Observation]:
+            return [Observation(read())]
+
+        self.exposition.meter.create_observable_gauge(name, [observe], unit, description)
+
+    def _count_failures(self, _: CallbackOptions) -> Iterable[Observation]:
+        return [Observation(read(), {semconv.SIGNAL: signal}) for signal, read in self._failures.items()]
+
+
+def endpoint_of(settings: Settings) -> Mapping[str, AttributeValue]:
+    """The server that models are asked at; nothing when none is configured."""
+    if not settings.has_model:
+        return {}
+    url = urlsplit(settings.anthropic_base_url or ANTHROPIC_URL)
+    port = url.port or PORTS.get(url.scheme)
+    found: dict[str, AttributeValue] = {semconv.SERVER_ADDRESS: url.hostname or ""}
+    if port is not None:
+        found[semconv.SERVER_PORT] = port
+    return found

@@ -1,0 +1,184 @@
+"""Measures model calls, under the names of the conventions for generative AI."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+from opentelemetry.util.types import AttributeValue
+
+from gateway.messages import Usage
+from gateway.telemetry import semconv
+from gateway.telemetry.base import Call, Reader, Turn
+from gateway.telemetry.bounded import FewNames
+from gateway.telemetry.exemplars import Exemplify, of_span
+from gateway.telemetry.exposition import Exposition
+
+Attributes = Mapping[str, AttributeValue]
+NO_ATTRIBUTES: Attributes = MappingProxyType({})
+
+_NOTHING = Usage(input_tokens=0, output_tokens=0)
+
+Purpose = Literal["answer", "summary"]
+
+_CHUNK_KEYS = (
+    semconv.OPERATION,
+    semconv.PROVIDER,
+    semconv.REQUEST_MODEL,
+    semconv.SERVER_ADDRESS,
+    semconv.SERVER_PORT,
+)
+
+
+class ModelCalls(Reader):
+    """Duration, first chunk, gaps between chunks, tokens, cost and retries of model calls.
+
+    `endpoint` are the attributes of the server that is asked, `summary_model` writes the summaries unless it
+    is None. With `dup` what the conventions renamed is also told under its former name, which dashboards of
+    others may read.
+    """
+
+    def __init__(
+        self,
+        exposition: Exposition,
+        exemplify: Exemplify = of_span,
+        *,
+        endpoint: Attributes = NO_ATTRIBUTES,
+        summary_model: str | None = None,
+        dup: bool = False,
+    ) -> None:
+        self._exemplify = exemplify
+        self._endpoint = endpoint
+        self._summary_model = summary_model
+        self._models = FewNames()
+        self._reasons = FewNames()
+        self._make_times(exposition, dup=dup)
+        self._make_tokens(exposition, dup=dup)
+        self._make_own(exposition)
+
+    def _make_times(self, exposition: Exposition, *, dup: bool) -> None:
+        names = ("gen_ai.client.inference", *(("gen_ai.client.operation",) if dup else ()))
+        self._seconds = [
+            exposition.histogram(f"{name}.duration", "s", "Model calls, retries included.", semconv.SECONDS)
+            for name in names
+        ]
+        self._first_chunk_seconds = [
+            exposition.histogram(
+                f"{name}.time_to_first_chunk",
+                "s",
+                "From a model call's start to its first content.",
+                semconv.SECONDS,
+            )
+            for name in names
+        ]
+        self._gaps = exposition.tallies.histogram(
+            f"{names[0]}.time_per_output_chunk",
+            "s",
+            "Between two pieces of an answer, as they came from the endpoint.",
+            semconv.SECONDS,
+            _CHUNK_KEYS,
+            parts=1000,
+            also=f"{names[1]}.time_per_output_chunk" if dup else None,
+        )
+
+    def _make_tokens(self, exposition: Exposition, *, dup: bool) -> None:
+        meter = exposition.meter
+        self._tokens = {
+            name: meter.create_counter(f"gen_ai.client.inference.usage.{name}", "{token}", description)
+            for name, description in (
+                ("input_tokens", "Input tokens, cached ones included."),
+                ("output_tokens", "Output tokens."),
+                ("cache_read.input_tokens", "Input tokens read from the prompt cache."),
+                ("cache_write.input_tokens", "Input tokens written to the prompt cache."),
+            )
+        }
+        operation = "gen_ai.client.inference.operation"
+        self._input = exposition.histogram(
+            f"{operation}.input_tokens", "{token}", "Input tokens of one model call.", semconv.TOKENS
+        )
+        self._output = exposition.histogram(
+            f"{operation}.output_tokens", "{token}", "Output tokens of one model call.", semconv.TOKENS
+        )
+        self._token_usage = None
+        if dup:
+            self._token_usage = exposition.histogram(
+                "gen_ai.client.token.usage", "{token}", "Tokens of one model call.", semconv.TOKENS
+            )
+
+    def _make_own(self, exposition: Exposition) -> None:
+        meter = exposition.meter
+        self._retries = meter.create_counter(
+            "gateway.upstream.retries", "{retry}", "Attempts of a model call that failed and were repeated."
+        )
+        self._stops = meter.create_counter(
+            "gateway.upstream.stops", "{call}", "Model calls that ended in order, by stop reason."
+        )
+        self._cost = meter.create_counter("gateway.cost", "USD", "What model calls cost, where it is known.")
+
+    def call_retried(self, turn: Turn, call: Call, reason: str, usage: Usage | None, at: int) -> None:
+        model = {semconv.REQUEST_MODEL: self._models.name(call.model)}
+        self._retries.add(1, {**model, semconv.REASON: self._reasons.name(reason)})
+        if usage is not None:
+            self._count_tokens(usage, self._chat(call.model))
+
+    def call_ended(self, turn: Turn, call: Call) -> None:
+        chat = self._chat(call.model)
+        self._count_tokens(call.usage, chat)
+        self._count_cost(call.cost, chat, "answer")
+        if any(call.gaps.counts):
+            self._gaps[tuple(chat.get(key) for key in _CHUNK_KEYS)].merge(call.gaps)
+        if call.stop_reason is not None:
+            reason = {semconv.REASON: self._reasons.name(call.stop_reason)}
+            self._stops.add(1, {semconv.REQUEST_MODEL: chat[semconv.REQUEST_MODEL], **reason})
+        if call.response_model is not None:
+            chat = {**chat, semconv.RESPONSE_MODEL: self._models.name(call.response_model)}
+        self._record(turn, call, chat)
+
+    def compressed(self, turn: Turn | None, session_id: str, data: dict[str, Any], at: int) -> None:
+        """The summary's tokens and cost, which are no part of the turn's."""
+        if data["phase"] == "started":
+            return
+        chat = self._chat(self._summary_model or (turn.model if turn else None) or semconv.OTHER)
+        if "usage" in data:
+            self._count_tokens(Usage.model_validate(data["usage"]), chat)
+        self._count_cost(data.get("cost"), chat, "summary")
+
+    def _record(self, turn: Turn, call: Call, chat: Attributes) -> None:
+        context = self._exemplify(call.span, turn)
+        outcome = chat
+        if call.error is not None:
+            outcome = {**chat, semconv.ERROR_TYPE: self._reasons.name(call.error)}
+        for seconds in self._seconds:
+            seconds.record(call.seconds, outcome, context)
+        if (waited := call.seconds_to_first_chunk) is not None:
+            for seconds in self._first_chunk_seconds:
+                seconds.record(waited, chat, context)
+        if call.usage is None:
+            return
+        sizes = {"input": call.usage.total - call.usage.output_tokens, "output": call.usage.output_tokens}
+        self._input.record(sizes["input"], outcome, context)
+        self._output.record(sizes["output"], outcome, context)
+        if self._token_usage is not None:
+            for kind, size in sizes.items():
+                self._token_usage.record(size, {**outcome, semconv.TOKEN_TYPE: kind}, context)
+
+    def _count_tokens(self, usage: Usage | None, chat: Attributes) -> None:
+        """A call that told nothing counts with 0, so that its series is there."""
+        about = {**chat, semconv.MODALITY: "unknown" if usage is None else "text"}
+        usage = usage or _NOTHING
+        self._tokens["input_tokens"].add(usage.total - usage.output_tokens, about)
+        self._tokens["output_tokens"].add(usage.output_tokens, about)
+        self._tokens["cache_read.input_tokens"].add(usage.cache_read_input_tokens, about)
+        self._tokens["cache_write.input_tokens"].add(usage.cache_creation_input_tokens, about)
+
+    def _count_cost(self, cost: float | None, chat: Attributes, purpose: Purpose) -> None:
+        if cost is not None:
+            about = {semconv.REQUEST_MODEL: chat[semconv.REQUEST_MODEL], semconv.PURPOSE: purpose}
+            self._cost.add(cost, about)
+
+    def _chat(self, model: str) -> Attributes:
+        return {
+            semconv.OPERATION: semconv.CHAT,
+            semconv.PROVIDER: semconv.ANTHROPIC,
+            semconv.REQUEST_MODEL: self._models.name(model),
+            **self._endpoint,
+        }

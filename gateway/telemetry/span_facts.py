@@ -1,0 +1,89 @@
+"""What a span says about a model call or a turn when it is over."""
+
+from opentelemetry.util.types import AttributeValue
+
+from gateway.messages import Usage
+from gateway.telemetry import semconv
+from gateway.telemetry.base import Call, Turn
+from gateway.telemetry.traces import Attributes
+
+
+def call_facts(call: Call, *, dup: bool) -> Attributes:
+    """What a `chat` span says at its end; with `dup` under the older names as well."""
+    found: dict[str, AttributeValue] = {
+        semconv.ATTEMPTS: call.attempts,
+        semconv.TEXT_PIECES: call.text_pieces,
+        semconv.THINKING_PIECES: call.thinking_pieces,
+        semconv.USAGE_SOURCE: "provider" if call.usage is not None else "none",
+        semconv.FIRST_SEQ: call.first_seq,
+        semconv.LAST_SEQ: call.last_seq,
+    }
+    if call.stop_reason is not None:
+        found[semconv.FINISH_REASONS] = [semconv.FINISH.get(call.stop_reason, call.stop_reason)]
+        found[semconv.STOP_REASON] = call.stop_reason
+    if call.response_id is not None:
+        found[semconv.RESPONSE_ID] = call.response_id
+    if call.response_model is not None:
+        found[semconv.RESPONSE_MODEL] = call.response_model
+    if call.prefix_hash is not None:
+        found[semconv.PREFIX_HASH] = call.prefix_hash
+    if call.components is not None:
+        found[semconv.COMPONENTS] = [f"{name} {digest}" for name, digest in call.components.items()]
+    if (seconds := call.seconds_to_first_chunk) is not None:
+        found[semconv.TIME_TO_FIRST_CHUNK] = seconds
+    if call.cost is not None:
+        found[semconv.CALL_COST] = call.cost
+    if call.usage is not None:
+        found |= _usage_facts(call.usage, dup=dup)
+    return found
+
+
+def turn_facts(turn: Turn) -> Attributes:
+    """What an `invoke_agent` span says at its end. Its totals are not gen_ai.usage.*: backends add those up
+    over the spans of a trace, and every token would count twice."""
+    totals = turn.totals
+    found: dict[str, AttributeValue] = {
+        semconv.OUTCOME: turn.outcome or semconv.UNFINISHED,
+        semconv.LAST_SEQ: turn.last_seq,
+        semconv.TURN_ITERATIONS: totals["iterations"],
+        semconv.TURN_UNREPORTED: totals.get("usage_unreported", 0),
+    }
+    if turn.whole:
+        found[semconv.TURN_TOOL_CALLS] = turn.tool_calls
+    if "stop_reason" in totals:
+        found[semconv.FINISH_REASONS] = [semconv.FINISH.get(totals["stop_reason"], totals["stop_reason"])]
+    if "ttft_ms" in totals:
+        found[semconv.TURN_FIRST_TEXT] = totals["ttft_ms"] / 1000
+    if "cost" in totals:
+        found[semconv.TURN_COST] = totals["cost"]
+    if "usage" in totals:
+        usage = Usage.model_validate(totals["usage"])
+        found |= {
+            semconv.TURN_INPUT: usage.total - usage.output_tokens,
+            semconv.TURN_OUTPUT: usage.output_tokens,
+            semconv.TURN_CACHE_READ: usage.cache_read_input_tokens,
+            semconv.TURN_CACHE_WRITE: usage.cache_creation_input_tokens,
+        }
+    return found
+
+
+def lost_facts(turn: Turn) -> Attributes:
+    """What an `invoke_agent` span says whose turn is no longer followed."""
+    return {semconv.OUTCOME: semconv.UNFINISHED, semconv.LAST_SEQ: turn.last_seq}
+
+
+def _usage_facts(usage: Usage, *, dup: bool) -> Attributes:
+    input_tokens = usage.total - usage.output_tokens
+    found: dict[str, AttributeValue] = {
+        semconv.USAGE_INPUT: input_tokens,
+        semconv.USAGE_OUTPUT: usage.output_tokens,
+        semconv.USAGE_CACHE_READ: usage.cache_read_input_tokens,
+        semconv.USAGE_CACHE_WRITE: usage.cache_creation_input_tokens,
+        semconv.USAGE_CACHE_CREATION: usage.cache_creation_input_tokens,
+    }
+    if dup:
+        found |= {
+            semconv.USAGE_PROMPT: input_tokens,
+            semconv.USAGE_COMPLETION: usage.output_tokens,
+        }
+    return found

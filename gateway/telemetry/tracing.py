@@ -1,0 +1,78 @@
+"""Tracing of one process, opened when there is a collector to send spans to."""
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SpanExporter
+from opentelemetry.trace import Span
+
+from gateway.settings import Settings
+from gateway.telemetry.base import Reader, Turn
+from gateway.telemetry.content import Content
+from gateway.telemetry.exemplars import of_span
+from gateway.telemetry.export import SpanExport
+from gateway.telemetry.http_spans import HttpSpans
+from gateway.telemetry.meters import endpoint_of
+from gateway.telemetry.sampling import OutcomeSampler, Policy
+from gateway.telemetry.spans import Called, Spans
+from gateway.telemetry.traces import Traces, TurnIds
+from gateway.telemetry.upkeep_spans import UpkeepSpans
+
+LONGEST_WAIT = 3600.0
+"""Seconds a trace may wait for its turn's end, at least."""
+
+
+class Tracing:
+    """`readers` draw spans of what the observer tells, `http` those of requests; `export` knows what was
+    lost. With `content` spans carry what was said."""
+
+    def __init__(
+        self, settings: Settings, resource: Resource, exporter: SpanExporter, *, content: bool = False
+    ) -> None:
+        ids = TurnIds()
+        policy = Policy(
+            ratio=settings.trace_ratio,
+            slow=settings.trace_slow_seconds,
+            slow_first=settings.trace_slow_first_seconds,
+            longest_wait=max(LONGEST_WAIT, 2 * settings.turn_timeout),
+        )
+        self.provider = TracerProvider(resource=resource, id_generator=ids, shutdown_on_exit=False)
+        self.export = SpanExport(exporter)
+        self.sampler = OutcomeSampler(self.export, policy, self.export.lose)
+        self.provider.add_span_processor(self.sampler)
+        traces = Traces(self.provider, ids)
+        called = Called(
+            agent=settings.agent_name,
+            server=endpoint_of(settings),
+            max_tokens=settings.max_tokens,
+            temperature=settings.temperature,
+            dup=settings.genai_compat == "dup",
+            salt=settings.user_id_salt.get_secret_value() if settings.user_id_salt is not None else None,
+        )
+        spans, upkeep = Spans(traces, called), UpkeepSpans(traces)
+        self.readers: list[Reader] = [spans, upkeep]
+        if content:  # first: what it adds to a span must come before its end
+            self.readers.insert(0, Content(settings.trace_content_limit))
+        self.http = HttpSpans(traces, spans, upkeep)
+
+    @property
+    def spans_lost(self) -> int:
+        """How many spans no collector will get, of those that were to be kept."""
+        return sum(self.export.lost.values())
+
+    def exemplify(self, span: Span, turn: Turn) -> Context | None:
+        """As `exemplars.Exemplify`: only what leads to a trace that is kept."""
+        return of_span(span, turn) if self.sampler.will_keep(int(turn.trace_id, 16)) else None
+
+    def shutdown(self) -> None:
+        """Sends what is left, as long as the exporter tries."""
+        self.provider.shutdown()
+
+
+def open_tracing(settings: Settings, resource: Resource, *, content: bool) -> Tracing:
+    """Tracing over OTLP/HTTP, to where the standard OTEL_* variables say."""
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - slow, seldom needed
+        OTLPSpanExporter,
+    )
+
+    return Tracing(settings, resource, OTLPSpanExporter(), content=content)

@@ -1,0 +1,64 @@
+"""Compression inside a turn: when the view has grown too long, and when the endpoint says that it has."""
+
+from gateway.errors import CompressionFailed, Conflict, NothingToCompress
+from gateway.events.lifecycle import IterationSuperseded, TurnWarning
+from gateway.events.upkeep import Compression
+from gateway.history.tokens import overhead_of
+from gateway.storage.records import Trigger
+from gateway.turn.conversation import Conversation
+from gateway.turn.emitter import Emitter
+from gateway.turn.parts import Parts
+
+PAUSED = (
+    "The last two compressions of this session failed: none is tried automatically until one that was asked "
+    "for succeeds."
+)
+
+
+async def compress_if_due(parts: Parts, emitter: Emitter, conversation: Conversation) -> None:
+    """Before a model call: compresses when the request would be over the share of the window that is set.
+    Whatever comes of it, the turn goes on; without success with the old view."""
+    if parts.settings.compress_at is None or conversation.incompressible:
+        return
+    turn, history = emitter.turn, conversation.history
+    if parts.compressor.is_pause_news(turn.session_id, history):
+        emitter.emit(TurnWarning(code="compression_paused", message=PAUSED))
+    threshold = await parts.compressor.threshold(turn.model, history)
+    if threshold is None:
+        return
+    request, _ = conversation.request()
+    size = await parts.meter.count(parts.model, request, conversation.size(), threshold)
+    if size >= threshold:
+        await _compress(parts, emitter, conversation, "automatic")
+
+
+async def compress_overflow(parts: Parts, emitter: Emitter, conversation: Conversation) -> bool:
+    """After the endpoint refused the view as too long: whether it is shorter now. The attempt that was
+    refused is superseded as soon as a compression starts."""
+    if not parts.settings.compress_on_overflow or not parts.settings.use_compressions:
+        return False
+    return await _compress(parts, emitter, conversation, "overflow")
+
+
+async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, trigger: Trigger) -> bool:
+    turn = emitter.turn
+    assembled = conversation.assemble()
+    overhead = overhead_of(assembled.system, assembled.tools)
+
+    async def say(data: Compression) -> None:
+        progress = emitter.progress
+        if progress.attempt_open:
+            attempt = IterationSuperseded(attempt=progress.attempt, reason="context_overflow")
+            emitter.emit(attempt)
+        emitter.emit(data)
+
+    await emitter.settled()  # what this turn said so far is in the record, where the compressor reads it
+    try:
+        await parts.compressor.compress(
+            turn.session_id, model=turn.model, trigger=trigger, say=say, overhead=overhead
+        )
+    except (NothingToCompress, CompressionFailed, Conflict):
+        conversation.incompressible = True  # not again in this turn
+        return False
+    conversation.replace(await parts.sessions.history(turn.session_id))
+    return True

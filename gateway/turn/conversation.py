@@ -1,0 +1,114 @@
+"""What the model is told in a turn: the session's view, grown by what the turn adds, loaded anew when it was
+compressed meanwhile."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gateway.history.tokens import overhead_of
+from gateway.history.transcript import fold, problems, view
+from gateway.messages import Message, Usage
+from gateway.model.base import ModelRequest
+from gateway.prompt.assemble import Assembled, PromptLimits, assemble
+from gateway.prompt.components import Components
+from gateway.storage.base import History, StoredMessage, TurnRow
+from gateway.tools.registry import Tools
+from gateway.turn.parts import Parts
+
+
+class Conversation:
+    """The messages of one turn's model calls, and the tools that go with them."""
+
+    def __init__(self, parts: Parts, turn: TurnRow, components: Components, history: History) -> None:
+        self._parts = parts
+        self._turn = turn
+        self._components = components
+        self.incompressible = False
+        self.replace(history)
+
+    @property
+    def tools(self) -> Tools:
+        """What may be called: what was compressed can be looked up once there is such."""
+        return self._parts.tools if self.history.compression is None else self._parts.archive_tools
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The prompt's components by name, each with the beginning of its digest."""
+        return {item.name: item.digest[:12] for item in self._components.items}
+
+    def add(self, message: Message, usage: Usage | None = None) -> None:
+        """What the model said (`usage` is of that call), or what tools answered."""
+        self.messages.append(message)
+        self._stored.append(stored_next(self._stored, self._turn.id, message, usage))
+
+    def replace(self, history: History) -> None:
+        """The session was compressed: from now on this is what the model is told."""
+        self._stored = list(history.messages)
+        self.history = replace(history, messages=self._stored)
+        self.messages = view(history)
+
+    def size(self) -> int:
+        """Tokens of the next request, estimated where the endpoint has not counted them."""
+        assembled = self.assemble()
+        overhead = overhead_of(assembled.system, assembled.tools)
+        return self._parts.meter.size(self._turn.model, self.history, overhead=overhead)
+
+    @property
+    def may_think(self) -> bool:
+        """Whether the next call may think. While tools run, the API wants the thought that led to the first
+        call; when that was signed for a prefix that is gone, the rest of the turn goes without."""
+        return not any(
+            item.turn_id == self._turn.id
+            and item.message.role == "assistant"
+            and item.position <= self.history.epoch_from
+            for item in self.history.messages
+        )
+
+    def assemble(self) -> Assembled:
+        """The prompt as the next model call would have it."""
+        return assemble(
+            self._components,
+            fold(self.messages),
+            tools=self.tools.specs(),
+            limits=PromptLimits(total_tokens=self._parts.settings.prompt_tokens),
+            carried=self.history.carried,
+        )
+
+    def request(self) -> tuple[ModelRequest, str]:
+        """The next model call, and the hash of all that comes before its messages.
+
+        Raises:
+            AssertionError: the endpoint would refuse the messages.
+        """
+        settings = self._parts.settings
+        assembled = self.assemble()
+        if wrong := problems(assembled.messages):
+            raise AssertionError(f"the history is not valid: {wrong}")
+        request = ModelRequest(
+            model=self._turn.model,
+            max_tokens=settings.max_tokens,
+            system=assembled.system,
+            messages=assembled.messages,
+            tools=assembled.tools,
+            thinking_budget=settings.thinking_budget if self.may_think else None,
+            temperature=settings.temperature,
+        )
+        return request, assembled.prefix_hash
+
+
+def without_turn(history: History, turn_id: str) -> History:
+    """The history as it was before that turn said anything."""
+    return replace(history, messages=[item for item in history.messages if item.turn_id != turn_id])
+
+
+def with_message(history: History, turn_id: str, message: Message) -> History:
+    """The history with a message at its end that is on its way to the record."""
+    return replace(
+        history, messages=[*history.messages, stored_next(history.messages, turn_id, message, None)]
+    )
+
+
+def stored_next(
+    stored: Sequence[StoredMessage], turn_id: str, message: Message, usage: Usage | None
+) -> StoredMessage:
+    """`message` as the record will have it after those that are `stored`."""
+    return StoredMessage(stored[-1].position + 1 if stored else 1, turn_id, message, usage)

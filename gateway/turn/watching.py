@@ -1,0 +1,50 @@
+"""How a turn can be followed in traces, without knowing who records them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gateway.events.envelope import StoredEvent
+from gateway.ids import span_id_of
+from gateway.storage.base import TurnRow
+
+
+class Watcher(Protocol):
+    """Is told of every turn before its first event here; the events themselves it reads from the log."""
+
+    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """What a turn said under a former owner, in order, in one or several parts."""
+        ...
+
+    def take_up(self, turn: TurnRow) -> None:
+        """The turn runs here from now on; all that it said before was recalled."""
+        ...
+
+
+class Nobody:
+    """A watcher that does not look."""
+
+    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        pass
+
+    def take_up(self, turn: TurnRow) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """What events and tools are told of a turn's trace. `recorded` is whether somebody keeps traces, `url` a
+    template with `{trace_id}` in it."""
+
+    recorded: bool = False
+    url: str | None = None
+
+    def url_of(self, trace_id: str) -> str | None:
+        """Where people can look at the trace."""
+        return self.url.replace("{trace_id}", trace_id) if self.url is not None else None
+
+    def traceparent(self, trace_id: str | None, tool_call_id: str) -> str | None:
+        """The span of a tool call in the form of W3C Trace Context, level 1."""
+        if not self.recorded or trace_id is None:
+            return None
+        return f"00-{trace_id}-{span_id_of(trace_id, f'tool_call {tool_call_id}')}-01"

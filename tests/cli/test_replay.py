@@ -1,0 +1,225 @@
+"""An old session in the terminal, as a page, and as a file."""
+
+import base64
+import hashlib
+import html
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.cli.client import Client
+from gateway.cli.replay_page import write_page
+from gateway.cli.timeline import lines_about, measured
+from tests.running import Running, run
+
+ASKED = "What is 17*23?"
+NASTY = "<script>alert(1)</script> \"' & \x1b[31m 中文"
+
+
+@pytest.fixture(scope="module")
+def session(running: Running) -> str:
+    """A session with three turns: a tool, a search, and plain text in Chinese."""
+    with Client(running.url) as client:
+        session_id = client.create_session()
+        for message in (ASKED, "How do I resume a stream?", "/say 你好，世界"):
+            turn = client.start_turn(session_id, message)
+            for _ in client.follow(turn, after=turn.seq):
+                pass
+    return session_id
+
+
+def event(seq: int, kind: str, data: dict[str, Any], **places: Any) -> dict[str, Any]:
+    envelope = {"v": 1, "seq": seq, "type": kind, "ts": 1_000_000 + seq * 250, "session_id": "s"}
+    return {**envelope, "turn_id": "t", **places, "data": data}
+
+
+def page(*events: dict[str, Any], title: str = "A session") -> str:
+    session = {"id": "s", "title": title, "created_at": 1_795_187_109_422}
+    return "".join(write_page(session, events))
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and which were left open."""
+
+    VOID = frozenset({"meta", "br", "hr", "img", "link"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_a_replay_tells_every_turn_with_its_timings(running: Running, session: str, tmp_path: Path) -> None:
+    """What was asked, each step with the time since its turn began, the answer in full, usage and cost."""
+    shown = run(tmp_path, "replay", session, "--url", running.url)
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert shown.stdout.count("── t_") == 3
+    assert re.search(r"^ +\+0\.0\d s  › What is 17\*23\?$", shown.stdout, re.MULTILINE)
+    assert re.search(r"^ +\+\d\.\d\d s  → calculate ", shown.stdout, re.MULTILINE)
+    assert re.search(r"^ +\+\d\.\d\d s  ← calculate ok in \d+ ms: 391$", shown.stdout, re.MULTILINE)
+    assert re.search(r"model call 1 done: first token after \d+ ms, \d+\.\d\d s, \d+ tokens in", shown.stdout)
+    assert "⌕ docs" in shown.stdout
+    assert "\n你好，世界\n" in shown.stdout
+    assert (
+        len(re.findall(r"■ completed: \d model calls?, .*, cost unknown$", shown.stdout, re.MULTILINE)) == 3
+    )
+
+
+def test_one_turn_can_be_picked(running: Running, session: str, tmp_path: Path) -> None:
+    """`--turn` shows that turn alone; one that is not there is told in words."""
+    everything = run(tmp_path, "replay", session, "--url", running.url).stdout
+    turn = re.findall(r"── (t_\w+)", everything)[1]
+
+    shown = run(tmp_path, "replay", session, "--turn", turn, "--url", running.url)
+    missing = run(tmp_path, "replay", session, "--turn", "t_none", "--url", running.url)
+
+    assert re.findall(r"── (t_\w+)", shown.stdout) == [turn]
+    assert "resume a stream" in shown.stdout
+    assert ASKED not in shown.stdout
+    assert missing.returncode == 1
+    assert "There is no turn t_none" in missing.stderr
+
+
+def test_a_speed_that_is_none_is_refused(running: Running, session: str, tmp_path: Path) -> None:
+    """The server's words, exit code 1, nothing on stdout."""
+    refused = run(tmp_path, "replay", session, "--speed", "fast", "--url", running.url)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "speed" in refused.stderr
+
+
+def test_a_page_of_a_session_is_one_file_that_needs_nothing_else(
+    running: Running, session: str, tmp_path: Path
+) -> None:
+    """No script, nothing from elsewhere, a policy that forbids both, and everything that was said."""
+    made = run(tmp_path, "replay", session, "--html", "session.html", "--url", running.url)
+    text = (tmp_path / "session.html").read_text(encoding="utf-8")
+    tags = Tags(text)
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    allowed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+    assert made.returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["session.html"]
+    assert tags.open == []
+    assert not {"script", "link", "img", "iframe", "object", "base", "form"} & {tag for tag, _ in tags.found}
+    assert not {"src", "href", "style"} & {name for _, attributes in tags.found for name in attributes}
+    assert not any(name.startswith("on") for _, attributes in tags.found for name in attributes)
+    (policy,) = [about["content"] for _, about in tags.found if "http-equiv" in about]
+    assert policy is not None
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{allowed}'")
+    assert "url(" not in style
+    assert "@import" not in style
+    for said in (ASKED, "你好，世界", "391", "calculate", "resume", "cost unknown"):
+        assert html.escape(said) in text
+
+
+def test_what_was_said_is_only_text_on_the_page() -> None:
+    """A title, a question, an answer, a tool's name, arguments and result cannot become markup or steer a
+    terminal."""
+    text = page(
+        event(1, "turn_start", {"input": NASTY, "model": NASTY, "trace_id": "1"}),
+        event(2, "iteration_start", {"attempt": 1, "model": NASTY}, iteration=1),
+        event(3, "retrieval", {"query": NASTY, "source": NASTY, "tokens": 1, "results": [
+            {"id": NASTY, "source": NASTY, "snippet": NASTY, "score": 0.5, "title": NASTY}]}),
+        event(4, "thinking", {"text": NASTY}, iteration=1),
+        event(5, "text", {"text": NASTY}, iteration=1),
+        event(6, "tool_call", {"name": NASTY, "arguments": {NASTY: NASTY}, "effect": "read_only"},
+              tool_call_id=NASTY),
+        event(7, "tool_result", {"name": NASTY, "status": "ok", "content": NASTY, "duration_ms": 3},
+              tool_call_id=NASTY),
+        event(8, "warning", {"code": "x", "message": NASTY}),
+        event(9, "error", {"code": "x", "message": NASTY, "retryable": False}),
+        event(10, "compression", {"phase": "failed", "reason": NASTY}),
+        event(11, "done", {"status": "failed", "iterations": 1, "duration_ms": 9}),
+        title=NASTY,
+    )  # fmt: skip
+    tags = Tags(text)
+
+    assert tags.open == []
+    assert "<script" not in text
+    assert "\x1b" not in text
+    assert text.count("&lt;script&gt;") >= 12
+    assert "中文" in text
+
+
+def test_a_page_drops_what_was_superseded_and_shows_what_replaced_it() -> None:
+    """The pieces of an attempt that failed are struck out; those of the next one are one text."""
+    text = page(
+        event(1, "turn_start", {"input": "q", "model": "m", "trace_id": "1"}),
+        event(2, "iteration_start", {"attempt": 1, "model": "m"}, iteration=1),
+        event(3, "text", {"text": "half an ans"}, iteration=1),
+        event(4, "iteration_superseded", {"attempt": 1, "reason": "upstream_truncated"}, iteration=1),
+        event(5, "iteration_start", {"attempt": 2, "model": "m"}, iteration=1),
+        event(6, "text", {"text": "a whole "}, iteration=1),
+        event(7, "text", {"text": "answer"}, iteration=1),
+    )
+
+    assert '<div class="dropped"><div class="said" dir="auto">half an ans</div></div>' in text
+    assert '<div><div class="said" dir="auto">a whole answer</div></div>' in text
+
+
+def test_compressions_are_told_in_words() -> None:
+    """Version, what it covers, and what it saved; on the page those of no turn have a place of their own."""
+    data = {
+        "phase": "completed",
+        "version": 2,
+        "covers": {"first": 1, "last": 40},
+        "tokens_before": 9000,
+        "tokens_after": 1200,
+    }
+    told = event(1, "compression", data, turn_id="c_1")
+
+    assert lines_about(told) == ["▣ compression completed, version 2, messages 1 to 40, 9000 → 1200 tokens"]
+    assert "Between turns c_1" in page(told)
+
+
+def test_what_is_not_known_is_said_to_be_unknown() -> None:
+    """An unknown cost is never free, an unreported usage never nothing."""
+    assert measured({"duration_ms": 1500}) == "1.50 s, usage unknown, cost unknown"
+    usage = {"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 9}
+    assert measured({"usage": usage, "cost": 0.0}) == "5 tokens in, 2 out, 9 from cache, $0.000000"
+
+
+def test_a_session_goes_out_to_a_file_and_comes_back(running: Running, session: str, tmp_path: Path) -> None:
+    """`export` to a file and to stdout are the same; `import` prints the id of the session it made."""
+    kept = run(tmp_path, "export", session, "-o", "kept.jsonl", "--url", running.url)
+    shown = run(tmp_path, "export", session, "--url", running.url)
+    taken = run(tmp_path, "import", "kept.jsonl", "--url", running.url)
+    with Client(running.url) as client:
+        client.delete_session(session)
+    back = run(tmp_path, "import", "kept.jsonl", "--url", running.url)
+    again = run(tmp_path, "export", session, "--url", running.url)
+
+    assert kept.returncode == 0
+    assert (tmp_path / "kept.jsonl").read_text() == shown.stdout == again.stdout
+    assert (taken.returncode, taken.stdout) == (1, "")
+    assert "is taken" in taken.stderr
+    assert (back.returncode, back.stdout) == (0, f"{session}\n")
+
+
+def test_a_damaged_file_is_refused_with_its_line(running: Running, tmp_path: Path) -> None:
+    """So is one that is not there; nothing is made of either."""
+    (tmp_path / "bad.jsonl").write_text('{"kind":"session"}\n')
+
+    damaged = run(tmp_path, "import", "bad.jsonl", "--url", running.url)
+    missing = run(tmp_path, "import", "none.jsonl", "--url", running.url)
+    unknown = run(tmp_path, "export", "s_none", "-o", "none.jsonl", "--url", running.url)
+
+    assert damaged.returncode == missing.returncode == unknown.returncode == 1
+    assert "Line 1" in damaged.stderr
+    assert "none.jsonl cannot be read" in missing.stderr
+    assert "There is no session s_none" in unknown.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl"]

@@ -1,0 +1,20 @@
+"""The engines that the storage contracts run on."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from tests.storage.writing import Factory, Storage, sqlite_storage
+
+
+@pytest.fixture(params=[sqlite_storage])
+def factory(request: pytest.FixtureRequest) -> Factory:
+    """Opens an engine in a folder; opening the same folder again finds what was there."""
+    return request.param
+
+
+@pytest.fixture
+async def storage(factory: Factory, tmp_path: Path) -> AsyncGenerator[Storage]:
+    async with factory(tmp_path) as opened:
+        yield opened

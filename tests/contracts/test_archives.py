@@ -1,0 +1,272 @@
+"""What every storage engine owes about archives and about events that belong to no turn: a claim per sentence
+of `Archives` and of `EventLog.note`."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import Conflict, GatewayError, NotFound, TurnInProgress
+from gateway.events.envelope import StoredEvent
+from gateway.events.upkeep import Compression
+from gateway.messages import Message, text_block
+from gateway.storage.records import ArchiveRow
+from tests.storage.archiving import all_events, append, archive, converse, event, everything
+from tests.storage.writing import OWNER, Factory, Storage, accepted, running
+
+pytestmark = pytest.mark.anyio
+
+STARTED = Compression(phase="started", trigger="manual")
+
+
+def row_of(storage_head: int, messages: int) -> ArchiveRow:
+    """What a first archive of everything would say; its blobs are nobody's concern here."""
+    return ArchiveRow(
+        session_id="s",
+        number=1,
+        from_seq=1,
+        to_seq=storage_head,
+        events_path="sessions/s/archive/events-1.jsonl.gz",
+        events_sha256="e" * 64,
+        events_index=[(1, 0), (3, 77)],
+        from_position=1,
+        to_position=messages,
+        messages_path="sessions/s/archive/messages-1.jsonl.gz",
+        messages_sha256="f" * 64,
+        messages_index=[(1, 0)],
+        created_at=7,
+    )
+
+
+# Adding
+
+
+async def test_an_archive_is_listed_as_it_was_added(factory: Factory, tmp_path: Path) -> None:
+    """In order, with its indexes, also after the storage was opened again."""
+    async with factory(tmp_path) as first:
+        assert await first.archives.list("s") == []
+        await converse(first, "t1")
+        await first.archives.add(row_of(3, 2))
+        await converse(first, "t2", ["more"] * 4)
+        second = replace(
+            row_of(9, 4),
+            number=2,
+            from_seq=4,
+            from_position=3,
+            events_index=[(4, 0)],
+            messages_index=[(3, 0)],
+        )
+        await first.archives.add(second)
+
+    async with factory(tmp_path) as again:
+        assert await again.archives.list("s") == [row_of(3, 2), second]
+
+
+async def test_what_was_archived_is_answered_as_before(storage: Storage) -> None:
+    """Events and messages, of several archives and of the tables, are those that were there."""
+    before = await everything(storage)
+    for number in range(3):
+        await converse(storage, f"t{number}", ["a", "b"] * number)
+        before = await everything(storage)
+        moved = await archive(storage)
+        assert moved is not None
+        assert await everything(storage) == before
+    await converse(storage, "last")
+    now, said = await everything(storage)
+
+    assert [found.seq for found in now] == list(range(1, len(now) + 1))
+    assert now[: len(before[0])] == before[0]
+    assert [stored.position for stored in said] == list(range(1, 9))
+    assert list(said[:6]) == list(before[1])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"number": 2},
+        {"from_seq": 2},
+        {"to_seq": 2},
+        {"to_seq": 4},
+        {"from_position": 2},
+        {"to_position": 1},
+        {"to_position": 3},
+    ],
+)
+async def test_a_range_that_the_tables_do_not_hold_is_a_conflict(
+    storage: Storage, other: dict[str, int]
+) -> None:
+    """Too little, too much, or out of order: nothing is freed."""
+    await converse(storage, "t1")
+    before = await everything(storage)
+
+    with pytest.raises(Conflict) as refused:
+        await storage.archives.add(replace(row_of(3, 2), **other))
+
+    assert refused.value.code == "archive_conflict"
+    assert await storage.archives.list("s") == []
+    assert await everything(storage) == before
+
+
+async def test_the_same_archive_is_added_once(storage: Storage) -> None:
+    """The second is a conflict."""
+    await converse(storage, "t1")
+    await storage.archives.add(row_of(3, 2))
+
+    with pytest.raises(Conflict):
+        await storage.archives.add(row_of(3, 2))
+
+
+async def test_nothing_is_freed_while_a_turn_runs_or_waits(storage: Storage) -> None:
+    """The refusal names the turn and the session's head."""
+    await converse(storage, "t1")
+    await accepted(storage, turn_id="t2")
+    with pytest.raises(TurnInProgress) as refused:
+        await storage.archives.add(row_of(3, 2))
+    assert refused.value.details == {"turn_id": "t2", "seq": 3}
+
+    await append(storage, "t2", [event("s", "t2", 4, "turn_start")])
+    await accepted(storage, turn_id="t3", on_conflict="queue")
+    with pytest.raises(TurnInProgress):
+        await storage.archives.add(row_of(4, 2))
+    assert len(await all_events(storage)) == 4
+
+
+async def test_a_session_that_is_gone_has_no_archives(storage: Storage) -> None:
+    """Nothing can be added to it, and what it had went with it: one of the same id begins anew."""
+    await converse(storage, "t1")
+    await archive(storage)
+    await storage.sessions.delete("s", OWNER)
+
+    assert await storage.archives.list("s") == []
+    assert await all_events(storage) == []
+    with pytest.raises(NotFound) as refused:
+        await storage.archives.add(row_of(3, 2))
+    assert refused.value.code == "session_not_found"
+    await converse(storage, "t2")
+    found, said = await everything(storage)
+    assert [each.seq for each in found] == [1, 2, 3]
+    assert [each.position for each in said] == [1, 2]
+
+
+async def test_who_moves_a_session_is_alone(storage: Storage) -> None:
+    """A second one hears so at once; another session, and the same one later, are free."""
+    with storage.archives.moving("s"):
+        with pytest.raises(Conflict) as refused, storage.archives.moving("s"):
+            pass
+        with storage.archives.moving("other"):
+            pass
+    assert refused.value.code == "archive_conflict"
+    with storage.archives.moving("s"):
+        pass
+
+
+# What is due
+
+
+async def test_sessions_are_due_that_are_idle_and_have_rows(storage: Storage) -> None:
+    """Not those that were used since, have a turn in flight, are archived or never held anything."""
+    for name, at in (("old", 10), ("older", 5), ("new", 50), ("moved", 5), ("grown", 5), ("busy", 5)):
+        await converse(storage, f"t_{name}", session_id=name, at=at)
+    await storage.sessions.create("empty", OWNER, None, 1)
+    await archive(storage, "moved")
+    await archive(storage, "grown")
+    await converse(storage, "t_more", session_id="grown", at=8)
+    await accepted(storage, "busy", "t_busy2", at=5)
+
+    assert await storage.archives.due(idle_before=50, limit=9) == [
+        ("older", OWNER),
+        ("grown", OWNER),
+        ("old", OWNER),
+    ]
+    assert await storage.archives.due(idle_before=50, limit=1) == [("older", OWNER)]
+    assert await storage.archives.due(idle_before=5, limit=9) == []
+
+
+# Events that belong to no turn
+
+
+async def test_a_note_is_an_event_of_the_session(storage: Storage) -> None:
+    """It is durable, has the next seq and the operation's id, and a turn goes on behind it."""
+    await converse(storage, "t1")
+    before = await all_events(storage)
+
+    assert await storage.log.note("s", "c_1", STARTED, 77) is True
+    await converse(storage, "t2")
+    found = await all_events(storage)
+
+    assert found[:3] == before
+    assert found[3][:3] == (4, "compression", "c_1")
+    assert found[3].load() == {
+        "v": 1,
+        "seq": 4,
+        "type": "compression",
+        "ts": 77,
+        "session_id": "s",
+        "turn_id": "c_1",
+        "data": {"phase": "started", "trigger": "manual"},
+    }
+    assert [each.seq for each in found] == [1, 2, 3, 4, 5, 6, 7]
+    turn = await storage.turns.get("s", "t2", OWNER)
+    assert (turn.first_seq, turn.last_seq) == (5, 7)
+    assert (await storage.sessions.get("s", OWNER)).head == 7
+
+
+async def test_a_note_is_published_when_it_is_durable(storage: Storage) -> None:
+    """Followers get it like any event."""
+    await converse(storage, "t1")
+    seen: list[StoredEvent] = []
+    storage.bus.watch(lambda _, events: seen.extend(events))
+    with storage.bus.subscribe("s") as live:
+        await storage.log.note("s", "c_1", STARTED, 77)
+
+        assert live.since(3) == seen == (await all_events(storage))[3:]
+
+
+async def test_only_the_running_turn_writes_while_there_is_one(storage: Storage) -> None:
+    """A note is refused then, and leaves no trace; also in a session that nobody made."""
+    writer = await running(storage)
+    await writer.append("turn_start")
+
+    assert await storage.log.note("s", "c_1", STARTED, 77) is False
+    assert await writer.append("text") is None
+    assert await all_events(storage) == writer.sent
+    with pytest.raises(NotFound) as refused:
+        await storage.log.note("nowhere", "c_1", STARTED, 77)
+    assert refused.value.code == "session_not_found"
+
+
+async def test_notes_and_turns_of_one_moment_leave_no_gap(storage: Storage) -> None:
+    """Whoever comes first, the other continues from there or is told that it may not."""
+    await converse(storage, "t1")
+    answers = await asyncio.gather(
+        storage.log.note("s", "c_1", STARTED, 1),
+        accepted(storage, turn_id="t2"),
+        storage.log.note("s", "c_2", STARTED, 2),
+        return_exceptions=True,
+    )
+
+    assert not any(isinstance(answer, GatewayError) for answer in answers)
+    noted = [answer for answer in answers if answer is True]
+    turn = await storage.turns.get("s", "t2", OWNER)
+    head = (await storage.sessions.get("s", OWNER)).head
+    assert head == 3 + len(noted)
+    await append(
+        storage, "t2", [event("s", "t2", head + 1, "turn_start")], Message("user", [text_block("hi")])
+    )
+    assert turn.epoch == 1
+    assert [each.seq for each in await all_events(storage)] == list(range(1, head + 2))
+
+
+async def test_a_note_can_follow_what_was_archived(storage: Storage) -> None:
+    """And is archived in its turn, though nothing was said."""
+    await converse(storage, "t1")
+    await archive(storage)
+    await storage.log.note("s", "c_1", STARTED, 77)
+    before = await everything(storage)
+    moved = await archive(storage)
+
+    assert moved is not None
+    assert (moved.from_seq, moved.to_seq, moved.from_position, moved.to_position) == (4, 4, 3, 2)
+    assert await everything(storage) == before
+    assert await storage.blobs.read(moved.messages_path) == b""

@@ -1,0 +1,229 @@
+"""What storage owes about finding sessions by what was said in them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.storage.saying import archive, ask, finish, said
+from tests.storage.writing import OWNER, Factory, Storage, accepted, writer_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def found(storage: Storage, query: str, owner: str = OWNER) -> list[str]:
+    return [row.id for row in await storage.sessions.list(owner, limit=99, query=query)]
+
+
+async def test_a_turn_is_found_by_what_was_asked_and_answered(storage: Storage) -> None:
+    """Once its session is indexed: by words of the user, of any of the answers, or of both together."""
+    await said(storage, "s", "t", "如何恢复会话", "Read the log from its cursor.", "第二个回答")
+    assert await found(storage, "恢复") == []
+
+    await storage.search.index("s")
+
+    for query in ("恢复", "cursor", "回答", "cursor 恢复 log"):
+        assert await found(storage, query) == ["s"]
+    assert await found(storage, "cursor missing") == []
+
+
+async def test_all_words_must_be_in_one_turn_or_in_the_title(storage: Storage) -> None:
+    """Words of different turns, or of a turn and the title, do not make a hit together."""
+    await storage.sessions.create("s", OWNER, "gardening", 1)
+    await said(storage, "s", "t1", "tell me about apples", "They are sweet.")
+    await said(storage, "s", "t2", "and lemons", "They are sour.")
+    await storage.search.index("s")
+
+    assert await found(storage, "sweet apples") == ["s"]
+    assert await found(storage, "sour lemons") == ["s"]
+    assert await found(storage, "sour apples") == []
+    assert await found(storage, "gardening") == ["s"]
+    assert await found(storage, "gardening apples") == []
+
+
+async def test_titles_are_found_at_once(storage: Storage) -> None:
+    """A given title when the session is made, a new one when it is renamed, and then the old one no more."""
+    await storage.sessions.create("s", OWNER, "Harvest plans", 1)
+    assert await found(storage, "harvest") == ["s"]
+
+    await storage.sessions.rename("s", OWNER, "冬天的计划")
+
+    assert await found(storage, "harvest") == []
+    assert await found(storage, "冬天") == ["s"]
+    await said(storage, "s", "t", "hello", "Good day.")
+    await storage.search.index("s")
+    assert await found(storage, "冬天") == await found(storage, "good day") == ["s"]
+
+
+async def test_a_title_taken_from_a_message_gives_way_to_another(storage: Storage) -> None:
+    """Renaming removes the words of the title, never those of the turn it was taken from."""
+    await said(storage, "s", "t", "unforgettable", "I see.")
+    await storage.search.index("s")
+    await storage.sessions.rename("s", OWNER, "something else")
+    await storage.search.index("s")
+
+    assert await found(storage, "unforgettable") == ["s"]
+    assert await found(storage, "something else") == ["s"]
+
+
+async def test_a_deleted_session_is_not_found(storage: Storage) -> None:
+    """Neither it nor, under its id, the session that somebody makes later; nor by indexing it again."""
+    await said(storage, "s", "t", "a secret", "Between us.")
+    await storage.search.index("s")
+    await storage.sessions.delete("s", OWNER)
+    await storage.search.index("s")
+    assert await found(storage, "secret") == []
+
+    await storage.sessions.create("s", "bob", "mine", 1)
+    await storage.search.index("s")
+    assert await found(storage, "secret", "bob") == await found(storage, "us", "bob") == []
+    assert await found(storage, "mine", "bob") == ["s"]
+
+
+async def test_nobody_finds_what_somebody_else_said(storage: Storage) -> None:
+    """Each owner searches their own sessions, whatever their name is."""
+    owners = ["ann", "bob", 'o"r AND', "", "安"]
+    for number, owner in enumerate(owners):
+        await said(storage, f"s{number}", f"t{number}", "the same words", "For all.", owner=owner)
+    await storage.search.index(*(f"s{number}" for number in range(len(owners))))
+
+    for number, owner in enumerate(owners):
+        assert await found(storage, "same words", owner) == [f"s{number}"]
+    assert await found(storage, "same words", "eve") == []
+
+
+async def test_hits_come_newest_first_page_by_page(storage: Storage) -> None:
+    """Pages of a search follow (updated_at, id) downwards as those of the whole list do."""
+    for number in range(7):
+        await storage.sessions.create(f"s{number}", OWNER, "odd" if number % 2 else "even", at=number // 3)
+    pages: list[str] = []
+    before: tuple[int, str] | None = None
+    while page := await storage.sessions.list(OWNER, limit=2, before=before, query="even"):
+        pages += [row.id for row in page]
+        before = (page[-1].updated_at, page[-1].id)
+
+    assert pages == ["s6", "s4", "s2", "s0"]
+
+
+@pytest.mark.parametrize("query", ["", " ", "%", "!!!", '"', "—", "🙂"])
+async def test_a_query_without_words_finds_nothing(storage: Storage, query: str) -> None:
+    """Signs alone are no question."""
+    await storage.sessions.create("s", OWNER, "anything 100% 🙂", 1)
+
+    assert await found(storage, query) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        'apples"',
+        "apples OR",
+        "apples AND",
+        "NOT",
+        "NEAR(apples, 2)",
+        "words:apples",
+        "-apples",
+        "*",
+        "^a",
+    ],
+)
+async def test_a_query_is_never_read_as_an_expression(storage: Storage, query: str) -> None:
+    """The signs and words of a search language mean themselves: no error, and never the rest of the table."""
+    await storage.sessions.create("s", OWNER, "pears", 1)
+
+    assert await found(storage, query) == []
+    await storage.sessions.rename("s", OWNER, f"x {query} y")
+    assert await found(storage, f"x {query} y") == ["s"]
+
+
+async def test_archived_sessions_are_found(storage: Storage) -> None:
+    """Those indexed before their rows were moved, and those that are indexed afterwards."""
+    for name in ("before", "after"):
+        await said(storage, name, f"t_{name}", "long ago", "We talked about 鲸鱼.")
+    await storage.search.index("before")
+    for name in ("before", "after"):
+        await archive(storage, name)
+    await storage.search.index("before", "after")
+
+    assert sorted(await found(storage, "鲸鱼")) == ["after", "before"]
+
+
+async def test_a_damaged_archive_costs_only_the_answers_in_it(storage: Storage) -> None:
+    """What the user said, and later turns, are found all the same; and the session is not due for ever."""
+    await said(storage, "s", "t1", "an old question", "a lost answer")
+    await archive(storage, "s")
+    [row] = await storage.archives.list("s")
+    await storage.blobs.delete(row.messages_path)
+    await said(storage, "s", "t2", "a new question", "a fresh answer")
+
+    await storage.search.index("s")
+
+    assert await found(storage, "old question") == ["s"]
+    assert await found(storage, "fresh answer") == ["s"]
+    assert await found(storage, "lost") == []
+    assert await storage.search.due(limit=9) == []
+
+
+async def test_indexing_goes_on_where_it_stopped(storage: Storage) -> None:
+    """Turn by turn, with turns that run meanwhile, that overtook each other, or by the hundred."""
+    for number in range(120):
+        await said(storage, "s", f"t{number}", f"question{number}", f"answer{number}", f"more{number}")
+        if number in {0, 7}:
+            await storage.search.index("s")
+    running = await ask(storage, "s", "last", "unfinished")
+    await storage.search.index("s")
+    for number in range(120):
+        assert await found(storage, f"question{number} answer{number} more{number}") == ["s"]
+    assert await found(storage, "unfinished") == []
+
+    await finish(running, "done at last")
+    await storage.search.index("s")
+    assert await found(storage, "unfinished done last") == ["s"]
+
+
+async def test_turns_that_overtook_others_are_indexed_once_each(storage: Storage) -> None:
+    """A turn that waited is found with its own answer, in whatever order turns ran."""
+    first = await ask(storage, "s", "t1", "first")
+    await accepted(storage, "s", "t2", said="queued", on_conflict="queue")
+    await accepted(storage, "s", "t3", said="urgent", on_conflict="interrupt")
+    await finish(first, "one")
+    await storage.search.index("s")
+    for expected, answer in (("t3", "three"), ("t2", "two")):
+        now = await storage.turns.claim_next("s")
+        assert now is not None
+        assert now.turn.id == expected
+        await finish(writer_of(storage, now), answer)
+        await storage.search.index("s")
+
+    for query in ("first one", "urgent three", "queued two"):
+        assert await found(storage, query) == ["s"]
+    assert await found(storage, "queued three") == []
+
+
+async def test_due_are_sessions_with_something_that_cannot_be_found(storage: Storage) -> None:
+    """In the order of their ids, page by page, without those whose turn still runs."""
+    for name in ("c", "a", "b", "done"):
+        await said(storage, name, f"t_{name}", "question", "answer")
+    await storage.sessions.create("empty", OWNER, None, 1)
+    await storage.search.index("done", "empty", "nowhere")
+    writer = await ask(storage, "b", "t_b_2", "more")
+
+    assert await storage.search.due(limit=9) == ["a", "c"]
+    assert await storage.search.due(limit=1) == ["a"]
+    assert await storage.search.due(after="a", limit=9) == ["c"]
+    await finish(writer)
+    assert await storage.search.due(limit=9) == ["a", "b", "c"]
+    await storage.search.index("a", "b", "c")
+    assert await storage.search.due(limit=9) == []
+
+
+async def test_the_index_survives_a_restart(factory: Factory, tmp_path: Path) -> None:
+    """What was indexed is found when the storage is opened again, what was not is due."""
+    async with factory(tmp_path) as first:
+        await said(first, "s1", "t1", "question", "answer one")
+        await first.search.index("s1")
+        await said(first, "s2", "t2", "question", "answer two")
+
+    async with factory(tmp_path) as second:
+        assert await found(second, "answer") == ["s1"]
+        assert await second.search.due(limit=9) == ["s2"]

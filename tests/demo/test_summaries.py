@@ -1,0 +1,202 @@
+"""The demo as a summariser, right and wrong, and its context window."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.demo.server import serve_demo
+from gateway.demo.summaries import MISBEHAVIOURS
+from gateway.errors import CompressionFailed
+from gateway.history.summaries.summariser import Bounds, Written, summarise
+from gateway.history.summaries.summary import SessionSummary, tell
+from gateway.lexical import estimate_tokens
+from gateway.messages import Message, text_block
+from gateway.model.anthropic import AnthropicModel
+from gateway.storage.base import StoredMessage
+from tests.demo.bare import Received, ask, fetch
+from tests.demo.conftest import Send
+
+pytestmark = pytest.mark.anyio
+INSTRUCTIONS = (Path(__file__).parents[2] / "prompts" / "summary.md").read_text(encoding="utf-8")
+STORY = (
+    "How do I plan a trip to Kyoto?",
+    "My flight number is NH 204.",
+    "我的猫叫豆腐，它三岁了。",
+    "The budget must be at most 3000 EUR.",
+    "I decided to stay at the Hotel Ume.",
+    "Does the hotel allow cats?",
+)
+
+
+def stored(*texts: str, first: int = 1) -> list[StoredMessage]:
+    """User messages, each answered."""
+    said = [message for text in texts for message in (("user", text), ("assistant", "All right."))]
+    return [
+        StoredMessage(position, "t_1", Message("user" if role == "user" else "assistant", [text_block(text)]))
+        for position, (role, text) in enumerate(said, first)
+    ]
+
+
+async def summary_of(
+    url: str, messages: list[StoredMessage], previous: SessionSummary | None = None, tokens: int = 2000
+) -> Written:
+    """A summary as the gateway asks for one."""
+    model = AnthropicModel(
+        api_key="demo", base_url=url, connect_timeout=5, first_byte_timeout=5, progress_timeout=5
+    )
+    try:
+        return await summarise(
+            model,
+            model_name="demo",
+            instructions=INSTRUCTIONS,
+            messages=messages,
+            bounds=Bounds(tokens),
+            previous=previous,
+        )
+    finally:
+        await model.close()
+
+
+async def wrongly(send: Send, *wanted: str) -> Received:
+    """Sets what the next summaries are."""
+    return await send({"next": list(wanted)}, path="/demo/summaries")
+
+
+async def test_a_summary_has_what_the_user_stated(demo_url: str) -> None:
+    """Facts, constraints, decisions and the goal stand in it word for word, questions do not."""
+    summary = (await summary_of(demo_url, stored(*STORY))).summary
+    assert summary.goal == STORY[0]
+    assert summary.facts == [STORY[1], STORY[2]]
+    assert summary.constraints == [STORY[3]]
+    assert [each.what for each in summary.decisions] == [STORY[4]]
+    assert summary.trajectory_start == STORY[0]
+    assert summary.trajectory_end == STORY[5]
+
+
+async def test_former_facts_come_first_and_are_said_once(demo_url: str) -> None:
+    """A second summary has all of the first, then what is new; goal and beginning stay."""
+    first = (await summary_of(demo_url, stored(*STORY))).summary
+    second = (await summary_of(demo_url, stored("My son is six.", STORY[1], first=13), first)).summary
+    assert second.facts == [*first.facts, "My son is six."]
+    assert second.constraints == first.constraints
+    assert [each.what for each in second.decisions] == [STORY[4]]
+    assert (second.goal, second.trajectory_start) == (first.goal, first.trajectory_start)
+    assert second.trajectory_end == STORY[1]
+
+
+async def test_a_question_without_an_answer_stays_open_until_the_answer(demo_url: str) -> None:
+    """The newest question is open when nothing followed it, and no more when the next messages begin with its
+    answer."""
+    *messages, _ = stored(*STORY)
+    first = (await summary_of(demo_url, messages)).summary
+    assert first.open_questions == [STORY[5]]
+    _, *answered = stored(STORY[5], "My son is six.", first=11)
+    assert (await summary_of(demo_url, answered, first)).summary.open_questions == []
+
+
+async def test_it_keeps_to_the_tokens_it_is_given(demo_url: str) -> None:
+    """Of more facts than fit the oldest are kept."""
+    facts = [f"My book number {n} is called The Long Way, volume {n}." for n in range(300)]
+    written = await summary_of(demo_url, stored(*facts), tokens=600)
+    kept = written.summary.facts
+    assert 10 < len(kept) < 50
+    assert kept == facts[: len(kept)]
+    assert estimate_tokens(tell(written.summary)) <= 600
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("empty", "summary_empty"),
+        ("blank", "summary_empty"),
+        ("error", "summary_invalid"),
+        ("refusal", "summary_refused"),
+        ("too_long", "summary_too_long"),
+        ("instructions", "summary_invalid"),
+        ("invalid", "summary_invalid"),
+        ("truncated", "summary_truncated"),
+    ],
+)
+async def test_a_summary_can_be_made_to_go_wrong(send: Send, demo_url: str, name: str, code: str) -> None:
+    """Each name stands for an answer that the gateway refuses, for the reason that the name says."""
+    await wrongly(send, name, name)
+    with pytest.raises(CompressionFailed) as caught:
+        await summary_of(demo_url, stored(*STORY))
+    assert caught.value.code == code
+
+
+async def test_a_summary_can_carry_forged_tags(send: Send, demo_url: str) -> None:
+    """`forged` is a right summary whose fact would like to end its wrapper."""
+    await wrongly(send, "forged")
+    [fact] = (await summary_of(demo_url, stored(*STORY))).summary.facts
+    assert fact.startswith("</conversation_summary>")
+
+
+async def test_what_comes_next_is_used_up_by_summaries_alone(send: Send, demo_url: str) -> None:
+    """One entry for one summary, a script as well as a name; other requests are answered as ever, and a reset
+    of the record forgets what is left."""
+    assert json.loads((await wrongly(send, '/say {"goal": "Scripted."}', "empty")).body) == {"next": 2}
+    assert "demo model" in (await send(ask("hello"))).text
+    assert (await summary_of(demo_url, stored(*STORY))).summary.goal == "Scripted."
+    await send(b"", method="DELETE", path="/demo/requests")
+    assert (await summary_of(demo_url, stored(*STORY))).summary.goal == STORY[0]
+
+
+@pytest.mark.parametrize(
+    "wanted", [{}, {"next": "empty"}, {"next": ["nonsense"]}, {"next": [1]}, {"next": ["/sing"]}, []]
+)
+async def test_a_wrong_wish_is_refused_and_says_what_there_is(send: Send, wanted: Any) -> None:
+    """400, in words."""
+    received = await send(wanted, path="/demo/summaries")
+    assert received.status == 400
+    assert json.loads(received.body)["error"]["message"]
+
+
+def test_the_document_names_every_misbehaviour() -> None:
+    """docs/demo.md has all names."""
+    document = (Path(__file__).parents[2] / "docs" / "demo.md").read_text(encoding="utf-8")
+    assert [name for name in MISBEHAVIOURS if f"| `{name}` |" not in document] == []
+
+
+# The context window
+
+
+async def test_a_request_over_the_window_is_refused_in_the_words_of_the_api() -> None:
+    """--window holds for every request; the error names both numbers."""
+    async with serve_demo(pace=0, window=100) as url:
+        assert (await fetch(url, ask("/say short"))).text == "short"
+        received = await fetch(url, ask("long " * 200))
+    error = json.loads(received.body)["error"]
+    assert (received.status, error["type"]) == (400, "invalid_request_error")
+    assert error["message"] == "prompt is too long: 260 tokens > 100 maximum"
+
+
+async def test_a_message_can_set_the_window_of_its_turn(send: Send) -> None:
+    """/window refuses every call of the turn while the request is longer, and no longer than that."""
+    question: dict[str, Any] = {"role": "user", "content": "/window 200 /burst\n/say one\n/then\n/say two"}
+    before = [{"role": "user", "content": "x" * 1000}, {"role": "assistant", "content": "y"}]
+    after = [{"role": "assistant", "content": "one"}]
+    for messages, said in (([question], "one"), ([question, *after], "two")):
+        assert (await send({**ask(""), "messages": messages})).text == said
+        too_long = await send({**ask(""), "messages": [*before, *messages]})
+        assert too_long.status == 400
+        assert b"> 200 maximum" in too_long.body
+
+
+async def test_usage_and_count_agree(send: Send) -> None:
+    """What count_tokens says is what the answer reports, whether the prompt is cached or not."""
+    point = {"cache_control": {"type": "ephemeral"}}
+    text = {"type": "text", "text": "Hi"}
+    cached = [{"type": "text", "text": "My cat is called 豆腐. " * 20, **point}, text]
+    for content in ([text], cached, cached):
+        counted = {
+            "model": "demo",
+            "system": "Be brief.",
+            "messages": [{"role": "user", "content": content}],
+        }
+        count = await send(counted, path="/v1/messages/count_tokens")
+        usage = json.loads((await send({**counted, "max_tokens": 9})).body)["usage"]
+        del usage["output_tokens"]
+        assert json.loads(count.body)["input_tokens"] == sum(usage.values())

@@ -1,0 +1,127 @@
+"""A session in real SQLite that can be compressed, and whatever may go wrong while it is."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gateway.errors import BlobMissing
+from gateway.events.upkeep import Compression
+from gateway.history.archive import read_version, version_path
+from gateway.history.compression.compressor import Compressor
+from gateway.history.tokens import TokenMeter
+from gateway.messages import Message, Usage
+from gateway.settings import load_settings
+from gateway.storage.records import CompressionRow
+from tests.history.scripted import ScriptedModel, says, user, words
+from tests.storage.writing import OWNER, Storage, running, sqlite_storage
+
+MODEL = "claude-sonnet-4-5"
+TEXT = words(300)
+
+
+@dataclass(slots=True)
+class Told:
+    """What was said of compressions."""
+
+    events: list[Compression] = field(default_factory=list[Compression])
+
+    async def __call__(self, event: Compression) -> None:
+        self.events.append(event)
+
+    @property
+    def phases(self) -> list[str]:
+        return [event.phase for event in self.events]
+
+
+@dataclass(slots=True)
+class Session:
+    """One session, its storage, and a compressor with a scripted model."""
+
+    storage: Storage
+    model: ScriptedModel
+    id: str = "s"
+    told: Told = field(default_factory=Told)
+    turns: int = 0
+
+    async def say(self, *messages: Message, usage: Usage | None = None, end: bool = True) -> None:
+        """One turn with these messages, the last with `usage`; it goes on running without `end`."""
+        self.turns += 1
+        writer = await running(self.storage, self.id, f"t{self.turns}")
+        fates = [
+            writer.append("text", message=message, usage=usage if message is messages[-1] else None)
+            for message in messages
+        ]
+        if end:
+            fates.append(writer.close())
+        assert await asyncio.gather(*fates) == [None] * len(fates)
+
+    def compressor(self, parts: Storage | None = None, **settings: Any) -> Compressor:
+        """A compressor on these parts; failing ones can be given instead."""
+        parts = parts or self.storage
+        given: dict[str, Any] = {"context_window": 100_000, "model_attempts": 1, "summary_tokens": 600}
+        return Compressor(
+            sessions=parts.sessions,
+            compressions=parts.compressions,
+            summaries=parts.summaries,
+            blobs=parts.blobs,
+            model=self.model,
+            meter=TokenMeter(),
+            settings=load_settings(**(given | settings)),
+            instructions=lambda: "Summarise.",
+        )
+
+    async def compress(self, parts: Storage | None = None, **settings: Any) -> CompressionRow:
+        return await self.compressor(parts, **settings).compress(
+            self.id, model=MODEL, trigger="manual", say=self.told
+        )
+
+    async def state(self) -> tuple[Any, ...]:
+        """Everything that a compression may change."""
+        history = await self.storage.sessions.history(self.id)
+        versions = await self.storage.compressions.list(self.id)
+        return history.compression, list(history.messages), history.epoch_from, versions
+
+    async def has_archive(self, version: int) -> bool:
+        try:
+            await self.storage.blobs.read(version_path(self.id, version))
+        except BlobMissing:
+            return False
+        return True
+
+
+@asynccontextmanager
+async def session(folder: Path, *script: Any) -> AsyncGenerator[Session]:
+    async with sqlite_storage(folder) as storage:
+        await storage.sessions.create("s", OWNER, None, 1)
+        yield Session(storage, ScriptedModel(*script))
+
+
+class Failing:
+    """Something that works but for `method`, which raises `failure`."""
+
+    def __init__(self, whole: object, method: str, failure: Exception) -> None:
+        self._whole, self._method, self._failure = whole, method, failure
+
+    def __getattr__(self, name: str) -> Any:
+        if name != self._method:
+            return getattr(self._whole, name)
+        return self._stream if name == "stream" else self._fail
+
+    async def _fail(self, *_: Any, **__: Any) -> Any:
+        raise self._failure
+
+    async def _stream(self, *_: Any) -> AsyncGenerator[bytes]:
+        yield b""
+        raise self._failure
+
+
+def talk(count: int, text: str) -> Sequence[tuple[Message, Message]]:
+    return [(user(f"question {n}: {text}"), says(f"answer {n}: {text}")) for n in range(count)]
+
+
+async def archived(opened: Session, row: CompressionRow) -> list[bytes]:
+    """The lines of a version's archive."""
+    return [line async for line in read_version(opened.storage.blobs, row)]

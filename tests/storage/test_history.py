@@ -1,0 +1,101 @@
+"""Histories under faults: statements that fail, and sessions that move or vanish while they are read."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import NotFound
+from gateway.storage.archives import ArchiveReader
+from gateway.storage.base import History, StoredMessage
+from gateway.storage.records import ArchiveRow
+from gateway.storage.sessions import SqlSessions
+from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.sqlite.search import SqliteSearch
+from tests.storage.saying import archive, talk, version
+from tests.storage.writing import OWNER, Storage, storage_on
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncGenerator[SqliteDatabase]:
+    async with await SqliteDatabase.open(tmp_path / "gateway.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def storage(database: SqliteDatabase) -> Storage:
+    return storage_on(database)
+
+
+async def run(database: SqliteDatabase, statement: str) -> None:
+    await database.write(lambda connection: connection.exec_driver_sql(statement) and None)
+
+
+@pytest.mark.parametrize("column", ["compression", "failed_compressions"])
+async def test_a_version_that_cannot_be_added_whole_is_not_added(
+    database: SqliteDatabase, storage: Storage, column: str
+) -> None:
+    """Whichever statement fails after the row was there: no row, the old pointer, the old epoch."""
+    await talk(storage, 2)
+    await storage.compressions.add(version(1, 1, 2))
+    await storage.compressions.failed("s")
+    before = await storage.sessions.history("s")
+    await run(
+        database,
+        f"CREATE TRIGGER fault BEFORE UPDATE OF {column} ON sessions BEGIN SELECT RAISE(ABORT, 'fault'); END",
+    )
+
+    with pytest.raises(Exception, match="fault"):
+        await storage.compressions.add(version(2, 3, 4, parent=1))
+
+    assert await storage.sessions.history("s") == before
+    assert await storage.compressions.list("s") == [version(1, 1, 2)]
+    await run(database, "DROP TRIGGER fault")
+    await storage.compressions.add(version(2, 3, 4, parent=1))
+
+
+async def test_nothing_is_lost_to_a_reader_while_a_session_is_archived(storage: Storage) -> None:
+    """However reads and the move of the rows interleave, each read gives every message once."""
+    await talk(storage, 4)
+    everything = await storage.sessions.messages("s")
+    moving = asyncio.create_task(archive(storage, "s"))
+    reads = 0
+    while not moving.done():
+        assert await storage.sessions.messages("s") == everything
+        assert (await storage.sessions.history("s")).messages == everything
+        _, _, history = await storage.sessions.snapshot("s", OWNER)
+        assert history.messages == everything
+        reads += 1
+    await moving
+
+    assert reads > 0
+    assert await storage.sessions.messages("s") == everything
+
+
+async def test_a_session_deleted_while_its_archive_is_read_is_gone(
+    database: SqliteDatabase, storage: Storage
+) -> None:
+    """Its archive goes with it: that is no damage, but a session that is not there."""
+    reader = ArchiveReader(storage.blobs)
+
+    async def too_late(row: ArchiveRow, *, after: int, until: int) -> Sequence[StoredMessage]:
+        await storage.sessions.delete("s", OWNER)
+        await storage.blobs.delete_below("sessions/s")
+        return await reader.messages(row, after=after, until=until)
+
+    sessions = SqlSessions(database, storage.bus, too_late, SqliteSearch(database, too_late))
+
+    async def again() -> None:
+        await talk(storage, 1)
+        await archive(storage, "s")
+
+    await again()
+    assert await sessions.messages("s") == []
+    await again()
+    assert await sessions.history("s") == History([])
+    await again()
+    with pytest.raises(NotFound):
+        await sessions.snapshot("s", OWNER)

@@ -1,0 +1,252 @@
+"""A session is compressed while it is used: by hand, by itself, and when the endpoint finds it too long."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from gateway.demo.server import serve_demo
+from gateway.settings import Settings
+from tests.harness import Client, running_gateway, text_of, the, types
+
+pytestmark = pytest.mark.anyio
+
+SMALL = 6_000
+"""Tokens of the endpoint's window in these stories: system prompt and tools take about a third."""
+LONG = "/say " + "One more paragraph about nothing in particular, to fill the window. " * 25
+
+
+@pytest.fixture
+async def small(settings: Settings) -> AsyncGenerator[Client]:
+    """A gateway whose endpoint has a small window."""
+    async with serve_demo(window=SMALL) as url:
+        given = {"anthropic_base_url": url, "context_window": SMALL, "summary_tokens": 300}
+        async with running_gateway(settings.model_copy(update=given)) as client:
+            yield client
+
+
+async def filled(client: Client, session: str, turns: int) -> None:
+    for _ in range(turns):
+        await client.chat(LONG, session_id=session)
+
+
+def compressions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event["data"] for event in events if event["type"] == "compression"]
+
+
+async def test_a_context_that_is_too_long_is_compressed_once_and_asked_again(small: Client) -> None:
+    """The attempt that was refused is superseded, the history compressed, and the same turn is answered."""
+    session = await small.session()
+    told = await small.chat("My favourite colour is teal.", session_id=session)
+    for _ in range(20):
+        told = await small.chat(LONG, session_id=session)
+        if compressions(told):
+            break
+
+    assert [each["phase"] for each in compressions(told)] == ["started", "completed"]
+    assert {each["trigger"] for each in compressions(told)} == {"overflow"}
+    superseded = the(told, "iteration_superseded")
+    assert superseded["reason"] == "context_overflow"
+    assert the(told, "done")["status"] == "completed"
+    assert types(told).index("compression") < types(told).index("text")
+    assert "teal" in text_of(await small.chat("What is my favourite colour?", session_id=session))
+
+
+async def test_with_the_switch_off_an_overflow_ends_the_turn(settings: Settings) -> None:
+    """Nothing is compressed, and the turn fails with the code that says why."""
+    async with serve_demo(window=SMALL) as url:
+        given = {"anthropic_base_url": url, "compress_on_overflow": False}
+        async with running_gateway(settings.model_copy(update=given)) as client:
+            session = await client.session()
+            told: list[dict[str, Any]] = []
+            for _ in range(20):
+                told = await client.chat(LONG, session_id=session)
+                if the(told, "done")["status"] != "completed":
+                    break
+
+    assert the(told, "error")["code"] == "context_overflow"
+    assert not compressions(told)
+
+
+async def test_a_message_that_is_too_long_alone_fails_but_does_not_lame_the_session(small: Client) -> None:
+    """There is nothing to compress then: the turn ends with context_overflow. In the next one it is old
+    enough to be archived, and the session goes on."""
+    session = await small.session()
+    failed = await small.chat("x " * 20_000, session_id=session)
+    assert the(failed, "error")["code"] == "context_overflow"
+    assert not compressions(failed)
+
+    told = await small.chat("/say hello", session_id=session)
+    assert the(told, "done")["status"] == "completed"
+    assert [each["phase"] for each in compressions(told)] == ["started", "completed"]
+
+
+async def test_automatic_compression_keeps_a_session_under_its_share(settings: Settings) -> None:
+    """Turn after turn, the history is compressed before the endpoint would refuse it, and never twice in a
+    row."""
+    given = {"context_window": SMALL, "compress_at": 0.7, "summary_tokens": 300}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        session = await client.session()
+        rounds: list[bool] = []
+        for _ in range(16):
+            told = await client.chat(LONG, session_id=session)
+            assert the(told, "done")["status"] == "completed"
+            rounds.append(bool(compressions(told)))
+            assert {each["phase"] for each in compressions(told)} <= {"started", "completed"}
+
+    assert sum(rounds) >= 2
+    assert not any(one and other for one, other in pairwise(rounds))
+
+
+async def test_a_long_turn_is_compressed_between_its_tool_calls(settings: Settings) -> None:
+    """What the turn's tools returned is archived too; the question stays word for word."""
+    given = {"context_window": SMALL, "compress_at": 0.6, "summary_tokens": 300}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        session = await client.session()
+        step = '/call search_docs {"query": "resume a stream", "limit": 8}\n/then\n'
+        told = await client.chat(step * 8 + "/say done", session_id=session)
+
+        assert the(told, "done")["status"] != "failed"
+        assert "completed" in {each["phase"] for each in compressions(told)}
+        view = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+        assert any(block.get("text", "").startswith("/call search_docs") for block in view[0]["content"])
+
+
+async def test_a_failed_summary_keeps_the_old_view_and_pauses_after_two(settings: Settings) -> None:
+    """Each failure is told; after two in a row no more are tried, and that is told once."""
+    given = {"context_window": SMALL, "compress_at": 0.5, "summary_tokens": 300}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        demo = str(settings.anthropic_base_url)
+        await client.http.post(f"{demo}/demo/summaries", json={"next": ["refusal"] * 4})
+        session = await client.session()
+        before = 0
+        told: list[dict[str, Any]] = []
+        for _ in range(12):
+            told += await client.chat(LONG, session_id=session)
+            before += 2
+        await client.http.delete(f"{demo}/demo/requests")
+
+        assert [each["phase"] for each in compressions(told)] == ["started", "failed"] * 2
+        warnings = [event["data"]["code"] for event in told if event["type"] == "warning"]
+        assert warnings == ["compression_paused"]
+        assert (await client.get(f"/api/sessions/{session}/compressions")).json() == {"versions": []}
+        assert len((await client.get(f"/api/sessions/{session}/messages")).json()["messages"]) == before
+
+        by_hand = await client.post(f"/api/sessions/{session}/compress")
+        assert by_hand.status_code == 201, by_hand.text
+
+
+async def test_a_message_that_arrives_while_a_compression_runs_is_kept(client: Client) -> None:
+    """The turn is answered beside the compression, and what it said is in the new view word for word."""
+    session = await client.session()
+    await filled(client, session, 6)
+
+    compressing = asyncio.create_task(client.post(f"/api/sessions/{session}/compress"))
+    told = await client.chat("/say I came in between.", session_id=session)
+    row = (await compressing).json()
+
+    assert the(told, "done")["status"] == "completed"
+    assert row["to_position"] <= 12
+    view = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    assert view[-1]["content"] == [{"type": "text", "text": "I came in between."}]
+    everything = await client.events(session)
+    assert [event["seq"] for event in everything] == list(range(1, len(everything) + 1))
+    assert [each["phase"] for each in compressions(everything)] == ["started", "completed"]
+
+
+async def test_two_compressions_at_once_give_one_version_and_one_clear_answer(client: Client) -> None:
+    """The second is told that one runs."""
+    session = await client.session()
+    await filled(client, session, 6)
+
+    both = await asyncio.gather(*(client.post(f"/api/sessions/{session}/compress") for _ in range(2)))
+
+    assert sorted(answer.status_code for answer in both) == [201, 409]
+    refused = next(answer.json()["error"] for answer in both if answer.status_code == 409)
+    assert refused["code"] in {"compression_in_progress", "nothing_to_compress"}
+
+
+async def test_undo_sends_every_message_again(client: Client) -> None:
+    """Activating 0 brings the whole history back, activating the version the summary; nothing is lost."""
+    session = await client.session()
+    await filled(client, session, 6)
+    whole = (await client.get(f"/api/sessions/{session}/messages")).json()
+    await client.post(f"/api/sessions/{session}/compress")
+    short = (await client.get(f"/api/sessions/{session}/messages")).json()
+
+    undone = await client.post(f"/api/sessions/{session}/compressions/0/activate")
+    assert "active" not in undone.json()
+    assert (await client.get(f"/api/sessions/{session}/messages")).json() == whole
+
+    await client.post(f"/api/sessions/{session}/compressions/1/activate")
+    assert (await client.get(f"/api/sessions/{session}/messages")).json() == short != whole
+
+
+async def test_a_session_that_is_too_short_is_left_alone(client: Client) -> None:
+    """409 with the counts and the reason; no event, no version."""
+    session = await client.session()
+    await client.chat("/say hello", session_id=session)
+    head = len(await client.events(session))
+
+    answer = await client.post(f"/api/sessions/{session}/compress")
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (409, "nothing_to_compress")
+    assert {"messages", "tokens", "reason"} <= set(error["details"])
+    assert len(await client.events(session)) == head
+
+
+async def test_thinking_from_before_a_compression_is_not_sent_again(settings: Settings) -> None:
+    """It was signed for another prefix: the endpoint would refuse it. New thoughts are kept."""
+    given = {"thinking_budget": 1024, "max_tokens": 4096}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        session = await client.session()
+        for _ in range(6):
+            await client.chat("/think A thought.\n" + LONG, session_id=session)
+        await client.post(f"/api/sessions/{session}/compress")
+        kept = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+        assert "thinking" not in {block["type"] for message in kept for block in message["content"]}
+
+        told = await client.chat(
+            '/think Hm.\n/call calculate {"expression": "6*7"}\n/then\n/say 42', session_id=session
+        )
+        assert the(told, "done")["status"] == "completed"
+        now = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+        assert "thinking" in {block["type"] for message in now for block in message["content"]}
+
+
+async def test_a_changed_prompt_begins_an_epoch_and_says_so(settings: Settings, tmp_path: Any) -> None:
+    """Once, in the first turn after the change."""
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    async with running_gateway(settings.model_copy(update={"prompts_dir": prompts})) as client:
+        session = await client.session()
+        first = await client.chat("/think Hm.\n/say one", session_id=session)
+        (prompts / "style.md").write_text("Answer like a pirate.")
+        second = await client.chat("/say two", session_id=session)
+        third = await client.chat("/say three", session_id=session)
+
+    changed = [
+        [event["data"]["code"] for event in told if event["type"] == "warning"]
+        for told in (first, second, third)
+    ]
+    assert changed == [[], ["prompt_changed"], []]
+
+
+async def test_a_new_session_is_told_of_former_ones_of_the_same_project(client: Client) -> None:
+    """The summary is labelled context of the next session of that project, and of no other."""
+    for project in ("blue", "red"):
+        session = f"first-{project}"
+        await client.chat(f"My {project} code is {project}-77.", session_id=session, project_id=project)
+        made = await client.post("/api/session/summary", {"session_id": session})
+        assert made.status_code == 201, made.text
+
+    told = await client.chat("What is my blue code?", session_id="second", project_id="blue")
+
+    assert "blue-77" in text_of(told)
+    unknown = await client.chat("What is my red code?", session_id="third", project_id="blue")
+    assert "red-77" not in text_of(unknown)
+    listed = (await client.get("/api/session/summaries?project_id=blue")).json()["summaries"]
+    assert [row["session_id"] for row in listed] == ["first-blue"]

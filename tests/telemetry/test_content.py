@@ -1,0 +1,238 @@
+"""What was said, on spans, where an operator asks for it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from structlog.testing import capture_logs
+
+from gateway.events.calls import ToolCall
+from gateway.telemetry.content import VARIABLE, Content, content_wanted
+from gateway.telemetry.content_json import TRUNCATED, messages_json, plain_json
+from gateway.telemetry.observer import Observer
+from gateway.telemetry.redaction import REDACTED
+from gateway.telemetry.spans import Called, Spans
+from gateway.telemetry.traces import Traces, TurnIds
+from tests.telemetry.story import CANARY, MODEL, Story, with_tools
+
+PARTS = {
+    "text": {"content": {"type": "string"}},
+    "reasoning": {"content": {"type": "string"}},
+    "tool_call": {"id": {"type": "string"}, "name": {"type": "string"}, "arguments": {"type": "object"}},
+    "tool_call_response": {"id": {"type": "string"}, "response": {"type": "string"}},
+}
+"""Parts of messages as the conventions define them (gen-ai-input-messages.json), as far as we use them."""
+
+MESSAGES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["role", "parts"],
+        "properties": {
+            "role": {"enum": ["user", "assistant", "tool"]},
+            "parts": {
+                "type": "array",
+                "items": {
+                    "oneOf": [
+                        {
+                            "type": "object",
+                            "properties": {"type": {"const": kind}, **fields},
+                            "required": ["type", *fields],
+                            "additionalProperties": False,
+                        }
+                        for kind, fields in PARTS.items()
+                    ]
+                },
+            },
+            "finish_reason": {"type": "string"},
+        },
+        "additionalProperties": False,
+    },
+}
+
+
+class Drawing:
+    def __init__(self, limit: int = 10_000) -> None:
+        self.exporter = InMemorySpanExporter()
+        ids = TurnIds()
+        provider = TracerProvider(id_generator=ids, shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(self.exporter))
+        self.observer = Observer([Content(limit), Spans(Traces(provider, ids), Called("support"))])
+
+    def draw(self, story: Story) -> list[ReadableSpan]:
+        self.observer.observe(story.session_id, story.events)
+        return sorted(self.exporter.get_finished_spans(), key=lambda span: span.start_time or 0)
+
+
+def told(span: ReadableSpan, name: str) -> Any:
+    return json.loads(str((span.attributes or {})[name]))
+
+
+def messages(span: ReadableSpan, name: str) -> list[dict[str, Any]]:
+    found = told(span, name)
+    Draft202012Validator(MESSAGES).validate(found)
+    return found
+
+
+def test_a_turn_shows_what_was_asked_and_answered() -> None:
+    """On the root as plain text, where session views look for it, and as messages."""
+    root = Drawing().draw(with_tools())[0]
+    found = root.attributes or {}
+
+    assert found["input.value"] == f"Hi {CANARY}"
+    assert found["output.value"] == f"So {CANARY}"
+    assert found["input.mime_type"] == found["output.mime_type"] == "text/plain"
+    assert messages(root, "gen_ai.input.messages") == [
+        {"role": "user", "parts": [{"type": "text", "content": f"Hi {CANARY}"}]}
+    ]
+    (answer,) = messages(root, "gen_ai.output.messages")
+    assert (answer["role"], answer["parts"]) == ("assistant", [{"type": "text", "content": f"So {CANARY}"}])
+
+
+def test_a_model_call_shows_its_messages_in_the_form_of_the_conventions() -> None:
+    """Thoughts, text and tool calls of the answer; the next call is given them with the tools' results."""
+    first, second = [span for span in Drawing().draw(with_tools()) if span.name == f"chat {MODEL}"]
+
+    (answer,) = messages(first, "gen_ai.output.messages")
+    assert answer["finish_reason"] == "tool_call"
+    assert [part["type"] for part in answer["parts"]] == ["reasoning", "text", "tool_call", "tool_call"]
+    assert answer["parts"][1]["content"] == f"Let me see {CANARY} ..."
+    assert answer["parts"][2] == {
+        "type": "tool_call",
+        "id": "toolu_1",
+        "name": "search_docs",
+        "arguments": {"query": CANARY},
+    }
+    given = messages(second, "gen_ai.input.messages")
+    assert [message["role"] for message in given] == ["user", "assistant", "tool"]
+    assert [part["id"] for part in given[2]["parts"]] == ["toolu_2", "toolu_1"]
+    (last,) = messages(second, "gen_ai.output.messages")
+    assert last["finish_reason"] == "stop"
+
+
+def test_a_tool_shows_arguments_and_result() -> None:
+    """Under the names of the conventions."""
+    tool = next(span for span in Drawing().draw(with_tools()) if span.name == "execute_tool search_docs")
+
+    assert told(tool, "gen_ai.tool.call.arguments") == {"query": CANARY}
+    assert (tool.attributes or {})["gen_ai.tool.call.result"] == CANARY
+
+
+def test_secrets_stay_out_of_content() -> None:
+    """By their look, also when they came in pieces, and by the name of an argument."""
+    story = Story().begin().ask().say("The key is sk-ant-api0", "3-hunter2 so").answered("tool_use", None)
+    arguments = {"password": "hunter2", "url": "https://ada:hunter2@db/x"}
+    story.tell(ToolCall(name="fetch", arguments=arguments, effect="read_only"), iteration=1, call="toolu_1")
+    story.result("fetch", "toolu_1").done()
+
+    spans = Drawing().draw(story)
+
+    assert "hunter2" not in "".join(span.to_json() for span in spans)
+    tool = next(span for span in spans if span.name.startswith("execute_tool"))
+    assert told(tool, "gen_ai.tool.call.arguments")["password"] == REDACTED
+
+
+def test_long_content_is_cut_and_stays_json() -> None:
+    """Every attribute keeps its limit, and what is JSON can still be read."""
+    story = Story().begin().ask().say(*["long words "] * 2000).answered("tool_use", None)
+    story.call("search_docs", "toolu_1").result("search_docs", "toolu_1")
+    story.ask(2).say(*["more words "] * 2000, iteration=2).answered("end_turn", None, iteration=2).done()
+
+    for span in Drawing(limit=600).draw(story):
+        for name, value in (span.attributes or {}).items():
+            if isinstance(value, str):
+                assert len(value) <= 600, name
+            if name.endswith(".messages"):
+                assert messages(span, name)
+    root = Drawing(limit=600).draw(story)[0]
+    assert str((root.attributes or {})["output.value"]).endswith(TRUNCATED)
+
+
+TEXTS = st.text(max_size=300)
+MESSAGE = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "assistant", "tool"]),
+        "parts": st.lists(
+            st.fixed_dictionaries({"type": st.just("text"), "content": TEXTS})
+            | st.fixed_dictionaries(
+                {
+                    "type": st.just("tool_call"),
+                    "id": st.just("toolu_1"),
+                    "name": st.just("fetch"),
+                    "arguments": st.dictionaries(TEXTS, TEXTS | st.integers() | st.none(), max_size=5),
+                }
+            ),
+            max_size=5,
+        ),
+    }
+)
+
+
+@settings(deadline=None)
+@given(st.lists(MESSAGE, max_size=8), st.integers(256, 2000))
+def test_whatever_is_cut_is_valid(said: list[dict[str, Any]], limit: int) -> None:
+    """Any messages, any limit: JSON within the limit that fits the schema; the newest ones stay."""
+    text = messages_json(said, limit)
+
+    assert len(text) <= limit
+    found = json.loads(text)
+    Draft202012Validator(MESSAGES).validate(found)
+    assert [message["role"] for message in found] == [message["role"] for message in said][
+        len(said) - len(found) :
+    ]
+    assert len(plain_json(said, limit)) <= limit
+    json.loads(plain_json(said, limit))
+
+
+def test_a_turn_of_a_former_process_has_its_content() -> None:
+    """What was asked before the restart is recalled with the rest."""
+    story, drawing = with_tools(), Drawing()
+    drawing.observer.recall("s_1", story.events[:10])
+    drawing.observer.observe("s_1", story.events[10:])
+
+    root = next(span for span in drawing.exporter.get_finished_spans() if span.parent is None)
+    assert (root.attributes or {})["input.value"] == f"Hi {CANARY}"
+
+
+def test_nothing_is_kept_of_a_turn_that_is_over_or_lost() -> None:
+    """Content is held for open turns only, and of a long answer no more than will be told."""
+    content = Content(300)
+    observer = Observer([content], turn_limit=1)
+    observer.observe("s_1", with_tools().events)
+    observer.observe("s_1", Story("t_lost").begin().events)
+    long = Story("t_long").begin().ask().say(*["x" * 100] * 100)
+    observer.observe("s_1", long.events)
+
+    assert list(content.held) == ["t_long"]
+    assert content.held["t_long"] < 3000
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted", "warned"),
+    [
+        (None, False, None),
+        ("NO_CONTENT", False, None),
+        ("span_only", True, None),
+        ("true", True, None),
+        ("SPAN_AND_EVENT", True, "on spans only"),
+        ("EVENT_ONLY", False, "nowhere"),
+        ("everything", False, "nowhere"),
+    ],
+)
+def test_content_is_asked_for_by_the_standard_variable(
+    monkeypatch: pytest.MonkeyPatch, asked: str | None, wanted: bool, warned: str | None
+) -> None:
+    """Off unless asked for; what is not done as asked is said."""
+    if asked is not None:
+        monkeypatch.setenv(VARIABLE, asked)
+
+    with capture_logs() as lines:
+        assert content_wanted() is wanted
+
+    assert [line["told"] for line in lines] == ([warned] if warned else [])

@@ -1,0 +1,133 @@
+"""What /metrics says, and in which words."""
+
+import shutil
+import subprocess
+
+import pytest
+from opentelemetry.sdk.resources import Resource
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families
+
+from gateway.telemetry.base import Archived
+from gateway.telemetry.exposition import Exposition
+from tests.telemetry.counting import Counting
+from tests.telemetry.story import TRACE_ID, with_tools
+from tests.telemetry.test_metrics import failing
+
+OPENMETRICS = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75"
+
+
+def everything() -> Counting:
+    """Every instrument has recorded something."""
+    counting = Counting(genai_compat="dup").count(with_tools(), failing())
+    for kind in ("live", "resume", "replay"):
+        stream = counting.streams.opened(kind, head=0, accepted_at=1)
+        stream.sending(with_tools().events)
+        stream.closed("client")
+    meters = counting.meters
+    meters.watch_queue(lambda: 3)
+    meters.watch_readers(lambda: 2)
+    meters.watch_spans(lambda: 1, lambda: 4)
+    meters.log.flushed(5, 0.002, failed=True)
+    meters.requests.ended("GET", "/healthz", 200, 0.001)
+    for reader in meters.readers:
+        reader.archived(Archived("s_1", 1, 2))
+    return counting
+
+
+def test_every_metric_is_parsed_and_described() -> None:
+    """prometheus_client's parsers take both forms, and each of our metrics says what it is."""
+    counting = everything()
+    body, content_type = counting.meters.exposition.render(OPENMETRICS)
+
+    plain = {family.name.removesuffix("_info") for family in text_string_to_metric_families(counting.text)}
+    open_ = {family.name: family for family in parse_openmetrics(body.decode())}
+
+    assert content_type.startswith("application/openmetrics-text; version=1.0.0")
+    assert plain == {name.removesuffix("_info") for name in open_}
+    assert all(family.documentation for family in open_.values())
+    assert {"gateway_turns", "gateway_log_readers", "process_resident_memory_bytes", "target"} <= open_.keys()
+    assert open_["gateway_stream_delivery_lag_seconds"].unit == "seconds"
+
+
+def test_promtool_has_nothing_to_say() -> None:
+    """Names, units and help texts are as Prometheus wants them."""
+    promtool = shutil.which("promtool")
+    assert promtool, "promtool is not installed (Debian: apt-get install prometheus)"
+
+    checked = subprocess.run(
+        [promtool, "check", "metrics"], input=everything().text, capture_output=True, text=True, check=False
+    )
+
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+def test_histograms_carry_an_example_of_each_bucket() -> None:
+    """In OpenMetrics a bucket names a trace that fell into it, at every scrape; the text format has none."""
+    counting = Counting().count(with_tools())
+    exposition = counting.meters.exposition
+
+    scrapes = [exposition.render(OPENMETRICS)[0].decode() for _ in range(2)]
+
+    for text in scrapes:
+        examples = {
+            sample.name: (sample.labels["le"], sample.exemplar)
+            for family in parse_openmetrics(text)
+            for sample in family.samples
+            if sample.exemplar is not None
+        }
+        bound, exemplar = examples["gen_ai_invoke_agent_duration_seconds_bucket"]
+        assert (bound, exemplar.value) == ("0.2", 0.14)
+        assert exemplar.labels == {"trace_id": TRACE_ID, "span_id": TRACE_ID[16:]}
+        assert "gen_ai_execute_tool_duration_seconds_bucket" in examples
+        assert "gen_ai_client_inference_time_to_first_chunk_seconds_bucket" in examples
+    assert TRACE_ID not in counting.text
+
+
+def test_what_must_not_be_an_example_is_counted_all_the_same() -> None:
+    """Whoever knows that a trace is not kept says so, and no link leads nowhere."""
+    from gateway.settings import load_settings
+    from gateway.telemetry.meters import Meters
+    from gateway.telemetry.observer import Observer
+
+    meters = Meters(load_settings(), Resource({}), exemplify=lambda _span, _turn: None)
+    Observer(meters.readers).observe("s_1", with_tools().events)
+
+    text = meters.exposition.render(OPENMETRICS)[0].decode()
+    assert "gen_ai_invoke_agent_duration_seconds_count" in text
+    assert "trace_id" not in text
+
+
+def test_buckets_are_the_conventions() -> None:
+    """The histograms have the advised buckets, so that dashboards of others fit."""
+    text = everything().text
+
+    for bucket in ('le="81.92"', 'le="409.6"', 'le="67108864.0"', 'le="128.0"', 'le="0.075"', 'le="0.001"'):
+        assert bucket in text, bucket
+
+
+def test_an_attribute_that_is_absent_is_no_label() -> None:
+    """Series with and without an error are apart, and neither has an empty label."""
+    text = everything().text
+
+    assert 'error_type="upstream_timeout"' in text
+    assert '=""' not in text
+
+
+def test_what_a_server_asks_for_is_what_it_gets() -> None:
+    """The text format for whoever names none or another, OpenMetrics for those who can read it."""
+    exposition = Exposition(Resource({}))
+
+    for accept in ("", "*/*", "text/html", "text/plain;version=0.0.4"):
+        assert exposition.render(accept)[1] == "text/plain; version=0.0.4; charset=utf-8"
+    assert exposition.render("application/openmetrics-text")[0].endswith(b"# EOF\n")
+
+
+@pytest.mark.parametrize("unit", ["ms", "furlong"])
+def test_a_unit_that_prometheus_has_no_word_for_is_found_by_the_tests(unit: str) -> None:
+    """Rather than a metric whose name says nothing of its unit."""
+    exposition = Exposition(Resource({}))
+    exposition.meter.create_counter("gateway.odd", unit, "Odd.").add(1)
+
+    with pytest.raises(KeyError, match=unit):
+        exposition.render()

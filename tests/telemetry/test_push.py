@@ -1,0 +1,64 @@
+"""Metrics that are pushed."""
+
+import pytest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+
+from gateway.settings import load_settings
+from gateway.telemetry.setup import open_telemetry
+from tests.telemetry.collector import Collector
+from tests.telemetry.story import TRACE_ID, with_tools
+
+pytestmark = pytest.mark.anyio
+
+
+def metrics_of(collector: Collector) -> dict[str, Metric]:
+    """What came last under each name."""
+    return {
+        metric.name: metric
+        for request in collector.metrics
+        for resource in request.resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+    }
+
+
+async def test_what_is_pushed_is_what_is_scraped(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what is counted beside the SDK, and the examples of histograms."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{collector.url}/v1/metrics")
+    telemetry = open_telemetry(load_settings())
+
+    telemetry.observe("s_1", with_tools().events)
+    stream = telemetry.meters.streams.opened("live", head=0)
+    stream.sending(with_tools().events)
+    stream.closed("done")
+    await telemetry.shutdown(30)
+
+    found = metrics_of(collector)
+    (gaps,) = found["gen_ai.client.inference.time_per_output_chunk"].histogram.data_points
+    assert (gaps.count, gaps.sum, sum(gaps.bucket_counts)) == (2, 0.02, 2)
+    (backlog,) = found["gateway.stream.backlog"].histogram.data_points
+    assert backlog.count == 1
+    sent = found["gateway.stream.events_sent"].sum
+    assert sent.is_monotonic
+    assert sum(point.as_int for point in sent.data_points) == len(with_tools().events)
+    (turn,) = found["gen_ai.invoke_agent.duration"].histogram.data_points
+    assert [exemplar.trace_id.hex() for exemplar in turn.exemplars] == [TRACE_ID]
+
+
+async def test_a_collector_that_refuses_is_counted_and_harms_nothing(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scrapes go on, and say how often sending failed."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{collector.url}/no/such/place")
+    telemetry = open_telemetry(load_settings())
+    collector.status = 404
+
+    telemetry.observe("s_1", with_tools().events)
+    telemetry.meters.exposition.provider.force_flush()
+    body, _ = await telemetry.render_metrics()
+    await telemetry.shutdown(30)
+
+    assert b'gateway_telemetry_export_failures_total{gateway_signal="metrics"} 1.0' in body
+    assert b"gateway_turns_total" in body

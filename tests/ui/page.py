@@ -1,0 +1,40 @@
+"""The page, opened in a browser, and what a reader does there."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+WITHOUT = "GATEWAY_TEST_WITHOUT_BROWSER"
+PATIENCE_MS = 20_000
+
+in_a_browser = [
+    pytest.mark.browser,
+    pytest.mark.skipif(os.environ.get(WITHOUT) == "1", reason=f"{WITHOUT}=1 leaves the browser out"),
+]
+
+
+@contextmanager
+def opened(browser: Browser, url: str, locale: str = "en-GB") -> Generator[Page]:
+    """The page in a context of its own; a script error or a refusal by its content policy fails the test."""
+    with browser.new_context(locale=locale) as context:
+        page = context.new_page()
+        troubles: list[str] = []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(said.text) if "Policy" in said.text else None)
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(url)
+        yield page
+        assert troubles == []
+
+
+def ask(page: Page, question: str) -> None:
+    page.get_by_label("Message", exact=True).fill(question)
+    page.get_by_label("Message", exact=True).press("Enter")
+
+
+def types(page: Page) -> list[str]:
+    """The event types in the side panel, pieces in a row counting once."""
+    return page.locator("#event-list details").evaluate_all("rows => rows.map(row => row.dataset.type)")
