@@ -37,7 +37,7 @@ def events() -> str:
     parts += ["## Types", _contents(event_types(), definitions)]
     parts += [_event_section(name, number, definitions) for number, name in enumerate(event_types(), start=1)]
     parts += ["## Shared shapes"]
-    parts += [f"### {name}\n\n{_described(definitions[name])}" for name in ("RetrievalHit", "Usage")]
+    parts += [f"### {name}\n\n{_described(definitions[name])}" for name in ("Covered", "RetrievalHit", "Usage")]
     parts += ["## Error codes in the stream", _codes()]
     return "\n\n".join(parts) + "\n"
 

@@ -27,6 +27,7 @@ from gateway.errors import GatewayError
 from gateway.history.indexing import Indexer
 from gateway.messages import Usage
 from gateway.model.prices import cost_of
+from gateway.service.archiving import Archiver
 from gateway.service.gateway import Gateway
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
@@ -95,7 +96,8 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
         stack.push_async_callback(model.close)
         parts = wiring.assemble_parts(settings, storage, model, app.state.tools)
         in_flight = InFlight(parts, telemetry, traces_recorded=telemetry.tracing is not None)
-        gateway = Gateway(parts, in_flight)
+        archiver = Archiver(parts, telemetry.archived)
+        gateway = Gateway(parts, in_flight, archiver)
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
         telemetry.meters.watch_queue(lambda: gateway.queued)
         stack.enter_context(telemetry.meters.loop)
@@ -109,7 +111,7 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
 
         app.state.begin_shutdown = begin_shutdown
         await gateway.recover()
-        indexer, upkeep = Indexer(storage.search), Upkeep(parts)
+        indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver)
         storage.bus.watch(indexer.watch)
         await stack.enter_async_context(_in_background(indexer.run(), "search index"))
         if upkeep.has_work:

@@ -1,5 +1,7 @@
 """A session ends: its rows move to the archive, and a summary of it is left."""
 
+from typing import Protocol
+
 import structlog
 
 from gateway.errors import GatewayError, NotFound
@@ -12,21 +14,52 @@ from gateway.turn.parts import Parts
 log = structlog.get_logger(__name__)
 
 
-async def archive(parts: Parts, session: SessionRow) -> ArchiveRow | None:
-    """Moves events and messages to the archive; None when there is nothing to move. Where summaries are made
-    without being asked for, one is made now, unless there is one of the last message; its failure is logged.
+class Told(Protocol):
+    """Hears of every session that moved to its archive, or failed to (`error`, a code). Times are Unix
+    milliseconds. Must not raise."""
 
-    Raises:
-        errors.TurnInProgress, errors.Conflict, errors.NotFound, errors.StorageError: nothing was moved.
-    """
-    row = await archive_session(
-        session.id, log=parts.log, sessions=parts.sessions, archives=parts.archives, blobs=parts.blobs
-    )
-    if row is not None:
-        log.info("session_archived", session_id=session.id, events=row.to_seq - row.from_seq + 1)
-        if parts.settings.session_summaries and parts.settings.summary_after is not None:
-            await _summarise(parts, session, row.to_position)
-    return row
+    def __call__(self, session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None: ...
+
+
+def nobody(session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None:
+    """Does not listen."""
+
+
+class Archiver:
+    """Moves sessions to their archives, and tells `told` of it."""
+
+    def __init__(self, parts: Parts, told: Told = nobody) -> None:
+        self._parts = parts
+        self._told = told
+
+    async def archive(self, session: SessionRow) -> ArchiveRow | None:
+        """Moves events and messages to the archive; None when there is nothing to move. Where summaries are
+        made without being asked for, one is made now, unless there is one of the last message; its failure
+        is logged.
+
+        Raises:
+            errors.TurnInProgress, errors.Conflict, errors.NotFound, errors.StorageError: nothing was moved.
+        """
+        parts = self._parts
+        row = await self._move(session.id)
+        if row is not None:
+            log.info("session_archived", session_id=session.id, events=row.to_seq - row.from_seq + 1)
+            if parts.settings.session_summaries and parts.settings.summary_after is not None:
+                await _summarise(parts, session, row.to_position)
+        return row
+
+    async def _move(self, session_id: str) -> ArchiveRow | None:
+        parts, started_at = self._parts, now_ms()
+        try:
+            row = await archive_session(
+                session_id, log=parts.log, sessions=parts.sessions, archives=parts.archives, blobs=parts.blobs
+            )
+        except GatewayError as error:
+            self._told(session_id, started_at, now_ms(), error.code)
+            raise
+        if row is not None:
+            self._told(session_id, started_at, now_ms())
+        return row
 
 
 async def _summarise(parts: Parts, session: SessionRow, last: int) -> None:

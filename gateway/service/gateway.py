@@ -10,6 +10,7 @@ from gateway.errors import CursorAhead, Draining, InvalidRequest, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.transcript import fold, view
 from gateway.ids import new_session_id, new_turn_id, now_ms
+from gateway.service.archiving import Archiver
 from gateway.service.following import Following, Snapshot
 from gateway.service.history import SessionHistory
 from gateway.service.records import SessionRecords
@@ -26,12 +27,11 @@ PAGE = 500
 class Gateway:
     """One per process; doors share it."""
 
-    def __init__(self, parts: Parts, in_flight: InFlight) -> None:
+    def __init__(self, parts: Parts, in_flight: InFlight, archiver: Archiver) -> None:
         self._parts = parts
         self._in_flight = in_flight
         self.history = SessionHistory(parts, in_flight)
-        self.records = SessionRecords(parts, in_flight)
-        self.records = SessionRecords(parts, in_flight)
+        self.records = SessionRecords(parts, in_flight, archiver)
         self._followers: WeakSet[asyncio.Event] = WeakSet()
         self._closing = False
 

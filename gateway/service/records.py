@@ -23,7 +23,7 @@ from gateway.history.archive import folder_of
 from gateway.history.copies.export import Export
 from gateway.history.copies.imports import import_session
 from gateway.history.replay import replay
-from gateway.service.archiving import archive
+from gateway.service.archiving import Archiver
 from gateway.storage.base import SessionRow
 from gateway.storage.records import ArchiveRow
 from gateway.turn.in_flight import InFlight
@@ -56,8 +56,9 @@ class Replaying:
 class SessionRecords:
     """One per process."""
 
-    def __init__(self, parts: Parts, in_flight: InFlight) -> None:
+    def __init__(self, parts: Parts, in_flight: InFlight, archiver: Archiver) -> None:
         self._parts = parts
+        self._archiver = archiver
         self._draining = in_flight.draining
         self._importing = 0
         self._imports: set[asyncio.Task[SessionRow]] = set()
@@ -173,7 +174,7 @@ class SessionRecords:
         """Moves the session's events and messages to its archive; None when there is nothing to move. Raises
         errors.NotFound, errors.TurnInProgress, errors.Conflict."""
         session = await self._parts.sessions.get(session_id, who.user_id)
-        return await archive(self._parts, session)
+        return await self._archiver.archive(session)
 
     async def forget_blobs(self, session_id: str) -> None:
         """Removes the archives of a session that was deleted."""

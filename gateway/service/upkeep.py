@@ -7,7 +7,7 @@ import structlog
 
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
-from gateway.service.archiving import archive
+from gateway.service.archiving import Archiver
 from gateway.turn.parts import Parts
 
 ROUND = 30.0
@@ -25,8 +25,9 @@ log = structlog.get_logger(__name__)
 class Upkeep:
     """Looks for sessions that are due, one at a time, for as long as the process lives."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, archiver: Archiver) -> None:
         self._parts = parts
+        self._archiver = archiver
         self._failed: OrderedDict[str, int] = OrderedDict()
 
     @property
@@ -83,6 +84,6 @@ class Upkeep:
     async def _archive_old(self, idle_before: int) -> None:
         for session_id, owner in await self._parts.archives.due(idle_before=idle_before, limit=AT_ONCE):
             try:
-                await archive(self._parts, await self._parts.sessions.get(session_id, owner))
+                await self._archiver.archive(await self._parts.sessions.get(session_id, owner))
             except GatewayError as error:
                 log.warning("archive_failed", session_id=session_id, code=error.code, error=error.message)

@@ -9,6 +9,7 @@ from opentelemetry.util.types import AttributeValue
 
 from gateway.ids import OPERATION_PREFIX, root_span_id, trace_id_of
 from gateway.telemetry import semconv
+from gateway.telemetry.requests import METHODS
 from gateway.telemetry.spans import Spans
 from gateway.telemetry.streams import CloseReason, StreamKind
 from gateway.telemetry.traces import Traces
@@ -16,8 +17,6 @@ from gateway.telemetry.upkeep_spans import UpkeepSpans
 
 UNTOLD = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that machines ask for all the time: no spans."""
-METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
-"""Others are told as _OTHER, as the conventions want it."""
 MOST_LINKS = 32
 
 OUTCOMES: Mapping[CloseReason, str] = {

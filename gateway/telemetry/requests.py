@@ -6,7 +6,7 @@ from gateway.telemetry import semconv
 from gateway.telemetry.exposition import Exposition
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-"""Of those the routes know; a client can send any word."""
+"""A client can send any word; others are told as _OTHER, as the conventions want it."""
 
 
 class Requests:

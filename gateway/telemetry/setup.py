@@ -44,9 +44,9 @@ class Telemetry:
         """A turn runs here from now on (`turn.watching.Watcher`)."""
         self.observer.expect(turn.id, turn.owner)
 
-    def archived(self, archived: Archived) -> None:
-        """For whoever moves sessions to their archives."""
-        self.observer.archived(archived)
+    def archived(self, session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None:
+        """For whoever moves sessions to their archives (`service.archiving.Told`)."""
+        self.observer.archived(Archived(session_id, started_at, ended_at, error))
 
     async def render_metrics(self, accept: str = "") -> tuple[bytes, str]:
         """Body and content type of a scrape that accepts these types. Made in a thread: streams go on."""

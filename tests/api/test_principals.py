@@ -50,6 +50,7 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
     anna, bert = {"x-api-key": ANNA}, {"x-api-key": BERT}
     await guarded.post("/api/sessions", {"id": "hers"}, **anna)
     turn = (await guarded.post("/api/sessions/hers/turns", {"message": "/say hi"}, **anna)).json()["turn_id"]
+    assert (await guarded.post("/api/session/summary", {"session_id": "hers"}, **anna)).status_code == 201
     bodies = {
         "/api/sessions/{session_id}/turns": {"message": "hi"},
         "/api/sessions/{session_id}": {"title": "x"},
@@ -58,17 +59,24 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
     checked = 0
     for each in ENDPOINTS:
         if "{session_id}" in each.path:
-            path = each.path.format(session_id="hers", turn_id=turn)
+            path = each.path.format(session_id="hers", turn_id=turn, version=0)
             response = await guarded.http.request(
                 each.method, path, json=bodies.get(each.path, {}), headers=bert
             )
             assert (404, each.path) == (response.status_code, each.path)
-            assert response.json()["error"]["code"] in {"session_not_found", "turn_not_found"}
+            assert response.json()["error"]["code"] in {
+                "session_not_found",
+                "turn_not_found",
+                "summary_not_found",
+            }
             checked += 1
 
     assert checked >= 8
-    listed = (await guarded.get("/api/sessions", **bert)).json()["sessions"]
-    assert listed == []
+    for listing, name in (("/api/sessions", "sessions"), ("/api/session/summaries", "summaries")):
+        assert (await guarded.get(listing, **bert)).json()[name] == []
+    assert (await guarded.get("/api/session/summaries?user_id=anna", **bert)).status_code == 403
+    summary = await guarded.post("/api/session/summary", {"session_id": "hers"}, **bert)
+    assert summary.status_code == 404
     taken = await guarded.post("/api/chat", {"message": "hi", "session_id": "hers"}, **bert)
     assert taken.status_code in {404, 409}
 
@@ -79,5 +87,5 @@ async def test_the_keys_appear_nowhere(guarded: Client, settings: Settings) -> N
     refused = await guarded.get("/api/sessions", **{"x-api-key": ANNA + "x"})
 
     assert ANNA not in refused.text
-    for file in settings.data_dir.iterdir():
-        assert ANNA.encode() not in file.read_bytes()
+    for file in settings.data_dir.rglob("*"):
+        assert file.is_dir() or ANNA.encode() not in file.read_bytes()

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gateway.errors import BlobMissing
+from gateway.errors import BlobMissing, Conflict
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version, version_path
 from gateway.history.compression.compressor import Compressor
@@ -95,7 +95,8 @@ class Session:
 @asynccontextmanager
 async def session(folder: Path, *script: Any) -> AsyncGenerator[Session]:
     async with sqlite_storage(folder) as storage:
-        await storage.sessions.create("s", OWNER, None, 1)
+        with suppress(Conflict):  # opened again
+            await storage.sessions.create("s", OWNER, None, 1)
         yield Session(storage, ScriptedModel(*script))
 
 

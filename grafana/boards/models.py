@@ -1,0 +1,144 @@
+"""Model calls: tokens, money, and the endpoint's behaviour."""
+
+from boards.overview import CALL, USAGE
+from panels import Board, Row, graph, quantile, rate, table
+
+MODEL = "gen_ai_request_model"
+TURNS = "gateway_turns_total"
+COST = "gateway_cost_USD_total"
+
+
+def _tokens(kind: str, *by: str) -> str:
+    return rate(f"{USAGE}_{kind}_total", *by)
+
+
+_money = Row(
+    "Tokens and cost",
+    [
+        graph(
+            "Input tokens per second",
+            "Cached ones included, as the endpoint counts them.",
+            "cps",
+            {f"{{{{{MODEL}}}}}": _tokens("input_tokens", MODEL)},
+            stacked=True,
+        ),
+        graph(
+            "Output tokens per second",
+            "Thinking included.",
+            "cps",
+            {f"{{{{{MODEL}}}}}": _tokens("output_tokens", MODEL)},
+            stacked=True,
+        ),
+        graph(
+            "Prompt cache",
+            "Shares of the input tokens. Writes without reads cost more than no cache: the prompt's beginning "
+            "changes too often, or sessions rest longer than the cache lives.",
+            "percentunit",
+            {
+                "read": f"{_tokens('cache_read_input_tokens')} / {_tokens('input_tokens')}",
+                "written": f"{_tokens('cache_write_input_tokens')} / {_tokens('input_tokens')}",
+            },
+        ),
+        graph(
+            "Cost per hour",
+            "At this pace, answers and summaries apart. Calls whose price is unknown are not in it.",
+            "currencyUSD",
+            {f"{{{{{MODEL}}}}} {{{{gateway_purpose}}}}": f"{rate(COST, MODEL, 'gateway_purpose')} * 3600"},
+            stacked=True,
+        ),
+        graph(
+            "Cost per turn",
+            "Mean, summaries included.",
+            "currencyUSD",
+            {"mean": f"{rate(COST)} / {rate(TURNS)}"},
+        ),
+        graph(
+            "Tokens of one call, p95",
+            "Input near the model's window means that sessions should be compressed earlier.",
+            "short",
+            {
+                "input": quantile(0.95, "gen_ai_client_inference_operation_input_tokens"),
+                "output": quantile(0.95, "gen_ai_client_inference_operation_output_tokens"),
+            },
+            exemplars=True,
+        ),
+        graph(
+            "Output speed",
+            "Output tokens per second of model time, over all calls.",
+            "cps",
+            {f"{{{{{MODEL}}}}}": f"{_tokens('output_tokens', MODEL)} / {rate(f'{CALL}_sum', MODEL)}"},
+            width=12,
+        ),
+        table(
+            "Cost by model",
+            "Over the time shown.",
+            "currencyUSD",
+            {"cost": f"sum by ({MODEL}, gateway_purpose) (increase({COST}{{@}}[$__range]))"},
+        ),
+    ],
+)
+
+_upstream = Row(
+    "Upstream",
+    [
+        graph(
+            "Failed calls by reason",
+            "Model calls that failed for good, after their retries. upstream_auth is a key, context_overflow a "
+            "session that could not be compressed, the others are the endpoint's.",
+            "cpm",
+            {"{{error_type}}": f"{rate(f'{CALL}_count', 'error_type', where='error_type!=""')} * 60"},
+            stacked=True,
+        ),
+        graph(
+            "Retries by reason",
+            "Attempts that failed and were repeated. People see them only as waiting.",
+            "cpm",
+            {"{{gateway_reason}}": f"{rate('gateway_upstream_retries_total', 'gateway_reason')} * 60"},
+            stacked=True,
+        ),
+        graph(
+            "Rate limited or overloaded",
+            "HTTP 429 and 529, as retries. Lasting: ask for a higher limit, or allow fewer turns at once.",
+            "cpm",
+            {
+                f"{{{{{MODEL}}}}}": f"{
+                    rate(
+                        'gateway_upstream_retries_total',
+                        MODEL,
+                        where='gateway_reason=~"upstream_rate_limited|upstream_overloaded"',
+                    )
+                } * 60"
+            },
+        ),
+        graph(
+            "How calls end",
+            "max_tokens is a cut answer, refusal one that the model did not want to give.",
+            "cpm",
+            {"{{gateway_reason}}": f"{rate('gateway_upstream_stops_total', 'gateway_reason')} * 60"},
+            stacked=True,
+        ),
+        graph(
+            "Calls in the queue's way",
+            "Accepted turns that wait for those before them in their session, and how long the waits were.",
+            "short",
+            {"waiting": "sum(gateway_admission_queue_depth{@})"},
+        ),
+        graph(
+            "Wait for one's turn, p95",
+            "Turns that were queued behind others of their session. Points are traces.",
+            "s",
+            {"p95": quantile(0.95, "gateway_admission_wait_seconds")},
+            exemplars=True,
+        ),
+        graph(
+            "Calls without usage",
+            "Calls that told no usage, such as those that were cancelled: what they cost is not in the sums.",
+            "cpm",
+            {"unreported": f"{rate('gateway_usage_unreported_total')} * 60"},
+        ),
+    ],
+)
+
+MODELS = Board(
+    "models", "Models and cost", "Tokens, money, and how the model's endpoint behaves.", [_money, _upstream]
+)

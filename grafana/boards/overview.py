@@ -1,0 +1,115 @@
+"""What one looks at first: is it well, is it fast, what does it cost."""
+
+from panels import Board, Row, graph, heatmap, quantile, rate, stat
+
+FIRST_CHUNK = "gen_ai_client_inference_time_to_first_chunk_seconds"
+CALL = "gen_ai_client_inference_duration_seconds"
+TURN = "gen_ai_invoke_agent_duration_seconds"
+TURNS = "gateway_turns_total"
+FAILED = 'gateway_turn_outcome=~"failed|interrupted"'
+USAGE = "gen_ai_client_inference_usage"
+
+_now = Row(
+    "Overview",
+    [
+        stat("Turns per minute", "Turns that ended, however they did.", "cpm", f"{rate(TURNS)} * 60"),
+        stat("Active turns", "Turns in progress.", "short", "sum(gateway_turn_active{@})"),
+        stat(
+            "Active streams",
+            "Open event streams, replays included.",
+            "short",
+            "sum(gateway_stream_active{@})",
+        ),
+        stat(
+            "Failed turns",
+            "Share of turns that failed or were interrupted. A cancel or a limit is no failure.",
+            "percentunit",
+            f"({rate(TURNS, where=FAILED)} or vector(0)) / {rate(TURNS)}",
+            (0.01, 0.05),
+        ),
+        stat(
+            "First content, p95",
+            "From a model call's start to its first content: what a person waits for.",
+            "s",
+            quantile(0.95, FIRST_CHUNK),
+            (3, 8),
+        ),
+        stat(
+            "Turn time, p95",
+            "From a turn's start to its end, tools included.",
+            "s",
+            quantile(0.95, TURN),
+        ),
+        stat(
+            "Cost per hour",
+            "At this pace. Calls whose price is unknown are not in it.",
+            "currencyUSD",
+            f"{rate('gateway_cost_USD_total')} * 3600",
+        ),
+        stat(
+            "Input from the cache",
+            "Share of input tokens that the prompt cache served, at about a tenth of the price.",
+            "percentunit",
+            f"{rate(f'{USAGE}_cache_read_input_tokens_total')} / {rate(f'{USAGE}_input_tokens_total')}",
+        ),
+    ],
+)
+
+_latency = Row(
+    "Latency",
+    [
+        graph(
+            "Time to first content by model",
+            "Points are traces: open one to see why it was slow. What rises here alone is the endpoint's.",
+            "s",
+            {
+                f"p{share * 100:g} {{{{gen_ai_request_model}}}}": quantile(
+                    share, FIRST_CHUNK, "gen_ai_request_model"
+                )
+                for share in (0.5, 0.95, 0.99)
+            },
+            exemplars=True,
+        ),
+        heatmap("Model calls", "How long model calls took, retries included. Points are traces.", "s", CALL),
+        graph(
+            "Turn time by agent",
+            "Whole turns: model calls, tools, retrieval. Points are traces.",
+            "s",
+            {"p95 {{gen_ai_agent_name}}": quantile(0.95, TURN, "gen_ai_agent_name")},
+            exemplars=True,
+        ),
+        graph(
+            "What the gateway adds to the first content",
+            "The client's wait, from the turn's acceptance to the first content on its own stream, beside the "
+            "endpoint's. A growing distance is prompt assembly, the queue or the log.",
+            "s",
+            {
+                "client p95": quantile(0.95, "gateway_client_time_to_first_event_seconds"),
+                "endpoint p95": quantile(0.95, FIRST_CHUNK),
+            },
+            exemplars=True,
+        ),
+        graph(
+            "Between two pieces of an answer",
+            "As they came from the endpoint: what makes text flow or stutter.",
+            "s",
+            {
+                "p50": quantile(0.5, "gen_ai_client_inference_time_per_output_chunk_seconds"),
+                "p95": quantile(0.95, "gen_ai_client_inference_time_per_output_chunk_seconds"),
+            },
+        ),
+        graph(
+            "Delivery lag",
+            "From an event to its bytes being handed to the socket. Log, event loop or slow readers show here.",
+            "s",
+            {
+                "p50": quantile(0.5, "gateway_stream_delivery_lag_seconds"),
+                "p99": quantile(0.99, "gateway_stream_delivery_lag_seconds"),
+            },
+        ),
+    ],
+)
+
+OVERVIEW = Board(
+    "overview", "Overview", "Is the gateway well, is it fast, what does it cost.", [_now, _latency]
+)

@@ -1,0 +1,193 @@
+"""A scripted day at the gateway: everything that a panel or an alert is about happens at least once."""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from gateway.demo.server import serve_demo
+from gateway.settings import Settings
+from tests.harness import PATIENCE, Client, events, running_gateway, text_of, the
+
+WINDOW = 6_000
+"""Tokens of the endpoint's context: few, so that a short session has to be compressed."""
+PARAGRAPH = "One more paragraph about nothing in particular, to fill the window. " * 25
+WITH_TOOLS = "What is 17*23? And how do I resume a stream?"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A turn as its client saw it: the question, and every event."""
+
+    asked: str
+    events: list[dict[str, Any]] = field(repr=False)
+
+    @property
+    def session(self) -> str:
+        return self.events[0]["session_id"]
+
+    @property
+    def turn(self) -> str:
+        return self.events[0]["turn_id"]
+
+    @property
+    def trace(self) -> str:
+        """The trace id that `turn_start` announced."""
+        return the(self.events, "turn_start")["trace_id"]
+
+    @property
+    def done(self) -> dict[str, Any]:
+        return the(self.events, "done")
+
+    @property
+    def answer(self) -> str:
+        """The text of the last model call."""
+        last = self.done["iterations"]
+        return text_of([event for event in self.events if event.get("iteration") == last])
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of the tools it called, in order."""
+        return [event["data"]["name"] for event in self.events if event["type"] == "tool_call"]
+
+
+@asynccontextmanager
+async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
+    """A gateway whose endpoint has a small window, and which drops a stalled reader soon."""
+    async with serve_demo(pace=0, window=WINDOW) as url:
+        given = {
+            "anthropic_base_url": url,
+            "model": "claude-sonnet-5-5",
+            "context_window": WINDOW,
+            "summary_tokens": 300,
+            "send_timeout": 0.3,
+            "progress_timeout": 10.0,
+            "first_byte_timeout": 10.0,
+            "max_iterations": 4,
+        }
+        async with running_gateway(settings.model_copy(update=given)) as client:
+            yield client
+
+
+async def scripted_round(client: Client) -> dict[str, Told]:
+    """One round of every kind of turn; returns those that were followed to their end, by kind."""
+    session = await client.session()
+    told: dict[str, Told] = {}
+    for kind, message in {
+        "normal": "My cat is called Tofu. What can you do?",
+        "tools": WITH_TOOLS,
+        "thinking": "/think hm\n/say Hello",
+        "tool error": '/call calculate {"expression": "1/0"}\n/then\n/say It cannot be divided.',
+        "retried": "/fault http_429_ms once",
+        "failed": "/fault http_400",
+        "refused": "/fault stop_reason_refusal",
+        "limited": '/call current_time {}\n/then\n' * 5 + "/say done",
+    }.items():
+        told[kind] = Told(message, await client.chat(message, session_id=session))
+    told["cancelled"] = await _cancelled(client)
+    told["queued"] = await _queued(client)
+    told["resumed"] = await _resumed(client)
+    await _stalled(client)
+    told["compressed"] = await _compressed(client)
+    await client.all_frames(f"/api/sessions/{session}/replay?speed=max")
+    await client.all_frames(f"/api/sessions/{session}/events?follow=0")
+    archived = await client.post(f"/api/sessions/{session}/archive")
+    assert archived.status_code == 200, archived.text
+    await client.all_frames(f"/api/sessions/{session}/replay?speed=max")
+    assert (await client.get("/api/sessions/nobody")).status_code == 404
+    return told
+
+
+async def until_seen(ask: Callable[[], Awaitable[Any]], *, patience: float = PATIENCE) -> Any:
+    """Asks until the answer is something, since what reads telemetry is always a little late.
+
+    Raises:
+        TimeoutError: it never was, for `patience` seconds.
+    """
+    async with asyncio.timeout(patience):
+        while not (found := await ask()):
+            await asyncio.sleep(0.2)
+        return found
+
+
+async def _cancelled(client: Client) -> Told:
+    session = await client.session()
+    message = "/pieces 500\n/pace 20"
+    turn = (await client.begin(session, message))["turn_id"]
+    seen: list[dict[str, Any]] = []
+    async with client.frames(f"/api/sessions/{session}/events?turn_id={turn}") as frames:
+        async for frame in frames:
+            seen.append(frame.data)
+            if frame.event == "text" and frame.data["seq"] == 6:
+                await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
+    return Told(message, [event for event in seen if "seq" in event])
+
+
+async def _queued(client: Client) -> Told:
+    session = await client.session()
+    await client.begin(session, "/pieces 20\n/pace 20")
+    waiting = (await client.begin(session, "hello", on_conflict="queue"))["turn_id"]
+    return Told("hello", events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={waiting}")))
+
+
+async def _resumed(client: Client) -> Told:
+    """Its first reader leaves in the middle; the second goes on from the cursor."""
+    message = "/pieces 40\n/pace 10"
+    seen: list[dict[str, Any]] = []
+    async with client.frames("/api/chat", {"message": message}) as frames:
+        async for frame in frames:
+            if "seq" in frame.data:
+                seen.append(frame.data)
+            if frame.event == "text":
+                break
+    path = f"/api/sessions/{seen[0]['session_id']}/events?turn_id={seen[0]['turn_id']}"
+    rest = await client.all_frames(path, headers={"last-event-id": str(seen[-1]["seq"])})
+    return Told(message, seen + events(rest))
+
+
+async def _stalled(client: Client) -> None:
+    """A reader that takes nothing is dropped."""
+    session = await client.session()
+    turn = (await client.begin(session, "/fault huge_delta"))["turn_id"]
+    path = f"/api/sessions/{session}/events?turn_id={turn}"
+    slow = 'gateway_stream_slow_consumer_drops_total'
+    before = await _value(client, slow)
+    with _stalled_reader(client.url, path):
+        await until_seen(lambda: _grown(client, slow, before))
+
+
+async def _compressed(client: Client) -> Told:
+    """A session that grew beyond the window, compressed by hand and then by need."""
+    session = await client.session()
+    await client.chat("My favourite colour is teal.", session_id=session)
+    for _ in range(4):
+        await client.chat("/say " + PARAGRAPH, session_id=session)
+    answer = await client.post(f"/api/sessions/{session}/compress")
+    assert answer.status_code == 201, answer.text
+    for _ in range(20):
+        found = await client.chat("/say " + PARAGRAPH, session_id=session)
+        if any(event["type"] == "compression" for event in found):
+            return Told("/say " + PARAGRAPH, found)
+    raise AssertionError("the session was never too long")
+
+
+@contextmanager
+def _stalled_reader(url: str, path: str) -> Generator[None]:
+    address = urlsplit(url)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((address.hostname, address.port))
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+        yield
+
+
+async def _grown(client: Client, name: str, before: float) -> bool:
+    return await _value(client, name) > before
+
+
+async def _value(client: Client, name: str) -> float:
+    lines = (await client.get("/metrics")).text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
