@@ -8,6 +8,7 @@ PYTHON ?= python3
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
+BACKENDS ?= .venv-observability
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	--no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
@@ -23,7 +24,7 @@ endef
 
 .PHONY: help
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: $(VENV)/.run ## Start the gateway on http://127.0.0.1:8000 (ARGS="--port 9000")
@@ -35,7 +36,15 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 		echo "Chromium is not installed (Debian: apt-get install chromium): the page's tests are left out."; \
 		export GATEWAY_TEST_WITHOUT_BROWSER=1; \
 	fi; \
+	if ! command -v prometheus >/dev/null || ! command -v promtool >/dev/null; then \
+		echo "Prometheus is not installed (Debian: apt-get install prometheus): what asks it is left out."; \
+		export GATEWAY_TEST_WITHOUT_PROMETHEUS=1; \
+	fi; \
 	$(BIN)/python -m pytest $(ARGS)
+
+.PHONY: test-observability
+test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.ready ## Check what Phoenix and MLflow show of our traces (downloads 1 GB the first time)
+	GATEWAY_TEST_BACKENDS=$(abspath $(BACKENDS)) $(BIN)/python -m pytest -v -m backends tests/observability $(ARGS)
 
 .PHONY: check
 check: $(VENV)/.dev ## Format, lint, types, import direction, generated docs, house rules
@@ -44,6 +53,7 @@ check: $(VENV)/.dev ## Format, lint, types, import direction, generated docs, ho
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
+	$(BIN)/python grafana/generate.py --check
 	$(BIN)/python -m pytest --quiet tests/test_house.py
 
 .PHONY: bench
@@ -60,8 +70,12 @@ shape: $(VENV)/.dev ## Print figures about the code
 	@$(BIN)/python bench/shape.py
 
 .PHONY: docs
-docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md, .env.example
+docs: $(VENV)/.dev ## Write the generated pages: events.md, api.md, settings.md, observability.md, .env.example
 	@$(BIN)/python docs/generate.py
+
+.PHONY: dashboards
+dashboards: $(VENV)/.dev ## Write grafana/dashboards from grafana/boards
+	@$(BIN)/python grafana/generate.py
 
 .PHONY: lock
 lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml (UPGRADE=1 moves every pin)
@@ -74,8 +88,18 @@ lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml (UPGRAD
 
 .PHONY: clean
 clean: ## Remove what the other targets made, except ./data
-	rm -rf $(VENV) dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BACKENDS) dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Each backend has an environment of its own: their requirements contradict ours and each other's.
+$(BACKENDS)/phoenix/.ready: REQUIREMENT := arize-phoenix==20.26.1
+$(BACKENDS)/mlflow/.ready: REQUIREMENT := mlflow==3.17.2
+$(BACKENDS)/%/.ready: $(VENV)/.python
+	@echo "Installing $(REQUIREMENT) into $(@D): some minutes the first time"
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check install $(REQUIREMENT) \
+		| awk '/^(Collecting|Requirement already|Installing)/ { printf "."; fflush() } END { print "" }'
+	@touch $@
 
 # Stamps: a repeated call has nothing to do until a lock file or pyproject.toml changes.
 $(VENV)/.python:

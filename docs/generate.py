@@ -1,4 +1,5 @@
-"""Writes what the code says into docs/events.md, docs/api.md, docs/settings.md and .env.example.
+"""Writes what the code says into docs/events.md, docs/api.md, docs/settings.md,
+docs/observability.md and .env.example.
 
 The pages are written by hand down to the line that names their source; the rest is generated. With
 --check nothing is written: it exits 1 and shows the difference where a page is stale.
@@ -15,6 +16,7 @@ from typing import Any, get_args
 
 import orjson
 from event_words import CODES, EXAMPLES
+from instruments import instruments
 
 from gateway.api.routes import ENDPOINTS, Answer, Endpoint
 from gateway.events.contract import EVENT, event_types, json_schema
@@ -37,7 +39,8 @@ def events() -> str:
     parts += ["## Types", _contents(event_types(), definitions)]
     parts += [_event_section(name, number, definitions) for number, name in enumerate(event_types(), start=1)]
     parts += ["## Shared shapes"]
-    parts += [f"### {name}\n\n{_described(definitions[name])}" for name in ("Covered", "RetrievalHit", "Usage")]
+    shared = ("Covered", "RetrievalHit", "Usage")
+    parts += [f"### {name}\n\n{_described(definitions[name])}" for name in shared]
     parts += ["## Error codes in the stream", _codes()]
     return "\n\n".join(parts) + "\n"
 
@@ -59,6 +62,16 @@ def settings() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def metrics() -> str:
+    """Every metric with its name in Prometheus and in OpenTelemetry."""
+    rows = [
+        f"| `{each.in_prometheus}` | {each.kind} | {each.says} | `{each.name}` | `{each.unit}` |"
+        for each in instruments()
+    ]
+    head = ["| in Prometheus | type | says | in OpenTelemetry | unit |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *rows]) + "\n"
+
+
 def environment_example() -> str:
     """A file to copy to .env for Docker Compose: every variable, commented out, with its default."""
     parts = [
@@ -75,6 +88,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "docs/events.md": lambda found: _by_hand(found, "gateway/events/") + events(),
     "docs/api.md": lambda found: _by_hand(found, "gateway/api/") + api(),
     "docs/settings.md": lambda found: _by_hand(found, "gateway/settings.py") + settings(),
+    "docs/observability.md": lambda found: _by_hand(found, "gateway/telemetry/") + metrics(),
     ".env.example": lambda found: environment_example(),
 }
 

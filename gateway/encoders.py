@@ -41,6 +41,6 @@ def encode_trouble(error: GatewayError) -> bytes:
         "type": "stream_error",
         "code": error.code,
         "message": error.message,
-        "retryable": True,
+        "retryable": error.retryable,
     }
     return b"event: stream_error\ndata: %b\n\n" % orjson.dumps(data)

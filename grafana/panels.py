@@ -1,7 +1,7 @@
 """Rows and panels of a Grafana dashboard, as the plain JSON that Grafana keeps.
 
-Queries are written with `@` for the labels that every selector has: `rate(gateway_turns_total{@}[…])`. They come
-from the dashboard's variables, so that one dashboard serves several gateways.
+Queries are written with `@` for the labels that every selector has: `rate(gateway_turns_total{@}[…])`. They
+come from the dashboard's variables, so that one dashboard serves several gateways.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,13 +89,32 @@ def table(title: str, says: str, unit: Unit, queries: Queries, *, width: int = 1
 
 def rate(metric: str, *by: str, where: str = "") -> str:
     """Per second, summed but for the labels in `by`; `where` are further matchers."""
-    labels = f" by ({', '.join(by)})" if by else ""
-    return f"sum{labels} (rate({metric}{{@{where and ','}{where}}}[$__rate_interval]))"
+    labels = f" by ({', '.join(by)}) " if by else ""
+    return f"sum{labels}(rate({metric}{{@{where and ','}{where}}}[$__rate_interval]))"
+
+
+def per_minute(metric: str, *by: str, where: str = "") -> str:
+    """As `rate`, per minute: for what happens now and then."""
+    return f"{rate(metric, *by, where=where)} * 60"
 
 
 def quantile(share: float, metric: str, *by: str, where: str = "") -> str:
     """Of a histogram, over everything but the labels in `by`."""
     return f"histogram_quantile({share}, {rate(f'{metric}_bucket', 'le', *by, where=where)})"
+
+
+def quantiles(metric: str, *shares: float, by: str = "") -> Queries:
+    """A line for each share, and for each value of the label `by`."""
+    labels = [by] if by else []
+    return {
+        " ".join([f"p{share * 100:g}", *map(legend, labels)]): quantile(share, metric, *labels)
+        for share in shares
+    }
+
+
+def legend(*labels: str) -> str:
+    """The values of these labels, as what a series is called."""
+    return " ".join(f"{{{{{label}}}}}" for label in labels)
 
 
 def written(board: Board) -> dict[str, Any]:
@@ -151,7 +170,9 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "targets": [_target(panel, *query) for query in enumerate(panel.queries.items())],
     }
     if panel.kind == "table":
-        names = {f"Value #{chr(ord('A') + at)}": name for at, name in enumerate(panel.queries)}
+        # Grafana numbers the value columns only when there are several.
+        values = [f"Value #{target['refId']}" for target in written["targets"]]
+        names = dict(zip(values if len(values) > 1 else ["Value"], panel.queries, strict=True))
         written["transformations"] = [
             {"id": "merge", "options": {}},
             {"id": "organize", "options": {"excludeByName": {"Time": True}, "renameByName": names}},

@@ -107,6 +107,9 @@ class SessionDetails(Session):
     )
     compressed_rounds: int = Field(description="How many versions the one in force is made of.")
     last_compressed_at: int | None = None
+    carried_context: str | None = Field(
+        None, description="What it was told of former sessions at its first turn, as the model reads it."
+    )
     versions: list[int] = Field(description="Every version there is; any can be activated.")
 
 

@@ -76,6 +76,7 @@ async def read(request: Request) -> Response:
             **Session.of(row).model_dump(),
             compressed_context=render(chain[-1].summary, chain[-1]) if chain else None,
             compressed_rounds=len(chain),
+            carried_context=await gateway.history.carried(who, row.id),
             last_compressed_at=versions.rows[-1].created_at if versions.rows else None,
             versions=[version.version for version in versions.rows],
         )

@@ -14,13 +14,14 @@ def doctor(
         str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
     ] = None,
 ) -> None:
-    """Check settings, model and storage, and with a URL that the gateway there really streams."""
+    """Check settings, model, storage and telemetry, and with a URL that the gateway there really streams."""
     import asyncio
 
     from rich.console import Console
 
     from gateway.cli.checks import check_model, check_settings, check_storage
     from gateway.cli.stream_check import check_streaming
+    from gateway.cli.telemetry_check import check_telemetry
     from gateway.errors import SettingsError
     from gateway.settings import load_settings
 
@@ -37,6 +38,7 @@ def doctor(
         lambda: check_settings(settings),
         lambda: check_storage(settings),
         lambda: asyncio.run(check_model(settings)),
+        check_telemetry,
         lambda: check_streaming(url, key) if url else [],
     ):
         for finding in check():

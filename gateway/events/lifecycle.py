@@ -25,6 +25,7 @@ ErrorCode = Literal[
     "cancelled",
     "server_restart",
     "storage_unavailable",
+    "archive_damaged",
     "internal",
 ]
 

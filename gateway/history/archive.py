@@ -52,6 +52,12 @@ def version_path(session_id: str, version: int) -> str:
     return f"{folder_of(session_id)}/archive/{version}.jsonl.gz"
 
 
+def archive_paths(session_id: str, number: int) -> tuple[str, str]:
+    """Where an archive of the session keeps its events, and its messages."""
+    place = f"{folder_of(session_id)}/archive"
+    return f"{place}/events-{number}.jsonl.gz", f"{place}/messages-{number}.jsonl.gz"
+
+
 async def archive_session(
     session_id: str, *, log: EventLog, sessions: Sessions, archives: Archives, blobs: Blobs
 ) -> ArchiveRow | None:
@@ -70,31 +76,51 @@ async def archive_session(
             number, seq, position = former[-1].number + 1, former[-1].to_seq, former[-1].to_position
         if not await _has_more(log, sessions, session_id, seq, position):
             return None
-        place = f"{folder_of(session_id)}/archive"
-        paths = [f"{place}/events-{number}.jsonl.gz", f"{place}/messages-{number}.jsonl.gz"]
+        events = _events(log, session_id, seq)
+        messages = _messages(sessions, session_id, position)
         try:
-            happened = await _store(blobs, paths[0], _events(log, session_id, seq))
-            said = await _store(blobs, paths[1], _messages(sessions, session_id, position))
-            row = ArchiveRow(
-                session_id=session_id,
-                number=number,
-                from_seq=seq + 1,
-                to_seq=happened.last or seq,
-                events_path=happened.path,
-                events_sha256=happened.sha256,
-                events_index=happened.index,
-                from_position=position + 1,
-                to_position=said.last or position,
-                messages_path=said.path,
-                messages_sha256=said.sha256,
-                messages_index=said.index,
-                created_at=now_ms(),
-            )
+            row = await write_archive(blobs, session_id, number, events, messages, after=(seq, position))
             await _to_the_end(archives.add(row))
         except BaseException:
-            await _to_the_end(_clear(archives, blobs, session_id, number, paths))
+            await _to_the_end(_clear(archives, blobs, session_id, number))
             raise
         return row
+
+
+async def write_archive(
+    blobs: Blobs,
+    session_id: str,
+    number: int,
+    events: Iterable[Line],
+    messages: Iterable[Line],
+    *,
+    after: tuple[int, int],
+) -> ArchiveRow:
+    """Stores the lines of a session's events and messages that come after a seq and a position, in the two
+    blobs of `archive_paths`. Both are iterated off the event loop. Returns the row that tells of them.
+
+    Raises:
+        errors.StorageError: the blob store failed; errors.ArchiveDamaged: what was written cannot be read
+            back. The blobs may be there all the same.
+    """
+    (seq, position), (events_path, messages_path) = after, archive_paths(session_id, number)
+    happened = await store_lines(blobs, events_path, events)
+    said = await store_lines(blobs, messages_path, messages)
+    return ArchiveRow(
+        session_id=session_id,
+        number=number,
+        from_seq=seq + 1,
+        to_seq=happened.last or seq,
+        events_path=happened.path,
+        events_sha256=happened.sha256,
+        events_index=happened.index,
+        from_position=position + 1,
+        to_position=said.last or position,
+        messages_path=said.path,
+        messages_sha256=said.sha256,
+        messages_index=said.index,
+        created_at=now_ms(),
+    )
 
 
 async def write_version(
@@ -109,7 +135,7 @@ async def write_version(
             back. The blob may be there all the same.
     """
     path = version_path(session_id, version)
-    stored = await _store(blobs, path, ((each.position, message_line(each)) for each in messages))
+    stored = await store_lines(blobs, path, ((each.position, message_line(each)) for each in messages))
     return stored.path, stored.size, stored.sha256
 
 
@@ -175,7 +201,9 @@ def _drawn(
     return drawn()
 
 
-async def _store(blobs: Blobs, path: str, lines: Iterable[Line]) -> Stored:
+async def store_lines(blobs: Blobs, path: str, lines: Iterable[Line]) -> Stored:
+    """Stores lines, each with its key, as a blob and reads it back. `lines` is iterated off the event loop.
+    Raises as `write_archive`."""
     packer = Packer()
     size = await blobs.put(path, packer.pack(lines))
     async for _ in _lines_of(blobs, path, packer.sha256):
@@ -197,14 +225,12 @@ async def _lines_of(blobs: Blobs, path: str, sha256: str) -> AsyncIterator[bytes
         raise damaged(path, f"its sha256 is {digest.hexdigest()} and should be {sha256}")
 
 
-async def _clear(
-    archives: Archives, blobs: Blobs, session_id: str, number: int, paths: Sequence[str]
-) -> None:
+async def _clear(archives: Archives, blobs: Blobs, session_id: str, number: int) -> None:
     """Removes the blobs of an archiving that came to nothing. Whether it did the table says, not the error: a
     caller may be cancelled while the rows are being freed. In doubt they stay; the next one replaces them."""
     with suppress(StorageError):
         if all(row.number != number for row in await archives.list(session_id)):
-            for path in paths:
+            for path in archive_paths(session_id, number):
                 await blobs.delete(path)
             return
     logger.info("the blobs of archive %d of session %s were left where they are", number, session_id)

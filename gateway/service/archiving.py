@@ -1,6 +1,6 @@
 """A session ends: its rows move to the archive, and a summary of it is left."""
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import structlog
 
@@ -8,7 +8,7 @@ from gateway.errors import GatewayError, NotFound
 from gateway.history.archive import archive_session
 from gateway.ids import now_ms
 from gateway.storage.base import SessionRow
-from gateway.storage.records import ArchiveRow
+from gateway.storage.records import ArchiveRow, SummaryRow
 from gateway.turn.parts import Parts
 
 log = structlog.get_logger(__name__)
@@ -62,16 +62,19 @@ class Archiver:
         return row
 
 
+async def summarise(
+    parts: Parts, session: SessionRow, trigger: Literal["manual", "idle", "archive"]
+) -> SummaryRow:
+    """Makes and saves a summary with the model that the session uses. Raises as
+    `Compressor.summarise_session`."""
+    model = await parts.turns.model(session.id) or parts.settings.model
+    return await parts.compressor.summarise_session(session, model=model, trigger=trigger)
+
+
 async def _summarise(parts: Parts, session: SessionRow, last: int) -> None:
     try:
         if await _summarised_to(parts, session) < last:
-            await parts.compressor.summarise_session(
-                session.id,
-                owner=session.owner,
-                project_id=session.project_id,
-                trigger="archive",
-                at=now_ms(),
-            )
+            await summarise(parts, session, "archive")
     except GatewayError as error:
         log.warning("summary_failed", session_id=session.id, code=error.code, error=error.message)
 

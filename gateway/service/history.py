@@ -5,14 +5,16 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from gateway.auth import Principal
-from gateway.errors import Forbidden, InvalidRequest, StorageError
+from gateway.errors import Conflict, Forbidden, InvalidRequest, StorageError
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version
 from gateway.history.transcript import fold, view
 from gateway.ids import new_operation_id, now_ms
 from gateway.messages import Message
+from gateway.service.archiving import summarise
 from gateway.storage.base import SessionRow
 from gateway.storage.records import CompressionRow, SummaryRow
+from gateway.turn.conversation import overhead
 from gateway.turn.in_flight import InFlight
 from gateway.turn.parts import Parts
 
@@ -65,14 +67,29 @@ class SessionHistory:
             errors.Conflict when another compression of the session runs or was faster.
         """
         await self._session(who, session_id)
-        model = self._parts.settings.models[0]
+        if not self._parts.settings.use_compressions:
+            raise Conflict(
+                "Compressions are not used (GATEWAY_USE_COMPRESSIONS): every message is sent whatever is "
+                "compressed.",
+                code="compressions_off",
+            )
+        parts = self._parts
+        model = await parts.turns.model(session_id) or parts.settings.model
         operation = new_operation_id()
 
         async def say(data: Compression) -> None:
             await self._tell(session_id, operation, data)
 
         # Shielded: what has begun is not stopped by a client that leaves.
-        work = self._parts.compressor.compress(session_id, model=model, trigger="manual", say=say)
+        plain, offered = await self._overheads(session_id)
+        work = parts.compressor.compress(
+            session_id,
+            model=model,
+            trigger="manual",
+            say=say,
+            overhead=plain,
+            added=offered - plain,
+        )
         task = asyncio.create_task(work, name=f"compression of {session_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -81,8 +98,7 @@ class SessionHistory:
     async def versions(self, who: Principal, session_id: str) -> Versions:
         """Raises errors.NotFound."""
         await self._session(who, session_id)
-        history = await self._parts.sessions.history(session_id)
-        active = history.compression.version if history.compression is not None else None
+        active = await self._parts.compressions.in_force(session_id)
         return Versions(active, await self._parts.compressions.list(session_id))
 
     async def version(self, who: Principal, session_id: str, version: int) -> CompressionRow:
@@ -106,15 +122,18 @@ class SessionHistory:
 
     # Summaries
 
+    async def carried(self, who: Principal, session_id: str) -> str | None:
+        """What the session was told of former ones, as the model reads it. Raises errors.NotFound."""
+        await self._session(who, session_id)
+        return await self._parts.sessions.carried(session_id)
+
     async def summarise(self, who: Principal, session_id: str) -> SummaryRow:
         """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (nothing was
         said yet), errors.CompressionFailed, errors.InvalidRequest (summaries are switched off)."""
         session = await self._session(who, session_id)
         if not self._parts.settings.session_summaries:
             raise InvalidRequest("Summaries of sessions are switched off (GATEWAY_SESSION_SUMMARIES).")
-        return await self._parts.compressor.summarise_session(
-            session_id, owner=session.owner, project_id=session.project_id, trigger="manual", at=now_ms()
-        )
+        return await summarise(self._parts, session, "manual")
 
     async def summary(self, who: Principal, session_id: str) -> SummaryRow:
         """Raises errors.NotFound."""
@@ -133,6 +152,12 @@ class SessionHistory:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _overheads(self, session_id: str) -> tuple[int, int]:
+        """The estimates of system prompt and tools, as they are and with what comes with a compression."""
+        active = await self._parts.compressions.in_force(session_id)
+        tools, more = self._parts.tools, self._parts.archive_tools
+        return overhead(self._parts, more if active else tools), overhead(self._parts, more)
 
     async def _session(self, who: Principal, session_id: str) -> SessionRow:
         return await self._parts.sessions.get(session_id, who.user_id)

@@ -166,7 +166,10 @@ class SessionRecords:
     async def _import_alone(self, who: Principal, file: BinaryIO) -> SessionRow:
         # One after the other: two of the same session would write, and remove, each other's archives.
         async with self._ids:
-            return await import_session(file, who.user_id, copies=self._parts.copies, blobs=self._parts.blobs)
+            parts = self._parts
+            return await import_session(
+                file, who.user_id, copies=parts.copies, archives=parts.archives, blobs=parts.blobs
+            )
 
     # Archive
 

@@ -7,7 +7,7 @@ import structlog
 
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
-from gateway.service.archiving import Archiver
+from gateway.service.archiving import Archiver, summarise
 from gateway.turn.parts import Parts
 
 ROUND = 30.0
@@ -16,7 +16,7 @@ AT_ONCE = 20
 """Sessions of one kind per look: upkeep never has a long list."""
 
 PATIENCE_MS = 3_600_000
-"""Until a session whose summary failed is tried again."""
+"""Until a session is tried again with which something failed."""
 MOST_FAILED = 500
 
 log = structlog.get_logger(__name__)
@@ -28,7 +28,7 @@ class Upkeep:
     def __init__(self, parts: Parts, archiver: Archiver) -> None:
         self._parts = parts
         self._archiver = archiver
-        self._failed: OrderedDict[str, int] = OrderedDict()
+        self._not_summarised, self._not_archived = Failed(), Failed()
 
     @property
     def has_work(self) -> bool:
@@ -47,6 +47,9 @@ class Upkeep:
                 await self.look()
             except GatewayError as error:  # the database, for now
                 log.warning("upkeep_failed", code=error.code, error=error.message)
+            except Exception:
+                # A mistake of ours with one session must not end the care for all others.
+                log.exception("upkeep_failed")
             await asyncio.sleep(every)
 
     async def look(self) -> None:
@@ -58,32 +61,52 @@ class Upkeep:
             await self._archive_old(now - int(settings.archive_after * 1000))
 
     async def _summarise_idle(self, idle_before: int) -> None:
-        self._forgive(now_ms() - PATIENCE_MS)
-        due = await self._parts.summaries.due(idle_before=idle_before, limit=AT_ONCE + len(self._failed))
-        for session_id, owner, project_id in due:
-            if session_id in self._failed:
+        failed = self._not_summarised
+        failed.forgive()
+        due = await self._parts.summaries.due(idle_before=idle_before, limit=AT_ONCE + len(failed))
+        for session_id, owner, _ in due:
+            if session_id in failed:
                 continue
             try:
-                await self._parts.compressor.summarise_session(
-                    session_id, owner=owner, project_id=project_id, trigger="idle", at=now_ms()
-                )
+                await summarise(self._parts, await self._parts.sessions.get(session_id, owner), "idle")
             except GatewayError as error:
-                # The others may fail for the same reason: an endpoint must not be paid for in a circle.
-                self._failed[session_id] = now_ms()
+                failed.add(session_id)
                 log.warning("summary_failed", session_id=session_id, code=error.code, error=error.message)
-                return
+                return  # the others may fail for the same reason, and each attempt is paid for
             log.info("session_summarised", session_id=session_id)
 
-    def _forgive(self, before: int) -> None:
-        """Lets those be tried again that failed before that time, and the oldest when there are too many."""
-        while self._failed and (
-            len(self._failed) >= MOST_FAILED or next(iter(self._failed.values())) < before
-        ):
-            self._failed.popitem(last=False)
-
     async def _archive_old(self, idle_before: int) -> None:
-        for session_id, owner in await self._parts.archives.due(idle_before=idle_before, limit=AT_ONCE):
+        failed = self._not_archived
+        failed.forgive()
+        due = await self._parts.archives.due(idle_before=idle_before, limit=AT_ONCE + len(failed))
+        for session_id, owner in due:
+            if session_id in failed:
+                continue
             try:
                 await self._archiver.archive(await self._parts.sessions.get(session_id, owner))
             except GatewayError as error:
+                failed.add(session_id)
                 log.warning("archive_failed", session_id=session_id, code=error.code, error=error.message)
+
+
+class Failed:
+    """Sessions with which something failed: they are left alone for a while, so that the others get their
+    turn and no endpoint is paid for in a circle."""
+
+    def __init__(self) -> None:
+        self._since: OrderedDict[str, int] = OrderedDict()
+
+    def add(self, session_id: str) -> None:
+        self._since[session_id] = now_ms()
+
+    def forgive(self) -> None:
+        """Lets those be tried again that failed PATIENCE_MS ago, and the oldest when there are too many."""
+        before = now_ms() - PATIENCE_MS
+        while self._since and (len(self._since) > MOST_FAILED or next(iter(self._since.values())) < before):
+            self._since.popitem(last=False)
+
+    def __contains__(self, session_id: object) -> bool:
+        return session_id in self._since
+
+    def __len__(self) -> int:
+        return len(self._since)

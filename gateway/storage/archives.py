@@ -173,10 +173,7 @@ def archive_of(*row: Any) -> ArchiveRow:
 
 def add_archive(connection: Connection, row: ArchiveRow) -> None:
     check_is_next(connection, row)
-    columns = {column.name: getattr(row, column.name) for column in session_archives.c}
-    for index in ("events_index", "messages_index"):
-        columns[index] = orjson.dumps(columns[index]).decode()
-    connection.execute(insert(session_archives).values(columns))
+    insert_archive(connection, row)
     # Every row goes, and as many as were moved: one that nobody read cannot be among them.
     freed = [
         connection.execute(delete(table).where(table.c.session_id == row.session_id)).rowcount
@@ -185,6 +182,14 @@ def add_archive(connection: Connection, row: ArchiveRow) -> None:
     moved = [row.to_seq - row.from_seq + 1, row.to_position - row.from_position + 1]
     if freed != moved:
         raise _conflict(row, f"its tables hold {freed} events and messages, {moved} were moved")
+
+
+def insert_archive(connection: Connection, row: ArchiveRow) -> None:
+    """Adds the row alone, without a look at what the tables hold."""
+    columns = {column.name: getattr(row, column.name) for column in session_archives.c}
+    for index in ("events_index", "messages_index"):
+        columns[index] = orjson.dumps(columns[index]).decode()
+    connection.execute(insert(session_archives).values(columns))
 
 
 def check_is_next(connection: Connection, row: ArchiveRow) -> None:

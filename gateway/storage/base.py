@@ -224,9 +224,14 @@ class Sessions(Protocol):
         errors.ArchiveDamaged."""
         ...
 
-    async def begin_epoch(self, session_id: str, after: int) -> None:
+    async def begin_epoch(self, session_id: str, after: int, *, instead_of: int) -> None:
         """The prompt before the messages has changed: thinking up to position `after` is sent no more, and
-        the prefix hash is forgotten."""
+        the prefix hash is forgotten. Nothing happens when the epoch is no longer `instead_of`: a newer one
+        began meanwhile."""
+        ...
+
+    async def carried(self, session_id: str) -> str | None:
+        """What the session was told of former ones, if anything."""
         ...
 
     async def carry(self, session_id: str, text: str) -> None:
@@ -256,6 +261,10 @@ class Turns(Protocol):
 
     async def open_turn(self, session_id: str) -> TurnRow | None:
         """The running turn of a session."""
+        ...
+
+    async def model(self, session_id: str) -> str | None:
+        """The model of the session's newest turn; None before the first."""
         ...
 
     async def claim_next(self, session_id: str) -> Accepted | None:

@@ -47,6 +47,7 @@ VERSIONS = Prepared(select(*COLUMNS).where(OF_SESSION).order_by(compressions.c.v
 ONE = Prepared(select(*COLUMNS).where(OF_SESSION, compressions.c.version == bindparam("version")))
 NEWEST = Prepared(select(func.coalesce(func.max(compressions.c.version), 0)).where(OF_SESSION))
 IN_FORCE = Prepared(select(sessions.c.compression).where(ID).with_for_update())
+POINTER = Prepared(select(sessions.c.compression).where(ID))
 FAILURES = Prepared(select(sessions.c.failed_compressions).where(ID))
 _running = select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status == RUNNING).exists()
 _goes_on = and_(_running, bindparam("by_turn") == literal_column("0"))
@@ -86,6 +87,13 @@ class SqlCompressions:
         if row is None:
             raise _no_version(session_id, version)
         return version_of(row)
+
+    async def in_force(self, session_id: str) -> int | None:
+        """See `Compressions.in_force`."""
+        row = await self._database.read(
+            lambda connection: POINTER.one(connection, session_id=session_id), snapshot=False
+        )
+        return row[0] if row is not None else None
 
     async def next_version(self, session_id: str) -> int:
         """See `Compressions.next_version`."""

@@ -13,7 +13,7 @@ from gateway.events.lifecycle import Outcome
 from gateway.ids import ID_PATTERN
 from gateway.messages import Role, Usage
 from gateway.storage.base import OnConflict, SessionRow
-from gateway.storage.records import Source, Trigger
+from gateway.storage.records import ArchiveRow, Source, Trigger
 
 LATEST = 2**53
 """No time, seq or count is beyond it: whole numbers up to there are the same in JSON, SQL and Python."""
@@ -148,13 +148,15 @@ class Stored(NamedTuple):
 
 class Incoming(NamedTuple):
     """What an import adds. The iterables are read once, in the transaction and off the event loop; `archives`
-    has the place of each version's archive, by its number."""
+    has the place of each version's archive, by its number. Messages and events are rows, or they were written
+    to blobs before and `archived` tells of them: inserting very many would keep all turns from writing."""
 
     moment: Moment
     archives: dict[int, Stored]
     turns: Iterable[TurnCopy]
-    messages: Iterable[MessageCopy]
-    events: Iterable[EventCopy]
+    messages: Iterable[MessageCopy] = ()
+    events: Iterable[EventCopy] = ()
+    archived: ArchiveRow | None = None
 
 
 class Copies(Protocol):

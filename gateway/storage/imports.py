@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Table, and_, bindparam, insert, select
 
 from gateway.errors import Conflict, NotFound, TurnInProgress
 from gateway.messages import Usage
+from gateway.storage.archives import insert_archive
 from gateway.storage.base import SessionRow
 from gateway.storage.compressions import VERSIONS, insert_version, last_position, version_of
 from gateway.storage.copies import Incoming, Moment, SessionCopy, Stored, SummaryCopy, TurnCopy, VersionCopy
@@ -129,6 +130,8 @@ def add(connection: Connection, owner: str, incoming: Incoming) -> SessionRow:
     own = {"session_id": session.id}
     ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
     ADD_EVENT.many(connection, (own | each._asdict() for each in incoming.events))
+    if incoming.archived is not None:
+        insert_archive(connection, incoming.archived)
     return SessionRow(
         session.id,
         owner,

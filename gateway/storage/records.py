@@ -94,6 +94,10 @@ class Compressions(Protocol):
         """Raises errors.NotFound (code version_not_found)."""
         ...
 
+    async def in_force(self, session_id: str) -> int | None:
+        """The version in force; None when every message is sent, or there is no such session."""
+        ...
+
     async def next_version(self, session_id: str) -> int:
         """The number of the version that would be added next, from 1."""
         ...
@@ -125,7 +129,8 @@ class Summaries(Protocol):
     """The newest summary of each session."""
 
     async def save(self, row: SummaryRow) -> None:
-        """Replaces the session's summary. Nothing happens when the session is gone."""
+        """Replaces the session's summary, unless that knows more messages. Nothing happens when the session
+        is gone."""
         ...
 
     async def get(self, session_id: str, owner: str) -> SummaryRow:

@@ -46,7 +46,12 @@ OPEN = Prepared(
     .limit(1)
 )
 
-BEGIN_EPOCH = Prepared(update(sessions).where(ID).values(epoch_from=bindparam("after"), prefix_hash=null()))
+BEGIN_EPOCH = Prepared(
+    update(sessions)
+    .where(ID, sessions.c.epoch_from == bindparam("instead_of"))
+    .values(epoch_from=bindparam("after"), prefix_hash=null())
+)
+CARRIED = Prepared(select(sessions.c.carried).where(ID))
 CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values(carried=bindparam("text")))
 
 
@@ -190,11 +195,21 @@ class SqlSessions:
                 raise _no_session(session_id) from None
             raise
 
-    async def begin_epoch(self, session_id: str, after: int) -> None:
+    async def begin_epoch(self, session_id: str, after: int, *, instead_of: int) -> None:
         """See `Sessions.begin_epoch`."""
         await self._database.write(
-            lambda connection: BEGIN_EPOCH.run(connection, session_id=session_id, after=after) and None
+            lambda connection: (
+                BEGIN_EPOCH.run(connection, session_id=session_id, after=after, instead_of=instead_of)
+                and None
+            )
         )
+
+    async def carried(self, session_id: str) -> str | None:
+        """See `Sessions.carried`."""
+        row = await self._database.read(
+            lambda connection: CARRIED.one(connection, session_id=session_id), snapshot=False
+        )
+        return row[0] if row is not None else None
 
     async def carry(self, session_id: str, text: str) -> None:
         """See `Sessions.carry`. What was fixed first stays."""

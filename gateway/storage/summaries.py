@@ -20,7 +20,12 @@ _ID = bindparam("session_id")
 ANY = Prepared(select(summaries.c.session_id).limit(1))
 OF_SESSION = Prepared(SUMMARIES.where(summaries.c.session_id == _ID, summaries.c.owner == bindparam("owner")))
 REMOVE = Prepared(delete(summaries).where(summaries.c.session_id == _ID))
-EXISTS = Prepared(select(sessions.c.id).where(sessions.c.id == _ID))
+KNOWN = Prepared(
+    select(func.coalesce(summaries.c.to_position, 0))
+    .select_from(sessions)
+    .outerjoin(summaries, summaries.c.session_id == sessions.c.id)
+    .where(sessions.c.id == _ID)
+)
 
 _busy = select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status != "done").exists()
 DUE = Prepared(
@@ -102,8 +107,10 @@ class SqlSummaries:
 
 
 def save(connection: Connection, row: SummaryRow) -> None:
-    """Puts the summary in place of the session's former one; nothing when there is no such session."""
-    if EXISTS.one(connection, session_id=row.session_id) is None:
+    """Puts the summary in place of the session's former one, unless that knows more; nothing when there is no
+    such session."""
+    known = KNOWN.one(connection, session_id=row.session_id)
+    if known is None or known[0] > row.to_position:
         return
     REMOVE.run(connection, session_id=row.session_id)
     connection.execute(

@@ -74,6 +74,7 @@ NEXT = Prepared(
     .order_by(case((turns.c.on_conflict == literal_column("'interrupt'", Text), 0), else_=1), turns.c.number)
     .limit(1)
 )
+NEWEST_MODEL = Prepared(select(turns.c.model).where(OF_SESSION).order_by(turns.c.number.desc()).limit(1))
 WAITING_SESSIONS = Prepared(select(turns.c.session_id).where(turns.c.status == WAITING).distinct())
 COUNT_WAITING = Prepared(select(func.count()).select_from(turns).where(turns.c.status == WAITING))
 
@@ -145,6 +146,13 @@ class SqlTurns:
         return await self._database.read(
             lambda connection: open_turn_of(connection, session_id), snapshot=False
         )
+
+    async def model(self, session_id: str) -> str | None:
+        """See `Turns.model`."""
+        row = await self._database.read(
+            lambda connection: NEWEST_MODEL.one(connection, session_id=session_id), snapshot=False
+        )
+        return row[0] if row is not None else None
 
     async def claim_next(self, session_id: str) -> Accepted | None:
         """See `Turns.claim_next`."""

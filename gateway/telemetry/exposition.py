@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 from opentelemetry.metrics import Histogram as Instrument
 from opentelemetry.sdk.metrics import MeterProvider
@@ -108,20 +108,18 @@ class _Families(Collector):
                     yield self._family(metric)
 
     def _family(self, metric: Metric) -> Family:
-        unit = metric.unit or ""
-        unit = "" if unit.startswith("{") else _UNITS[unit]
-        name, about = _name(metric.name), metric.description or ""
+        name, unit, about = metric.name, metric.unit or "", metric.description or ""
         match metric.data:
             case Histogram(data_points=points):
-                family = Family(name, about, "histogram", unit)
+                family = family_of(name, unit, about, "histogram")
                 for point in points:
                     self._add_histogram(family, point)
             case Sum(data_points=points, is_monotonic=True):
-                family = Family(name, about, "counter", unit)
+                family = family_of(name, unit, about, "counter")
                 for point in points:
                     family.add_sample(f"{family.name}_total", _labels(point.attributes), point.value)
             case Sum(data_points=points) | Gauge(data_points=points):
-                family = Family(name, about, "gauge", unit)
+                family = family_of(name, unit, about, "gauge")
                 for point in points:
                     family.add_sample(family.name, _labels(point.attributes), point.value)
             case ExponentialHistogram():
@@ -148,6 +146,11 @@ class _Families(Collector):
             )
         family.add_sample(f"{family.name}_count", labels, point.count)
         family.add_sample(f"{family.name}_sum", labels, point.sum)
+
+
+def family_of(name: str, unit: str, about: str, kind: Literal["counter", "gauge", "histogram"]) -> Family:
+    """An instrument's metric family, without samples; its name has the unit."""
+    return Family(_name(name), about, kind, "" if unit.startswith("{") else _UNITS[unit])
 
 
 def _name(dotted: str) -> str:

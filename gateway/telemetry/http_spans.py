@@ -114,7 +114,7 @@ class RequestSpan:
             self.span.update_name(f"{_word(method)} {route}")
             self.span.set_attribute(semconv.HTTP_ROUTE, route)
         if session_id is not None:
-            self.span.set_attributes({semconv.CONVERSATION: session_id, semconv.SESSION: session_id})
+            self.span.set_attribute(semconv.BESIDE_SESSION, session_id)
         if status:
             self.span.set_attribute(semconv.HTTP_STATUS, status)
         if error is not None or status >= 500:

@@ -61,9 +61,13 @@ class LoopMeter:
         if self._timer is not None:
             self._timer.cancel()
 
+    def late(self, seconds: float) -> None:
+        """A timer was run so long after it was due."""
+        self._lag.add(max(int(seconds * 1_000_000), 0))
+
     def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = loop.call_later(LOOK, self._look, loop, monotonic() + LOOK)
 
     def _look(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
-        self._lag.add(max(int((monotonic() - due) * 1_000_000), 0))
+        self.late(monotonic() - due)
         self._wait(loop)

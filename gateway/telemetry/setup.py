@@ -1,7 +1,6 @@
 """Telemetry of one process: opened at start-up from settings and the standard OTEL_* variables."""
 
 import asyncio
-import os
 import secrets
 import threading
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from gateway.settings import Settings
 from gateway.storage.base import TurnRow
 from gateway.telemetry.base import Archived, Reader
 from gateway.telemetry.content import content_wanted
+from gateway.telemetry.endpoints import variable_of
 from gateway.telemetry.exemplars import of_span
 from gateway.telemetry.http_spans import HttpSpans
 from gateway.telemetry.lines import Lines
@@ -68,13 +68,13 @@ class Telemetry:
 def open_telemetry(settings: Settings) -> Telemetry:
     """Metrics and log lines always; spans and pushed metrics over OTLP/HTTP when an endpoint is set
     (OTEL_EXPORTER_OTLP_ENDPOINT, or the one of the signal). Nothing is made global."""
-    resource = _resource()
+    resource = resource_of_process()
     content = content_wanted()
-    tracing = open_tracing(settings, resource, content=content) if _is_exported("traces") else None
+    tracing = open_tracing(settings, resource, content=content) if variable_of("traces") else None
     meters = Meters(
         settings,
         resource,
-        pushed=_is_exported("metrics"),
+        pushed=variable_of("metrics") is not None,
         exemplify=tracing.exemplify if tracing is not None else of_span,
     )
     readers: list[Reader] = [*meters.readers, Lines(messages=content)]
@@ -89,14 +89,8 @@ def open_telemetry(settings: Settings) -> Telemetry:
     )
 
 
-def _is_exported(signal: str) -> bool:
-    if os.environ.get(f"OTEL_{signal.upper()}_EXPORTER", "otlp") == "none":
-        return False
-    names = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT")
-    return any(os.environ.get(name) for name in names)
-
-
-def _resource() -> Resource:
+def resource_of_process() -> Resource:
+    """Who tells: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, over what we call ourselves."""
     ours = {
         "service.name": "chat-gateway",
         "service.version": __version__,

@@ -132,6 +132,11 @@ class Tallies:
                 self._histograms.append((Metric(each, description, unit, empty), table))
         return table
 
+    @property
+    def histograms(self) -> list[Metric]:
+        """Those that were made, without their points."""
+        return [metric for metric, _ in self._histograms]
+
     def added_to(self, data: MetricsData | None, resource: Resource) -> MetricsData:
         """`data` as the SDK collected it, with the histograms counted here among those of our own scope:
         exporters keep only the last of two entries that have the same resource and scope."""

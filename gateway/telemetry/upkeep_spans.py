@@ -70,7 +70,7 @@ class UpkeepSpans(Reader):
             semconv.ARCHIVE,
             trace_id_of(new_operation_id()),
             at=archived.started_at,
-            attributes=_ids(archived.session_id),
+            attributes={semconv.BESIDE_SESSION: archived.session_id},
         )
         close(span, archived.ended_at, archived.started_at, archived.error)
 
@@ -91,16 +91,17 @@ class UpkeepSpans(Reader):
         _end(running, told.data, told.seq, told.at)
 
     def _start(self, told: _Told, at: int) -> _Open:
-        attributes: dict[str, AttributeValue] = {**_ids(told.session_id), semconv.FIRST_SEQ: told.seq}
+        attributes: dict[str, AttributeValue] = {semconv.FIRST_SEQ: told.seq}
         if "trigger" in told.data:
             attributes[semconv.TRIGGER] = told.data["trigger"]
         asker = self._askers.take(told.session_id)
         if told.turn is None:
+            attributes[semconv.BESIDE_SESSION] = told.session_id
             attributes[semconv.OPERATION_ID] = told.work_id
             trace_id = trace_id_of(told.work_id)
             span = self._traces.root(semconv.COMPRESSION, trace_id, at=at, attributes=attributes, asker=asker)
         else:
-            attributes[semconv.TURN] = told.turn.id
+            attributes |= _ids(told.session_id) | {semconv.TURN: told.turn.id}
             part = f"compression {told.seq}"
             span = self._traces.child(told.turn.span, semconv.COMPRESSION, part, at=at, attributes=attributes)
             if asker is not None:

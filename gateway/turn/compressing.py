@@ -3,9 +3,8 @@
 from gateway.errors import CompressionFailed, Conflict, NothingToCompress
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.events.upkeep import Compression
-from gateway.history.tokens import overhead_of
 from gateway.storage.records import Trigger
-from gateway.turn.conversation import Conversation
+from gateway.turn.conversation import Conversation, overhead
 from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
 
@@ -42,8 +41,7 @@ async def compress_overflow(parts: Parts, emitter: Emitter, conversation: Conver
 
 async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, trigger: Trigger) -> bool:
     turn = emitter.turn
-    assembled = conversation.assemble()
-    overhead = overhead_of(assembled.system, assembled.tools)
+    plain, offered = overhead(parts, conversation.tools), overhead(parts, parts.archive_tools)
 
     async def say(data: Compression) -> None:
         progress = emitter.progress
@@ -55,7 +53,12 @@ async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, 
     await emitter.settled()  # what this turn said so far is in the record, where the compressor reads it
     try:
         await parts.compressor.compress(
-            turn.session_id, model=turn.model, trigger=trigger, say=say, overhead=overhead
+            turn.session_id,
+            model=turn.model,
+            trigger=trigger,
+            say=say,
+            overhead=plain,
+            added=offered - plain,
         )
     except (NothingToCompress, CompressionFailed, Conflict):
         conversation.incompressible = True  # not again in this turn

@@ -95,6 +95,13 @@ class Conversation:
         return request, assembled.prefix_hash
 
 
+def overhead(parts: Parts, tools: Tools) -> int:
+    """The estimate, in tokens, of system prompt and `tools` as the next session would have them."""
+    limits = PromptLimits(total_tokens=parts.settings.prompt_tokens)
+    assembled = assemble(parts.prompts.read(), (), tools=tools.specs(), limits=limits)
+    return overhead_of(assembled.system, assembled.tools)
+
+
 def without_turn(history: History, turn_id: str) -> History:
     """The history as it was before that turn said anything."""
     return replace(history, messages=[item for item in history.messages if item.turn_id != turn_id])

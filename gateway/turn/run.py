@@ -9,7 +9,7 @@ the ending."""
 
 from dataclasses import replace
 
-from gateway.errors import GatewayError, ModelError
+from gateway.errors import ArchiveDamaged, GatewayError, ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
 from gateway.storage.base import EPOCH_OPEN, History, TurnRow
@@ -36,9 +36,11 @@ async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending:
     """
     if emitter.progress.done:
         raise GatewayError(f"Turn {emitter.turn.id} is over already.")
-    history = (
-        await _begin(parts, emitter) if emitter.progress.started_at is None else await _resume(parts, emitter)
-    )
+    begun = emitter.progress.started_at is not None
+    try:
+        history = await (_resume(parts, emitter) if begun else _begin(parts, emitter))
+    except ArchiveDamaged as error:
+        return failed("archive_damaged", error.message, retryable=False)
     components = parts.prompts.read()
     for warning in components.warnings:
         emitter.emit(TurnWarning(code="prompt_component", message=warning))
@@ -73,12 +75,12 @@ async def _load(parts: Parts, turn: TurnRow) -> History:
     if history.epoch_from < EPOCH_OPEN:
         return history
     # The view changed while a turn ran: all that has been thought until now was signed for another prefix.
-    return await _begin_epoch(parts, turn, history)
+    return await _begin_epoch(parts, turn.session_id, history)
 
 
-async def _begin_epoch(parts: Parts, turn: TurnRow, history: History) -> History:
-    last = max((item.position for item in history.messages if item.turn_id != turn.id), default=0)
-    await parts.sessions.begin_epoch(turn.session_id, last)
+async def _begin_epoch(parts: Parts, session_id: str, history: History) -> History:
+    last = history.messages[-1].position if history.messages else 0
+    await parts.sessions.begin_epoch(session_id, last, instead_of=history.epoch_from)
     return replace(history, epoch_from=last)
 
 
@@ -86,7 +88,7 @@ async def _begin_epoch_if_changed(parts: Parts, emitter: Emitter, conversation: 
     before = conversation.history.prefix_hash
     if before is not None and before != conversation.assemble().prefix_hash:
         emitter.emit(TurnWarning(code="prompt_changed", message=PROMPT_CHANGED))
-        conversation.replace(await _begin_epoch(parts, emitter.turn, conversation.history))
+        conversation.replace(await _begin_epoch(parts, emitter.turn.session_id, conversation.history))
 
 
 async def _carry(parts: Parts, turn: TurnRow) -> str | None:

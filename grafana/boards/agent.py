@@ -1,9 +1,10 @@
 """What turns do: model calls, tools, compressions and archives."""
 
-from panels import Board, Row, graph, quantile, rate, table
+from panels import Board, Row, graph, legend, per_minute, quantile, quantiles, rate, table
 
 TOOL = "gen_ai_execute_tool_duration_seconds"
 NAME = "gen_ai_tool_name"
+TURN = "gen_ai_invoke_agent_duration_seconds"
 FAILED = 'error_type!=""'
 COMPRESSIONS = "gateway_compressions_total"
 HOW = "gateway_compression_trigger"
@@ -16,38 +17,28 @@ _loop = Row(
             "Turns by outcome",
             "limit_reached is a turn that was stopped by one of the operator's limits.",
             "cpm",
-            {f"{{{{{OUTCOME}}}}}": f"{rate('gateway_turns_total', OUTCOME)} * 60"},
+            {legend(OUTCOME): per_minute("gateway_turns_total", OUTCOME)},
             stacked=True,
         ),
         graph(
             "Model calls per turn",
             "Many calls mean that a tool or its description does not help the model on.",
             "short",
-            {
-                "p50": quantile(0.5, "gen_ai_invoke_agent_inference_calls"),
-                "p95": quantile(0.95, "gen_ai_invoke_agent_inference_calls"),
-            },
+            quantiles("gen_ai_invoke_agent_inference_calls", 0.5, 0.95),
             exemplars=True,
         ),
         graph(
             "Tool calls per turn",
             "Points are traces.",
             "short",
-            {
-                "p50": quantile(0.5, "gen_ai_invoke_agent_tool_calls"),
-                "p95": quantile(0.95, "gen_ai_invoke_agent_tool_calls"),
-            },
+            quantiles("gen_ai_invoke_agent_tool_calls", 0.5, 0.95),
             exemplars=True,
         ),
         graph(
             "Failed turns by reason",
             "Turns that ended with an error that their readers saw.",
             "cpm",
-            {
-                "{{error_type}}": f"{
-                    rate('gen_ai_invoke_agent_duration_seconds_count', 'error_type', where=FAILED)
-                } * 60"
-            },
+            {legend("error_type"): per_minute(f"{TURN}_count", "error_type", where=FAILED)},
             stacked=True,
             width=12,
         ),
@@ -55,7 +46,7 @@ _loop = Row(
             "Oldest running turn",
             "Beyond the turn's time limit something hangs.",
             "s",
-            {"{{instance}}": "max by (instance) (gateway_turn_oldest_age_seconds{@})"},
+            {legend("instance"): "max by (instance) (gateway_turn_oldest_age_seconds{@})"},
             width=12,
         ),
     ],
@@ -68,22 +59,20 @@ _tools = Row(
             "Calls by tool",
             "What the model uses.",
             "cpm",
-            {f"{{{{{NAME}}}}}": f"{rate(f'{TOOL}_count', NAME)} * 60"},
+            {legend(NAME): per_minute(f"{TOOL}_count", NAME)},
             stacked=True,
         ),
         graph(
             "Failures by tool",
             "Share of a tool's calls that failed or took too long. The model reads each failure and goes on.",
             "percentunit",
-            {
-                f"{{{{{NAME}}}}}": f"{rate(f'{TOOL}_count', NAME, where=FAILED)} / {rate(f'{TOOL}_count', NAME)}"
-            },
+            {legend(NAME): f"{rate(f'{TOOL}_count', NAME, where=FAILED)} / {rate(f'{TOOL}_count', NAME)}"},
         ),
         graph(
             "Time by tool, p95",
             "Points are traces.",
             "s",
-            {f"{{{{{NAME}}}}}": quantile(0.95, TOOL, NAME)},
+            {legend(NAME): quantile(0.95, TOOL, NAME)},
             exemplars=True,
         ),
         table(
@@ -115,30 +104,27 @@ _upkeep = Row(
             "Compressions",
             "By what began them: by hand, by the share of the window, or because the endpoint refused.",
             "cpm",
-            {f"{{{{{HOW}}}}} {{{{{OUTCOME}}}}}": f"{rate(COMPRESSIONS, HOW, OUTCOME)} * 60"},
+            {legend(HOW, OUTCOME): per_minute(COMPRESSIONS, HOW, OUTCOME)},
             stacked=True,
         ),
         graph(
             "Time of a compression",
             "A turn that needs one waits for it.",
             "s",
-            {
-                "p50": quantile(0.5, "gateway_compression_duration_seconds"),
-                "p95": quantile(0.95, "gateway_compression_duration_seconds"),
-            },
+            quantiles("gateway_compression_duration_seconds", 0.5, 0.95),
             exemplars=True,
         ),
         graph(
             "Tokens saved",
-            "By how much histories became shorter, per minute. Each later call of those sessions saves it again.",
+            "By how much histories became shorter, per minute. Each later call of them saves it too.",
             "cpm",
-            {f"{{{{{HOW}}}}}": f"{rate('gateway_compression_tokens_saved_total', HOW)} * 60"},
+            {legend(HOW): per_minute("gateway_compression_tokens_saved_total", HOW)},
         ),
         graph(
             "Sessions archived",
             "Moves of a session's rows to its archive.",
             "cpm",
-            {"archived": f"{rate('gateway_archive_write_duration_seconds_count')} * 60"},
+            {"archived": per_minute("gateway_archive_write_duration_seconds_count")},
             width=12,
         ),
         graph(

@@ -1,11 +1,13 @@
 """Model calls: tokens, money, and the endpoint's behaviour."""
 
 from boards.overview import CALL, USAGE
-from panels import Board, Row, graph, quantile, rate, table
+from panels import Board, Row, graph, legend, per_minute, quantile, rate, table
 
 MODEL = "gen_ai_request_model"
 TURNS = "gateway_turns_total"
 COST = "gateway_cost_USD_total"
+RETRIES = "gateway_upstream_retries_total"
+REASON = "gateway_reason"
 
 
 def _tokens(kind: str, *by: str) -> str:
@@ -19,19 +21,19 @@ _money = Row(
             "Input tokens per second",
             "Cached ones included, as the endpoint counts them.",
             "cps",
-            {f"{{{{{MODEL}}}}}": _tokens("input_tokens", MODEL)},
+            {legend(MODEL): _tokens("input_tokens", MODEL)},
             stacked=True,
         ),
         graph(
             "Output tokens per second",
             "Thinking included.",
             "cps",
-            {f"{{{{{MODEL}}}}}": _tokens("output_tokens", MODEL)},
+            {legend(MODEL): _tokens("output_tokens", MODEL)},
             stacked=True,
         ),
         graph(
             "Prompt cache",
-            "Shares of the input tokens. Writes without reads cost more than no cache: the prompt's beginning "
+            "Shares of the input tokens. Writes without reads cost more than no cache: the prompt's start "
             "changes too often, or sessions rest longer than the cache lives.",
             "percentunit",
             {
@@ -43,7 +45,7 @@ _money = Row(
             "Cost per hour",
             "At this pace, answers and summaries apart. Calls whose price is unknown are not in it.",
             "currencyUSD",
-            {f"{{{{{MODEL}}}}} {{{{gateway_purpose}}}}": f"{rate(COST, MODEL, 'gateway_purpose')} * 3600"},
+            {legend(MODEL, "gateway_purpose"): f"{rate(COST, MODEL, 'gateway_purpose')} * 3600"},
             stacked=True,
         ),
         graph(
@@ -66,7 +68,7 @@ _money = Row(
             "Output speed",
             "Output tokens per second of model time, over all calls.",
             "cps",
-            {f"{{{{{MODEL}}}}}": f"{_tokens('output_tokens', MODEL)} / {rate(f'{CALL}_sum', MODEL)}"},
+            {legend(MODEL): f"{_tokens('output_tokens', MODEL)} / {rate(f'{CALL}_sum', MODEL)}"},
             width=12,
         ),
         table(
@@ -83,17 +85,17 @@ _upstream = Row(
     [
         graph(
             "Failed calls by reason",
-            "Model calls that failed for good, after their retries. upstream_auth is a key, context_overflow a "
-            "session that could not be compressed, the others are the endpoint's.",
+            "Model calls that failed for good, after their retries. upstream_auth is a key, context_overflow "
+            "a session that could not be compressed, the others are the endpoint's.",
             "cpm",
-            {"{{error_type}}": f"{rate(f'{CALL}_count', 'error_type', where='error_type!=""')} * 60"},
+            {legend("error_type"): per_minute(f"{CALL}_count", "error_type", where='error_type!=""')},
             stacked=True,
         ),
         graph(
             "Retries by reason",
             "Attempts that failed and were repeated. People see them only as waiting.",
             "cpm",
-            {"{{gateway_reason}}": f"{rate('gateway_upstream_retries_total', 'gateway_reason')} * 60"},
+            {legend(REASON): per_minute(RETRIES, REASON)},
             stacked=True,
         ),
         graph(
@@ -101,25 +103,21 @@ _upstream = Row(
             "HTTP 429 and 529, as retries. Lasting: ask for a higher limit, or allow fewer turns at once.",
             "cpm",
             {
-                f"{{{{{MODEL}}}}}": f"{
-                    rate(
-                        'gateway_upstream_retries_total',
-                        MODEL,
-                        where='gateway_reason=~"upstream_rate_limited|upstream_overloaded"',
-                    )
-                } * 60"
+                legend(MODEL): per_minute(
+                    RETRIES, MODEL, where=f'{REASON}=~"upstream_rate_limited|upstream_overloaded"'
+                )
             },
         ),
         graph(
             "How calls end",
             "max_tokens is a cut answer, refusal one that the model did not want to give.",
             "cpm",
-            {"{{gateway_reason}}": f"{rate('gateway_upstream_stops_total', 'gateway_reason')} * 60"},
+            {legend(REASON): per_minute("gateway_upstream_stops_total", REASON)},
             stacked=True,
         ),
         graph(
-            "Calls in the queue's way",
-            "Accepted turns that wait for those before them in their session, and how long the waits were.",
+            "Turns in the queue",
+            "Accepted turns that wait for those before them in their session.",
             "short",
             {"waiting": "sum(gateway_admission_queue_depth{@})"},
         ),
@@ -134,7 +132,7 @@ _upstream = Row(
             "Calls without usage",
             "Calls that told no usage, such as those that were cancelled: what they cost is not in the sums.",
             "cpm",
-            {"unreported": f"{rate('gateway_usage_unreported_total')} * 60"},
+            {"unreported": per_minute("gateway_usage_unreported_total")},
         ),
     ],
 )

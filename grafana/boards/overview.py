@@ -1,6 +1,6 @@
 """What one looks at first: is it well, is it fast, what does it cost."""
 
-from panels import Board, Row, graph, heatmap, quantile, rate, stat
+from panels import Board, Row, graph, heatmap, per_minute, quantile, quantiles, rate, stat
 
 FIRST_CHUNK = "gen_ai_client_inference_time_to_first_chunk_seconds"
 CALL = "gen_ai_client_inference_duration_seconds"
@@ -12,7 +12,7 @@ USAGE = "gen_ai_client_inference_usage"
 _now = Row(
     "Overview",
     [
-        stat("Turns per minute", "Turns that ended, however they did.", "cpm", f"{rate(TURNS)} * 60"),
+        stat("Turns per minute", "Turns that ended, however they did.", "cpm", per_minute(TURNS)),
         stat("Active turns", "Turns in progress.", "short", "sum(gateway_turn_active{@})"),
         stat(
             "Active streams",
@@ -62,12 +62,7 @@ _latency = Row(
             "Time to first content by model",
             "Points are traces: open one to see why it was slow. What rises here alone is the endpoint's.",
             "s",
-            {
-                f"p{share * 100:g} {{{{gen_ai_request_model}}}}": quantile(
-                    share, FIRST_CHUNK, "gen_ai_request_model"
-                )
-                for share in (0.5, 0.95, 0.99)
-            },
+            quantiles(FIRST_CHUNK, 0.5, 0.95, 0.99, by="gen_ai_request_model"),
             exemplars=True,
         ),
         heatmap("Model calls", "How long model calls took, retries included. Points are traces.", "s", CALL),
@@ -75,13 +70,13 @@ _latency = Row(
             "Turn time by agent",
             "Whole turns: model calls, tools, retrieval. Points are traces.",
             "s",
-            {"p95 {{gen_ai_agent_name}}": quantile(0.95, TURN, "gen_ai_agent_name")},
+            quantiles(TURN, 0.95, by="gen_ai_agent_name"),
             exemplars=True,
         ),
         graph(
             "What the gateway adds to the first content",
-            "The client's wait, from the turn's acceptance to the first content on its own stream, beside the "
-            "endpoint's. A growing distance is prompt assembly, the queue or the log.",
+            "The client's wait, from the turn's acceptance to the first content on its own stream, beside "
+            "the endpoint's. A growing distance is prompt assembly, the queue or the log.",
             "s",
             {
                 "client p95": quantile(0.95, "gateway_client_time_to_first_event_seconds"),
@@ -93,19 +88,13 @@ _latency = Row(
             "Between two pieces of an answer",
             "As they came from the endpoint: what makes text flow or stutter.",
             "s",
-            {
-                "p50": quantile(0.5, "gen_ai_client_inference_time_per_output_chunk_seconds"),
-                "p95": quantile(0.95, "gen_ai_client_inference_time_per_output_chunk_seconds"),
-            },
+            quantiles("gen_ai_client_inference_time_per_output_chunk_seconds", 0.5, 0.95),
         ),
         graph(
             "Delivery lag",
-            "From an event to its bytes being handed to the socket. Log, event loop or slow readers show here.",
+            "From an event to its bytes being handed to the socket. Log, event loop, slow readers show here.",
             "s",
-            {
-                "p50": quantile(0.5, "gateway_stream_delivery_lag_seconds"),
-                "p99": quantile(0.99, "gateway_stream_delivery_lag_seconds"),
-            },
+            quantiles("gateway_stream_delivery_lag_seconds", 0.5, 0.99),
         ),
     ],
 )

@@ -91,7 +91,7 @@ async def test_a_version_begins_an_epoch_after_the_last_message(storage: Storage
     await storage.compressions.add(version(1, 1, 2))
     assert (await storage.sessions.history("s")).epoch_from == 4
     await archive(storage, "s")
-    await storage.sessions.begin_epoch("s", 0)
+    await storage.sessions.begin_epoch("s", 0, instead_of=4)
     await storage.compressions.activate("s", 1)
     assert (await storage.sessions.history("s")).epoch_from == 0
     await storage.compressions.activate("s", None)
@@ -105,7 +105,9 @@ async def test_a_turn_that_did_not_ask_leaves_the_epoch_open(storage: Storage) -
 
     await storage.compressions.add(version(1, 1, 2, trigger="manual"))
     assert (await storage.sessions.history("s")).epoch_from == EPOCH_OPEN
-    await storage.sessions.begin_epoch("s", 4)
+    await storage.sessions.begin_epoch("s", 3, instead_of=0)
+    assert (await storage.sessions.history("s")).epoch_from == EPOCH_OPEN  # a newer one began meanwhile
+    await storage.sessions.begin_epoch("s", 4, instead_of=EPOCH_OPEN)
     assert (await storage.sessions.history("s")).epoch_from == 4
     await storage.compressions.add(version(2, 3, 4, parent=1, trigger="overflow"))
     assert (await storage.sessions.history("s")).epoch_from == 5
@@ -126,11 +128,11 @@ async def test_the_prefix_hash_is_that_of_the_last_turn_that_had_one(storage: St
 
     assert [await turn(1, None), await turn(2, "a"), await turn(3, None)] == [None, "a", "a"]
     assert await turn(4, "b") == "b"
-    await storage.sessions.begin_epoch("s", 4)
+    await storage.sessions.begin_epoch("s", 4, instead_of=0)
     assert (await storage.sessions.history("s")).prefix_hash is None
     assert await turn(5, "c") == "c"
     assert await turn(6, "c", compress=True) is None
-    await storage.sessions.begin_epoch("s", 6)
+    await storage.sessions.begin_epoch("s", 6, instead_of=EPOCH_OPEN)
     assert await turn(7, "d") == "d"
 
 

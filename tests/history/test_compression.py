@@ -183,7 +183,8 @@ async def test_a_summary_model_of_its_own_is_asked(long: Session) -> None:
 async def test_a_session_is_summarised_without_being_compressed(long: Session) -> None:
     """All of it is told, up to the last message; the view stays as it is."""
     state = await long.state()
-    row = await long.compressor().summarise_session("s", owner=OWNER, project_id="p", trigger="manual", at=7)
+    owned = await long.storage.sessions.get("s", OWNER)
+    row = await long.compressor().summarise_session(owned, model=MODEL, trigger="manual")
 
     assert row.to_position == 20
     assert replace(await long.storage.summaries.get("s", OWNER), title=None) == row
@@ -194,10 +195,9 @@ async def test_a_session_is_summarised_without_being_compressed(long: Session) -
 async def test_a_session_without_messages_has_no_summary(tmp_path: Path) -> None:
     """The model is not asked."""
     async with session(tmp_path) as opened:
+        owned = await opened.storage.sessions.get("s", OWNER)
         with pytest.raises(NothingToCompress):
-            await opened.compressor().summarise_session(
-                "s", owner=OWNER, project_id=None, trigger="idle", at=7
-            )
+            await opened.compressor().summarise_session(owned, model=MODEL, trigger="idle")
 
         assert opened.model.requests == []
 

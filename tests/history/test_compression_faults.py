@@ -134,7 +134,7 @@ async def test_cancelled_while_the_summary_is_written_it_leaves_nothing(long: Se
 
     assert await long.state() == state
     assert not await long.has_archive(1)
-    assert long.told.phases == ["started"]
+    assert long.told.phases == ["started", "failed"]
     long.model.script = [summary()]
     assert (await long.compress()).version == 1
 

@@ -45,7 +45,9 @@ async def exported(storage: Storage, session_id: str = "s", owner: str = OWNER) 
 
 
 async def imported(storage: Storage, file: bytes, owner: str = OWNER) -> None:
-    await import_session(io.BytesIO(file), owner, copies=storage.copies, blobs=storage.blobs)
+    await import_session(
+        io.BytesIO(file), owner, copies=storage.copies, archives=storage.archives, blobs=storage.blobs
+    )
 
 
 async def archived(storage: Storage) -> None:

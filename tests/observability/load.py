@@ -49,6 +49,16 @@ class Told:
         return text_of([event for event in self.events if event.get("iteration") == last])
 
     @property
+    def input_tokens(self) -> int:
+        """Those that came from or went to the cache included."""
+        usage = self.done.get("usage", {})
+        return sum(count for name, count in usage.items() if name != "output_tokens")
+
+    @property
+    def output_tokens(self) -> int:
+        return self.done.get("usage", {}).get("output_tokens", 0)
+
+    @property
     def tools(self) -> list[str]:
         """The names of the tools it called, in order."""
         return [event["data"]["name"] for event in self.events if event["type"] == "tool_call"]
@@ -60,7 +70,7 @@ async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
     async with serve_demo(pace=0, window=WINDOW) as url:
         given = {
             "anthropic_base_url": url,
-            "model": "claude-sonnet-5-5",
+            "model": "claude-haiku-4-5",
             "context_window": WINDOW,
             "summary_tokens": 300,
             "send_timeout": 0.3,
@@ -84,7 +94,7 @@ async def scripted_round(client: Client) -> dict[str, Told]:
         "retried": "/fault http_429_ms once",
         "failed": "/fault http_400",
         "refused": "/fault stop_reason_refusal",
-        "limited": '/call current_time {}\n/then\n' * 5 + "/say done",
+        "limited": "/call current_time {}\n/then\n" * 5 + "/say done",
     }.items():
         told[kind] = Told(message, await client.chat(message, session_id=session))
     told["cancelled"] = await _cancelled(client)
@@ -101,6 +111,12 @@ async def scripted_round(client: Client) -> dict[str, Told]:
     return told
 
 
+async def on_record(client: Client) -> dict[str, list[Told]]:
+    """Every turn as the log has it, by session."""
+    sessions = (await client.get("/api/sessions?limit=100")).json()["sessions"]
+    return {session["id"]: _turns_of(await client.events(session["id"])) for session in sessions}
+
+
 async def until_seen(ask: Callable[[], Awaitable[Any]], *, patience: float = PATIENCE) -> Any:
     """Asks until the answer is something, since what reads telemetry is always a little late.
 
@@ -111,6 +127,23 @@ async def until_seen(ask: Callable[[], Awaitable[Any]], *, patience: float = PAT
         while not (found := await ask()):
             await asyncio.sleep(0.2)
         return found
+
+
+async def measured(client: Client, name: str) -> float:
+    """The sum over all series of that name, as /metrics has them now."""
+    lines = (await client.get("/metrics")).text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+
+def _turns_of(found: list[dict[str, Any]]) -> list[Told]:
+    turns: dict[str, list[dict[str, Any]]] = {}
+    for event in found:
+        turns.setdefault(event["turn_id"], []).append(event)
+    return [
+        Told(the(turn, "turn_start")["input"], turn)
+        for turn in turns.values()
+        if turn[0]["type"] == "turn_start"
+    ]
 
 
 async def _cancelled(client: Client) -> Told:
@@ -153,8 +186,8 @@ async def _stalled(client: Client) -> None:
     session = await client.session()
     turn = (await client.begin(session, "/fault huge_delta"))["turn_id"]
     path = f"/api/sessions/{session}/events?turn_id={turn}"
-    slow = 'gateway_stream_slow_consumer_drops_total'
-    before = await _value(client, slow)
+    slow = "gateway_stream_slow_consumer_drops_total"
+    before = await measured(client, slow)
     with _stalled_reader(client.url, path):
         await until_seen(lambda: _grown(client, slow, before))
 
@@ -185,9 +218,4 @@ def _stalled_reader(url: str, path: str) -> Generator[None]:
 
 
 async def _grown(client: Client, name: str, before: float) -> bool:
-    return await _value(client, name) > before
-
-
-async def _value(client: Client, name: str) -> float:
-    lines = (await client.get("/metrics")).text.splitlines()
-    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+    return await measured(client, name) > before

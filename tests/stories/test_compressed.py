@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateway.demo.server import serve_demo
 from gateway.settings import Settings
-from tests.harness import Client, running_gateway, text_of, the, types
+from tests.harness import Client, running_gateway, settings_for, text_of, the, types
 
 pytestmark = pytest.mark.anyio
 
@@ -246,7 +247,113 @@ async def test_a_new_session_is_told_of_former_ones_of_the_same_project(client: 
     told = await client.chat("What is my blue code?", session_id="second", project_id="blue")
 
     assert "blue-77" in text_of(told)
+    assert "blue-77" in (await client.get("/api/sessions/second")).json()["carried_context"]
     unknown = await client.chat("What is my red code?", session_id="third", project_id="blue")
     assert "red-77" not in text_of(unknown)
     listed = (await client.get("/api/session/summaries?project_id=blue")).json()["summaries"]
     assert [row["session_id"] for row in listed] == ["first-blue"]
+
+
+async def test_what_was_streamed_live_is_replayed_elsewhere(
+    client: Client, tmp_path: Path, demo_url: str
+) -> None:
+    """A reader follows a session live through turns and a compression; after that it is archived, exported
+    and imported by another gateway, whose replay has the very same bytes."""
+    session = await client.session()
+    live: list[bytes] = []
+
+    async def follow() -> None:
+        async with client.frames(f"/api/sessions/{session}/events") as frames:
+            async for frame in frames:
+                if not frame.event.startswith("stream_"):
+                    live.append(frame.raw)
+
+    following = asyncio.create_task(follow())
+    await client.chat("What is 17*23? 我的猫叫豆豆。", session_id=session)
+    await filled(client, session, 5)
+    assert (await client.post(f"/api/sessions/{session}/compress")).status_code == 201
+    await client.chat("我的猫叫什么？", session_id=session)
+    head = (await client.get(f"/api/sessions/{session}")).json()["head"]
+    while len(live) < head:
+        await asyncio.sleep(0.01)
+    following.cancel()
+    view = (await client.get(f"/api/sessions/{session}/messages")).content
+
+    assert (await client.post(f"/api/sessions/{session}/archive")).status_code == 200
+    file = (await client.get(f"/api/sessions/{session}/export")).content
+    async with running_gateway(settings_for(tmp_path / "other", demo_url)) as other:
+        kind = {"content-type": "application/x-ndjson"}
+        made = await other.http.post("/api/sessions/import", content=file, headers=kind)
+        assert made.status_code == 201, made.text
+        replayed = await other.all_frames(f"/api/sessions/{session}/replay?speed=max")
+
+        assert [frame.raw for frame in replayed if not frame.event.startswith("stream_")] == live
+        assert (await other.get(f"/api/sessions/{session}/export")).content == file
+        assert (await other.get(f"/api/sessions/{session}/messages")).content == view
+        assert "豆豆" in text_of(await other.chat("我的猫叫什么？", session_id=session))
+
+
+async def test_a_damaged_archive_ends_a_turn_by_name_and_leaves_the_rest(
+    client: Client, settings: Settings
+) -> None:
+    """What needs the archive says which one; versions, undo and what needs it not go on."""
+    session = await client.session()
+    await filled(client, session, 6)
+    await client.post(f"/api/sessions/{session}/compress")
+    await client.post(f"/api/sessions/{session}/archive")
+    path = f"sessions/{session}/archive/messages-1.jsonl.gz"
+    (settings.data_dir / "blobs" / path).write_bytes(b"something else")
+
+    told = await client.chat("/say hello", session_id=session)
+    error = the(told, "error")
+    assert (error["code"], error["retryable"]) == ("archive_damaged", False)
+    assert path in error["message"]
+    assert the(told, "done")["status"] == "failed"
+
+    refused = await client.get(f"/api/sessions/{session}/messages")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (500, "archive_damaged")
+    assert (await client.get(f"/api/sessions/{session}")).json()["versions"] == [1]
+    undone = await client.post(f"/api/sessions/{session}/compressions/0/activate")
+    assert (undone.status_code, "active" in undone.json()) == (200, False)
+    assert (await client.events(session))[-1]["type"] == "done"
+
+
+async def test_stop_during_a_compression_ends_it_by_name(settings: Settings) -> None:
+    """The compression that began is told to have failed, before the turn's done; the old view stays."""
+    given = {"context_window": SMALL, "compress_at": 0.5, "summary_tokens": 300}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        demo = str(settings.anthropic_base_url)
+        session = await client.session()
+        told: list[dict[str, Any]] = []
+        await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 2000 /pace 50"]})
+        for _ in range(8):
+            turn = await client.begin(session, LONG)
+            path = f"/api/sessions/{session}/events?turn_id={turn['turn_id']}"
+            async with client.frames(path) as frames:
+                async for frame in frames:
+                    told.append(frame.data)
+                    if frame.event == "compression" and frame.data["data"]["phase"] == "started":
+                        await client.post(f"/api/sessions/{session}/turns/{turn['turn_id']}/cancel")
+            if compressions(told):
+                break
+        await client.http.delete(f"{demo}/demo/requests")
+
+    assert [each["phase"] for each in compressions(told)] == ["started", "failed"]
+    assert told[-1]["data"]["status"] == "cancelled"
+
+
+async def test_an_older_summary_never_replaces_a_newer_one(client: Client, settings: Settings) -> None:
+    """Two requests at once make one summary: the second is told that one is being made."""
+    demo = str(settings.anthropic_base_url)
+    session = await client.session()
+    await client.chat("My favourite colour is teal.", session_id=session)
+    await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 20 /pace 50"]})
+    body = {"session_id": session}
+    first = asyncio.create_task(client.post("/api/session/summary", body))
+    await asyncio.sleep(0.3)
+    second = await client.post("/api/session/summary", body)
+    await first
+    await client.http.delete(f"{demo}/demo/requests")
+
+    assert (second.status_code, second.json()["error"]["code"]) == (409, "summary_in_progress")
+    assert (await client.post("/api/session/summary", body)).json()["to_position"] == 2

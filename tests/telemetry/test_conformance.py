@@ -93,7 +93,8 @@ RULES = (
         {"gen_ai.agent.name": str},
         "retrieval",
     ),
-    Rule(r"gateway\.(admission|compression)", Span.SPAN_KIND_INTERNAL, IDS, {}),
+    Rule(r"gateway\.admission", Span.SPAN_KIND_INTERNAL, IDS, {}),
+    Rule(r"gateway\.compression", Span.SPAN_KIND_INTERNAL, {}, IDS),
     Rule(
         r"(GET|POST|DELETE) /api/[\w{}/]+",
         Span.SPAN_KIND_SERVER,
@@ -105,7 +106,7 @@ RULES = (
             "url.scheme": str,
             **SERVER,
         },
-        {"network.protocol.version": str, **IDS},
+        {"network.protocol.version": str},
     ),
 )
 
@@ -152,6 +153,8 @@ def check_states(span: Span, found: dict[str, Any]) -> None:
     assert is_error == ("error.type" in found), span.name
     assert not span.status.message
     assert found.get("session.id") == found.get("gen_ai.conversation.id")
+    assert ("session.id" in found) + ("gateway.session.id" in found) <= 1
+    assert ("session.id" in found) or not span.parent_span_id, span.name
     assert span.start_time_unix_nano <= span.end_time_unix_nano
     assert {event.name for event in span.events} <= EVENTS
     assert not any(name.startswith("exception.") for event in span.events for name in plain(event.attributes))

@@ -9,7 +9,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway, the
-from tests.telemetry.prometheus import running_prometheus
+from tests.telemetry.prometheus import needs_prometheus, running_prometheus
 
 pytestmark = pytest.mark.anyio
 
@@ -27,14 +27,15 @@ async def scraped(client: Client, name: str, **labels: str) -> float:
     )
 
 
+@needs_prometheus
 async def test_a_real_prometheus_finds_the_trace_behind_a_number(settings: Settings, tmp_path: Path) -> None:
     """Under load it scrapes everything, and its examples name the traces that `turn_start` announced."""
     traces: set[str] = set()
     messages = ("What is 17*23?", "hello", "/fault http_400", "/fault http_429_ms once")
     slow = "histogram_quantile(0.95, sum by (le) (gen_ai_client_inference_duration_seconds_bucket))"
     async with running_gateway(settings) as client, running_prometheus(tmp_path, client.url) as prometheus:
-        for message in messages * 3:
-            traces.add(the(await client.chat(message), "turn_start")["trace_id"])
+        for told in await asyncio.gather(*(client.chat(message) for message in messages * 3)):
+            traces.add(the(told, "turn_start")["trace_id"])
         await prometheus.until("sum(gateway_turns_total)", 12)
         hour = {"start": str(time() - 1800), "end": str(time() + 1800)}
         found = await prometheus.ask(

@@ -138,4 +138,4 @@ def test_an_archive_has_a_span_when_it_is_told() -> None:
     done, failed = drawing.exporter.get_finished_spans()
     assert (done.name, milliseconds(done)) == ("gateway.archive", (1000, 1400))
     assert attributes(failed)["error.type"] == "storage_unavailable"
-    assert attributes(done)["session.id"] == "s_1"
+    assert attributes(done)["gateway.session.id"] == "s_1"

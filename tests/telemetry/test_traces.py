@@ -51,8 +51,7 @@ async def test_a_turn_and_the_request_that_asked_are_linked_both_ways(
         "gateway.stream.events_sent": len(found),
         "gateway.stream.outcome": "completed",
         "gateway.stream.close_reason": "done",
-        "session.id": session,
-        "gen_ai.conversation.id": session,
+        "gateway.session.id": session,
     }.items() <= about(following).items()
 
 

@@ -32,7 +32,7 @@ from gateway.history.tokens import TokenMeter
 from gateway.ids import now_ms
 from gateway.model.base import Model
 from gateway.settings import Settings
-from gateway.storage.base import History, Sessions
+from gateway.storage.base import History, SessionRow, Sessions
 from gateway.storage.blobs import Blobs
 from gateway.storage.records import CompressionRow, Compressions, Summaries, SummaryRow, Trigger
 
@@ -71,6 +71,7 @@ class Compressor:
         self._settings = settings
         self._summariser = SessionSummariser(sessions, summaries, model, settings, instructions)
         self._busy: set[str] = set()
+        self._summarising: set[str] = set()
         self._paused: OrderedDict[str, None] = OrderedDict()
 
     async def window(self, model: str) -> int:
@@ -108,13 +109,13 @@ class Compressor:
         trigger: Trigger,
         say: Say,
         overhead: int = 0,
-        goal_tokens: int | None = None,
+        added: int = 0,
     ) -> CompressionRow:
         """Adds a version that covers the older part of the session and puts it in force.
 
         `model` is the session's own, `overhead` the estimate of system prompt and tools (`overhead_of`),
-        `goal_tokens` the most that a request should take afterwards (at most half the trigger, whatever is
-        given). `say` is given the events: started, then completed or failed; when cancelled, nothing more.
+        `added` that of the tools which come with a first compression. `say` is given the events: started,
+        then completed or failed.
 
         Raises:
             NothingToCompress: nothing happened, and no event was said.
@@ -132,7 +133,7 @@ class Compressor:
             )
         self._busy.add(session_id)
         try:
-            attempt = await self._begin(session_id, model, trigger, overhead, goal_tokens)
+            attempt = await self._begin(session_id, model, trigger, overhead, added)
             await say(attempt.event("started"))
             row = await self._carry_out(attempt, say)
             await say(attempt.event("completed", tokens_after=row.tokens_after))
@@ -141,15 +142,15 @@ class Compressor:
             self._busy.discard(session_id)
 
     async def _begin(
-        self, session_id: str, model: str, trigger: Trigger, overhead: int, goal_tokens: int | None
+        self, session_id: str, model: str, trigger: Trigger, overhead: int, added: int
     ) -> Attempt:
         history = await self._sessions.history(session_id)
         # In threads: to weigh thousands of messages takes a tenth of a second.
-        weights = await asyncio.to_thread(weigh, self._meter, model, history, overhead)
+        weights = await asyncio.to_thread(
+            weigh, self._meter, model, history, overhead, added if history.compression is None else 0
+        )
         limit = (self._settings.compress_at or 1) * await self.window(model)
         target = int(min(limit, weights.before) / 2)
-        if goal_tokens is not None:
-            target = min(target, goal_tokens)
         least = max(LEAST, int(_LEAST_SHARE * limit / weights.scale)) if trigger == "automatic" else LEAST
         cut = find_cut(
             history,
@@ -170,6 +171,8 @@ class Compressor:
             await self._add(row)
         except asyncio.CancelledError:
             await self._clear(attempt)
+            with suppress(StorageError):
+                await say(attempt.event("failed", reason="cancelled: The compression was stopped."))
             raise
         except Exception as error:
             await self._clear(attempt)
@@ -239,23 +242,30 @@ class Compressor:
 
     async def summarise_session(
         self,
-        session_id: str,
+        session: SessionRow,
         *,
-        owner: str,
-        project_id: str | None,
+        model: str,
         trigger: Literal["manual", "idle", "archive"],
-        at: int,
     ) -> SummaryRow:
-        """Makes and saves the summary of everything said in the session so far.
+        """Makes and saves the summary of everything said in the session so far; `model` is the session's own.
 
         Raises:
+            Conflict: (summary_in_progress) one of this session is being made here.
             NothingToCompress: nothing was said yet.
             CompressionFailed: no usable summary came; one from before is kept.
             StorageError: the session could not be read, or the summary not be saved.
         """
-        return await self._summariser.summarise_session(
-            session_id, owner=owner, project_id=project_id, trigger=trigger, at=at
-        )
+        if session.id in self._summarising:
+            raise Conflict(
+                f"Session {session.id} is being summarised already.",
+                code="summary_in_progress",
+                retryable=True,
+            )
+        self._summarising.add(session.id)
+        try:
+            return await self._summariser.summarise_session(session, model=model, trigger=trigger)
+        finally:
+            self._summarising.discard(session.id)
 
 
 def _named(error: Exception) -> GatewayError:

@@ -11,25 +11,28 @@ from gateway.storage.base import History
 @dataclass(frozen=True, slots=True)
 class Weights:
     """`before` are the tokens of a request with the present view, `fixed` those of them that are of no
-    message: system prompt and tools. `sizes` are the estimates of each of the history's messages as it is
-    sent after a compression, without its thinking; an estimate counts `scale` tokens."""
+    message: system prompt and tools; `added` are of tools that come with the compression. `sizes` are the
+    estimates of each of the history's messages as it is sent after a compression, without its thinking; an
+    estimate counts `scale` tokens."""
 
     before: int
     fixed: int
     scale: float
     sizes: Sequence[int]
+    added: int = 0
 
     def after(self, history: History) -> int:
         """The tokens of a request with the view of `history`, estimated on the same scale."""
-        return self.fixed + round(self.scale * tokens_of(view(history)))
+        return self.fixed + self.added + round(self.scale * tokens_of(view(history)))
 
     def estimated(self, tokens: int) -> int:
         """What messages may have, as an estimate, in a request of `tokens`; 0 when the rest alone is more."""
-        return max(0, int((tokens - self.fixed) / self.scale))
+        return max(0, int((tokens - self.fixed - self.added) / self.scale))
 
 
-def weigh(meter: TokenMeter, model: str, history: History, overhead: int) -> Weights:
-    """Weighs what `model` is sent for `history`; `overhead` as for `TokenMeter.size`.
+def weigh(meter: TokenMeter, model: str, history: History, overhead: int, added: int = 0) -> Weights:
+    """Weighs what `model` is sent for `history`; `overhead` as for `TokenMeter.size`, `added` the estimate of
+    what a compression adds to it.
 
     The size of the whole is the meter's, which is exact for the most part where the endpoint has told it:
     messages that are estimated at more count less, and what they leave over is of prompt and tools."""
@@ -39,4 +42,5 @@ def weigh(meter: TokenMeter, model: str, history: History, overhead: int) -> Wei
     if messages * scale > before:
         scale = before / messages
     sizes = [message_tokens(without_thinking(item.message)) for item in history.messages]
-    return Weights(before, max(0, before - round(messages * scale)), scale, sizes)
+    fixed = max(0, before - round(messages * scale))
+    return Weights(before, fixed, scale, sizes, round(added * meter.factor(model)))

@@ -6,10 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+import orjson
+
 from gateway.errors import BadImport
 from gateway.events.contract import EVENT
 from gateway.history.copies.covered import CoveredRanges
-from gateway.history.copies.export import EVENT_HEAD, FORMAT, KINDS, MESSAGE_HEAD, counts_of
+from gateway.history.copies.export import EVENT_HEAD, FORMAT, KINDS, archived, counts_of
 from gateway.history.copies.lines import Lines, copied, demand, read_line, valid
 from gateway.ids import is_id
 from gateway.messages import Usage
@@ -23,10 +25,11 @@ ENVELOPE = '{"kind":"event","body":{"v":1,"seq":%d,"type":"%s","ts":%d,"session_
 
 @dataclass(slots=True)
 class Checked:
-    """What a sound file holds, and where: offsets of the first turn, message and event, and of the message at
-    each position at which a version begins."""
+    """What a sound file of `size` bytes holds, and where: offsets of the first turn, message and event, and
+    of the message at each position at which a version begins."""
 
     moment: Moment
+    size: int
     counts: Counter[str]
     turns_at: int
     messages_at: int
@@ -140,8 +143,9 @@ class Check:
         )
         if value["usage"] is not None:
             usage = valid(lambda: Usage.model_validate(value["usage"], strict=True))
-            demand(usage.model_dump() == value["usage"], "the usage is not complete")
-        self.covered.take(position, b"{" + line[len(MESSAGE_HEAD) :] + b"\n", at)
+            told = orjson.dumps(usage.model_dump())
+            demand(told == orjson.dumps(value["usage"]), "the usage is not complete, or not in order")
+        self.covered.take(position, archived(line) + b"\n", at)
 
     def _take_event(self, value: dict[str, Any], line: bytes) -> None:
         body, seq = value.get("body"), self.counts["event"]
@@ -210,6 +214,7 @@ def check(file: BinaryIO) -> Checked:
     starts = found.starts
     return Checked(
         moment,
+        lines.at,
         found.counts,
         starts.get("turn", 0),
         starts.get("message", 0),

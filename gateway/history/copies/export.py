@@ -32,6 +32,7 @@ KINDS = ("session", "turn", "compression", "summary", "message", "event", "end")
 EVENT_HEAD, EVENT_TAIL = b'{"kind":"event","body":', b"}"
 MESSAGE_HEAD = b'{"kind":"message",'
 
+
 PAGE = 500
 """Turns and events read at a time."""
 MESSAGES_PAGE = 100
@@ -113,6 +114,11 @@ class Export:
 def counts_of(counted: Counter[str]) -> dict[str, int]:
     """What the last line tells: lines of each kind but the first and the last one."""
     return {kind: counted[kind] for kind in KINDS[1:-1]}
+
+
+def archived(line: bytes) -> bytes:
+    """A line of the kind message as an archive has it."""
+    return b"{" + line[len(MESSAGE_HEAD) :]
 
 
 def trouble_line(error: GatewayError) -> bytes:

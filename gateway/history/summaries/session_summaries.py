@@ -9,10 +9,11 @@ from typing import Literal
 from gateway.errors import ArchiveDamaged, NothingToCompress
 from gateway.history.summaries.summariser import Bounds, Spent, Written, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
+from gateway.ids import now_ms
 from gateway.model.base import Model
 from gateway.model.prices import window_of
 from gateway.settings import Settings
-from gateway.storage.base import History, Sessions, StoredMessage
+from gateway.storage.base import History, SessionRow, Sessions, StoredMessage
 from gateway.storage.records import Source, Summaries, SummaryRow
 
 DEFAULT_WINDOW = 200_000
@@ -93,15 +94,13 @@ class SessionSummariser:
 
     async def summarise_session(
         self,
-        session_id: str,
+        session: SessionRow,
         *,
-        owner: str,
-        project_id: str | None,
+        model: str,
         trigger: Literal["manual", "idle", "archive"],
-        at: int,
     ) -> SummaryRow:
         """See `Compressor.summarise_session`."""
-        history = await self._sessions.history(session_id)
+        history = await self._sessions.history(session.id)
         if not history.messages:
             raise NothingToCompress(
                 "There is nothing to summarise: the session has no messages.", details={"reason": "empty"}
@@ -110,17 +109,17 @@ class SessionSummariser:
         covered = history.compression.to_position if history.compression is not None else 0
         last = max(history.messages[-1].position, covered)
         _, written = await self.write(
-            session_id,
+            session.id,
             history,
             last,
-            model=self._settings.model,
+            model=model,
             most_tokens=self._settings.summary_tokens,
             spent=Spent(),
         )
         row = SummaryRow(
-            session_id=session_id,
-            owner=owner,
-            project_id=project_id,
+            session_id=session.id,
+            owner=session.owner,
+            project_id=session.project_id,
             to_position=last,
             summary=written.summary.model_dump(mode="json"),
             trigger=trigger,
@@ -128,7 +127,7 @@ class SessionSummariser:
             prompt_digest=written.prompt_digest,
             usage=written.usage,
             cost=written.cost,
-            created_at=at,
+            created_at=now_ms(),
         )
         await self._summaries.save(row)
         return row

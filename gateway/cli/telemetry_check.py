@@ -1,0 +1,29 @@
+"""What `gateway doctor` finds out about traces, metrics and logs: it sends one of each."""
+
+from gateway.cli.checks import Finding
+from gateway.telemetry.trial import Trial, send_trials
+
+NOT_SENT = (
+    "nothing is sent: OTEL_EXPORTER_OTLP_ENDPOINT is not set. Metrics are at /metrics all the same, "
+    "and log lines on the standard output"
+)
+ADVICE = {
+    "traces": "Turns go on without it, their traces are lost",
+    "metrics": "Metrics stay at /metrics; OTEL_METRICS_EXPORTER=none stops the attempts",
+    "logs": "The gateway writes its log lines to the standard output and sends none",
+}
+
+
+def check_telemetry() -> list[Finding]:
+    """Sends a test span, metric and log record to wherever the OTEL_* variables lead."""
+    return [_finding(trial) for trial in send_trials()] or [Finding("good", "telemetry", NOT_SENT)]
+
+
+def _finding(trial: Trial) -> Finding:
+    place = f"{trial.signal} to {trial.endpoint} ({trial.variable})"
+    if trial.outcome == "accepted":
+        return Finding("good", "telemetry", f"{place}: accepted")
+    # A backend for traces that takes no logs is no trouble: none will come.
+    state = "doubtful" if trial.signal == "logs" else "bad"
+    says = f"{place}: {trial.outcome}, {trial.reason}. {ADVICE[trial.signal]}"
+    return Finding(state, "telemetry", says)

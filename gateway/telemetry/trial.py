@@ -1,0 +1,116 @@
+"""One span, one metric and one log record, sent to see what becomes of them."""
+
+import logging
+import re
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import Literal, NamedTuple, get_args
+
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import (
+    InMemoryLogRecordExporter,
+    LogRecordExportResult,
+    SimpleLogRecordProcessor,
+)
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricExportResult
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from gateway.telemetry.endpoints import Signal, address_of, variable_of
+from gateway.telemetry.redaction import redact
+from gateway.telemetry.setup import resource_of_process
+
+NAME = "gateway.doctor"
+"""Of the span, the log record and (as a counter) the metric."""
+
+_STATUS = re.compile(r"code: (\d{3}), reason: (.*)")
+_TRANSIENT = re.compile(r"Transient error (.*) encountered")
+
+
+class Trial(NamedTuple):
+    """What became of a signal that was sent to `endpoint`, which `variable` names. `reason` is in the words
+    of the server or of the network; empty when it was accepted."""
+
+    signal: Signal
+    variable: str
+    endpoint: str
+    outcome: Literal["accepted", "refused", "unreachable"]
+    reason: str = ""
+
+
+def send_trials(seconds: float = 3) -> list[Trial]:
+    """Sends every signal that has an endpoint, with the exporters, headers and certificates that the gateway
+    uses, and waits at most so long for each."""
+    resource = resource_of_process()
+    return [
+        _send(signal, variable, resource, seconds)
+        for signal in get_args(Signal)
+        if (variable := variable_of(signal)) is not None
+    ]
+
+
+def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> Trial:
+    endpoint = str(redact(address_of(signal, variable)))
+    with _exporters_words() as said:
+        accepted = _SENDERS[signal](resource, seconds)
+    if accepted:
+        return Trial(signal, variable, endpoint, "accepted")
+    for line in reversed(said):
+        if found := _STATUS.search(line):
+            return Trial(signal, variable, endpoint, "refused", f"{found[1]} {found[2]}")
+    transient = [found[1] for line in said if (found := _TRANSIENT.search(line))]
+    reason = str(redact((transient or said or ["no answer"])[-1]))
+    return Trial(signal, variable, endpoint, "unreachable", reason)
+
+
+@contextmanager
+def _exporters_words() -> Generator[list[str]]:
+    """What the exporters log, which is the only place where they say why they failed."""
+    said: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    logger = logging.getLogger("opentelemetry.exporter.otlp")
+    logger.addHandler(handler)
+    try:
+        yield said
+    finally:
+        logger.removeHandler(handler)
+
+
+def _send_span(resource: Resource, seconds: float) -> bool:
+    kept = InMemorySpanExporter()
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    provider.get_tracer("gateway").start_span(NAME).end()
+    return OTLPSpanExporter(timeout=seconds).export(kept.get_finished_spans()) is SpanExportResult.SUCCESS
+
+
+def _send_metric(resource: Resource, seconds: float) -> bool:
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader], resource, shutdown_on_exit=False)
+    provider.get_meter("gateway").create_counter(NAME, "{run}", "Runs of gateway doctor.").add(1)
+    data = reader.get_metrics_data()
+    assert data is not None
+    return OTLPMetricExporter(timeout=seconds).export(data) is MetricExportResult.SUCCESS
+
+
+def _send_log(resource: Resource, seconds: float) -> bool:
+    kept = InMemoryLogRecordExporter()
+    provider = LoggerProvider(resource, shutdown_on_exit=False)
+    provider.add_log_record_processor(SimpleLogRecordProcessor(kept))
+    provider.get_logger("gateway").emit(body=NAME)
+    sent = OTLPLogExporter(timeout=seconds).export(kept.get_finished_logs())
+    return sent is LogRecordExportResult.SUCCESS
+
+
+_SENDERS: Mapping[Signal, Callable[[Resource, float], bool]] = {
+    "traces": _send_span,
+    "metrics": _send_metric,
+    "logs": _send_log,
+}

@@ -1,0 +1,126 @@
+"""The compose profile and the configuration of what it starts."""
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.observability.boards import BOARDS, GRAFANA, ROOT
+from tests.telemetry.prometheus import needs_prometheus, promtool
+
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+OBSERVERS = {name: service for name, service in COMPOSE["services"].items() if name != "gateway"}
+
+
+def read(path: str) -> dict[str, Any]:
+    return yaml.safe_load((GRAFANA / path).read_text())
+
+
+def test_without_the_profile_only_the_gateway_starts() -> None:
+    """The others wait for `--profile observability`, and nothing of the gateway depends on them."""
+    assert set(OBSERVERS) == {"collector", "prometheus", "tempo", "loki", "grafana"}
+    assert all(service["profiles"] == ["observability"] for service in OBSERVERS.values())
+    assert "depends_on" not in COMPOSE["services"]["gateway"]
+
+
+def test_every_image_is_pinned_and_only_loopback_is_published() -> None:
+    """A tag with a version each, and nothing that others in the network can reach."""
+    for service in OBSERVERS.values():
+        assert re.fullmatch(r"[\w./-]+:v?\d+\.\d+\.\d+", service["image"]), service["image"]
+    for service in COMPOSE["services"].values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+
+
+def test_every_file_that_is_mounted_is_there_and_every_volume_is_declared() -> None:
+    """A missing file would become an empty folder in the container."""
+    for service in COMPOSE["services"].values():
+        for mount in service.get("volumes", ()):
+            source = mount.partition(":")[0]
+            if source.startswith("./"):
+                assert (ROOT / source).exists(), source
+            elif not source.startswith("/"):
+                assert source in COMPOSE["volumes"], source
+        assert set(service.get("secrets", ())) <= COMPOSE["secrets"].keys()
+        assert set(service.get("depends_on", ())) <= COMPOSE["services"].keys()
+
+
+def test_who_is_asked_is_who_listens() -> None:
+    """Every address in the configurations names a service of the file and the port that it listens on."""
+    listening = {
+        ("gateway", "8000"),
+        (
+            "collector",
+            read("collector/collector.yaml")["receivers"]["otlp"]["protocols"]["http"]["endpoint"][-4:],
+        ),
+        ("collector", str(_own_metrics()["port"])),
+        ("tempo", str(read("tempo/tempo.yaml")["server"]["http_listen_port"])),
+        (
+            "tempo",
+            read("tempo/tempo.yaml")["distributor"]["receivers"]["otlp"]["protocols"]["grpc"]["endpoint"][
+                -4:
+            ],
+        ),
+        ("loki", str(read("loki/loki.yaml")["server"]["http_listen_port"])),
+        ("prometheus", "9090"),
+    }
+    texts = [path.read_text() for path in GRAFANA.rglob("*.yaml")]
+    texts += [(GRAFANA / "prometheus" / "prometheus.yml").read_text()]
+    names = "|".join(COMPOSE["services"])
+    asked = {pair for text in texts for pair in re.findall(rf"\b({names}):(\d{{4,5}})\b", text)}
+
+    assert asked <= listening
+    assert {name for name, _ in asked} == {"gateway", "collector", "tempo", "loki", "prometheus"}
+
+
+def test_one_can_go_from_a_number_to_its_trace_to_its_lines_and_back() -> None:
+    """Exemplar -> trace -> log lines and metrics; log line -> trace: all by data sources that are there."""
+    found = {
+        source["uid"]: source for source in read("provisioning/datasources/datasources.yaml")["datasources"]
+    }
+
+    assert set(found) == {"prometheus", "tempo", "loki"}
+    exemplars = found["prometheus"]["jsonData"]["exemplarTraceIdDestinations"]
+    assert [(each["name"], each["datasourceUid"]) for each in exemplars] == [("trace_id", "tempo")]
+    assert found["tempo"]["jsonData"]["tracesToLogsV2"]["datasourceUid"] == "loki"
+    assert found["tempo"]["jsonData"]["tracesToMetrics"]["datasourceUid"] == "prometheus"
+    assert found["loki"]["jsonData"]["derivedFields"][0]["datasourceUid"] == "tempo"
+
+
+def test_the_home_page_of_grafana_is_one_of_the_dashboards() -> None:
+    """Where the provider reads them, and where the home page is looked for, is where they are mounted."""
+    grafana = OBSERVERS["grafana"]
+    place = read("provisioning/dashboards/dashboards.yaml")["providers"][0]["options"]["path"]
+    home = Path(grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+
+    assert f"./grafana/dashboards:{place}:ro" in grafana["volumes"]
+    assert str(home.parent) == place
+    assert home.name in BOARDS
+
+
+@needs_prometheus
+def test_promtool_takes_the_configuration(tmp_path: Path) -> None:
+    """With the rules and the secret where the container has them."""
+    shutil.copytree(GRAFANA / "rules", tmp_path / "rules")
+    (tmp_path / "gateway_key").write_text("a-key")
+    config = (GRAFANA / "prometheus" / "prometheus.yml").read_text()
+    config = config.replace("/etc/prometheus/rules", str(tmp_path / "rules"))
+    config = config.replace("/run/secrets", str(tmp_path))
+    (tmp_path / "prometheus.yml").write_text(config)
+
+    code, said = promtool("check", "config", tmp_path / "prometheus.yml")
+
+    assert code == 0, said
+    assert "27 rules found" in re.sub(
+        r"(\d+) rules found[^$]*?(\d+) rules found", _sum, said, flags=re.DOTALL
+    )
+
+
+def _sum(found: re.Match[str]) -> str:
+    return f"{int(found[1]) + int(found[2])} rules found"
+
+
+def _own_metrics() -> dict[str, Any]:
+    readers = read("collector/collector.yaml")["service"]["telemetry"]["metrics"]["readers"]
+    return readers[0]["pull"]["exporter"]["prometheus"]
