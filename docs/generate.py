@@ -17,6 +17,8 @@ from typing import Any, get_args
 import orjson
 from event_words import CODES, EXAMPLES
 from instruments import instruments
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
 
 from gateway.api.routes import ENDPOINTS, Answer, Endpoint
 from gateway.events.contract import EVENT, event_types, json_schema
@@ -46,10 +48,16 @@ def events() -> str:
 
 
 def api() -> str:
-    """Every route with what it takes and answers."""
+    """Every route with what it takes and answers, and every answer with its fields."""
     rows = [f"| {each.method} | `{each.path}` | {each.summary} |" for each in ENDPOINTS]
     parts = ["## Routes", "\n".join(["| method | path | does |", "|---|---|---|", *rows])]
-    parts += [_route(each) for each in ENDPOINTS if each.body is not None or each.query is not None]
+    parts += [_route(each) for each in ENDPOINTS if each.body or each.query or each.upload or _models(each)]
+    parts += [
+        "## Answers",
+        "A field without a value is left out, so one that is not always there may be absent.",
+    ]
+    definitions = _answer_definitions()
+    parts += [f"### {name}\n\n{_answer(definitions[name])}" for name in sorted(definitions)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -143,8 +151,7 @@ def _yes(always: bool) -> str:
 
 def _type(field: Schema) -> str:
     if "$ref" in field:
-        name = field["$ref"].rsplit("/")[-1]
-        return f"[{name}](#{name.lower()})"
+        return _link(field["$ref"].rsplit("/")[-1])
     if "anyOf" in field:
         return " or ".join(_type(choice) for choice in field["anyOf"] if choice != {"type": "null"})
     if "const" in field:
@@ -154,6 +161,10 @@ def _type(field: Schema) -> str:
     if field["type"] == "array":
         return f"array of {_type(field['items'])}"
     return field["type"]
+
+
+def _link(name: str) -> str:
+    return f"[{name}](#{name.lower()})"
 
 
 def _example(name: str, seq: int) -> str:
@@ -184,8 +195,28 @@ def _route(each: Endpoint) -> str:
 
 
 def _answers(told: tuple[Answer, ...]) -> str:
-    names = [each if isinstance(each, str) else each.__name__ for each in told if each is not None]
+    names = [each if isinstance(each, str) else _link(each.__name__) for each in told if each is not None]
     return f"({' or '.join(names)})" if names else ""
+
+
+def _models(each: Endpoint) -> set[type[BaseModel]]:
+    """The JSON that a route answers with."""
+    return {answer for told in each.answers.values() for answer in told if isinstance(answer, type)}
+
+
+def _answer_definitions() -> dict[str, Schema]:
+    """Every answer and what is inside of one, by name."""
+    models = {model for each in ENDPOINTS for model in _models(each)}
+    _, schema = models_json_schema([(model, "serialization") for model in models], by_alias=False)
+    return schema["$defs"]
+
+
+def _answer(definition: Schema) -> str:
+    # Only None is left out: a field that has another default is always there.
+    fields = definition["properties"].items()
+    sent = [name for name, field in fields if field.get("default", ...) is not None]
+    said = " ".join(definition.get("description", "").split())
+    return f"{said}\n\n{_fields({**definition, 'required': sent})}".strip()
 
 
 def _settings_groups() -> Iterator[tuple[str, list[str]]]:

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 from opentelemetry.metrics import Counter, Histogram, ObservableCounter
 from opentelemetry.sdk.resources import Resource
 
-from gateway.settings import Settings
+from gateway.settings import load_settings
 from gateway.telemetry.exposition import family_of
 from gateway.telemetry.meters import Meters
 
@@ -25,7 +25,7 @@ class Instrument(NamedTuple):
 
 def instruments() -> list[Instrument]:
     """Every instrument there is unless GATEWAY_GENAI_COMPAT is dup, by name."""
-    meters = Meters(Settings(), Resource({}))
+    meters = Meters(load_settings(genai_compat="latest"), Resource({}))
     meters.watch_queue(int)
     meters.watch_readers(int)
     meters.watch_spans(int, int)

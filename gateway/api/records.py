@@ -27,7 +27,7 @@ from gateway.api.stream import HEADERS, EventStream
 from gateway.encoders import encode_frames, encode_open, encode_trouble
 from gateway.errors import BadImport, GatewayError, InvalidRequest, StorageError, TooLarge
 from gateway.history.copies.export import Export, trouble_line
-from gateway.history.replay import LONGEST_PAUSE
+from gateway.history.replay import LONGEST_PAUSE, SPEED, read_speed
 from gateway.service.gateway import Gateway
 from gateway.service.records import Replaying
 from gateway.storage.records import ArchiveRow
@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 class ReplayQuery(Query):
     speed: str = Field(
         "1",
-        pattern=r"^(max|\d{1,6}(\.\d{1,6})?)$",
+        json_schema_extra={"pattern": SPEED},
         description="1 is the original timing, 10 ten times as fast, max without waiting.",
     )
     from_: int = Field(1, ge=1, le=10**12, alias="from", description="seq of the first event.")
@@ -65,6 +65,7 @@ class Moved(Reply):
 
 class Archived(Reply):
     session_id: str
+    moved: bool = Field(description="Whether anything was: false when all was in the archive already.")
     number: int | None = Field(
         default=None, description="Of the archive; absent when there was nothing to move."
     )
@@ -81,7 +82,7 @@ async def replay(request: Request) -> Response:
     place = await gateway.records.replaying(
         principal_of(request),
         path_id(request, "session_id"),
-        speed=_speed(query.speed),
+        speed=read_speed(query.speed),
         longest_pause=query.pause,
         first=query.from_,
         last=query.to,
@@ -134,11 +135,11 @@ async def import_(request: Request) -> Response:
 
 
 async def archive(request: Request) -> Response:
-    """Moves the session's events and messages to its archive. Everything answers as before; 409 while a turn
-    runs."""
+    """Moves the session's events and messages to its archive. Everything answers as before; `moved` tells
+    whether there was something to move. 409 while a turn runs."""
     session_id = path_id(request, "session_id")
     row = await gateway_of(request).records.archive(principal_of(request), session_id)
-    return json_reply(_archived(row) if row is not None else Archived(session_id=session_id))
+    return json_reply(_archived(row) if row is not None else Archived(session_id=session_id, moved=False))
 
 
 class Download(StreamingResponse):
@@ -202,17 +203,10 @@ async def _upload(request: Request, patience: float) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _speed(text: str) -> float | None:
-    if text == "max":
-        return None
-    if (speed := float(text)) == 0:
-        raise InvalidRequest("speed must be more than 0, or max.")
-    return speed
-
-
 def _archived(row: ArchiveRow) -> Archived:
     return Archived(
         session_id=row.session_id,
+        moved=True,
         number=row.number,
         events=_moved(row.from_seq, row.to_seq),
         messages=_moved(row.from_position, row.to_position),

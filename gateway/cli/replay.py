@@ -16,6 +16,13 @@ def replay(
     session: Annotated[str, typer.Argument(help="Id of the session.")],
     *,
     turn: Annotated[str | None, typer.Option(help="Only this turn.")] = None,
+    first: Annotated[
+        int | None,
+        typer.Option("--from", min=1, help="seq of the first event. [default: the session's first]"),
+    ] = None,
+    last: Annotated[
+        int | None, typer.Option("--to", min=1, help="seq of the last event. [default: the session's last]")
+    ] = None,
     speed: Annotated[str, typer.Option(help="1 is the original timing, 10 ten times as fast, max.")] = "max",
     html: Annotated[
         Path | None, typer.Option(help="Write one self-contained page to this file instead.")
@@ -28,13 +35,19 @@ def replay(
     ] = None,
 ) -> None:
     """Show what happened in a session, from the record, with timings and costs."""
+    if turn is not None and (first is not None or last is not None):
+        raise typer.BadParameter("Give --turn, or --from and --to: a turn is a range of its own.")
     from gateway.cli.client import Client
     from gateway.cli.replay_page import write_page
     from gateway.cli.timeline import Timeline
+    from gateway.history.replay import read_speed
 
+    read_speed(speed)  # a page is made without waiting; a wrong speed is told all the same
     with Client(url, key) as client:
         described = client.session(session)
-        frames = _frames(client, session, turn, "max" if html is not None else speed)
+        query: dict[str, str | int] = {"speed": "max" if html is not None else speed}
+        query |= {name: seq for name, seq in (("from", first), ("to", last)) if seq is not None}
+        frames = _frames(client, session, turn, query)
         if html is None:
             timeline = Timeline(sys.stdout)
             for frame in frames:
@@ -46,20 +59,22 @@ def replay(
             print(f"Wrote {html}.", file=sys.stderr)
 
 
-def _frames(client: "Client", session_id: str, turn_id: str | None, speed: str) -> Generator["Frame"]:
-    """The session's events, or the turn's. A stream that broke goes on from where it was."""
+def _frames(
+    client: "Client", session_id: str, turn_id: str | None, query: dict[str, str | int]
+) -> Generator["Frame"]:
+    """The session's events that `query` asks for, or the turn's. A stream that broke goes on from where it
+    was."""
     from urllib.parse import urlencode
 
     from gateway.cli.client import Unreachable
     from gateway.cli.frames import read_frames
     from gateway.errors import RequestRefused
 
-    query: dict[str, str | int] = {"speed": speed}
     if turn_id is not None:
         found = client.turn(session_id, turn_id)
         if "first_seq" not in found:
             return  # it has not begun yet
-        query |= {"from": found["first_seq"], "to": found["last_seq"]}
+        query = query | {"from": found["first_seq"], "to": found["last_seq"]}
     path = f"/api/sessions/{session_id}/replay?{urlencode(query)}"
     cursor, resumed_at = 0, -1
     while True:

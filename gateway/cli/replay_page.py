@@ -13,6 +13,7 @@ import orjson
 from gateway.cli.replay_turn import Step, Turn, read_turn
 from gateway.cli.timeline import compression_words, cost_words, measured, moment, offset, usage_words
 from gateway.cli.transcript import describe, printable
+from gateway.ids import OPERATION_PREFIX
 
 STYLE = Path(__file__).with_name("replay_page.css").read_text(encoding="utf-8")
 STYLE_HASH = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
@@ -45,7 +46,7 @@ def text(value: object) -> str:
 
 
 def _turn(turn: Turn) -> str:
-    name = "Turn" if turn.input is not None else "Between turns"
+    name = "Between turns" if turn.id.startswith(OPERATION_PREFIX) else "Turn"
     parts = [
         f'<article id="{text(turn.id)}">\n<header><h2>{name} {text(turn.id)}</h2> '
         f"<time>{moment(turn.began)}</time>",

@@ -4,13 +4,15 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from gateway.cli.transcript import describe, printable
+from gateway.ids import OPERATION_PREFIX
 
 WIDTH = 200
 """Characters of a line about a step; the answer itself is never cut."""
 
 
 class Timeline:
-    """Writes events, in order, as they are given. Times are since the beginning of their turn."""
+    """Writes events, in order, as they are given. Times are since the beginning of their turn, or of what
+    is shown of it."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -38,8 +40,10 @@ class Timeline:
         self._close_text()
         self._turn, self._began = event["turn_id"], event["ts"]
         data = event["data"]
-        model = f" · {printable(str(data['model']))}" if event["type"] == "turn_start" else ""
-        self._out.write(f"\n── {event['turn_id']}{model} · {moment(event['ts'])} ──\n")
+        about = f" · {printable(str(data['model']))}" if event["type"] == "turn_start" else ""
+        if not about and not event["turn_id"].startswith(OPERATION_PREFIX):
+            about = f" · from event {event['seq']} on"
+        self._out.write(f"\n── {event['turn_id']}{about} · {moment(event['ts'])} ──\n")
 
     def _stream(self, event: dict[str, Any], text: str) -> None:
         if self._writing != event["type"]:

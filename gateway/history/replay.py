@@ -1,8 +1,10 @@
 """A stored session once more, as it happened: the same events, at their own pace or another."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Sequence
 
+from gateway.errors import InvalidRequest
 from gateway.events.envelope import StoredEvent
 from gateway.storage.base import EventLog
 
@@ -15,6 +17,21 @@ a person there may be days."""
 
 TICK = 0.002
 """Seconds. Events that are due within it are handed out together."""
+
+SPEED = r"^(max|[0-9]{1,6}([.][0-9]{1,6})?)$"
+
+
+def read_speed(text: str) -> float | None:
+    """A speed as people write it: 1 as it was, 10 ten times as fast; None, written max, without waiting.
+    Raises errors.InvalidRequest."""
+    if text == "max":
+        return None
+    if re.fullmatch(SPEED, text) is None or float(text) == 0:
+        raise InvalidRequest(
+            "speed must be max, or a number above 0 such as 10 or 0.5, with at most six digits before the "
+            "point and six after it."
+        )
+    return float(text)
 
 
 async def replay(

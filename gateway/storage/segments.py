@@ -23,6 +23,8 @@ LEVEL = 6
 GZIP = 31
 """zlib's window bits for a gzip member with the largest window (zlib.h, deflateInit2)."""
 
+NOT_SOUND = "a part of it is no longer what was zipped"
+
 Index = Sequence[tuple[int, int]]
 
 
@@ -110,8 +112,8 @@ def unpack(path: str, member: bytes) -> list[bytes]:
     unzipper = zlib.decompressobj(GZIP)
     try:
         raw = unzipper.decompress(member)
-    except zlib.error as error:
-        raise damaged(path, str(error)) from None
+    except zlib.error:
+        raise damaged(path, NOT_SOUND) from None
     if not unzipper.eof or unzipper.unused_data or not raw.endswith(b"\n"):
         raise damaged(path, "a part of it is cut off or does not end where it should")
     return raw[:-1].split(b"\n")
@@ -130,8 +132,8 @@ async def unpacked(path: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[byt
         while data:
             try:
                 piece = await asyncio.to_thread(unzipper.decompress, data, MEMBER_SIZE)
-            except zlib.error as error:
-                raise damaged(path, str(error)) from None
+            except zlib.error:
+                raise damaged(path, NOT_SOUND) from None
             started = True
             if piece:
                 yield piece

@@ -102,6 +102,20 @@ async def test_a_range_or_speed_that_makes_no_sense_is_refused(client: Client, q
     assert problem(await client.get(f"/api/sessions/s/replay?{query}")) == (400, code)
 
 
+@pytest.mark.parametrize(
+    "speed", ["fast", "0", "0.0", "-1", "nan", "1e9", "", "１０", "1234567", "10\n", "Max"]
+)
+async def test_a_wrong_speed_is_told_in_plain_words(client: Client, speed: str) -> None:
+    """What it may be, not which pattern it does not match."""
+    await talk(client, "s", "/say hi")
+
+    refused = await client.http.get("/api/sessions/s/replay", params={"speed": speed})
+
+    assert problem(refused) == (400, "invalid_request")
+    told = refused.json()["error"]["message"]
+    assert told.startswith("speed must be max, or a number above 0 such as 10 or 0.5")
+
+
 async def test_an_empty_session_has_nothing_to_replay(client: Client) -> None:
     """204, as for every stream that will never have an event."""
     await client.post("/api/sessions", {"id": "s"})
@@ -148,8 +162,9 @@ async def test_everything_answers_as_before_after_archiving(client: Client) -> N
     again = await client.post("/api/sessions/s/archive")
 
     assert moved.status_code == 200
+    assert moved.json()["moved"] is True
     assert moved.json()["events"] == {"first": 1, "last": len(live)}
-    assert again.json() == {"session_id": "s"}
+    assert again.json() == {"session_id": "s", "moved": False}
     assert [(await client.get(f"/api/sessions/s{path}")).content for path in paths] == before
     assert await replayed(client) == live
     more = await talk(client, "s", "/say more")

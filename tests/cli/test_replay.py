@@ -94,11 +94,54 @@ def test_one_turn_can_be_picked(running: Running, session: str, tmp_path: Path) 
 
 
 def test_a_speed_that_is_none_is_refused(running: Running, session: str, tmp_path: Path) -> None:
-    """The server's words, exit code 1, nothing on stdout."""
-    refused = run(tmp_path, "replay", session, "--speed", "fast", "--url", running.url)
+    """In plain words, exit code 1, nothing on stdout; also where a page is made, which never waits."""
+    for more in ([], ["--html", "session.html"]):
+        refused = run(tmp_path, "replay", session, "--speed", "fast", *more, "--url", running.url)
 
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "speed" in refused.stderr
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert refused.stderr.startswith("gateway: speed must be max, or a number above 0 such as 10 or 0.5")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_range_can_be_picked(running: Running, session: str, tmp_path: Path) -> None:
+    """`--from` and `--to` are the seq of the first and last event, as of the route; a turn whose beginning
+    is left out says so, in the terminal and on the page."""
+    everything = run(tmp_path, "replay", session, "--url", running.url).stdout
+    with Client(running.url) as client:
+        first, second, _ = [client.turn(session, turn) for turn in re.findall(r"── (t_\w+)", everything)]
+    begin, end = first["last_seq"] - 1, second["last_seq"]
+    picked = ("replay", session, "--from", str(begin), "--to", str(end), "--url", running.url)
+
+    shown = run(tmp_path, *picked)
+    made = run(tmp_path, *picked, "--html", "part.html")
+
+    assert re.findall(r"── (t_\w+)", shown.stdout) == [first["turn_id"], second["turn_id"]]
+    assert f"── {first['turn_id']} · from event {begin} on · " in shown.stdout
+    assert ASKED not in shown.stdout
+    assert shown.stdout.count("■ completed") == 2
+    assert made.returncode == 0
+    page_of_part = (tmp_path / "part.html").read_text(encoding="utf-8")
+    assert f"<h2>Turn {first['turn_id']}</h2>" in page_of_part
+    assert "How do I resume a stream?" in page_of_part
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--from 9 --to 3", (1, "ends before it begins")),
+        ("--to 40000", (1, "beyond the session's last event")),
+        ("--from 0", (2, "--from")),
+        ("--from 3 --turn t_x", (2, "Give --turn, or --from and --to")),
+    ],
+)
+def test_a_range_that_makes_no_sense_is_told(
+    running: Running, session: str, tmp_path: Path, options: str, told: tuple[int, str]
+) -> None:
+    """The server's words, or those about the options."""
+    refused = run(tmp_path, "replay", session, *options.split(), "--url", running.url)
+
+    assert (refused.returncode, refused.stdout) == (told[0], "")
+    assert told[1] in refused.stderr
 
 
 def test_a_page_of_a_session_is_one_file_that_needs_nothing_else(

@@ -1,7 +1,6 @@
 """A session as a file, and back."""
 
 import gzip
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import BadImport, Conflict, NotFound, TurnInProgress
-from gateway.history.archive import archive_session
 from gateway.history.copies.export import Export
-from gateway.history.copies.imports import import_session
 from gateway.storage.base import NewTurn
 from gateway.wiring import Storage, open_storage
+from tests.history.copying import archived, exported, imported
 from tests.history.past import (
     BEGAN,
     OWNER,
@@ -36,24 +34,6 @@ EVERY_EXAMPLE = settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 TALK = [Past("hello 你好", ("a", "b ", "c")), Past("more", ("d",)), Past("last", ())]
-
-
-async def exported(storage: Storage, session_id: str = "s", owner: str = OWNER) -> bytes:
-    moment = await storage.copies.moment(session_id, owner)
-    export = Export(moment, log=storage.log, sessions=storage.sessions, copies=storage.copies)
-    return b"".join([chunk async for chunk in export.chunks()])
-
-
-async def imported(storage: Storage, file: bytes, owner: str = OWNER) -> None:
-    await import_session(
-        io.BytesIO(file), owner, copies=storage.copies, archives=storage.archives, blobs=storage.blobs
-    )
-
-
-async def archived(storage: Storage) -> None:
-    await archive_session(
-        "s", log=storage.log, sessions=storage.sessions, archives=storage.archives, blobs=storage.blobs
-    )
 
 
 async def a_file(folder: Path) -> bytes:
@@ -233,6 +213,9 @@ FORGERIES: dict[str, Change] = {
     ),
     "a message changed after it was archived": lambda lines: of(lines, "message")["content"][0].update(
         text="forged"
+    ),
+    "a usage whose parts are out of order": lambda lines: of(lines, "message", -1).update(
+        usage=dict(reversed(of(lines, "message", -1)["usage"].items()))
     ),
     "a message of a role that is none": lambda lines: of(lines, "message").update(role="system"),
     "a message without content": lambda lines: of(lines, "message", -1).update(content=[]),

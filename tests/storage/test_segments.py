@@ -155,6 +155,19 @@ async def test_damage_is_found_and_named(given_lines: list[bytes], place: int, b
             assert read == raw or hashlib.sha256(read).hexdigest() != packer.sha256
 
 
+async def test_damage_is_told_in_our_words() -> None:
+    """Not in those of the library that met it: whoever reads them may not know what it is."""
+    _, [member] = packed([b"one", b"two"])
+    broken = member[:10] + b"\xff" * 9 + member[19:]
+
+    with pytest.raises(ArchiveDamaged) as alone:
+        unpack("a.gz", broken)
+    with pytest.raises(ArchiveDamaged) as streamed:
+        await drained(broken)
+    told = "The archive a.gz is damaged: a part of it is no longer what was zipped."
+    assert alone.value.message == streamed.value.message == told
+
+
 def test_zcat_and_sha256sum_agree(tmp_path: Path) -> None:
     """What an auditor types gives the digest that is recorded."""
     packer, found = packed([b'{"a":"%d"}' % number for number in range(5000)], 10_000)

@@ -9,6 +9,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway, the
+from tests.telemetry.collector import Collector, about
 from tests.telemetry.prometheus import needs_prometheus, running_prometheus
 
 pytestmark = pytest.mark.anyio
@@ -152,6 +153,28 @@ async def test_the_process_tells_of_its_log_and_its_loop(client: Client) -> None
     async with asyncio.timeout(20):
         while not await scraped(client, "gateway_event_loop_lag_seconds_count"):
             await asyncio.sleep(0.05)
+
+
+async def test_the_archive_of_a_session_is_timed_and_drawn(settings: Settings, collecting: Collector) -> None:
+    """Once for each session that moved, with the code where one could not, and never where nothing was."""
+    counted = "gateway_archive_write_duration_seconds_count"
+    async with running_gateway(settings) as client:
+        session = (await client.chat("hello"))[0]["session_id"]
+        for _ in range(2):
+            assert (await client.post(f"/api/sessions/{session}/archive")).status_code == 200
+        busy = await client.session()
+        turn = (await client.begin(busy, "/pieces 400 /pace 20"))["turn_id"]
+        async with client.frames(f"/api/sessions/{busy}/events?turn_id={turn}") as frames:
+            while (await anext(frames)).event != "text":
+                pass
+        refused = await client.post(f"/api/sessions/{busy}/archive")
+        moved = await scraped(client, counted) - await scraped(client, counted, error_type="turn_in_progress")
+        failed = await scraped(client, counted, error_type="turn_in_progress")
+
+    assert refused.status_code == 409
+    assert (moved, failed) == (1, 1)
+    spans = collecting.named("gateway.archive")
+    assert [about(span)["gateway.session.id"] for span in spans] == [session, busy]
 
 
 async def test_metrics_are_in_the_form_that_is_asked_for(client: Client) -> None:

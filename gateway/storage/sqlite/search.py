@@ -13,7 +13,6 @@ import hashlib
 import logging
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, Select, Text, bindparam, column, select, text
 
@@ -25,6 +24,7 @@ from gateway.storage.database import Database, Prepared
 from gateway.storage.history import ReadArchived, said_of
 from gateway.storage.schema import RUNNING, sessions, turns
 from gateway.storage.sqlite.database import raw_of
+from gateway.storage.sqlite.unindexed import TURNS_AT_ONCE, Fresh
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +37,8 @@ OWNER_MARK = "\ue000"
 QUERY_WORDS = 32
 """Words of a query that count: more only narrow down what is found already."""
 
-TURNS_AT_ONCE = 50
-"""Turns whose words are held, and written in one transaction: some 5 ms for the writer."""
-
-MESSAGES_AT_ONCE = 200
-"""Messages that are read at a time."""
+SMALL = 16
+"""Messages of a session that are read together with those of others."""
 
 _ID = bindparam("session_id")
 _running = (
@@ -88,54 +85,6 @@ REMOVE_ROWS = "DELETE FROM search_index WHERE rowid BETWEEN ? AND ?"
 INDEXED = "UPDATE sessions SET indexed_head = ? WHERE id = ?"
 
 
-@dataclass(slots=True)
-class Fresh:
-    """What the index lacks of a session. `state` is what the session was when it was read: owner, time of
-    creation and how far the index had come. `said` are the turns and what the user said in each, in order,
-    `words` what is to be found in them; `position` is that of the last message whose words were taken."""
-
-    session_id: str
-    state: tuple[str, int, int]
-    title: str | None
-    said: Sequence[tuple[str, str]]
-    running: str | None
-    position: int
-    last: int
-    indexed_head: int
-    title_words: set[str] = field(default_factory=set[str])
-    words: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-
-    @property
-    def more(self) -> bool:
-        """Whether further turns may wait behind these."""
-        return len(self.said) == TURNS_AT_ONCE
-
-    def next_until(self) -> int:
-        """Where the next read of messages ends: none that came later is among them."""
-        return min(self.position + MESSAGES_AT_ONCE, self.last)
-
-    def take_inputs(self) -> None:
-        self.title_words = set(tokens(self.title or ""))
-        self.words = {turn_id: set(tokens(said)) for turn_id, said in self.said}
-
-    def take(self, messages: Sequence[StoredMessage]) -> bool:
-        """Takes the words of what was answered; False when a message is of a turn that comes later."""
-        for stored in messages:
-            words = self.words.get(stored.turn_id)
-            if words is None and (self.more or stored.turn_id == self.running):
-                return False
-            if words is not None and stored.message.role == "assistant":
-                for block in stored.message.content:
-                    if block["type"] == "text":
-                        words.update(tokens(block["text"]))
-            self.position = stored.position
-        return True
-
-    @property
-    def owner(self) -> str:
-        return self.state[0]
-
-
 class SqliteSearch:
     """The `Search` protocol, and the `TextIndex` of `SqlSessions`."""
 
@@ -145,9 +94,11 @@ class SqliteSearch:
 
     async def index(self, *session_ids: str) -> None:
         """See `Search.index`. Of turns whose archive is damaged only what the user said is found."""
-        gathered: list[Fresh] = []
+        # All that is small in one go: to change threads costs more than a short turn's words.
+        small = await self._database.read(lambda connection: small_ones(connection, session_ids))
+        gathered = [fresh for fresh in small.values() if fresh is not None]
         for session_id in session_ids:
-            more = True
+            more = session_id not in small
             while more:
                 fresh = await self._fresh(session_id)
                 if fresh is None:
@@ -251,6 +202,23 @@ def lacking(connection: Connection, session_id: str) -> Fresh | None:
         last,
         head,
     )
+
+
+def small_ones(connection: Connection, session_ids: Sequence[str]) -> dict[str, Fresh | None]:
+    """Complete with their words: what the index lacks of those sessions (None: nothing) that lack few
+    messages and none of an archive. The others are left out."""
+    found: dict[str, Fresh | None] = {}
+    for session_id in session_ids:
+        fresh = lacking(connection, session_id)
+        if fresh is None:
+            found[session_id] = None
+        elif fresh.last - fresh.position <= SMALL and not fresh.more:
+            said = said_of(connection, session_id, fresh.position, fresh.last)
+            if not any(row.to_position > fresh.position for row in said.archives):
+                fresh.take_inputs()
+                fresh.take(said.rows)
+                found[session_id] = fresh
+    return found
 
 
 def put(connection: Connection, fresh: Fresh) -> None:

@@ -1,0 +1,61 @@
+"""What the search index lacks of a session, and the words it is found by."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gateway.lexical import tokens
+from gateway.storage.base import StoredMessage
+
+TURNS_AT_ONCE = 50
+"""Turns whose words are held, and written in one transaction: some 5 ms for the writer."""
+
+MESSAGES_AT_ONCE = 200
+"""Messages that are read at a time."""
+
+
+@dataclass(slots=True)
+class Fresh:
+    """What the index lacks of a session. `state` is what the session was when it was read: owner, time of
+    creation and how far the index had come. `said` are the turns and what the user said in each, in order,
+    `words` what is to be found in them; `position` is that of the last message whose words were taken."""
+
+    session_id: str
+    state: tuple[str, int, int]
+    title: str | None
+    said: Sequence[tuple[str, str]]
+    running: str | None
+    position: int
+    last: int
+    indexed_head: int
+    title_words: set[str] = field(default_factory=set[str])
+    words: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    @property
+    def more(self) -> bool:
+        """Whether further turns may wait behind these."""
+        return len(self.said) == TURNS_AT_ONCE
+
+    def next_until(self) -> int:
+        """Where the next read of messages ends: none that came later is among them."""
+        return min(self.position + MESSAGES_AT_ONCE, self.last)
+
+    def take_inputs(self) -> None:
+        self.title_words = set(tokens(self.title or ""))
+        self.words = {turn_id: set(tokens(said)) for turn_id, said in self.said}
+
+    def take(self, messages: Sequence[StoredMessage]) -> bool:
+        """Takes the words of what was answered; False when a message is of a turn that comes later."""
+        for stored in messages:
+            words = self.words.get(stored.turn_id)
+            if words is None and (self.more or stored.turn_id == self.running):
+                return False
+            if words is not None and stored.message.role == "assistant":
+                for block in stored.message.content:
+                    if block["type"] == "text":
+                        words.update(tokens(block["text"]))
+            self.position = stored.position
+        return True
+
+    @property
+    def owner(self) -> str:
+        return self.state[0]

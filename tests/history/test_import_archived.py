@@ -1,0 +1,197 @@
+"""A large session that is imported comes in archived, and nobody can tell by what it answers."""
+
+import gzip
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway.errors import ArchiveDamaged, Conflict, StorageError
+from gateway.history.copies.imports import MOST_ROWS, MOST_ROWS_SIZE
+from gateway.storage.blobs.folder import FolderBlobs
+from gateway.wiring import Storage, open_storage
+from tests.history.copying import all_events, archived, exported, imported
+from tests.history.past import (
+    BEGAN,
+    OWNER,
+    PASTS,
+    Past,
+    compress_past,
+    settings_in,
+    summarise_past,
+    write_past,
+)
+
+pytestmark = pytest.mark.anyio
+
+TALK = [Past("the red lighthouse", ("a", "b ", "c")), Past("more", ("小米粥",)), Past("last", ())]
+BLOBS = ["1.jsonl.gz", "events-1.jsonl.gz", "messages-1.jsonl.gz"]
+
+
+async def a_file(folder: Path, turns: list[Past]) -> bytes:
+    """An export of these turns, with a version of the first two messages."""
+    async with open_storage(settings_in(folder)) as storage:
+        await write_past(storage, "s", turns)
+        await compress_past(storage, "s", 2)
+        return await exported(storage)
+
+
+@pytest.fixture
+async def file(tmp_path: Path, anyio_backend: str) -> bytes:
+    return await a_file(tmp_path / "a", TALK)
+
+
+@pytest.fixture
+async def storage(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Storage]:
+    """Of a gateway that knows nothing yet."""
+    async with open_storage(settings_in(tmp_path / "b")) as opened:
+        yield opened
+
+
+def blobs_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*.jsonl.gz*"))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(PASTS.filter(bool), st.data())
+async def test_what_comes_in_archived_answers_as_what_went_out(
+    tmp_path_factory: pytest.TempPathFactory, pasts: list[Past], data: st.DataObject
+) -> None:
+    """Export, events, messages, the view's history and the versions' archives are the same; what is added
+    later, and a second archive, go on from there."""
+    folder = tmp_path_factory.mktemp("there")
+    cuts = sorted(data.draw(st.lists(st.integers(1, 2 * len(pasts)), unique=True, max_size=2)))
+    async with (
+        open_storage(settings_in(folder / "a")) as source,
+        open_storage(settings_in(folder / "b")) as storage,
+    ):
+        await write_past(source, "s", pasts)
+        for cut in cuts:
+            await compress_past(source, "s", cut)
+        if data.draw(st.booleans()):
+            await summarise_past(source, "s", 1)
+        await imported(storage, await exported(source), most_rows=0)
+        assert len(await storage.archives.list("s")) == 1
+
+        for again in range(3):
+            assert await exported(storage) == await exported(source)
+            assert await all_events(storage) == await all_events(source)
+            assert await storage.sessions.messages("s") == await source.sessions.messages("s")
+            assert await storage.sessions.history("s") == await source.sessions.history("s")
+            for version in await source.compressions.list("s"):
+                path = version.archive_path
+                assert await storage.blobs.read(path) == await source.blobs.read(path)
+            for each in (storage, source):
+                await write_past(each, "s", TALK, name=f"more{again}-")
+            await archived(storage)
+
+
+async def test_only_a_large_session_comes_in_archived(tmp_path: Path, storage: Storage) -> None:
+    """By its events and messages, or by its size; a common one is rows, as it was."""
+    many = await a_file(tmp_path / "many", [Past("hi", ("x",) * MOST_ROWS)])
+    for name, content, archives in (
+        ("common", await a_file(tmp_path / "common", TALK), 0),
+        ("many", many, 1),
+        ("long", await a_file(tmp_path / "long", [Past("hi", ("x" * (MOST_ROWS_SIZE // 2),))]), 1),
+    ):
+        await imported(storage, content)
+        assert len(await storage.archives.list("s")) == archives, name
+        await storage.sessions.delete("s", OWNER)
+
+
+async def test_nothing_of_an_archived_import_lies_in_the_tables(storage: Storage, file: bytes) -> None:
+    """What is to be moved by a later archiving is nothing."""
+    await imported(storage, file, most_rows=0)
+
+    assert await storage.archives.due(idle_before=BEGAN * 2, limit=9) == []
+    assert await archived(storage) is None
+
+
+async def test_an_archived_import_can_be_searched(storage: Storage, file: bytes) -> None:
+    """What was asked and what was answered, once it was indexed."""
+    await imported(storage, file, most_rows=0)
+    assert await storage.search.due(limit=9) == ["s"]
+    await storage.search.index("s")
+
+    for words in ("lighthouse", "米粥"):
+        assert [row.id for row in await storage.sessions.list(OWNER, limit=9, query=words)] == ["s"]
+
+
+async def fails_at_the_end(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> type[Exception]:
+    async def add(*_: object) -> None:
+        raise Conflict("somebody else was faster")
+
+    monkeypatch.setattr(storage.copies, "add", add)
+    return Conflict
+
+
+async def cannot_be_written(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> type[Exception]:
+    put = FolderBlobs.put
+
+    async def full(blobs: FolderBlobs, path: str, chunks: Iterable[bytes]) -> int:
+        if "messages-" in path:
+            raise StorageError("The disk is full.")
+        return await put(blobs, path, chunks)
+
+    monkeypatch.setattr(FolderBlobs, "put", full)
+    return StorageError
+
+
+async def cannot_be_read_back(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> type[Exception]:
+    read = FolderBlobs.read
+
+    async def other(blobs: FolderBlobs, path: str, *, start: int = 0, length: int | None = None) -> bytes:
+        return (await read(blobs, path, start=start, length=length))[: -9 if "messages-" in path else None]
+
+    monkeypatch.setattr(FolderBlobs, "read", other)
+    return ArchiveDamaged
+
+
+@pytest.mark.parametrize("fault", [fails_at_the_end, cannot_be_written, cannot_be_read_back])
+async def test_nothing_is_left_of_an_import_that_fails(
+    storage: Storage,
+    file: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Callable[[Storage, pytest.MonkeyPatch], Awaitable[type[Exception]]],
+) -> None:
+    """Neither a row nor a blob; and without the fault the same file can be imported."""
+    with monkeypatch.context() as patch:
+        failure = await fault(storage, patch)
+        with pytest.raises(failure):
+            await imported(storage, file, most_rows=0)
+
+    assert not await storage.copies.taken("s")
+    assert blobs_in(tmp_path / "b") == []
+    await imported(storage, file, most_rows=0)
+    assert await exported(storage) == file
+    assert blobs_in(tmp_path / "b") == BLOBS
+
+
+async def test_a_session_that_is_made_meanwhile_keeps_what_it_has(
+    storage: Storage, file: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be archived while the import writes to the same places, and when the import then fails, what
+    lies there stays."""
+    add, refused = storage.copies.add, list[Conflict]()
+
+    async def meanwhile(*given: object) -> object:
+        await write_past(storage, "s", TALK, name="own")
+        with pytest.raises(Conflict) as told:
+            await archived(storage)
+        refused.append(told.value)
+        await compress_past(storage, "s", 4)
+        return await add(*given)  # pyright: ignore[reportArgumentType] - as it was called
+
+    monkeypatch.setattr(storage.copies, "add", meanwhile)
+    with pytest.raises(Conflict, match="session id s is taken"):
+        await imported(storage, file, most_rows=0)
+
+    assert refused[0].code == "archive_conflict"
+    assert await storage.archives.list("s") == []
+    (version,) = await storage.compressions.list("s")
+    lines = gzip.decompress(await storage.blobs.read(version.archive_path)).splitlines()
+    assert len(lines) == 4
+    assert b"own1-s" in lines[0]
