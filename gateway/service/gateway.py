@@ -68,9 +68,12 @@ class Gateway:
         return await self._parts.sessions.rename(session_id, who.user_id, title)
 
     async def delete_session(self, who: Principal, session_id: str) -> None:
-        """Raises errors.NotFound, or errors.TurnInProgress while a turn is running or waiting."""
-        await self._parts.sessions.delete(session_id, who.user_id)
-        await self.records.forget_blobs(session_id)
+        """Raises errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict
+        while its rows are being moved."""
+        # Held over both steps: the id is free after the first, and what comes under it must keep its blobs.
+        with self._parts.archives.moving(session_id):
+            await self._parts.sessions.delete(session_id, who.user_id)
+            await self.records.forget_blobs(session_id)
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound, errors.ArchiveDamaged."""
