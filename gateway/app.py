@@ -149,6 +149,8 @@ def _cors(settings: Settings) -> list[Middleware]:
                 "x-api-key",
                 "x-request-id",
                 "traceparent",
+                "tracestate",
+                "baggage",
             ],
             expose_headers=[
                 "location",

@@ -22,7 +22,8 @@ def check_telemetry() -> list[Finding]:
 def _finding(trial: Trial) -> Finding:
     place = f"{trial.signal} to {trial.endpoint} ({trial.variable})"
     if trial.outcome == "accepted":
-        return Finding("good", "telemetry", f"{place}: accepted")
+        note = f". It says: {trial.reason}" if trial.reason else ""
+        return Finding("good", "telemetry", f"{place}: accepted{note}")
     # A backend for traces that takes no logs is no trouble: none will come.
     state = "doubtful" if trial.signal == "logs" else "bad"
     says = f"{place}: {trial.outcome}, {trial.reason}. {ADVICE[trial.signal]}"

@@ -60,6 +60,9 @@ class Compression(EventData):
     covers: Covered | None = None
     tokens_before: int | None = Field(default=None, ge=0, description="Of the whole view, estimated.")
     tokens_after: int | None = Field(default=None, ge=0)
+    model: str | None = Field(
+        default=None, description="The model that was asked for the summary; absent when it has only started."
+    )
     usage: Usage | None = Field(default=None, description="Of the summary; not part of the turn's usage.")
     cost: float | None = Field(default=None, ge=0, description="US dollars. Absent means unknown.")
     duration_ms: int | None = Field(default=None, ge=0)

@@ -144,6 +144,11 @@ class Archived:
     ended_at: int
     error: str | None = None
 
+    @property
+    def trace_id(self) -> str:
+        """Of the trace that tells of it: the same for whoever knows the session and when the move began."""
+        return trace_id_of(f"archive {self.session_id} {self.started_at}")
+
 
 class Reader:
     """Is told what happened, in order. A reader overrides what it cares for and must not raise.

@@ -15,12 +15,14 @@ import structlog
 from gateway.events.envelope import StoredEvent
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Reader, ToolRun, Turn
-from gateway.telemetry.content_json import TRUNCATED, messages_json, plain_json, shorten
-from gateway.telemetry.redaction import redact_text
+from gateway.telemetry.content_json import TRUNCATED, Messages, clean_json, shorten
+from gateway.telemetry.observer import FAILURES
+from gateway.telemetry.redaction import redact, redact_text
 
 VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 MOST_KEPT = 4
-"""Times the limit of an attribute: what is kept of one turn's texts until they are written."""
+"""Times the limit of an attribute: what is kept of one turn's texts, or of its open tools' arguments, until
+they are written."""
 
 Parts = list[dict[str, Any]]
 
@@ -48,10 +50,12 @@ def content_wanted() -> bool:
 
 @dataclass(slots=True)
 class _Said:
-    """What a turn said so far. `pieces` are those of the open call, in order, not parsed."""
+    """What a turn said so far. `pieces` are those of the open call, in order, not parsed; `arguments` are
+    what the running tools were given, as JSON."""
 
+    messages: Messages
     input: str = ""
-    messages: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    arguments: dict[str, str] = field(default_factory=dict[str, str])
     pieces: list[StoredEvent] = field(default_factory=list[StoredEvent])
     size: int = 0
     cut: bool = False
@@ -73,6 +77,11 @@ class Content(Reader):
         """The turns of which something is kept, with the bytes of the pieces of their open call."""
         return {turn_id: said.size for turn_id, said in self._said.items()}
 
+    @property
+    def kept(self) -> dict[str, int]:
+        """The same turns with the characters of the messages that are kept for their next call."""
+        return {turn_id: said.messages.size for turn_id, said in self._said.items()}
+
     def piece(self, turn: Turn, call: Call, event: StoredEvent) -> None:
         said = self._of(turn)
         if said.size > MOST_KEPT * self._limit:
@@ -86,7 +95,7 @@ class Content(Reader):
         match body["type"]:
             case "turn_start":
                 said.input = self._clean(data["input"])
-                self._add(said, "user", [_text(said.input)])
+                self._add(said, "user", [_text(shorten(said.input, self._limit))])
             case "iteration_start" | "iteration_superseded":
                 self._forget_pieces(said)
             case "iteration_end":
@@ -99,38 +108,37 @@ class Content(Reader):
                 pass
 
     def call_ended(self, turn: Turn, call: Call) -> None:
-        given, told = self._of(turn).messages, list[dict[str, Any]]()
-        if given and given[-1]["role"] == "assistant":
-            told = [{**given[-1], "finish_reason": _finish(call.stop_reason)}]
-            given = given[:-1]
-        call.span.set_attribute(semconv.INPUT_MESSAGES, self._messages(given))
-        call.span.set_attribute(semconv.OUTPUT_MESSAGES, self._messages(told))
+        said = self._of(turn).messages
+        if said.newest_role != "assistant":
+            given, told = said.all(), "[]"
+        else:
+            given, told = said.before_newest(), said.newest(_finish(call.stop_reason, call.error, turn))
+        call.span.set_attribute(semconv.INPUT_MESSAGES, given)
+        call.span.set_attribute(semconv.OUTPUT_MESSAGES, told)
 
     def tool_ended(self, turn: Turn, run: ToolRun) -> None:
-        for message in reversed(self._of(turn).messages):
-            for part in message["parts"]:
-                if part["type"] == "tool_call" and part["id"] == run.call_id:
-                    told = plain_json(part["arguments"], self._limit)
-                    run.span.set_attribute(semconv.TOOL_ARGUMENTS, told)
-                    return
+        arguments = self._of(turn).arguments.pop(run.call_id, None)
+        if arguments is not None:
+            run.span.set_attribute(semconv.TOOL_ARGUMENTS, arguments)
 
     def turn_ended(self, turn: Turn) -> None:
         said = self._said.pop(turn.id, None)
         if said is None:
             return
-        answer = {
-            "role": "assistant",
-            "parts": [_text(said.answer)],
-            "finish_reason": _finish(turn.totals.get("stop_reason")),
-        }
+        asked, answered = Messages(self._limit), Messages(self._limit)
+        asked.begin("user")
+        asked.add(_text(said.input))
+        answered.begin("assistant")
+        answered.add(_text(said.answer))
+        finish = _finish(turn.totals.get("stop_reason"), turn.error, turn)
         turn.span.set_attributes(
             {
                 semconv.INPUT: shorten(said.input, self._limit),
                 semconv.INPUT_MIME: "text/plain",
                 semconv.OUTPUT: shorten(said.answer, self._limit),
                 semconv.OUTPUT_MIME: "text/plain",
-                semconv.INPUT_MESSAGES: self._messages([{"role": "user", "parts": [_text(said.input)]}]),
-                semconv.OUTPUT_MESSAGES: self._messages([answer]),
+                semconv.INPUT_MESSAGES: asked.all(),
+                semconv.OUTPUT_MESSAGES: answered.newest(finish),
             }
         )
 
@@ -146,19 +154,16 @@ class Content(Reader):
         self._add(said, "assistant", parts)
 
     def _call(self, said: _Said, call_id: str, data: dict[str, Any]) -> None:
-        part = {"type": "tool_call", "id": call_id, "name": data["name"], "arguments": data["arguments"]}
-        if said.messages and said.messages[-1]["role"] == "assistant":
-            said.messages[-1]["parts"].append(part)
-        else:
-            self._add(said, "assistant", [part])
+        arguments = redact(data["arguments"])
+        part = {"type": "tool_call", "id": call_id, "name": data["name"], "arguments": arguments}
+        self._go_on(said, "assistant", part)
+        room = MOST_KEPT * self._limit - sum(map(len, said.arguments.values()))
+        said.arguments[call_id] = clean_json(arguments, max(min(self._limit, room), 0))
 
     def _result(self, turn: Turn, said: _Said, call_id: str, data: dict[str, Any]) -> None:
         content = self._clean(data["content"])
         part = {"type": "tool_call_response", "id": call_id, "response": shorten(content, self._limit)}
-        if said.messages and said.messages[-1]["role"] == "tool":
-            said.messages[-1]["parts"].append(part)
-        else:
-            self._add(said, "tool", [part])
+        self._go_on(said, "tool", part)
         if (run := turn.tools.get(call_id)) is not None:
             run.span.set_attribute(semconv.TOOL_OUTCOME, shorten(content, self._limit))
 
@@ -172,24 +177,34 @@ class Content(Reader):
         return [{**part, "content": self._clean(part["content"])} for part in parts]
 
     def _add(self, said: _Said, role: str, parts: Parts) -> None:
-        said.messages.append({"role": role, "parts": parts})
+        said.messages.begin(role)
+        for part in parts:
+            said.messages.add(part)
+
+    def _go_on(self, said: _Said, role: str, part: dict[str, Any]) -> None:
+        if said.messages.newest_role != role:
+            said.messages.begin(role)
+        said.messages.add(part)
 
     def _forget_pieces(self, said: _Said) -> None:
         said.pieces, said.size, said.cut = [], 0, False
-
-    def _messages(self, messages: list[dict[str, Any]]) -> str:
-        return messages_json(messages, self._limit)
 
     def _clean(self, text: str) -> str:
         return redact_text(text[: MOST_KEPT * self._limit])
 
     def _of(self, turn: Turn) -> _Said:
-        return self._said.setdefault(turn.id, _Said())
+        return self._said.get(turn.id) or self._said.setdefault(turn.id, _Said(Messages(self._limit)))
 
 
 def _text(content: str) -> dict[str, Any]:
     return {"type": "text", "content": content}
 
 
-def _finish(stop_reason: str | None) -> str:
-    return semconv.FINISH.get(stop_reason, stop_reason) if stop_reason is not None else "error"
+def _finish(stop_reason: str | None, error: str | None, turn: Turn) -> str:
+    """How an answer ended. Where the model did not say: "error", or the outcome of a turn that somebody
+    stopped."""
+    if stop_reason is not None:
+        return semconv.FINISH.get(stop_reason, stop_reason)
+    if error is not None or turn.outcome in FAILURES:
+        return "error"
+    return turn.outcome or semconv.UNFINISHED

@@ -5,8 +5,9 @@ from typing import Any
 import structlog
 from opentelemetry.trace import Span
 
+from gateway.ids import root_span_id, trace_id_of
 from gateway.messages import Usage
-from gateway.telemetry.base import Call, Reader, ToolRun, Turn
+from gateway.telemetry.base import Archived, Call, Reader, ToolRun, Turn
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.semconv import OTHER
 
@@ -70,18 +71,22 @@ class Lines(Reader):
         line.error("turn error")
 
     def compressed(self, turn: Turn | None, session_id: str, data: dict[str, Any], at: int) -> None:
-        line = _line(turn) if turn is not None else log.bind(session_id=session_id)
-        facts = {name: data[name] for name in _COMPRESSION if name in data}
-        match data["phase"]:
-            case "failed":
-                code = data.get("reason", OTHER)
-                line.warning(
-                    "compression failed", code=code if self._messages else code.partition(":")[0], **facts
-                )
-            case "completed":
-                line.info("compression done", **facts)
-            case _:
-                line.debug("compression started", **facts)
+        if turn is not None:  # the others were told by `operated`, which knows the operation
+            self._tell_compression(_line(turn), data)
+
+    def operated(self, body: dict[str, Any]) -> None:
+        if body["type"] == "compression":
+            work_id = body["turn_id"]
+            line = _beside(body["session_id"], trace_id_of(work_id)).bind(operation_id=work_id)
+            self._tell_compression(line, body["data"])
+
+    def archived(self, archived: Archived) -> None:
+        line = _beside(archived.session_id, archived.trace_id)
+        line = line.bind(started_at=archived.started_at, duration_ms=archived.ended_at - archived.started_at)
+        if archived.error is None:
+            line.debug("archive done")
+        else:
+            line.warning("archive failed", code=archived.error)
 
     def turn_ended(self, turn: Turn) -> None:
         totals = {key: value for key, value in turn.totals.items() if key not in {"status", "usage"}}
@@ -97,6 +102,24 @@ class Lines(Reader):
 
     def turn_left(self, turn: Turn) -> None:
         _line(turn).info("turn left to the next process", last_seq=turn.last_seq)
+
+    def _tell_compression(self, line: structlog.stdlib.BoundLogger, data: dict[str, Any]) -> None:
+        facts = {name: data[name] for name in _COMPRESSION if name in data}
+        match data["phase"]:
+            case "failed":
+                code = data.get("reason", OTHER)
+                line.warning(
+                    "compression failed", code=code if self._messages else code.partition(":")[0], **facts
+                )
+            case "completed":
+                line.info("compression done", **facts)
+            case _:
+                line.debug("compression started", **facts)
+
+
+def _beside(session_id: str, trace_id: str) -> structlog.stdlib.BoundLogger:
+    """A line of what has a trace of its own."""
+    return log.bind(session_id=session_id, trace_id=trace_id, span_id=root_span_id(trace_id))
 
 
 def _line(turn: Turn, span: Span | None = None) -> structlog.stdlib.BoundLogger:

@@ -25,10 +25,17 @@ PORTS = {"http": 80, "https": 443}
 
 class Meters:
     """`readers` are for the observer, the others for whoever does what they measure. With `pushed` all is
-    sent over OTLP as well. `exemplify` chooses which spans become exemplars."""
+    sent over OTLP as well. `exemplify` chooses which spans become exemplars, and
+    `is_kept` which traces, by their ids."""
 
     def __init__(
-        self, settings: Settings, resource: Resource, *, pushed: bool = False, exemplify: Exemplify = of_span
+        self,
+        settings: Settings,
+        resource: Resource,
+        *,
+        pushed: bool = False,
+        exemplify: Exemplify = of_span,
+        is_kept: Callable[[str], bool] = lambda _: True,
     ) -> None:
         failures: dict[str, Callable[[], int]] = {}
         exporters = []
@@ -44,11 +51,12 @@ class Meters:
             self.exposition,
             exemplify,
             endpoint=endpoint_of(settings),
+            models=settings.models,
             summary_model=settings.summary_model,
             dup=settings.genai_compat == "dup",
         )
         self.readers: list[Reader] = [Metrics(self.exposition, settings.agent_name, exemplify), calls]
-        self.streams = Streams(self.exposition)
+        self.streams = Streams(self.exposition, is_kept)
         self.requests = Requests(self.exposition)
         self.log = LogMeter(self.exposition)
         self.loop = LoopMeter(self.exposition)

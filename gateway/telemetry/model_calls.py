@@ -1,6 +1,6 @@
 """Measures model calls, under the names of the conventions for generative AI."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -20,6 +20,17 @@ _NOTHING = Usage(input_tokens=0, output_tokens=0)
 
 Purpose = Literal["answer", "summary"]
 
+_MOST_SEEDED = 20  # models
+
+RETRIED = (
+    "upstream_error",
+    "upstream_overloaded",
+    "upstream_rate_limited",
+    "upstream_timeout",
+    "upstream_truncated",
+)
+"""Codes of the failures after which a model call is repeated (gateway/model/failures.py)."""
+
 _CHUNK_KEYS = (
     semconv.OPERATION,
     semconv.PROVIDER,
@@ -32,9 +43,9 @@ _CHUNK_KEYS = (
 class ModelCalls(Reader):
     """Duration, first chunk, gaps between chunks, tokens, cost and retries of model calls.
 
-    `endpoint` are the attributes of the server that is asked, `summary_model` writes the summaries unless it
-    is None. With `dup` what the conventions renamed is also told under its former name, which dashboards of
-    others may read.
+    `endpoint` are the attributes of the server that is asked, `models` those that turns may choose,
+    `summary_model` writes the summaries unless it is None. With `dup` what the conventions renamed is also
+    told under its former name, which dashboards of others may read.
     """
 
     def __init__(
@@ -43,6 +54,7 @@ class ModelCalls(Reader):
         exemplify: Exemplify = of_span,
         *,
         endpoint: Attributes = NO_ATTRIBUTES,
+        models: Sequence[str] = (),
         summary_model: str | None = None,
         dup: bool = False,
     ) -> None:
@@ -54,6 +66,9 @@ class ModelCalls(Reader):
         self._make_times(exposition, dup=dup)
         self._make_tokens(exposition, dup=dup)
         self._make_own(exposition)
+        for model in models[:_MOST_SEEDED]:
+            for reason in RETRIED:  # there from the start: a series that begins at 1 hides its first event
+                self._count_retry(model, reason, 0)
 
     def _make_times(self, exposition: Exposition, *, dup: bool) -> None:
         names = ("gen_ai.client.inference", *(("gen_ai.client.operation",) if dup else ()))
@@ -115,8 +130,7 @@ class ModelCalls(Reader):
         self._cost = meter.create_counter("gateway.cost", "USD", "What model calls cost, where it is known.")
 
     def call_retried(self, turn: Turn, call: Call, reason: str, usage: Usage | None, at: int) -> None:
-        model = {semconv.REQUEST_MODEL: self._models.name(call.model)}
-        self._retries.add(1, {**model, semconv.REASON: self._reasons.name(reason)})
+        self._count_retry(call.model, reason, 1)
         if usage is not None:
             self._count_tokens(usage, self._chat(call.model))
 
@@ -137,7 +151,8 @@ class ModelCalls(Reader):
         """The summary's tokens and cost, which are no part of the turn's."""
         if data["phase"] == "started":
             return
-        chat = self._chat(self._summary_model or (turn.model if turn else None) or semconv.OTHER)
+        model = data.get("model") or self._summary_model or (turn.model if turn else None)  # once it had none
+        chat = self._chat(model or semconv.OTHER)
         if "usage" in data:
             self._count_tokens(Usage.model_validate(data["usage"]), chat)
         self._count_cost(data.get("cost"), chat, "summary")
@@ -160,6 +175,10 @@ class ModelCalls(Reader):
         if self._token_usage is not None:
             for kind, size in sizes.items():
                 self._token_usage.record(size, {**outcome, semconv.TOKEN_TYPE: kind}, context)
+
+    def _count_retry(self, model: str, reason: str, times: int) -> None:
+        about = {semconv.REQUEST_MODEL: self._models.name(model), semconv.REASON: self._reasons.name(reason)}
+        self._retries.add(times, about)
 
     def _count_tokens(self, usage: Usage | None, chat: Attributes) -> None:
         """A call that told nothing counts with 0, so that its series is there."""

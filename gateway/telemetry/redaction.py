@@ -11,17 +11,34 @@ REDACTED = "[redacted]"
 
 _SECRET_NAME = re.compile(r"authorization|api[_-]?key|cookie|passw(or)?d|secret|token$", re.IGNORECASE)
 
+# No part of it may look at the same characters from many beginnings: texts are long, and not ours.
 _SECRET_LOOK = re.compile(
     r"""
       \bsk-ant-[\w-]+                                           # an Anthropic key
+    | \bsk-[\w-]{16,}                                           # one of others that begin alike
+    | \bgh[oprsu]_\w{16,} | \bgithub_pat_\w{16,}                # GitHub
+    | \bxox[a-z]-[\w-]{8,}                                      # Slack
+    | (?-i:\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)                       # AWS
+    | (?-i:(?<![\w-])eyJ[\w-]{8,}+(?:\.[\w-]*+){2,4})           # a JSON web token
+    | -----BEGIN[ ][a-z0-9 ]{0,40}PRIVATE[ ]KEY(?:[ ]BLOCK)?-----
+      (?:[^-]|-(?!----))*+(?:-----END[^-]{0,60}-----)?          # a key file, whole or cut off
     | (?<=\bbearer\s)[^\s"',;]+                                  # a credential in a header
     | (?<=://)[^\s/:@]*:[^\s/@]+(?=@)                            # user and password in a URL
-    | (?P<cookie>cookie["']?\s*[:=]\s*["']?)[^"'\r\n]+          # name: value, as in a dump of headers
-    | (?P<name>(?:authorization|api[_-]?key|passw(?:or)?d|secret|token)["']?\s*[:=]\s*["']?)
+    | (?P<cookie>cookie\\?["']?\s*[:=]\s*\\?["']?)[^"'\r\n]+    # name: value, as in a dump of headers
+    | (?P<variable>(?-i:(?:API_?KEY|SECRET|TOKEN|PASSW(?:OR)?D|(?<=_)KEY|KEY(?=S?=))[A-Z0-9_]{0,64})
+      \\?["']?[ \t]*[:=][ \t]*)                                 # of an environment
+      (?: \\?"[^"\r\n]*+"? | \\?'[^'\r\n]*+'?
+        | [^\s"'&}]+(?:(?<=,)[ ]+[^\s"':&}]+:[^\s"'&}]+)* )     # with the pairs of GATEWAY_API_KEYS
+    | (?P<name>(?:authorization|api[_-]?key|passw(?:or)?d|secret|token)\\?["']?\s*[:=]\s*\\?["']?)
       (?:basic\s|bearer\s)?[^\s"',;&}]+
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_HINTS = (
+    *("sk-", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "xox", "akia", "asia", "eyj"),
+    *("-----begin", "bearer", "://", "cookie", "key", "authorization", "passw", "secret", "token"),
+)
+"""What every match contains in lower case: to look for these is much faster, and most texts have none."""
 
 _DEEPEST = 8
 
@@ -62,7 +79,9 @@ def _redact_named(name: object, value: Any, depth: int) -> Any:
 
 def redact_text(text: str) -> str:
     """`text` without what looks like a secret, and without what no encoder accepts."""
-    return _SECRET_LOOK.sub(_keep_name, clean_text(text))
+    text = clean_text(text)
+    folded = text.casefold()
+    return _SECRET_LOOK.sub(_keep_name, text) if any(hint in folded for hint in _HINTS) else text
 
 
 def _as_text(value: object) -> str:
@@ -76,4 +95,4 @@ def _as_text(value: object) -> str:
 
 
 def _keep_name(found: re.Match[str]) -> str:
-    return f"{found['cookie'] or found['name'] or ''}{REDACTED}"
+    return f"{found['cookie'] or found['variable'] or found['name'] or ''}{REDACTED}"

@@ -76,6 +76,7 @@ def open_telemetry(settings: Settings) -> Telemetry:
         resource,
         pushed=variable_of("metrics") is not None,
         exemplify=tracing.exemplify if tracing is not None else of_span,
+        is_kept=tracing.keeps if tracing is not None else lambda _: True,
     )
     readers: list[Reader] = [*meters.readers, Lines(messages=content)]
     if tracing is not None:

@@ -14,7 +14,7 @@ def call_facts(call: Call, *, dup: bool) -> Attributes:
         semconv.ATTEMPTS: call.attempts,
         semconv.TEXT_PIECES: call.text_pieces,
         semconv.THINKING_PIECES: call.thinking_pieces,
-        semconv.USAGE_SOURCE: "provider" if call.usage is not None else "none",
+        semconv.USAGE_SOURCE: _usage_source(call),
         semconv.FIRST_SEQ: call.first_seq,
         semconv.LAST_SEQ: call.last_seq,
     }
@@ -70,6 +70,14 @@ def turn_facts(turn: Turn) -> Attributes:
 def lost_facts(turn: Turn) -> Attributes:
     """What an `invoke_agent` span says whose turn is no longer followed."""
     return {semconv.OUTCOME: semconv.UNFINISHED, semconv.LAST_SEQ: turn.last_seq}
+
+
+def _usage_source(call: Call) -> str:
+    """Whose numbers these are. What a call had told when it was cut short is "partial": the turn
+    counts it as not reported, as it does "none" of a call that had begun to answer."""
+    if call.usage is None:
+        return "none"
+    return "partial" if call.stop_reason is None else "provider"
 
 
 def _usage_facts(usage: Usage, *, dup: bool) -> Attributes:

@@ -1,7 +1,7 @@
 """Counts the readers of the event streams."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from gateway.events.envelope import StoredEvent
@@ -20,9 +20,11 @@ NEVER: Final = 2**63
 
 
 class Streams:
-    """The door through which the HTTP side tells of its streams."""
+    """The door through which the HTTP side tells of its streams. `is_kept` tells whether a trace (by its id)
+    may be named as an example; without it, every one."""
 
-    def __init__(self, exposition: Exposition) -> None:
+    def __init__(self, exposition: Exposition, is_kept: Callable[[str], bool] = lambda _: True) -> None:
+        self._is_kept = is_kept
         tallies = exposition.tallies
         kind = (STREAM_KIND,)
         self._active = tallies.counter(
@@ -84,7 +86,8 @@ class Streams:
 
     def first_content(self, seconds: float, trace_id: str | None) -> None:
         """A turn's own request was sent its first content."""
-        self._first_event.record(max(seconds, 0), context=of_trace(trace_id) if trace_id else None)
+        context = of_trace(trace_id) if trace_id is not None and self._is_kept(trace_id) else None
+        self._first_event.record(max(seconds, 0), context=context)
 
     def closed(self, kind: StreamKind, reason: CloseReason) -> None:
         """One stream has ended."""

@@ -62,7 +62,11 @@ class Tracing:
 
     def exemplify(self, span: Span, turn: Turn) -> Context | None:
         """As `exemplars.Exemplify`: only what leads to a trace that is kept."""
-        return of_span(span, turn) if self.sampler.will_keep(int(turn.trace_id, 16)) else None
+        return of_span(span, turn) if self.keeps(turn.trace_id) else None
+
+    def keeps(self, trace_id: str) -> bool:
+        """Whether it is certain by now that the trace of that id (32 hex digits) is kept."""
+        return self.sampler.will_keep(int(trace_id, 16))
 
     def shutdown(self) -> None:
         """Sends what is left, as long as the exporter tries."""

@@ -1,11 +1,13 @@
 """One span, one metric and one log record, sent to see what becomes of them."""
 
 import logging
+import os
 import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Literal, NamedTuple, get_args
 
+import requests
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -22,6 +24,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from gateway.telemetry.answers import verdict_on
 from gateway.telemetry.endpoints import Signal, address_of, variable_of
 from gateway.telemetry.redaction import redact
 from gateway.telemetry.setup import resource_of_process
@@ -29,18 +32,18 @@ from gateway.telemetry.setup import resource_of_process
 NAME = "gateway.doctor"
 """Of the span, the log record and (as a counter) the metric."""
 
-_STATUS = re.compile(r"code: (\d{3}), reason: (.*)")
 _TRANSIENT = re.compile(r"Transient error (.*) encountered")
 
 
 class Trial(NamedTuple):
     """What became of a signal that was sent to `endpoint`, which `variable` names. `reason` is in the words
-    of the server or of the network; empty when it was accepted."""
+    of the server or of the network; empty when it was accepted and nothing said of it. `not understood` is a
+    success in words that are no OTLP: a page to log in, most often."""
 
     signal: Signal
     variable: str
     endpoint: str
-    outcome: Literal["accepted", "refused", "unreachable"]
+    outcome: Literal["accepted", "refused", "not understood", "unreachable"]
     reason: str = ""
 
 
@@ -57,16 +60,34 @@ def send_trials(seconds: float = 3) -> list[Trial]:
 
 def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> Trial:
     endpoint = str(redact(address_of(signal, variable)))
+    answers: list[requests.Response] = []
     with _exporters_words() as said:
-        accepted = _SENDERS[signal](resource, seconds)
+        accepted = _SENDERS[signal](resource, seconds, _session(signal, answers))
+    if answers:
+        last = answers[-1]
+        content_type = last.headers.get("content-type", "").lower()
+        verdict = verdict_on(signal, last.status_code, last.reason or "", content_type, last.content)
+        return Trial(signal, variable, endpoint, *verdict)
     if accepted:
         return Trial(signal, variable, endpoint, "accepted")
-    for line in reversed(said):
-        if found := _STATUS.search(line):
-            return Trial(signal, variable, endpoint, "refused", f"{found[1]} {found[2]}")
     transient = [found[1] for line in said if (found := _TRANSIENT.search(line))]
     reason = str(redact((transient or said or ["no answer"])[-1]))
     return Trial(signal, variable, endpoint, "unreachable", reason)
+
+
+def _session(signal: Signal, answers: list[requests.Response]) -> requests.Session | None:
+    """A session that keeps the answers, which exporters do not read. None where the exporter must make
+    its own, because a credential provider is set: then its word is all there is."""
+    provider = "OTEL_PYTHON_EXPORTER_OTLP_HTTP_{}CREDENTIAL_PROVIDER"
+    if any(os.environ.get(provider.format(part)) for part in ("", f"{signal.upper()}_")):
+        return None
+
+    def keep(answer: requests.Response, *_: object, **__: object) -> None:
+        answers.append(answer)
+
+    session = requests.Session()
+    session.hooks["response"].append(keep)
+    return session
 
 
 @contextmanager
@@ -83,33 +104,36 @@ def _exporters_words() -> Generator[list[str]]:
         logger.removeHandler(handler)
 
 
-def _send_span(resource: Resource, seconds: float) -> bool:
+def _send_span(resource: Resource, seconds: float, session: requests.Session | None) -> bool:
     kept = InMemorySpanExporter()
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
     provider.get_tracer("gateway").start_span(NAME).end()
-    return OTLPSpanExporter(timeout=seconds).export(kept.get_finished_spans()) is SpanExportResult.SUCCESS
+    return (
+        OTLPSpanExporter(timeout=seconds, session=session).export(kept.get_finished_spans())
+        is SpanExportResult.SUCCESS
+    )
 
 
-def _send_metric(resource: Resource, seconds: float) -> bool:
+def _send_metric(resource: Resource, seconds: float, session: requests.Session | None) -> bool:
     reader = InMemoryMetricReader()
     provider = MeterProvider([reader], resource, shutdown_on_exit=False)
     provider.get_meter("gateway").create_counter(NAME, "{run}", "Runs of gateway doctor.").add(1)
     data = reader.get_metrics_data()
     assert data is not None
-    return OTLPMetricExporter(timeout=seconds).export(data) is MetricExportResult.SUCCESS
+    return OTLPMetricExporter(timeout=seconds, session=session).export(data) is MetricExportResult.SUCCESS
 
 
-def _send_log(resource: Resource, seconds: float) -> bool:
+def _send_log(resource: Resource, seconds: float, session: requests.Session | None) -> bool:
     kept = InMemoryLogRecordExporter()
     provider = LoggerProvider(resource, shutdown_on_exit=False)
     provider.add_log_record_processor(SimpleLogRecordProcessor(kept))
     provider.get_logger("gateway").emit(body=NAME)
-    sent = OTLPLogExporter(timeout=seconds).export(kept.get_finished_logs())
+    sent = OTLPLogExporter(timeout=seconds, session=session).export(kept.get_finished_logs())
     return sent is LogRecordExportResult.SUCCESS
 
 
-_SENDERS: Mapping[Signal, Callable[[Resource, float], bool]] = {
+_SENDERS: Mapping[Signal, Callable[[Resource, float, requests.Session | None], bool]] = {
     "traces": _send_span,
     "metrics": _send_metric,
     "logs": _send_log,

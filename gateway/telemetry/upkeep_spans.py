@@ -8,7 +8,7 @@ from typing import Any
 from opentelemetry.trace import Span, SpanContext
 from opentelemetry.util.types import AttributeValue
 
-from gateway.ids import new_operation_id, trace_id_of
+from gateway.ids import trace_id_of
 from gateway.messages import Usage
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Archived, Reader, Turn
@@ -68,7 +68,7 @@ class UpkeepSpans(Reader):
     def archived(self, archived: Archived) -> None:
         span = self._traces.root(
             semconv.ARCHIVE,
-            trace_id_of(new_operation_id()),
+            archived.trace_id,
             at=archived.started_at,
             attributes={semconv.BESIDE_SESSION: archived.session_id},
         )

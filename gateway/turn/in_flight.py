@@ -227,6 +227,7 @@ class InFlight:
                 progress.apply_stored(event)
             self._watcher.recall(turn.session_id, page)
             after = page[-1].seq if page else head
+        progress.attempt_began |= progress.attempt_open  # the log does not say what the endpoint had answered
         return progress
 
     async def _close_when_possible(self, turn: TurnRow, ending: Ending, trouble: StorageError) -> bool:

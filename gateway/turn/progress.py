@@ -74,6 +74,7 @@ class Progress:
                 self.text.clear()
                 self.calls.clear()
             case Text():
+                self.attempt_began = True
                 self.text.append(data.text)
                 self.first_text_at = self.first_text_at or ts
             case IterationSuperseded():
@@ -86,9 +87,9 @@ class Progress:
             case IterationEnd():
                 self.attempt_open = False
                 self.stop_reason = data.stop_reason
-                self._count(
-                    data.usage, data.cost, reported=data.stop_reason is not None and data.usage is not None
-                )
+                told = data.stop_reason is not None
+                if told or self.attempt_began or data.usage is not None:
+                    self._count(data.usage, data.cost, reported=told and data.usage is not None)
             case ToolCall():
                 self.calls[tool_call_id or ""] = CallState(data.name, data.arguments, data.effect)
             case ToolResult():

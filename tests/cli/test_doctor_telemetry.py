@@ -4,6 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from google.rpc.status_pb2 import Status
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTracePartialSuccess,
+    ExportTraceServiceResponse,
+)
 
 from tests.running import run
 from tests.telemetry.collector import Collector, plain, running_collector
@@ -40,6 +45,68 @@ def test_a_collector_that_refuses_is_quoted(collector: Collector, tmp_path: Path
     assert "✗ telemetry: metrics" in seen.stdout
     assert "! telemetry: logs" in seen.stdout
     assert seen.stdout.count("refused, 405 Method Not Allowed") == 3
+
+
+def test_the_first_words_of_a_refusal_are_shown_without_secrets(collector: Collector, tmp_path: Path) -> None:
+    """Whatever form they have: words as they are, a page without its markup, the status message of OTLP."""
+    collector.status = 401
+    long = "no " * 1000
+    for content_type, body, words in (
+        (
+            "text/plain",
+            b"unknown project\n token=hush",
+            "401 Unauthorized: unknown project token=[redacted].",
+        ),
+        ("text/html", b"<style>p {}</style><p>Sign <b>in</b></p>", "401 Unauthorized: Sign in."),
+        ("application/x-protobuf", Status(code=16, message="no key").SerializeToString(), ": no key."),
+        ("text/plain", long.encode(), f"401 Unauthorized: {long[:200]}…."),
+    ):
+        collector.body = (content_type, body)
+        seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
+
+        assert seen.returncode == 1
+        assert "refused, 401 Unauthorized" in seen.stdout
+        assert words in seen.stdout
+        assert "hush" not in seen.stdout
+
+
+def test_a_success_that_took_nothing_is_a_refusal(collector: Collector, tmp_path: Path) -> None:
+    """A partial success tells how many were rejected and why, in protobuf as in JSON."""
+    answer = ExportTraceServiceResponse(
+        partial_success=ExportTracePartialSuccess(rejected_spans=1, error_message="too old")
+    )
+    said = b'{"partialSuccess": {"rejectedSpans": "1", "errorMessage": "too old"}}'
+    for body in (("application/x-protobuf", answer.SerializeToString()), ("application/json", said)):
+        collector.body = body
+        seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
+
+        assert seen.returncode == 1
+        assert "refused, 200 OK, but it was rejected: too old." in seen.stdout
+
+
+def test_a_warning_of_a_collector_that_takes_everything_is_passed_on(
+    collector: Collector, tmp_path: Path
+) -> None:
+    """A partial success that rejects nothing is a success with a remark."""
+    answer = ExportTraceServiceResponse(
+        partial_success=ExportTracePartialSuccess(error_message="old version")
+    )
+    collector.body = ("application/x-protobuf", answer.SerializeToString())
+
+    seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
+
+    assert seen.returncode == 0
+    assert ": accepted. It says: old version" in seen.stdout
+
+
+def test_a_page_to_log_in_is_no_collector(collector: Collector, tmp_path: Path) -> None:
+    """A 200 in other words than OTLP means that nobody took the span."""
+    collector.body = ("text/html; charset=utf-8", b"<html><title>Please log in</title></html>")
+
+    seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
+
+    assert seen.returncode == 1
+    assert "not understood, 200 OK with text/html: Please log in." in seen.stdout
 
 
 def test_a_collector_that_is_not_there_is_found(tmp_path: Path) -> None:

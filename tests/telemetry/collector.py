@@ -13,13 +13,15 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 
 class Collector:
-    """Keeps what it is sent. Clear `answers` and it does not answer; `status` is what it answers with."""
+    """Keeps what it is sent. Clear `answers` and it does not answer; `status` and `body` (with its content
+    type) are what it answers with."""
 
     def __init__(self) -> None:
         self.traces: list[ExportTraceServiceRequest] = []
         self.metrics: list[ExportMetricsServiceRequest] = []
         self.bytes = b""
         self.status = 200
+        self.body: tuple[str, bytes] = ("application/x-protobuf", b"")
         self.answers = Event()
         self.answers.set()
         collector = self
@@ -30,9 +32,12 @@ class Collector:
                 collector.answers.wait()
                 if collector.status == 200:
                     collector.take(self.path, body)
+                content_type, answer = collector.body
                 self.send_response(collector.status)
-                self.send_header("content-length", "0")
+                self.send_header("content-type", content_type)
+                self.send_header("content-length", str(len(answer)))
                 self.end_headers()
+                self.wfile.write(answer)
 
             def log_message(self, format: str, *args: object) -> None:
                 pass

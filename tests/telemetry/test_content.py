@@ -58,12 +58,12 @@ MESSAGES = {
 
 
 class Drawing:
-    def __init__(self, limit: int = 10_000) -> None:
+    def __init__(self, limit: int = 10_000, content: Content | None = None) -> None:
         self.exporter = InMemorySpanExporter()
         ids = TurnIds()
         provider = TracerProvider(id_generator=ids, shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
-        self.observer = Observer([Content(limit), Spans(Traces(provider, ids), Called("support"))])
+        self.observer = Observer([content or Content(limit), Spans(Traces(provider, ids), Called("support"))])
 
     def draw(self, story: Story) -> list[ReadableSpan]:
         self.observer.observe(story.session_id, story.events)
@@ -188,6 +188,58 @@ def test_whatever_is_cut_is_valid(said: list[dict[str, Any]], limit: int) -> Non
     ]
     assert len(plain_json(said, limit)) <= limit
     json.loads(plain_json(said, limit))
+
+
+def test_a_long_turn_keeps_what_is_newest() -> None:
+    """However much its tools are given: what is kept has a bound, and each call is told with the newest."""
+    limit = 2000
+    content = Content(limit)
+    drawing = Drawing(limit, content)
+    story = Story().begin()
+    for number in range(1, 16):
+        story.ask(number).say("Let me see", iteration=number).answered("tool_use", None, iteration=number)
+        given = {"lines": [f"line {line} of {number}" for line in range(60)]}
+        call = ToolCall(name="write", arguments=given, effect="read_only")
+        story.tell(call, iteration=number, call=f"toolu_{number}").result("write", f"toolu_{number}")
+    story.ask(16).say("Done", iteration=16)
+
+    spans = drawing.draw(story)
+
+    assert content.kept["t_1"] <= 4 * limit
+    for number, chat in enumerate((span for span in spans if span.name == f"chat {MODEL}"), 1):
+        assert len(str((chat.attributes or {})["gen_ai.input.messages"])) <= limit
+        (answer,) = messages(chat, "gen_ai.output.messages")
+        assert answer["parts"][-1]["arguments"]["lines"][-1] == f"line 59 of {number}"
+        if number > 1:
+            (result,) = messages(chat, "gen_ai.input.messages")[-1]["parts"]
+            assert result["id"] == f"toolu_{number - 1}"
+
+
+def test_a_message_that_does_not_fit_is_cut_and_says_so() -> None:
+    """Long texts are shortened; of too many parts the newest stay, behind a mark."""
+    call = {"type": "tool_call", "id": "toolu_1", "name": "fetch", "arguments": {"text": "x" * 5000}}
+    many = [{**call, "id": f"toolu_{number}", "arguments": {}} for number in range(50)]
+
+    (long,) = json.loads(messages_json([{"role": "assistant", "parts": [call]}], 300))
+    (full,) = json.loads(messages_json([{"role": "assistant", "parts": many}], 600))
+
+    assert long["parts"][0]["arguments"]["text"].endswith(TRUNCATED)
+    assert full["parts"][0] == {"type": "text", "content": TRUNCATED}
+    assert full["parts"][-1] == many[-1]
+    assert len(full["parts"]) > 2
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [("cancelled", "cancelled"), ("limit_reached", "limit_reached"), ("failed", "error")],
+)
+def test_an_answer_that_was_stopped_is_no_error(status: str, told: str) -> None:
+    """Only what failed is: of the turn as well as of its last call."""
+    story = Story().begin().ask().say("So").answered(None, None).done(status)
+
+    for span in Drawing().draw(story):
+        (answer,) = messages(span, "gen_ai.output.messages")
+        assert answer["finish_reason"] == told
 
 
 def test_a_turn_of_a_former_process_has_its_content() -> None:

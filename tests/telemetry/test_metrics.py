@@ -161,6 +161,27 @@ def test_the_wait_of_a_turn_is_that_for_the_turns_before_it() -> None:
     assert counting.value("gateway_admission_wait_seconds_sum") == 1.5
 
 
+def test_a_compression_is_counted_under_the_model_that_wrote_its_summary() -> None:
+    """Outside of any turn too, where nothing else tells the model."""
+    usage = Usage(input_tokens=900, output_tokens=100)
+    done = Compression(phase="completed", trigger="manual", model="writer", usage=usage, cost=0.125)
+
+    counting = Counting().count(Story("c_1").tell(Compression(phase="started")).tell(done))
+
+    writer = {"gen_ai_request_model": "writer"}
+    assert counting.value("gateway_cost_USD_total", {**writer, "gateway_purpose": "summary"}) == 0.125
+    assert counting.value("gen_ai_client_inference_usage_input_tokens_total", {**TEXT, **writer}) == 900
+
+
+def test_retries_are_there_before_the_first() -> None:
+    """With 0, for each model that a turn may choose: the first retry is then an increase."""
+    counting = Counting(model="small", allowed_models=("large",))
+
+    for model in ("small", "large"):
+        about = {"gen_ai_request_model": model, "gateway_reason": "upstream_overloaded"}
+        assert counting.value("gateway_upstream_retries_total", about) == 0
+
+
 @pytest.mark.parametrize("turn_id", ["t_1", "c_1"])
 def test_compressions_are_counted_by_trigger_and_outcome(turn_id: str) -> None:
     """Duration, tokens saved, and what the summary cost, in a turn and outside of any."""
@@ -225,7 +246,8 @@ def test_invented_names_do_not_grow_the_process() -> None:
     for sample in counting.samples:
         series[sample.name] = series.get(sample.name, 0) + 1
     assert series["gen_ai_execute_tool_duration_seconds_count"] == 201
-    assert series["gen_ai_client_inference_duration_seconds_count"] == 101
+    # 99 of the 100 names and _OTHER: the model of the settings has its place from the start.
+    assert series["gen_ai_client_inference_duration_seconds_count"] == 100
     assert series["gateway_upstream_stops_total"] <= 201
     assert 'gen_ai_tool_name="_OTHER"' in counting.text
 

@@ -11,7 +11,8 @@ from structlog.typing import EventDict
 from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
 from gateway.events.upkeep import Compression
-from gateway.telemetry.base import Call, Reader, ToolRun, Turn
+from gateway.ids import root_span_id, trace_id_of
+from gateway.telemetry.base import Archived, Call, Reader, ToolRun, Turn
 from gateway.telemetry.lines import Lines
 from gateway.telemetry.observer import Observer
 from tests.telemetry.story import CANARY, FIRST_USAGE, TRACE_ID, Story, with_tools
@@ -212,8 +213,12 @@ def test_compressions_and_turns_that_are_left_have_lines() -> None:
         ("turn started", "info"),
         ("turn left to the next process", "info"),
     ]
+    trace_id = trace_id_of("c_1")
     assert lines[1] == {
         "session_id": "s_1",
+        "operation_id": "c_1",
+        "trace_id": trace_id,
+        "span_id": root_span_id(trace_id),
         "event": "compression done",
         "log_level": "info",
         "trigger": "manual",
@@ -221,6 +226,26 @@ def test_compressions_and_turns_that_are_left_have_lines() -> None:
         "tokens_before": 900,
         "tokens_after": 90,
     }
+
+
+def test_archives_have_lines_that_lead_to_their_traces() -> None:
+    """Done is for those who look closely, failed for everybody."""
+    with capture_logs() as lines:
+        observer = Observer([Lines()])
+        observer.archived(Archived("s_1", 1000, 1400))
+        observer.archived(Archived("s_1", 2000, 2300, error="storage_unavailable"))
+
+    assert [(line["event"], line["log_level"]) for line in lines] == [
+        ("archive done", "debug"),
+        ("archive failed", "warning"),
+    ]
+    assert lines[1]["code"] == "storage_unavailable"
+    assert lines[0]["duration_ms"] == 400
+    assert [line["trace_id"] for line in lines] == [
+        Archived("s_1", 1000, 1400).trace_id,
+        Archived("s_1", 2000, 2300).trace_id,
+    ]
+    assert lines[0]["trace_id"] != lines[1]["trace_id"]
 
 
 def test_nothing_that_was_said_gets_into_a_line() -> None:

@@ -139,3 +139,4 @@ def test_an_archive_has_a_span_when_it_is_told() -> None:
     assert (done.name, milliseconds(done)) == ("gateway.archive", (1000, 1400))
     assert attributes(failed)["error.type"] == "storage_unavailable"
     assert attributes(done)["gateway.session.id"] == "s_1"
+    assert f"{place(done).trace_id:032x}" == Archived("s_1", 1000, 1400).trace_id

@@ -18,7 +18,7 @@ from gateway.ids import root_span_id
 from gateway.messages import Usage
 from gateway.telemetry.spans import Called
 from tests.telemetry.drawing import Drawing, attributes, milliseconds, moments, parent_name, place
-from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_tools
+from tests.telemetry.story import CANARY, FIRST_USAGE, MODEL, TRACE_ID, Story, with_tools
 
 
 def test_a_turn_is_one_tree_under_invoke_agent() -> None:
@@ -303,6 +303,19 @@ def test_a_model_call_names_prompt_answer_and_endpoint() -> None:
         "server.port": 8443,
         "gen_ai.request.temperature": 0.5,
     }.items() <= chat.items()
+
+
+def test_a_call_that_is_cut_short_does_not_pass_for_one_that_told_its_usage() -> None:
+    """What it had told by then is on the span, and named for what it is, as the turn's totals name it."""
+    story = Story().begin().ask().say("So").answered(None, FIRST_USAGE)
+    story.done("cancelled", usage=FIRST_USAGE, usage_unreported=1)
+
+    spans = Drawing().draw(story)
+
+    chat = attributes(spans[f"chat {MODEL}"])
+    assert chat["gateway.usage.source"] == "partial"
+    assert chat["gen_ai.usage.output_tokens"] == 20
+    assert attributes(spans["invoke_agent support"])["gateway.turn.usage_unreported"] == 1
 
 
 def test_older_names_are_there_for_those_who_ask() -> None:

@@ -83,3 +83,16 @@ def test_the_first_content_of_a_turn_is_timed_once_with_its_trace() -> None:
     assert 3.9 < float(seconds.split()[1]) < 60
     assert f'trace_id="{TRACE_ID}"' in text
     assert MODEL not in text
+
+
+def test_a_trace_that_may_go_is_no_example() -> None:
+    """The time to the first content counts all the same."""
+    exposition = Exposition(Resource({}))
+    streams = Streams(exposition, is_kept=lambda trace_id: trace_id != TRACE_ID)
+    story = Story(at=now_ms()).begin().ask().say("a")
+
+    streams.opened("live", head=0, accepted_at=story.started_at).sending(story.events)
+
+    text = exposition.render("application/openmetrics-text;version=1.0.0")[0].decode()
+    assert "gateway_client_time_to_first_event_seconds_count 1.0" in text
+    assert "trace_id" not in text

@@ -79,6 +79,19 @@ def test_an_attempt_that_never_began_costs_nothing() -> None:
     assert (progress.unreported, progress.cost) == (0, 0.5)
 
 
+def test_only_a_call_that_began_to_answer_leaves_its_usage_unreported() -> None:
+    """A refused connection used nothing; an answer that broke off used what nobody knows."""
+    refused, broken = Progress(), Progress()
+    for progress in (refused, broken):
+        progress.apply(IterationStart(attempt=1, model="m"), 1, 1, None)
+    broken.attempt_began = True
+    for progress in (refused, broken):
+        progress.apply(IterationEnd(duration_ms=1), 2, 1, None)
+
+    assert (refused.unreported, refused.cost) == (0, 0.0)
+    assert (broken.unreported, broken.cost) == (1, None)
+
+
 @pytest.mark.parametrize(
     ("limits", "code"),
     [

@@ -17,10 +17,12 @@ from gateway.storage.records import Trigger
 
 @dataclass(slots=True)
 class Attempt:
-    """One compression of the session `session_id` of `model`, begun now."""
+    """One compression of the session `session_id` of `model`, begun now. `summary_model` writes its
+    summary."""
 
     session_id: str
     model: str
+    summary_model: str
     trigger: Trigger
     history: History
     weights: Weights
@@ -63,6 +65,7 @@ class Attempt:
             version=self.version,
             covers=Covered(first=self.cut.from_position, last=self.cut.to_position),
             tokens_before=self.weights.before,
+            model=None if started else self.summary_model,
             usage=self.spent.usage,
             cost=self.spent.cost,
             duration_ms=None if started else int((monotonic() - self.began) * 1000),

@@ -160,7 +160,8 @@ class Compressor:
             least=least,
         )
         version = await self._compressions.next_version(session_id)
-        return Attempt(session_id, model, trigger, history, weights, cut, version)
+        summary_model = self._settings.summary_model or model
+        return Attempt(session_id, model, summary_model, trigger, history, weights, cut, version)
 
     async def _carry_out(self, attempt: Attempt, say: Say) -> CompressionRow:
         try:
