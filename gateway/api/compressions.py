@@ -4,11 +4,12 @@ from typing import Literal
 
 from pydantic import Field
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from gateway.api.bodies import Reply
+from gateway.api.downloads import Download
 from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, path_id, path_number, principal_of, span_of
+from gateway.api.requests import gateway_of, path_id, path_number, principal_of, settings_of, span_of
 from gateway.messages import Usage
 from gateway.service.history import Versions
 from gateway.storage.records import CompressionRow
@@ -92,12 +93,12 @@ async def archive(request: Request) -> Response:
     session_id = path_id(request, "session_id")
     number = path_number(request, "version", MOST_VERSIONS)
     chunks = await gateway_of(request).history.version_archive(principal_of(request), session_id, number)
-    name = f"{session_id}-{number}.jsonl.gz"
-    headers = {
-        "content-disposition": f'attachment; filename="{name}"',
-        "x-content-type-options": "nosniff",
-    }
-    return StreamingResponse(chunks, headers=headers, media_type="application/gzip")
+    return Download(
+        chunks,
+        name=f"{session_id}-{number}.jsonl.gz",
+        media_type="application/gzip",
+        send_timeout=settings_of(request).send_timeout,
+    )
 
 
 async def activate(request: Request) -> Response:

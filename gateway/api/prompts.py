@@ -5,10 +5,11 @@ from starlette.responses import Response
 
 from gateway.api.replies import json_reply
 from gateway.api.requests import parts_of
-from gateway.prompt.assemble import Assembled, PromptLimits, assemble
+from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.components import Components
 from gateway.prompt.report import describe
 from gateway.prompt.report import preview as preview_of
+from gateway.turn.conversation import prompt_limits
 
 
 async def components(request: Request) -> Response:
@@ -24,5 +25,4 @@ async def preview(request: Request) -> Response:
 def _assembled(request: Request) -> tuple[Components, Assembled]:
     parts = parts_of(request)
     components = parts.prompts.read()
-    limits = PromptLimits(total_tokens=parts.settings.prompt_tokens)
-    return components, assemble(components, (), tools=parts.tools.specs(), limits=limits)
+    return components, assemble(components, (), tools=parts.tools.specs(), limits=prompt_limits(parts))

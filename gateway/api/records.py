@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Any
 
 import structlog
 from pydantic import Field
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.responses import Response
 
 from gateway.api.bodies import Query, Reply, Session
+from gateway.api.downloads import Download
 from gateway.api.replies import json_reply
 from gateway.api.requests import (
     gateway_of,
@@ -20,19 +19,15 @@ from gateway.api.requests import (
     read_cursor,
     read_query,
     settings_of,
-    span_of,
     telemetry_of,
 )
-from gateway.api.stream import HEADERS, EventStream
-from gateway.encoders import encode_frames, encode_open, encode_trouble
-from gateway.errors import BadImport, GatewayError, InvalidRequest, StorageError, TooLarge
+from gateway.api.stream import HEADERS, event_stream
+from gateway.encoders import encode_open
+from gateway.errors import BadImport, GatewayError, InvalidRequest, TooLarge
 from gateway.history.copies.export import Export, trouble_line
 from gateway.history.replay import LONGEST_PAUSE, SPEED, read_speed
 from gateway.service.gateway import Gateway
-from gateway.service.records import Replaying
 from gateway.storage.records import ArchiveRow
-from gateway.telemetry.http_spans import RequestSpan
-from gateway.telemetry.streams import StreamMeter
 
 NDJSON = "application/x-ndjson"
 UPLOADS = frozenset({NDJSON, "application/jsonl", "application/octet-stream", ""})
@@ -90,17 +85,13 @@ async def replay(request: Request) -> Response:
     )
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
-    settings = settings_of(request)
-    meter = telemetry_of(request).meters.streams.opened("replay", head=place.until)
-    return EventStream(
-        _frames(gateway, place, meter, span_of(request)),
-        meter,
+    return event_stream(
+        request,
+        gateway.records.replay(place),
+        telemetry_of(request).meters.streams.opened("replay", head=place.until),
+        opening=encode_open(place.session_id, place.after, place.until, None, None),
         session_id=place.session_id,
         from_seq=place.after,
-        headers=HEADERS,
-        sep="\n",
-        ping=settings.heartbeat,
-        send_timeout=settings.send_timeout,
     )
 
 
@@ -110,11 +101,8 @@ async def export(request: Request) -> Response:
     exporting = await gateway.records.exporting(principal_of(request), session_id)
     return Download(
         _lines(gateway, exporting),
+        name=f"{session_id}.jsonl",
         media_type=NDJSON,
-        headers={
-            "cache-control": "no-store",
-            "content-disposition": f'attachment; filename="{session_id}.jsonl"',
-        },
         send_timeout=settings_of(request).send_timeout,
     )
 
@@ -140,41 +128,6 @@ async def archive(request: Request) -> Response:
     session_id = path_id(request, "session_id")
     row = await gateway_of(request).records.archive(principal_of(request), session_id)
     return json_reply(_archived(row) if row is not None else Archived(session_id=session_id, moved=False))
-
-
-class Download(StreamingResponse):
-    """A file that is made while it is sent. A reader that takes nothing for `send_timeout` seconds is
-    dropped."""
-
-    def __init__(self, content: AsyncGenerator[bytes], *, send_timeout: float, **options: Any) -> None:
-        super().__init__(content, **options)
-        self._patience = send_timeout
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_in_time(message: Message) -> None:
-            async with asyncio.timeout(self._patience):
-                await send(message)
-
-        try:
-            await super().__call__(scope, receive, send_in_time)
-        except TimeoutError:
-            log.info("slow_reader_dropped", path=scope["path"])
-
-
-async def _frames(
-    gateway: Gateway, place: Replaying, meter: StreamMeter, span: RequestSpan
-) -> AsyncGenerator[bytes]:
-    yield encode_open(place.session_id, place.after, place.until, None, None)
-    try:
-        async with aclosing(gateway.records.replay(place)) as replayed:
-            async for events in replayed:
-                meter.sending(events)
-                span.follows(events[-1].turn_id)
-                yield encode_frames(events)
-    except StorageError as error:
-        meter.closed("error")
-        yield encode_trouble(error)
-    meter.closed("shutdown" if gateway.is_draining else "done")
 
 
 async def _lines(gateway: Gateway, exporting: Export) -> AsyncGenerator[bytes]:

@@ -1,7 +1,7 @@
 """Follow the log, encode, send: every stream is a resume from a cursor, the first one too."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from time import monotonic
 from typing import Any
@@ -15,6 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 from gateway.api.requests import gateway_of, settings_of, span_of, telemetry_of
 from gateway.encoders import encode_frames, encode_open, encode_trouble
 from gateway.errors import StorageError
+from gateway.events.envelope import StoredEvent
 from gateway.service.following import Following
 from gateway.service.gateway import Gateway
 from gateway.telemetry.http_spans import RequestSpan
@@ -41,18 +42,40 @@ def stream_response(
     `accepted_at` is when the turn was accepted that this request asked for (Unix milliseconds)."""
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
-    gateway, settings = gateway_of(request), settings_of(request)
+    gateway = gateway_of(request)
     meter = telemetry_of(request).meters.streams.opened(kind, head=place.head, accepted_at=accepted_at)
     turn_id = place.turn.id if place.turn is not None else None
     span = span_of(request)
     if (turn := turn_id or open_turn) is not None:
         span.follows(turn)
-    opening = encode_open(place.session_id, place.after, place.head, turn_id, open_turn)
-    return EventStream(
-        _frames(gateway, place, opening, meter, span),
+    return event_stream(
+        request,
+        gateway.follow(place),
         meter,
+        opening=encode_open(place.session_id, place.after, place.head, turn_id, open_turn),
         session_id=place.session_id,
         from_seq=place.after,
+        headers=headers,
+    )
+
+
+def event_stream(
+    request: Request,
+    events: AsyncGenerator[Sequence[StoredEvent]],
+    meter: StreamMeter,
+    *,
+    opening: bytes,
+    session_id: str,
+    from_seq: int,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """The SSE response that sends `opening` and then `events` as they come."""
+    settings = settings_of(request)
+    return EventStream(
+        _frames(gateway_of(request), events, opening, meter, span_of(request)),
+        meter,
+        session_id=session_id,
+        from_seq=from_seq,
         headers={**HEADERS, **(headers or {})},
         sep="\n",
         ping=settings.heartbeat,
@@ -128,15 +151,19 @@ class EventStream(EventSourceResponse):
 
 
 async def _frames(
-    gateway: Gateway, place: Following, opening: bytes, meter: StreamMeter, span: RequestSpan
+    gateway: Gateway,
+    events: AsyncGenerator[Sequence[StoredEvent]],
+    opening: bytes,
+    meter: StreamMeter,
+    span: RequestSpan,
 ) -> AsyncGenerator[bytes]:
     yield opening
     try:
-        async with aclosing(gateway.follow(place)) as followed:
-            async for events in followed:
-                meter.sending(events)
-                span.follows(events[-1].turn_id)
-                yield encode_frames(events)
+        async with aclosing(events):
+            async for together in events:
+                meter.sending(together)
+                span.follows(together[-1].turn_id)
+                yield encode_frames(together)
     except StorageError as error:
         meter.closed("error")
         yield encode_trouble(error)

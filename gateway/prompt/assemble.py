@@ -90,9 +90,7 @@ def assemble(
     A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
     the limit, a warning says so. Nothing that is passed in is changed.
     """
-    prefix = _prefix(components, tools, limits or PromptLimits())
-    if carried is not None:
-        prefix = _carrying(prefix, carried)
+    prefix = prefix_of(components, tools=tools, limits=limits, carried=carried)
     return Assembled(
         system=prefix.system,
         messages=mark_messages(transcript),
@@ -102,6 +100,18 @@ def assemble(
         tokens=prefix.tokens,
         warnings=prefix.warnings,
     )
+
+
+def prefix_of(
+    components: Components,
+    *,
+    tools: Sequence[ToolSpec] = (),
+    limits: PromptLimits | None = None,
+    carried: str | None = None,
+) -> Prefix:
+    """What `assemble` puts before the messages."""
+    prefix = _prefix(components, tools, limits or PromptLimits())
+    return prefix if carried is None else _carrying(prefix, carried)
 
 
 _made: deque[tuple[Components, Sequence[ToolSpec], PromptLimits, Prefix]] = deque(maxlen=4)

@@ -8,13 +8,15 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, Forbidden, InvalidRequest, StorageError
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version
+from gateway.history.tokens import overhead_of
 from gateway.history.transcript import fold, view
 from gateway.ids import new_operation_id, now_ms
 from gateway.messages import Message
+from gateway.prompt.assemble import prefix_of
 from gateway.service.archiving import summarise
 from gateway.storage.base import SessionRow
 from gateway.storage.records import CompressionRow, SummaryRow
-from gateway.turn.conversation import overhead
+from gateway.turn.conversation import prompt_limits
 from gateway.turn.in_flight import InFlight
 from gateway.turn.parts import Parts
 
@@ -155,9 +157,14 @@ class SessionHistory:
 
     async def _overheads(self, session_id: str) -> tuple[int, int]:
         """The estimates of system prompt and tools, as they are and with what comes with a compression."""
-        active = await self._parts.compressions.in_force(session_id)
-        tools, more = self._parts.tools, self._parts.archive_tools
-        return overhead(self._parts, more if active else tools), overhead(self._parts, more)
+        parts = self._parts
+        active = await parts.compressions.in_force(session_id)
+        components, limits = parts.prompts.read(), prompt_limits(parts)
+        now, then = (
+            prefix_of(components, tools=tools.specs(), limits=limits)
+            for tools in (parts.archive_tools if active else parts.tools, parts.archive_tools)
+        )
+        return overhead_of(now.system, now.tools), overhead_of(then.system, then.tools)
 
     async def _session(self, who: Principal, session_id: str) -> SessionRow:
         return await self._parts.sessions.get(session_id, who.user_id)

@@ -1,13 +1,11 @@
 """One span, one metric and one log record, sent to see what becomes of them."""
 
 import logging
-import os
 import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
-import requests
 from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -47,6 +45,16 @@ class Trial(NamedTuple):
     reason: str = ""
 
 
+class _Answer(Protocol):
+    """What a transport of the exporters returns; without a status when the network failed."""
+
+    status_code: int | None
+    reason: str | None
+
+    def content(self) -> bytes: ...
+    def headers(self) -> Mapping[str, str]: ...
+
+
 def send_trials(seconds: float = 3) -> list[Trial]:
     """Sends every signal that has an endpoint, with the exporters, headers and certificates that the gateway
     uses, and waits at most so long for each."""
@@ -60,13 +68,13 @@ def send_trials(seconds: float = 3) -> list[Trial]:
 
 def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> Trial:
     endpoint = str(redact(address_of(signal, variable)))
-    answers: list[requests.Response] = []
+    answers: list[_Answer] = []
     with _exporters_words() as said:
-        accepted = _SENDERS[signal](resource, seconds, _session(signal, answers))
-    if answers:
+        accepted = _SENDERS[signal](resource, seconds, answers)
+    if answers and (status := answers[-1].status_code) is not None:
         last = answers[-1]
-        content_type = last.headers.get("content-type", "").lower()
-        verdict = verdict_on(signal, last.status_code, last.reason or "", content_type, last.content)
+        content_type = last.headers().get("content-type", "").lower()
+        verdict = verdict_on(signal, status, last.reason or "", content_type, last.content())
         return Trial(signal, variable, endpoint, *verdict)
     if accepted:
         return Trial(signal, variable, endpoint, "accepted")
@@ -75,19 +83,21 @@ def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> 
     return Trial(signal, variable, endpoint, "unreachable", reason)
 
 
-def _session(signal: Signal, answers: list[requests.Response]) -> requests.Session | None:
-    """A session that keeps the answers, which exporters do not read. None where the exporter must make
-    its own, because a credential provider is set: then its word is all there is."""
-    provider = "OTEL_PYTHON_EXPORTER_OTLP_HTTP_{}CREDENTIAL_PROVIDER"
-    if any(os.environ.get(provider.format(part)) for part in ("", f"{signal.upper()}_")):
-        return None
+def _keep_answers(exporter: object, answers: list[_Answer]) -> None:
+    """Keeps what the server says, which exporters do not read. Their transport has no public door; where it
+    is not found, the exporter's word is all there is."""
+    client = getattr(exporter, "_client", None)
+    transport: Any = getattr(client, "_transport", None)
+    if transport is None:
+        return
+    send = transport.request
 
-    def keep(answer: requests.Response, *_: object, **__: object) -> None:
+    def send_and_keep(*arguments: Any, **options: Any) -> _Answer:
+        answer: _Answer = send(*arguments, **options)
         answers.append(answer)
+        return answer
 
-    session = requests.Session()
-    session.hooks["response"].append(keep)
-    return session
+    transport.request = send_and_keep
 
 
 @contextmanager
@@ -104,36 +114,38 @@ def _exporters_words() -> Generator[list[str]]:
         logger.removeHandler(handler)
 
 
-def _send_span(resource: Resource, seconds: float, session: requests.Session | None) -> bool:
+def _send_span(resource: Resource, seconds: float, answers: list[_Answer]) -> bool:
     kept = InMemorySpanExporter()
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(SimpleSpanProcessor(kept))
     provider.get_tracer("gateway").start_span(NAME).end()
-    return (
-        OTLPSpanExporter(timeout=seconds, session=session).export(kept.get_finished_spans())
-        is SpanExportResult.SUCCESS
-    )
+    exporter = OTLPSpanExporter(timeout=seconds)
+    _keep_answers(exporter, answers)
+    return exporter.export(kept.get_finished_spans()) is SpanExportResult.SUCCESS
 
 
-def _send_metric(resource: Resource, seconds: float, session: requests.Session | None) -> bool:
+def _send_metric(resource: Resource, seconds: float, answers: list[_Answer]) -> bool:
     reader = InMemoryMetricReader()
     provider = MeterProvider([reader], resource, shutdown_on_exit=False)
     provider.get_meter("gateway").create_counter(NAME, "{run}", "Runs of gateway doctor.").add(1)
     data = reader.get_metrics_data()
     assert data is not None
-    return OTLPMetricExporter(timeout=seconds, session=session).export(data) is MetricExportResult.SUCCESS
+    exporter = OTLPMetricExporter(timeout=seconds)
+    _keep_answers(exporter, answers)
+    return exporter.export(data) is MetricExportResult.SUCCESS
 
 
-def _send_log(resource: Resource, seconds: float, session: requests.Session | None) -> bool:
+def _send_log(resource: Resource, seconds: float, answers: list[_Answer]) -> bool:
     kept = InMemoryLogRecordExporter()
     provider = LoggerProvider(resource, shutdown_on_exit=False)
     provider.add_log_record_processor(SimpleLogRecordProcessor(kept))
     provider.get_logger("gateway").emit(body=NAME)
-    sent = OTLPLogExporter(timeout=seconds, session=session).export(kept.get_finished_logs())
-    return sent is LogRecordExportResult.SUCCESS
+    exporter = OTLPLogExporter(timeout=seconds)
+    _keep_answers(exporter, answers)
+    return exporter.export(kept.get_finished_logs()) is LogRecordExportResult.SUCCESS
 
 
-_SENDERS: Mapping[Signal, Callable[[Resource, float, requests.Session | None], bool]] = {
+_SENDERS: Mapping[Signal, Callable[[Resource, float, list[_Answer]], bool]] = {
     "traces": _send_span,
     "metrics": _send_metric,
     "logs": _send_log,

@@ -3,8 +3,10 @@
 from gateway.errors import CompressionFailed, Conflict, NothingToCompress
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.events.upkeep import Compression
+from gateway.history.tokens import overhead_of
+from gateway.model.base import ModelRequest
 from gateway.storage.records import Trigger
-from gateway.turn.conversation import Conversation, overhead
+from gateway.turn.conversation import Conversation
 from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
 
@@ -14,21 +16,24 @@ PAUSED = (
 )
 
 
-async def compress_if_due(parts: Parts, emitter: Emitter, conversation: Conversation) -> None:
-    """Before a model call: compresses when the request would be over the share of the window that is set.
-    Whatever comes of it, the turn goes on; without success with the old view."""
+async def compress_if_due(
+    parts: Parts, emitter: Emitter, conversation: Conversation, request: ModelRequest
+) -> bool:
+    """Before the model is sent `request`: compresses when that is over the share of the window that is set.
+    Whether it did; whatever comes of it, the turn goes on, without success with the old view."""
     if parts.settings.compress_at is None or conversation.incompressible:
-        return
+        return False
     turn, history = emitter.turn, conversation.history
     if parts.compressor.is_pause_news(turn.session_id, history):
         emitter.emit(TurnWarning(code="compression_paused", message=PAUSED))
     threshold = await parts.compressor.threshold(turn.model, history)
     if threshold is None:
-        return
-    request, _ = conversation.request()
-    size = await parts.meter.count(parts.model, request, conversation.size(), threshold)
-    if size >= threshold:
-        await _compress(parts, emitter, conversation, "automatic")
+        return False
+    overhead = overhead_of(request.system, request.tools)
+    size = parts.meter.size(turn.model, history, overhead=overhead)
+    if await parts.meter.count(parts.model, request, size, threshold) < threshold:
+        return False
+    return await _compress(parts, emitter, conversation, "automatic")
 
 
 async def compress_overflow(parts: Parts, emitter: Emitter, conversation: Conversation) -> bool:
@@ -41,7 +46,8 @@ async def compress_overflow(parts: Parts, emitter: Emitter, conversation: Conver
 
 async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, trigger: Trigger) -> bool:
     turn = emitter.turn
-    plain, offered = overhead(parts, conversation.tools), overhead(parts, parts.archive_tools)
+    now, then = conversation.prefix(), conversation.prefix(parts.archive_tools)
+    overhead = overhead_of(now.system, now.tools)
 
     async def say(data: Compression) -> None:
         progress = emitter.progress
@@ -57,8 +63,8 @@ async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, 
             model=turn.model,
             trigger=trigger,
             say=say,
-            overhead=plain,
-            added=offered - plain,
+            overhead=overhead,
+            added=overhead_of(then.system, then.tools) - overhead,
         )
     except (NothingToCompress, CompressionFailed, Conflict):
         conversation.incompressible = True  # not again in this turn

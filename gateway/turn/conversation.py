@@ -4,11 +4,10 @@ compressed meanwhile."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gateway.history.tokens import overhead_of
 from gateway.history.transcript import fold, problems, view
 from gateway.messages import Message, Usage
 from gateway.model.base import ModelRequest
-from gateway.prompt.assemble import Assembled, PromptLimits, assemble
+from gateway.prompt.assemble import Prefix, PromptLimits, assemble, prefix_of
 from gateway.prompt.components import Components
 from gateway.storage.base import History, StoredMessage, TurnRow
 from gateway.tools.registry import Tools
@@ -46,12 +45,6 @@ class Conversation:
         self.history = replace(history, messages=self._stored)
         self.messages = view(history)
 
-    def size(self) -> int:
-        """Tokens of the next request, estimated where the endpoint has not counted them."""
-        assembled = self.assemble()
-        overhead = overhead_of(assembled.system, assembled.tools)
-        return self._parts.meter.size(self._turn.model, self.history, overhead=overhead)
-
     @property
     def may_think(self) -> bool:
         """Whether the next call may think. While tools run, the API wants the thought that led to the first
@@ -63,13 +56,12 @@ class Conversation:
             for item in self.history.messages
         )
 
-    def assemble(self) -> Assembled:
-        """The prompt as the next model call would have it."""
-        return assemble(
+    def prefix(self, tools: Tools | None = None) -> Prefix:
+        """What comes before the messages, with `tools` or with those that may be called now."""
+        return prefix_of(
             self._components,
-            fold(self.messages),
-            tools=self.tools.specs(),
-            limits=PromptLimits(total_tokens=self._parts.settings.prompt_tokens),
+            tools=(tools or self.tools).specs(),
+            limits=prompt_limits(self._parts),
             carried=self.history.carried,
         )
 
@@ -80,7 +72,13 @@ class Conversation:
             AssertionError: the endpoint would refuse the messages.
         """
         settings = self._parts.settings
-        assembled = self.assemble()
+        assembled = assemble(
+            self._components,
+            fold(self.messages),
+            tools=self.tools.specs(),
+            limits=prompt_limits(self._parts),
+            carried=self.history.carried,
+        )
         if wrong := problems(assembled.messages):
             raise AssertionError(f"the history is not valid: {wrong}")
         request = ModelRequest(
@@ -95,11 +93,9 @@ class Conversation:
         return request, assembled.prefix_hash
 
 
-def overhead(parts: Parts, tools: Tools) -> int:
-    """The estimate, in tokens, of system prompt and `tools` as the next session would have them."""
-    limits = PromptLimits(total_tokens=parts.settings.prompt_tokens)
-    assembled = assemble(parts.prompts.read(), (), tools=tools.specs(), limits=limits)
-    return overhead_of(assembled.system, assembled.tools)
+def prompt_limits(parts: Parts) -> PromptLimits:
+    """The limits of the system prompt that are set."""
+    return PromptLimits(total_tokens=parts.settings.prompt_tokens)
 
 
 def without_turn(history: History, turn_id: str) -> History:

@@ -41,8 +41,10 @@ async def run_loop(parts: Parts, emitter: Emitter, conversation: Conversation, l
                 return noted("limit_reached", reached.code, reached.message)
             emitter.iteration = progress.iteration + 1
         former = emitter.prefix_hash
-        await compress_if_due(parts, emitter, conversation)
-        request, emitter.prefix_hash = conversation.request()
+        request, prefix_hash = conversation.request()
+        if await compress_if_due(parts, emitter, conversation, request):
+            request, prefix_hash = conversation.request()
+        emitter.prefix_hash = prefix_hash
         digests = conversation.digests if emitter.prefix_hash != former else None
         try:
             answer = await ask(

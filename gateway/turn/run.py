@@ -86,7 +86,7 @@ async def _begin_epoch(parts: Parts, session_id: str, history: History) -> Histo
 
 async def _begin_epoch_if_changed(parts: Parts, emitter: Emitter, conversation: Conversation) -> None:
     before = conversation.history.prefix_hash
-    if before is not None and before != conversation.assemble().prefix_hash:
+    if before is not None and before != conversation.prefix().prefix_hash:
         emitter.emit(TurnWarning(code="prompt_changed", message=PROMPT_CHANGED))
         conversation.replace(await _begin_epoch(parts, emitter.turn.session_id, conversation.history))
 
