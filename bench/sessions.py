@@ -24,10 +24,10 @@ from gateway.history.replay import replay
 from gateway.history.transcript import fold, problems, view
 from gateway.messages import Message, Usage, text_block, tool_result_block
 from gateway.model.base import Chunk, Model, ModelRequest
-from gateway.model.prices import cost_of
+from gateway.model.prices import DEFAULT_WINDOW, cost_of
 from gateway.settings import Settings, load_settings
 from gateway.storage.base import Append, Closing, History, NewTurn, StoredMessage
-from gateway.tools.registry import Tools
+from gateway.turn.remembering import Remembering
 from gateway.wiring import Storage
 
 TEXT = (
@@ -88,7 +88,8 @@ async def compressing(share: int) -> Sequence[Figure]:
         await store(storage, "s", conversation(5_000 // share))
         with demo() as endpoint:
             timed = Timed(wiring.open_model(settings, f"http://127.0.0.1:{endpoint.port}"))
-            parts = wiring.assemble_parts(settings, storage, timed, Tools())
+            skills = wiring.open_skills(settings, storage, (), tuple, DEFAULT_WINDOW)
+            parts = wiring.assemble_parts(settings, storage, timed, skills, Remembering())
             cost_of("demo", Usage(input_tokens=1, output_tokens=1))  # the gateway loads prices when it starts
             began = perf_counter()
             row = await parts.compressor.compress("s", model="demo", trigger="manual", say=nobody)

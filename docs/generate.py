@@ -41,7 +41,7 @@ def events() -> str:
     parts += ["## Types", _contents(event_types(), definitions)]
     parts += [_event_section(name, number, definitions) for number, name in enumerate(event_types(), start=1)]
     parts += ["## Shared shapes"]
-    shared = ("Covered", "RetrievalHit", "Usage")
+    shared = ("Covered", "MemoryWriteSuggestion", "RetrievalHit", "StepTrace", "Usage")
     parts += [f"### {name}\n\n{_described(definitions[name])}" for name in shared]
     parts += ["## Error codes in the stream", _codes()]
     return "\n\n".join(parts) + "\n"
@@ -158,9 +158,9 @@ def _type(field: Schema) -> str:
         return f"`{field['const']}`"
     if "enum" in field:
         return ", ".join(f"`{choice}`" for choice in field["enum"])
-    if field["type"] == "array":
+    if field.get("type") == "array":
         return f"array of {_type(field['items'])}"
-    return field["type"]
+    return field.get("type", "any JSON value")
 
 
 def _link(name: str) -> str:

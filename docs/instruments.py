@@ -28,6 +28,9 @@ def instruments() -> list[Instrument]:
     meters = Meters(load_settings(genai_compat="latest"), Resource({}))
     meters.watch_queue(int)
     meters.watch_readers(int)
+    meters.watch_parked(int)
+    meters.watch_skills(dict)
+    meters.watch_mcp(dict)
     meters.watch_spans(int, int)
     # The SDK has no public list of them.
     made: dict[str, Any] = getattr(meters.exposition.meter, "_instrument_id_instrument")  # noqa: B009

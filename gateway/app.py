@@ -1,6 +1,7 @@
 """The ASGI application: routes + middleware + what lives as long as the process."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -27,22 +28,28 @@ from gateway.errors import GatewayError
 from gateway.history.indexing import Indexer
 from gateway.messages import Usage
 from gateway.model.prices import cost_of
+from gateway.model.prices import window as window_in_force
 from gateway.service.archiving import Archiver
 from gateway.service.gateway import Gateway
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
+from gateway.skills.library import SkillLibrary
 from gateway.telemetry.logs import configure_logging
 from gateway.telemetry.setup import open_telemetry
-from gateway.tools.base import Tool
-from gateway.tools.builtin import builtin_tools
+from gateway.tools.base import FunctionTool
+from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
+from gateway.turn.remembering import Remembering
+
+START_PATIENCE = 5.0
+"""Seconds that the start waits for MCP servers; who comes later is connected while the gateway serves."""
 
 PAGE = Path(__file__).parent / "ui"
 
 log = structlog.get_logger(__name__)
 
 
-def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Tool] = ()) -> Starlette:
+def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[FunctionTool] = ()) -> Starlette:
     """The application. Everything is opened by its lifespan.
 
     With `demo` a demo model is served on loopback and answers instead of a real one; `tools` are added to the
@@ -72,7 +79,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Tool] =
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.demo = demo
-    app.state.tools = builtin_tools().plus(*tools)
+    app.state.functions = wiring.function_skills(settings, tools)
     return app
 
 
@@ -94,12 +101,18 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
             cost_of, settings.model, Usage(input_tokens=1, output_tokens=1)
         )  # loads prices
         stack.push_async_callback(model.close)
-        parts = wiring.assemble_parts(settings, storage, model, app.state.tools)
+
+        skills, servers = await _open_skills(app, storage, stack)
+        remembering = Remembering()
+        parts = wiring.assemble_parts(settings, storage, model, skills, remembering)
         in_flight = InFlight(parts, telemetry, traces_recorded=telemetry.tracing is not None)
         archiver = Archiver(parts, telemetry.archived)
         gateway = Gateway(parts, in_flight, archiver)
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
         telemetry.meters.watch_queue(lambda: gateway.queued)
+        telemetry.meters.watch_parked(lambda: gateway.approvals.parked)
+        telemetry.meters.watch_skills(lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
+        telemetry.meters.watch_mcp(lambda: {s.name: s.status == "connected" for s in servers.states})
         stack.enter_context(telemetry.meters.loop)
         draining: list[asyncio.Task[None]] = []
 
@@ -110,6 +123,14 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
             return draining[0]
 
         app.state.begin_shutdown = begin_shutdown
+        for work, name in (
+            (skills.watch(), "skills"),
+            (remembering.run(), "memory suggestions"),
+            (gateway.approvals.watch_deadlines(), "deadlines of approvals"),
+        ):
+            await stack.enter_async_context(_in_background(work, name))
+        await _wait_for(servers)
+        await skills.refresh()
         await gateway.recover()
         indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver)
         storage.bus.watch(indexer.watch)
@@ -121,6 +142,32 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
             yield
         finally:
             await begin_shutdown()
+            await remembering.close()
+
+
+async def _open_skills(
+    app: Starlette, storage: wiring.Storage, stack: AsyncExitStack
+) -> tuple[SkillLibrary, McpServers]:
+    """The catalog as it is before any MCP server is connected, and the servers, which are being connected."""
+    settings: Settings = app.state.settings
+
+    def changed() -> None:
+        skills.changed()
+
+    servers = McpServers(settings.mcp_servers, changed=changed)
+    window = await window_in_force(settings, settings.model)
+    skills = wiring.open_skills(settings, storage, app.state.functions, lambda: servers.tools, window)
+    await stack.enter_async_context(_in_background(servers.run(), "MCP servers"))
+    await skills.refresh()
+    return skills, servers
+
+
+async def _wait_for(servers: McpServers) -> None:
+    """The first turns shall find the tools of MCP servers, but nobody waits long for one that is away."""
+    try:
+        await asyncio.wait_for(servers.tried(), START_PATIENCE)
+    except TimeoutError:
+        log.warning("mcp_servers_not_ready", waited=START_PATIENCE)
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gateway.errors import NotAuthenticated, SettingsError
+from gateway.events.calls import DECIDERS
 from gateway.ids import is_id
 
 MIN_SECRET = 16
@@ -39,6 +40,8 @@ class ApiKeys:
                 raise SettingsError(
                     "GATEWAY_API_KEYS must be name:secret,… with names of letters, digits, _ and -."
                 )
+            if name in DECIDERS:
+                raise SettingsError(f"GATEWAY_API_KEYS: {name} cannot be a user: approvals use that name.")
             if len(secret) < MIN_SECRET:
                 raise SettingsError(
                     f"GATEWAY_API_KEYS: the secret of {name} is shorter than {MIN_SECRET} characters. "

@@ -18,7 +18,8 @@
     ├── ToolError              a tool call failed; the model reads the message
     │   ├── UnknownTool
     │   ├── BadArguments
-    │   └── ToolTimedOut
+    │   ├── ToolTimedOut
+    │   └── ServerUnreachable  the MCP server of a tool is not there
     ├── StorageError           the database refused or failed
     │   ├── TurnLost           another owner has taken the turn over: stop writing
     │   ├── BlobMissing        the blob store has nothing under that path
@@ -142,6 +143,10 @@ class BadArguments(ToolError):
 
 class ToolTimedOut(ToolError):
     code = "tool_timeout"
+
+
+class ServerUnreachable(ToolError):
+    pass
 
 
 class StorageError(GatewayError):

@@ -1,16 +1,25 @@
 """Settings to concrete parts: the only file that names an adapter."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import structlog
+
+from gateway.errors import SettingsError
 from gateway.history.compression.compressor import Compressor
+from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.history.read_archive import read_archive
 from gateway.history.tokens import TokenMeter
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
+from gateway.skills.folders import bundled_folder
+from gateway.skills.functions import load_functions
+from gateway.skills.library import SNAPSHOT_NAME, SkillLibrary
+from gateway.skills.skill import BUILT_IN, FunctionSkill, ServerTool
+from gateway.storage.approvals import SqlApprovals
 from gateway.storage.archives import ArchiveReader, SqlArchives
 from gateway.storage.base import Bus, EventLog, Sessions, Turns
 from gateway.storage.blobs import Blobs
@@ -18,19 +27,27 @@ from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.bus import MemoryBus
 from gateway.storage.compressions import SqlCompressions
 from gateway.storage.copies import Copies
+from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.imports import SqlCopies
 from gateway.storage.records import Archives, Compressions, Search, Summaries
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.storage.sqlite.search import SqliteSearch
+from gateway.storage.sqlite.stored_switches import StoredSwitches
 from gateway.storage.sqlite.writer import Flushed
 from gateway.storage.summaries import SqlSummaries
+from gateway.storage.switches import SqlSkillSwitches
 from gateway.storage.turns import SqlTurns
-from gateway.tools.registry import Tools
+from gateway.tools.base import FunctionTool
+from gateway.tools.builtin import builtin_tools
+from gateway.tools.fetch.tool import http_fetch
 from gateway.turn.parts import Parts
+from gateway.turn.remembering import Remembering
 
 DEMO_KEY = "demo"
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +62,8 @@ class Storage:
     archives: Archives
     copies: Copies
     search: Search
+    approvals: Approvals
+    switches: SkillSwitches
     blobs: Blobs
     bus: Bus
 
@@ -58,24 +77,30 @@ async def open_storage(settings: Settings, *, flushed: Flushed | None = None) ->
         StorageError: the folder is locked by another process, or the database cannot be used.
         SettingsError: `blob_url` is no address of a blob store.
     """
-    bus = MemoryBus()
     async with await SqliteDatabase.open(settings.database_path, flushed=flushed) as database:
-        blobs = open_blobs(settings.blob_url, settings.data_dir)
-        archived = ArchiveReader(blobs)
-        search = SqliteSearch(database, archived.messages)
-        summaries = SqlSummaries(database)
-        yield Storage(
-            log=SqliteEventLog(database, bus, archived.events),
-            sessions=SqlSessions(database, bus, archived.messages, search),
-            turns=SqlTurns(database),
-            compressions=SqlCompressions(database),
-            summaries=summaries,
-            archives=SqlArchives(database),
-            copies=SqlCopies(database, summaries),
-            search=search,
-            blobs=blobs,
-            bus=bus,
-        )
+        yield storage_on(database, open_blobs(settings.blob_url, settings.data_dir))
+
+
+def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
+    """The record in a database that is open; without `blobs` they are kept beside it."""
+    bus, blobs = MemoryBus(), blobs or open_blobs(None, database.path.parent)
+    archived = ArchiveReader(blobs)
+    search = SqliteSearch(database, archived.messages)
+    summaries = SqlSummaries(database)
+    return Storage(
+        log=SqliteEventLog(database, bus, archived.events),
+        sessions=SqlSessions(database, bus, archived.messages, search),
+        turns=SqlTurns(database),
+        compressions=SqlCompressions(database),
+        summaries=summaries,
+        archives=SqlArchives(database),
+        copies=SqlCopies(database, summaries),
+        search=search,
+        approvals=SqlApprovals(database),
+        switches=SqlSkillSwitches(database),
+        blobs=blobs,
+        bus=bus,
+    )
 
 
 def open_model(settings: Settings, demo_url: str | None = None) -> Model:
@@ -90,7 +115,84 @@ def open_model(settings: Settings, demo_url: str | None = None) -> Model:
     )
 
 
-def assemble_parts(settings: Settings, storage: Storage, model: Model, tools: Tools) -> Parts:
+def open_skills(
+    settings: Settings,
+    storage: Storage,
+    functions: Sequence[FunctionSkill],
+    server_tools: Callable[[], Sequence[ServerTool]],
+    window: int,
+) -> SkillLibrary:
+    """The catalog of what is configured, whose snapshot may take a share of `window` tokens; it is looked at
+    first with `refresh`."""
+    return _skills(settings, storage.switches, functions, server_tools, window)
+
+
+def look_at_skills(
+    settings: Settings,
+    functions: Sequence[FunctionSkill],
+    server_tools: Callable[[], Sequence[ServerTool]],
+    window: int,
+) -> SkillLibrary:
+    """The same for whoever only looks, also while a gateway has the data folder: no snapshot is written."""
+    switches = StoredSwitches(settings.database_path)
+    unwritten = settings.model_copy(update={"skills_snapshot": False})
+    return _skills(unwritten, switches, functions, server_tools, window)
+
+
+def _skills(
+    settings: Settings,
+    switches: SkillSwitches,
+    functions: Sequence[FunctionSkill],
+    server_tools: Callable[[], Sequence[ServerTool]],
+    window: int,
+) -> SkillLibrary:
+    return SkillLibrary(
+        folders={
+            "project": settings.skills_dir,
+            "user": settings.user_skills_dir.expanduser() if settings.user_skills_dir else None,
+            "bundled": bundled_folder() if settings.bundled_skills else None,
+        },
+        functions=functions,
+        server_tools=server_tools,
+        switches=switches,
+        share_tokens=int(window * settings.skills_share),
+        snapshot_path=settings.data_dir / SNAPSHOT_NAME if settings.skills_snapshot else None,
+    )
+
+
+def function_skills(settings: Settings, given: Sequence[FunctionTool] = ()) -> list[FunctionSkill]:
+    """The built-in tools, those that are `given`, and those of the modules that settings and installed
+    packages name, in this order.
+
+    Raises:
+        SettingsError: a module that settings name cannot be used.
+    """
+    functions, warnings = find_functions(settings, given)
+    for warning in warnings:
+        log.warning("skill_warning", told=warning)
+    return functions
+
+
+def find_functions(
+    settings: Settings, given: Sequence[FunctionTool] = ()
+) -> tuple[list[FunctionSkill], list[str]]:
+    """`function_skills`, and what could not be used."""
+    built_in = [*builtin_tools(), *([http_fetch()] if settings.http_fetch else [])]
+    loaded, warnings = load_functions(settings.skill_modules)
+    functions = [
+        *(FunctionSkill(tool, BUILT_IN, tool.spec.name) for tool in built_in),
+        *(FunctionSkill(tool, "app", tool.spec.name) for tool in given),
+        *loaded,
+    ]
+    for skill in functions:
+        if skill.tool.spec.name == READ_ARCHIVE:
+            raise SettingsError(f"{skill.source}: the name {READ_ARCHIVE} is taken. Give the tool another.")
+    return functions, warnings
+
+
+def assemble_parts(
+    settings: Settings, storage: Storage, model: Model, skills: SkillLibrary, remembering: Remembering
+) -> Parts:
     """What turns work with."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
     compressor = Compressor(
@@ -117,7 +219,9 @@ def assemble_parts(settings: Settings, storage: Storage, model: Model, tools: To
         model=model,
         meter=meter,
         compressor=compressor,
-        tools=tools,
-        archive_tools=tools.plus(read_archive(storage.sessions)),
+        skills=skills,
+        read_archive=read_archive(storage.sessions),
+        approvals=storage.approvals,
+        remembering=remembering,
         prompts=prompts,
     )

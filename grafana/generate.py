@@ -11,10 +11,11 @@ from boards.agent import AGENT
 from boards.delivery import DELIVERY
 from boards.models import MODELS
 from boards.overview import OVERVIEW
+from boards.skills import SKILLS
 from panels import written
 
 FOLDER = Path(__file__).parent / "dashboards"
-BOARDS = (OVERVIEW, MODELS, AGENT, DELIVERY)
+BOARDS = (OVERVIEW, MODELS, AGENT, SKILLS, DELIVERY)
 
 
 def main(arguments: list[str]) -> int:

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 
 from gateway.app import build_app
 from gateway.settings import Settings, load_settings
-from gateway.tools.base import Tool
+from gateway.tools.base import FunctionTool
 
 PATIENCE = 20.0
 """Seconds after which a test that waits has found a bug."""
@@ -136,7 +136,7 @@ def settings_for(data_dir: Path, model_url: str, **given: Any) -> Settings:
 
 
 @asynccontextmanager
-async def running_gateway(settings: Settings, *tools: Tool) -> AsyncGenerator[Client]:
+async def running_gateway(settings: Settings, *tools: FunctionTool) -> AsyncGenerator[Client]:
     """A gateway on a free port in this event loop; it drains when the context is left."""
     app = build_app(settings, tools=tools)
     config = uvicorn.Config(app, port=0, lifespan="off", log_config=None, access_log=False, ws="none")

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from gateway.ids import ID_PATTERN
-from gateway.storage.base import SessionRow, TurnRow
+from gateway.storage.base import SessionRow, TurnRow, TurnStatus
 
 
 def _no_nul(text: str) -> str:
@@ -121,7 +121,7 @@ class SessionPage(Reply):
 class Turn(Reply):
     turn_id: str
     session_id: str
-    status: Literal["accepted", "running", "done"]
+    status: TurnStatus
     outcome: str | None = None
     model: str
     client_message_id: str | None = None
@@ -149,7 +149,7 @@ class Turn(Reply):
 class AcceptedTurn(Reply):
     turn_id: str
     session_id: str
-    status: Literal["accepted", "running", "done"]
+    status: TurnStatus
     seq: int = Field(description="Follow the session's events after this one to see the whole turn.")
 
 

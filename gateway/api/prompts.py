@@ -9,7 +9,7 @@ from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.components import Components
 from gateway.prompt.report import describe
 from gateway.prompt.report import preview as preview_of
-from gateway.turn.conversation import prompt_limits
+from gateway.turn.conversation import prompt_limits, skills_told
 
 
 async def components(request: Request) -> Response:
@@ -24,5 +24,12 @@ async def preview(request: Request) -> Response:
 
 def _assembled(request: Request) -> tuple[Components, Assembled]:
     parts = parts_of(request)
-    components = parts.prompts.read()
-    return components, assemble(components, (), tools=parts.tools.specs(), limits=prompt_limits(parts))
+    components, catalog = parts.prompts.read(), parts.skills.catalog
+    assembled = assemble(
+        components,
+        (),
+        tools=catalog.tools.specs(),
+        skills=skills_told(parts, catalog),
+        limits=prompt_limits(parts),
+    )
+    return components, assembled

@@ -17,6 +17,8 @@ from gateway.turn.parts import Parts
 
 B = TypeVar("B", bound=BaseModel)
 
+LONGEST_NAME = 256
+
 
 def gateway_of(request: Request) -> Gateway:
     return request.app.state.gateway
@@ -49,6 +51,14 @@ def path_id(request: Request, name: str) -> str:
     value = request.path_params[name]
     if not is_id(value):
         raise InvalidRequest(f"{name} must be 1 to 64 letters, digits, '_' or '-'.")
+    return value
+
+
+def path_text(request: Request, name: str) -> str:
+    """A name of the path that is not ours to choose. Raises errors.InvalidRequest when it is no such text."""
+    value: str = request.path_params[name]
+    if not (0 < len(value) <= LONGEST_NAME and value.isprintable()):
+        raise InvalidRequest(f"{name} must be 1 to {LONGEST_NAME} printable characters.")
     return value
 
 

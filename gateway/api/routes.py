@@ -9,7 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway.api import compressions, health, prompts, records, sessions, summaries, turns
+from gateway.api import approvals, compressions, health, prompts, records, sessions, skills, summaries, turns
+from gateway.api.approvals import Approval, DecisionBody, Grants
 from gateway.api.bodies import (
     AcceptedTurn,
     ChatBody,
@@ -29,6 +30,7 @@ from gateway.api.bodies import (
 )
 from gateway.api.compressions import CompressionDetails, CompressionList
 from gateway.api.records import NDJSON, Archived, ReplayQuery
+from gateway.api.skills import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries import Summaries, SummariesQuery, Summary, SummaryBody
 from gateway.prompt.report import PromptPreview, PromptReport
 
@@ -59,6 +61,7 @@ class Endpoint:
 
 S = "/api/sessions/{session_id}"
 T = S + "/turns/{turn_id}"
+A = T + "/approvals/{tool_call_id}"
 V = S + "/compressions/{version}"
 SUMMARY = "/api/session/summary"
 CURSOR = MappingProxyType({"Last-Event-ID": "Cursor; wins over `after`."})
@@ -87,6 +90,10 @@ ENDPOINTS = (
     ),
     Endpoint("GET", T, turns.read, {200: (Turn,)}, refusals=(404,)),
     Endpoint("POST", T + "/cancel", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
+    Endpoint("GET", A, approvals.read, {200: (Approval,)}, refusals=(404,)),
+    Endpoint("POST", A, approvals.decide, {200: (Approval,)}, DecisionBody, refusals=(404, 409, 413)),
+    Endpoint("GET", "/api/grants", approvals.grants, {200: (Grants,)}),
+    Endpoint("DELETE", "/api/grants/{tool}", approvals.revoke, {204: (None,)}, refusals=(404,)),
     Endpoint(
         "GET",
         S + "/events",
@@ -134,6 +141,16 @@ ENDPOINTS = (
         refusals=(409, 413, 429, 503),
     ),
     Endpoint("POST", S + "/archive", records.archive, {200: (Archived,)}, refusals=(404, 409, 503)),
+    Endpoint("GET", "/api/skills", skills.find, {200: (SkillList,)}, query=SkillsQuery),
+    Endpoint("POST", "/api/skills/refresh", skills.refresh, {200: (SkillList,)}),
+    Endpoint(
+        "PATCH",
+        "/api/skills/{name}",
+        skills.switch,
+        {200: (SkillRow,)},
+        SwitchBody,
+        refusals=(403, 404, 409, 413),
+    ),
     Endpoint("GET", "/api/prompts", prompts.components, {200: (PromptReport,)}),
     Endpoint("GET", "/api/prompts/preview", prompts.preview, {200: (PromptPreview,)}),
     Endpoint("GET", "/api/schema/events.json", health.event_schema, {200: ("application/schema+json",)}),

@@ -1,7 +1,11 @@
 """The `gateway` command: one file per command. Nothing heavy is imported before a command runs."""
 
 import sys
-from typing import Annotated, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+if TYPE_CHECKING:
+    import typer
 
 
 def main() -> NoReturn:
@@ -13,6 +17,7 @@ def main() -> NoReturn:
     import typer
 
     from gateway import __version__
+    from gateway.cli import skills, tools
     from gateway.cli.chat import chat
     from gateway.cli.config import config
     from gateway.cli.dev import dev
@@ -35,21 +40,11 @@ def main() -> NoReturn:
     ) -> None:
         """Chat Gateway: a message in, a durable stream of typed events out."""
 
-    app = typer.Typer(
-        name="gateway",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,  # plain help needs no rich, which would take a third of the time there is
-        # typer parses an absent --help with pydantic unless it has a default, which would take all of it
-        context_settings={"default_map": {"help": False}},
-    )
+    app = _group("gateway", dev, serve, chat, replay, export, import_, config, migrate, doctor)
     app.callback()(gateway)
-    for command in (dev, serve, chat, replay, export):
-        app.command()(command)
-    app.command("import")(import_)
-    for command in (config, migrate, doctor):
-        app.command()(command)
+    written = _group("skills", skills.list_, skills.check, skills.new, skills.snapshot)
+    app.add_typer(written, help="Skills: list them, check and write SKILL.md files.")
+    app.add_typer(_group("tools", tools.list_, tools.run), help="Tools: list them, run one alone.")
     try:
         app()
     except SettingsError as error:
@@ -61,6 +56,26 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
+def _group(name: str, *commands: Callable[..., None]) -> "typer.Typer":
+    """Commands under one name; each is called like its function."""
+    import typer
+
+    group = typer.Typer(
+        name=name,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # plain help needs no rich, which would take a third of the time there is
+        # typer parses an absent --help with pydantic unless it has a default, which would take all of it
+        context_settings={"default_map": {"help": False}},
+    )
+    for command in commands:
+        group.command(command.__name__.rstrip("_"))(command)
+    return group
+
+
 def _leave(error: Exception, code: int) -> NoReturn:
-    print(f"gateway: {error}", file=sys.stderr)
+    from gateway.cli.transcript import printable
+
+    print(printable(f"gateway: {error}"), file=sys.stderr)
     sys.exit(code)

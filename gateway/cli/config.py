@@ -1,14 +1,19 @@
 """`gateway config`: every setting, its value, and where the value came from."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_origin
 
 import typer
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+    from gateway.settings.values import McpServer
+
+MASK = "********"
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_QUERY = re.compile(r"(?<==)[^&#\s]+")
 
 
 class Origin(NamedTuple):
@@ -51,9 +56,11 @@ def _show(origins: "list[Origin]", as_json: bool) -> None:
     table.add_column("From", overflow="fold")
     for each in origins:
         style = "dim" if each.origin == "default" else "bold"
-        value = "" if each.value is None or each.value == [] else str(each.value)
+        value = "" if each.value in (None, [], {}) else each.value
+        if isinstance(value, dict):
+            value = json.dumps(value, ensure_ascii=False)
         source = each.source or each.origin
-        table.add_row(each.variable, Text(value, style=style), Text(source, style=style))
+        table.add_row(each.variable, Text(str(value), style=style), Text(source, style=style))
     Console(highlight=False).print(table)
     for name in unknown_variables():
         print(f"{name} is set in the environment, but is not a setting.")
@@ -76,9 +83,9 @@ def list_origins() -> list[Origin]:
     variables = {name.upper(): name for name in os.environ}
     origins: list[Origin] = []
     for name, field in Settings.model_fields.items():
-        found = next((variables[each] for each in _variables_of(name, field) if each in variables), None)
-        if found is not None:
-            origin, source = "environment", found
+        whole = [each for each in _variables_of(name, field) if each in variables][:1]
+        if found := whole or sorted(each for each in variables if _sets(each, name, field)):
+            origin, source = "environment", ", ".join(variables[each] for each in found)
         elif {name, *_variables_of(name, field)} & in_file:
             origin, source = "file", str(file)
         else:
@@ -95,14 +102,21 @@ def unknown_variables() -> list[str]:
     from gateway.settings import Settings
 
     known = {"GATEWAY_CONFIG", "GATEWAY_URL", "GATEWAY_KEY"}
-    for name, field in Settings.model_fields.items():
-        known.update(_variables_of(name, field))
     return sorted(
         name
         for name in os.environ
         if name.upper().startswith("GATEWAY_")
         and not name.upper().startswith("GATEWAY_TEST_")
         and name.upper() not in known
+        and not any(_sets(name.upper(), *each) for each in Settings.model_fields.items())
+    )
+
+
+def _sets(variable: str, name: str, field: "FieldInfo") -> bool:
+    """Whether an environment variable, in capitals, holds the setting, or a part of it after `__`."""
+    names = _variables_of(name, field)
+    return variable in names or (
+        get_origin(field.annotation) is dict and variable.startswith(tuple(f"{each}__" for each in names))
     )
 
 
@@ -122,14 +136,32 @@ def _masked(value: object) -> Any:
 
     from pydantic import SecretStr
 
+    from gateway.settings.values import McpServer
+
     match value:
         case SecretStr():
-            return "********" if value.get_secret_value() else None
-        case Path():
-            return str(value)
-        case str():
-            return _USERINFO.sub("********", value)
+            return MASK if value.get_secret_value() else None
+        case McpServer():
+            return _masked_server(value)
+        case str() | Path():
+            return _USERINFO.sub(MASK, str(value))
         case tuple():
             return list(value)
+        case dict():
+            return {name: _masked(each) for name, each in value.items()}
         case _:
             return value
+
+
+def _masked_server(server: "McpServer") -> dict[str, Any]:
+    """What is set of it. Arguments and addresses carry secrets too: they are known by their looks, by the
+    argument before them, and by standing in a query."""
+    from gateway.telemetry.redaction import REDACTED, redact
+
+    shown = {name: _masked(getattr(server, name)) for name in sorted(server.model_fields_set)}
+    if server.args:
+        redacted = (redact(pair)[1] for pair in pairwise(("", *server.args)))
+        shown["args"] = [_masked(each.replace(REDACTED, MASK)) for each in redacted]
+    if server.url is not None:
+        shown["url"] = _QUERY.sub(MASK, shown["url"])
+    return shown

@@ -1,11 +1,15 @@
-"""What one request asks: the newest question, how far its turn has come, and what the tools have said."""
+"""What one request asks: the newest question, how far its turn has come, what the tools have said, and which
+written skills there are."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
+_SKILLS = re.compile(r"^<skills>\n(.*?)\n</skills>$", re.DOTALL | re.MULTILINE)
+_SKILL = re.compile(r"^- (\S+?)(?:: (.*))?$", re.MULTILINE)
+_TAG = re.compile(r"<(\w+)>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +21,22 @@ class ToolSaid:
     content: str
     is_error: bool
 
+    @property
+    def own_words(self) -> str:
+        """The content without the tags and the note that the gateway puts around text from elsewhere."""
+        first, _, rest = self.content.strip().partition("\n")
+        tag = _TAG.fullmatch(first)
+        if tag is None or not rest.endswith(f"\n</{tag[1]}>"):
+            return self.content.strip()
+        return rest.removesuffix(f"</{tag[1]}>").partition("\n\n")[2].strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`step` counts the model calls of the turn from 1; `results` are those of the turn's last calls;
-    `earlier` is what came before the question under the user's name: summaries of former sessions in the
-    system prompt, a summary of older messages, and messages."""
+    """`step` counts the model calls of the turn from 1; `results` are those of all its tool calls, in their
+    order; `earlier` is what came before the question under the user's name: summaries of former sessions in
+    the system prompt, a summary of older messages, and messages; `skills` are the written skills that the
+    system prompt lists, with their descriptions."""
 
     text: str
     step: int
@@ -30,6 +44,7 @@ class Asked:
     tools: frozenset[str]
     thinking: bool
     earlier: Sequence[str] = ()
+    skills: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def chinese(self) -> bool:
@@ -51,15 +66,27 @@ def read(body: Mapping[str, Any]) -> Asked:
     answers = [message for message in messages[at + 1 :] if message["role"] == "assistant"]
     thinking = body.get("thinking", {}).get("type", "disabled") != "disabled"
     tools = frozenset(str(tool.get("name")) for tool in body.get("tools") or ())
+    system = _system(body)
+    carried = [told for told in system if told.startswith("<conversation_summary>")]
     return Asked(
-        text, len(answers) + 1, _results(messages[at + 1 :]), tools, thinking, [*_carried(body), *earlier]
+        text=text,
+        step=len(answers) + 1,
+        results=_results(messages[at + 1 :]),
+        tools=tools,
+        thinking=thinking,
+        earlier=[*carried, *earlier],
+        skills=_skills(system),
     )
 
 
-def _carried(body: Mapping[str, Any]) -> list[str]:
+def _system(body: Mapping[str, Any]) -> list[str]:
     system = body.get("system") or []
-    texts = [system] if isinstance(system, str) else [block.get("text", "") for block in system]
-    return [text for text in texts if text.startswith("<conversation_summary>")]
+    return [system] if isinstance(system, str) else [block.get("text", "") for block in system]
+
+
+def _skills(system: Sequence[str]) -> dict[str, str]:
+    listed = [block[1] for text in system for block in _SKILLS.finditer(text)]
+    return {line[1]: line[2] or "" for block in listed for line in _SKILL.finditer(block)}
 
 
 def blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import recall
+from gateway.demo import notes, recall
 from gateway.demo.asked import Asked, ToolSaid
 
 MAX_QUOTES = 3
@@ -21,6 +21,7 @@ _WORDS = {
     "time": ("It is {}.", "现在是 {}。"),
     "said": ("`{}` returned:", "`{}` 返回："),
     "failed": ("`{}` failed: {}", "`{}` 出错了：{}"),
+    "denied": ("`{}` was not run: {}", "`{}` 没有执行：{}"),
     "nothing": ("Done.", "完成。"),
     "hello": ("Hello!", "你好！"),
     "who": (
@@ -29,6 +30,10 @@ _WORDS = {
         "the gateway's tools.",
         "我是网关内置的演示模型，不是真正的大语言模型。你可以问我网关怎么用（“怎么恢复一个流？”），"
         "让我计算（“17 乘以 23”），或者问我时间，我会调用网关的工具来回答。",
+    ),
+    "note": (
+        "Say “note that the door code is 4711” to see a call that waits for your approval.",
+        "说一句“记一下：门禁密码是 4711”，可以看到一次等你批准的调用。",
     ),
     "echo": ("To “{}” I have no answer of my own.", "对于“{}”，我自己没有答案。"),
     "real": (
@@ -50,14 +55,28 @@ def report(asked: Asked) -> str:
         return _say("nothing", chinese)
     if all(said.name == recall.TOOL for said in asked.results):
         return "\n\n".join(told)
-    return "\n\n".join([*told, f"{_say('demo', chinese)} {_say('real', chinese)}"])
+    return "\n\n".join([*told, closing(chinese)])
+
+
+def closing(chinese: bool) -> str:
+    """What every report ends with."""
+    return f"{_say('demo', chinese)} {_say('real', chinese)}"
+
+
+def failure(tool: str, content: str, *, chinese: bool) -> str:
+    """A call that did not work, and one that nobody allowed."""
+    what = "denied" if "was not run" in content else "failed"
+    return _say(what, chinese, tool, short(content, MAX_QUOTE))
 
 
 def introduce(asked: Asked, *, greeted: bool) -> str:
     """The answer to a greeting, or to what no tool can answer."""
     chinese = asked.chinese
-    first = _say("hello", chinese) if greeted else _say("echo", chinese, _short(asked.text, 80))
-    return "\n\n".join([f"{first} {_say('who', chinese)}", _say("real", chinese)])
+    first = _say("hello", chinese) if greeted else _say("echo", chinese, short(asked.text, 80))
+    told = [f"{first} {_say('who', chinese)}"]
+    if notes.TOOL in asked.tools:
+        told.append(_say("note", chinese))
+    return "\n\n".join([*told, _say("real", chinese)])
 
 
 def _say(what: str, chinese: bool, *values: object) -> str:
@@ -67,7 +86,7 @@ def _say(what: str, chinese: bool, *values: object) -> str:
 def _told(said: ToolSaid, asked: Asked) -> str:
     content, chinese = said.content.strip(), asked.chinese
     if said.is_error:
-        return _say("failed", chinese, said.name, _short(content, MAX_QUOTE))
+        return failure(said.name, content, chinese=chinese)
     match said.name:
         case "search_docs":
             query = said.arguments.get("query", "")
@@ -75,7 +94,7 @@ def _told(said: ToolSaid, asked: Asked) -> str:
         case "calculate":
             return _say("result", chinese, said.arguments.get("expression", ""), _number(content))
         case "current_time":
-            return _say("time", chinese, _short(content, 100))
+            return _say("time", chinese, short(content, 100))
         case recall.TOOL:
             return recall.from_archive(asked.text, content, chinese=chinese)
         case _:
@@ -121,7 +140,7 @@ def _quote(text: str) -> str:
     lines = [
         line.rstrip() for line in text.splitlines() if line.strip() and not _LEFT_OUT.match(line.strip())
     ]
-    kept = _short("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
+    kept = short("\n".join(lines[:MAX_QUOTE_LINES]), MAX_QUOTE).splitlines()
     if sum(line.lstrip().startswith("```") for line in kept) % 2:
         kept.append("```")
     return "\n".join(f"> {line}" for line in kept)
@@ -131,11 +150,12 @@ def _number(content: str) -> str:
     try:
         value = orjson.loads(content)
     except orjson.JSONDecodeError:
-        return _short(content, 200)
+        return short(content, 200)
     if isinstance(value, dict):
         return str(value.get("result", value.get("value", content)))
-    return _short(content, 200)
+    return short(content, 200)
 
 
-def _short(text: str, most: int) -> str:
+def short(text: str, most: int) -> str:
+    """The text, or as much of it as `most` characters hold."""
     return text if len(text) <= most else f"{text[: most - 1]}…"

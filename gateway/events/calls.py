@@ -4,9 +4,13 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from gateway.events.envelope import Event, EventData
+from gateway.events.envelope import Event, EventData, Part
 
 Effect = Literal["read_only", "idempotent", "effectful"]
+DECIDERS = frozenset({"policy", "grant", "expiry"})
+"""Who decides about a call without a person: a rule, what a person allowed before, or the end of its time."""
+Decision = Literal["approved", "denied"]
+Scope = Literal["once", "session", "always"]
 ResultStatus = Literal["ok", "error", "denied", "cancelled", "timeout", "unknown_outcome"]
 
 
@@ -29,6 +33,29 @@ class ToolProgress(EventData):
     progress: float | None = Field(default=None, ge=0, le=1, description="Share done, 0 to 1.")
 
 
+class StepTrace(Part):
+    """One step of what a tool did. Inputs and outputs that are too large are cut, and say so."""
+
+    step_id: str
+    step_name: str
+    input: Any = None
+    output: Any = None
+    duration_ms: int = Field(ge=0)
+    error: str | None = None
+    timestamp: int | None = Field(default=None, ge=0, description="When it began, Unix milliseconds.")
+
+
+class MemoryWriteSuggestion(Part):
+    """What a tool thinks is worth remembering. Whether it is, the memory decides."""
+
+    owner_type: Literal["user", "household", "task", "group"]
+    owner_id: str = Field(min_length=1, max_length=256)
+    type: Literal["preference", "fact", "event", "summary"]
+    importance: int = Field(ge=1, le=5)
+    content: str = Field(min_length=1, max_length=4000)
+    metadata: dict[str, Any] | None = None
+
+
 class ToolResult(EventData):
     """What the model reads as the call's result. Exactly one per tool_call, with the same tool_call_id."""
 
@@ -39,8 +66,8 @@ class ToolResult(EventData):
     content: str
     duration_ms: int = Field(ge=0)
     artifact: str | None = Field(default=None, description="Reference of the full content, when kept aside.")
-    memory_writes: list[dict[str, Any]] | None = None
-    steps: list[dict[str, Any]] | None = None
+    memory_writes: list[MemoryWriteSuggestion] | None = None
+    steps: list[StepTrace] | None = None
 
 
 class ApprovalRequest(EventData):
@@ -51,15 +78,23 @@ class ApprovalRequest(EventData):
     name: str
     arguments: dict[str, Any]
     reason: str | None = None
+    expires_at: int | None = Field(
+        default=None, ge=0, description="When it counts as denied, Unix milliseconds."
+    )
 
 
 class ApprovalResponse(EventData):
-    """A person decided."""
+    """It was decided whether a call may run: by a person, now or before, or by a rule."""
 
     event_type: ClassVar[str] = "approval_response"
 
-    decision: Literal["approved", "denied"]
-    by: str
+    decision: Decision
+    by: str = Field(description="A user id; or `policy`, `grant` or `expiry`, which come without a person.")
+    scope: Scope | None = Field(default=None, description="For how long an approval holds.")
+    reason: str | None = Field(default=None, description="What the model is told of a denial.")
+    arguments: dict[str, Any] | None = Field(
+        default=None, description="The arguments the call runs with, when they were edited."
+    )
 
 
 ToolCallEvent = Event[Literal["tool_call"], ToolCall]

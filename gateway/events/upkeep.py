@@ -21,7 +21,7 @@ class Memory(EventData):
 
 
 class Skill(EventData):
-    """A written skill was read, or refused."""
+    """A written skill was read, or what was asked of a skill was refused."""
 
     event_type: ClassVar[str] = "skill"
 
@@ -29,6 +29,8 @@ class Skill(EventData):
     type: Literal["function", "markdown", "mcp"]
     action: Literal["read", "refused"]
     reason: str | None = None
+    path: str | None = Field(default=None, description="The file that was read, if not SKILL.md itself.")
+    digest: str | None = Field(default=None, description="SHA-256 of what was read, in hex.")
 
 
 class Artifact(EventData):

@@ -1,9 +1,14 @@
 """What genai-prices knows of models by its own list: what a call costs, how much they can read at once.
 Nothing is ever fetched."""
 
+import asyncio
 from functools import lru_cache
 
 from gateway.messages import Usage
+from gateway.settings import Settings
+
+DEFAULT_WINDOW = 200_000
+"""Tokens of a model nobody knows: the smallest window of the Claude models since version 2.1."""
 
 
 def cost_of(model: str, usage: Usage) -> float | None:
@@ -19,6 +24,14 @@ def cost_of(model: str, usage: Usage) -> float | None:
     except (LookupError, ValueError):
         return None
     return float(priced.total_price)
+
+
+async def window(settings: Settings, model: str) -> int:
+    """The tokens that `model` can read at once: as set, as known for it, or DEFAULT_WINDOW."""
+    if settings.context_window is not None:
+        return settings.context_window
+    # In a thread: the first time it loads a list of all models.
+    return await asyncio.to_thread(window_of, model) or DEFAULT_WINDOW
 
 
 @lru_cache(maxsize=256)

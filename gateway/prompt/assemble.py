@@ -1,6 +1,7 @@
 """Components, tools and transcript -> what one model call is given. Pure: same inputs, same bytes.
 
-    tools, sorted -> system: one block per run of components of one layer -> messages, as they were said
+    tools, sorted -> system: one block per run of components of one layer, the skills, what is carried
+        -> messages, as they were said
 
 Within a session only the end grows, so the provider's cache and its signed thinking stay valid: no time, no
 score, no counter belongs in here.
@@ -81,16 +82,18 @@ def assemble(
     transcript: Sequence[Message],
     *,
     tools: Sequence[ToolSpec] = (),
+    skills: str = "",
     limits: PromptLimits | None = None,
     carried: str | None = None,
 ) -> Assembled:
-    """Cuts what is too long, lowest priority first, and puts the parts in their order; `carried`, what this
-    session was told of former ones, comes last in the system prompt.
+    """Cuts what is too long, lowest priority first, and puts the parts in their order: `skills`, the snapshot
+    of their catalog, comes after the components, and `carried`, what this session was told of former ones,
+    last in the system prompt.
 
     A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
     the limit, a warning says so. Nothing that is passed in is changed.
     """
-    prefix = prefix_of(components, tools=tools, limits=limits, carried=carried)
+    prefix = prefix_of(components, tools=tools, skills=skills, limits=limits, carried=carried)
     return Assembled(
         system=prefix.system,
         messages=mark_messages(transcript),
@@ -106,25 +109,27 @@ def prefix_of(
     components: Components,
     *,
     tools: Sequence[ToolSpec] = (),
+    skills: str = "",
     limits: PromptLimits | None = None,
     carried: str | None = None,
 ) -> Prefix:
     """What `assemble` puts before the messages."""
-    prefix = _prefix(components, tools, limits or PromptLimits())
+    prefix = _prefix(components, tools, skills, limits or PromptLimits())
     return prefix if carried is None else _carrying(prefix, carried)
 
 
-_made: deque[tuple[Components, Sequence[ToolSpec], PromptLimits, Prefix]] = deque(maxlen=4)
+_made: deque[tuple[Components, Sequence[ToolSpec], str, PromptLimits, Prefix]] = deque(maxlen=4)
 """The newest prefixes and what they were made of: all turns of a process share their blocks, so that no open
 stream holds some 10 kB of its own. The function is pure with or without this memory."""
 
 
-def _prefix(components: Components, tools: Sequence[ToolSpec], limits: PromptLimits) -> Prefix:
-    for same_components, same_tools, same_limits, prefix in _made:
-        if same_components is components and same_tools is tools and same_limits == limits:
+def _prefix(components: Components, tools: Sequence[ToolSpec], skills: str, limits: PromptLimits) -> Prefix:
+    for same_components, *same, prefix in _made:
+        # Equal tools are nearly always the same objects, which is seen at once.
+        if same_components is components and same == [tools, skills, limits]:
             return prefix
-    prefix = _make_prefix(components, tools, limits)
-    _made.append((components, tools, limits, prefix))
+    prefix = _make_prefix(components, tools, skills, limits)
+    _made.append((components, tools, skills, limits, prefix))
     return prefix
 
 
@@ -139,8 +144,12 @@ def _carrying(prefix: Prefix, carried: str) -> Prefix:
     )
 
 
-def _make_prefix(components: Components, tools: Sequence[ToolSpec], limits: PromptLimits) -> Prefix:
+def _make_prefix(
+    components: Components, tools: Sequence[ToolSpec], skills: str, limits: PromptLimits
+) -> Prefix:
     sections, tokens = _fit(components.items, limits.total_tokens)
+    if skills:
+        sections = (*sections, _skills_section(skills))
     blocks, fixed = _blocks(sections)
     told = tuple(_canonical(spec) for spec in sorted(tools, key=lambda spec: spec.name))
     warnings = list(components.warnings)
@@ -154,6 +163,13 @@ def _make_prefix(components: Components, tools: Sequence[ToolSpec], limits: Prom
         tokens=tokens,
         warnings=tuple(warnings),
     )
+
+
+def _skills_section(skills: str) -> Section:
+    """Within its own limit already, so it is not cut with the components and does not count among them."""
+    size = estimate_tokens(skills)
+    digest = hashlib.sha256(skills.encode()).hexdigest()
+    return Section("skills", "TOOL INSTRUCTIONS", digest, skills, size, size)
 
 
 def _fit(items: Sequence[Component], limit: int) -> tuple[tuple[Section, ...], int]:

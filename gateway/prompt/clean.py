@@ -3,24 +3,18 @@
 import re
 
 from gateway.messages import clean_text
-from gateway.tools.wrapping import defuse
+from gateway.tools.wrapping import defuse, visible
 
 MAX_LINE = 20_000
 """Characters of one line; the rest of a longer one is cut off with a marker."""
 
-# C0 and C1 controls but tab and newline; zero-width space, word joiner, byte order mark; bidirectional
-# overrides and isolates, which show text in another order than it is read; tag characters, which hide text.
-# The zero-width joiner and non-joiner stay: emoji and several scripts need them.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
-)
 _LINE_END = re.compile("\r\n?|\x85|\u2028|\u2029")
 
 
 def clean(text: str) -> str:
     """`text` with LF line ends, without control and invisible characters, with our wrapper tags defused,
     over-long lines cut, and no blank space at either end. Cleaning twice changes nothing more."""
-    text = _INVISIBLE.sub("", _LINE_END.sub("\n", clean_text(text)))
+    text = visible(_LINE_END.sub("\n", clean_text(text)))
     lines = [_shortened(line) for line in defuse(text).split("\n")]
     return "\n".join(lines).strip()
 

@@ -10,10 +10,12 @@ from gateway.errors import CursorAhead, Draining, InvalidRequest, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.transcript import fold, view
 from gateway.ids import new_session_id, new_turn_id, now_ms
+from gateway.service.approvals import TurnApprovals
 from gateway.service.archiving import Archiver
 from gateway.service.following import Following, Snapshot
 from gateway.service.history import SessionHistory
 from gateway.service.records import SessionRecords
+from gateway.service.skills import SkillsOffered
 from gateway.storage.base import Accepted, NewTurn, SessionRow, TurnRow
 from gateway.turn.conversation import without_turn
 from gateway.turn.in_flight import InFlight
@@ -31,6 +33,8 @@ class Gateway:
         self._parts = parts
         self._in_flight = in_flight
         self.history = SessionHistory(parts, in_flight)
+        self.approvals = TurnApprovals(parts, in_flight)
+        self.skills = SkillsOffered(parts)
         self.records = SessionRecords(parts, in_flight, archiver)
         self._followers: WeakSet[asyncio.Event] = WeakSet()
         self._closing = False
@@ -109,7 +113,7 @@ class Gateway:
         turn = await self.turn(who, session_id, turn_id)
         if turn.status != "done":
             await self._parts.turns.request_cancel(turn_id)
-            self._in_flight.cancel(turn_id)
+            await self._stop(turn_id)
             turn = await self.turn(who, session_id, turn_id)
         return turn
 
@@ -243,8 +247,13 @@ class Gateway:
             else:
                 self._in_flight.queue(new.session_id, more=1)
             if accepted.interrupts is not None:
-                self._in_flight.cancel(accepted.interrupts)
+                await self._stop(accepted.interrupts)
         return accepted
+
+    async def _stop(self, turn_id: str) -> None:
+        """Has the books of a turn closed that is to be cancelled, whether it runs or is parked."""
+        self._in_flight.cancel(turn_id)
+        await self.approvals.take_up(turn_id)
 
 
 def _session_id_for(who: Principal, request: TurnRequest) -> str:

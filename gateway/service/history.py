@@ -12,11 +12,10 @@ from gateway.history.tokens import overhead_of
 from gateway.history.transcript import fold, view
 from gateway.ids import new_operation_id, now_ms
 from gateway.messages import Message
-from gateway.prompt.assemble import prefix_of
 from gateway.service.archiving import summarise
 from gateway.storage.base import SessionRow
 from gateway.storage.records import CompressionRow, SummaryRow
-from gateway.turn.conversation import prompt_limits
+from gateway.turn.conversation import prefix_for
 from gateway.turn.in_flight import InFlight
 from gateway.turn.parts import Parts
 
@@ -159,11 +158,9 @@ class SessionHistory:
         """The estimates of system prompt and tools, as they are and with what comes with a compression."""
         parts = self._parts
         active = await parts.compressions.in_force(session_id)
-        components, limits = parts.prompts.read(), prompt_limits(parts)
-        now, then = (
-            prefix_of(components, tools=tools.specs(), limits=limits)
-            for tools in (parts.archive_tools if active else parts.tools, parts.archive_tools)
-        )
+        components, catalog = parts.prompts.read(), parts.skills.catalog
+        now = prefix_for(parts, components, catalog, compressed=active is not None)
+        then = prefix_for(parts, components, catalog, compressed=True)
         return overhead_of(now.system, now.tools), overhead_of(then.system, then.tools)
 
     async def _session(self, who: Principal, session_id: str) -> SessionRow:

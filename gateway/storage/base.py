@@ -15,7 +15,7 @@ from gateway.events.lifecycle import Outcome
 from gateway.messages import Message, Usage
 from gateway.storage.records import CompressionRow
 
-TurnStatus = Literal["accepted", "running", "done"]
+TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
 OnConflict = Literal["reject", "queue", "interrupt"]
 
 EPOCH_OPEN = 2**53
@@ -39,7 +39,8 @@ class SessionRow:
 @dataclass(frozen=True, slots=True)
 class TurnRow:
     """A turn. `first_seq` and `last_seq` bound its events, which are contiguous; 0 while it has none.
-    `epoch` counts its owners: it grows with each take-over, and an append by an older one is refused."""
+    `epoch` counts its owners: it grows with each take-over, and an append by an older one is refused. A turn
+    that is awaiting_approval has no owner, and is its session's running one nevertheless."""
 
     id: str
     session_id: str
@@ -260,7 +261,7 @@ class Turns(Protocol):
         ...
 
     async def open_turn(self, session_id: str) -> TurnRow | None:
-        """The running turn of a session."""
+        """The running turn of a session, also one that awaits an approval."""
         ...
 
     async def model(self, session_id: str) -> str | None:
@@ -284,7 +285,7 @@ class Turns(Protocol):
     async def take_over(self) -> list[Accepted]:
         """Start-up: every running turn that a former process left, each with its epoch raised; appends by
         the former owner are refused from then on. Sessions in which turns only wait are included by
-        claiming."""
+        claiming. Turns that await an approval stay as they are."""
         ...
 
 

@@ -151,7 +151,7 @@ def _new_turns(
             raise Conflict(f"The turn id {turn.id} is taken.")
         row = turn.model_dump(exclude={"usage"})
         row["usage"] = turn.usage.model_dump_json() if turn.usage else None
-        yield row | {"session_id": session_id, "owner": owner, "status": "done"}
+        yield row | {"session_id": session_id, "owner": owner, "status": "done", "parked_until": None}
 
 
 def _version(session_id: str, copy: VersionCopy, stored: Stored) -> CompressionRow:

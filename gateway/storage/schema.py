@@ -49,7 +49,8 @@ sessions = Table(
 Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 
 # `number` is the order of arrival. `first_seq` is fixed when a turn starts to run, as nothing but the running
-# turn can add to its session. `last_seq` is fixed when it ends; until then the session's head tells it.
+# turn can add to its session. `last_seq` is fixed when it ends; until then the session's head tells it. A
+# running turn with `parked_until` waits for a person, at most until then, and has no owner meanwhile.
 turns = Table(
     "turns",
     metadata,
@@ -72,11 +73,14 @@ turns = Table(
     Column("iterations", Integer, nullable=False),
     Column("usage", Text),
     Column("cost", Float),
+    Column("parked_until", BigInteger),
 )
 _running = text("status = 'running'")
+_parked = text("parked_until IS NOT NULL")
 _named = text("client_message_id IS NOT NULL")
 Index("turns_by_session", turns.c.session_id, turns.c.status, turns.c.number)
 Index("turns_by_seq", turns.c.session_id, turns.c.last_seq)
+Index("turns_parked", turns.c.parked_until, sqlite_where=_parked, postgresql_where=_parked)
 Index(
     "turns_one_running",
     turns.c.session_id,
@@ -185,3 +189,49 @@ summaries = Table(
     Column("created_at", BigInteger, nullable=False),
 )
 Index("summaries_by_time", summaries.c.owner, summaries.c.created_at)
+
+# `number` is the order in which the calls of a message were asked for.
+approvals = Table(
+    "approvals",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("turn_id", Text, primary_key=True, nullable=False),
+    Column("tool_call_id", Text, primary_key=True, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("arguments", Text, nullable=False),
+    Column("reason", Text),
+    Column("requested_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("decision", Text),
+    Column("decided_by", Text),
+    Column("decided_at", BigInteger),
+    Column("scope", Text),
+    Column("answer", Text),
+    Column("edited", Text),
+)
+Index("approvals_by_turn", approvals.c.turn_id, approvals.c.requested_at, approvals.c.number)
+
+# Without a session the grant holds in all of its owner's.
+tool_grants = Table(
+    "tool_grants",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("owner", Text, nullable=False),
+    Column("tool", Text, nullable=False),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE")),
+    Column("created_at", BigInteger, nullable=False),
+)
+Index("tool_grants_by_tool", tool_grants.c.owner, tool_grants.c.tool)
+
+skill_switches = Table(
+    "skill_switches",
+    metadata,
+    Column("name", Text, primary_key=True, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("switched_by", Text, nullable=False),
+    Column("switched_at", BigInteger, nullable=False),
+)

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Text,
+    and_,
     bindparam,
     case,
     false,
@@ -23,12 +24,13 @@ from gateway.storage.schema import RUNNING, WAITING, sessions, turns
 
 TITLE_LENGTH = 80
 
+PARKED = turns.c.parked_until.is_not(None)
 TURNS = (
     select(
         turns.c.id,
         turns.c.session_id,
         turns.c.owner,
-        turns.c.status,
+        case((PARKED, literal_column("'awaiting_approval'", Text)), else_=turns.c.status),
         turns.c.outcome,
         turns.c.input,
         turns.c.model,
@@ -49,7 +51,8 @@ OF_ID = turns.c.id == bindparam("turn_id")
 TURN = Prepared(TURNS.where(OF_ID))
 OWN_TURN = Prepared(TURNS.where(OF_ID, OF_SESSION, turns.c.owner == bindparam("owner")))
 RUNNING_TURN = Prepared(TURNS.where(OF_SESSION, turns.c.status == RUNNING))
-RUNNING_TURNS = Prepared(TURNS.where(turns.c.status == RUNNING))
+OWNED = and_(turns.c.status == RUNNING, turns.c.parked_until.is_(None))
+OWNED_TURNS = Prepared(TURNS.where(OWNED))
 SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bindparam("client_message_id")))
 
 # What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
@@ -118,7 +121,7 @@ CLAIM = Prepared(
     .where(OF_ID)
     .values(status=RUNNING, epoch=turns.c.epoch + 1, first_seq=bindparam("first_seq"))
 )
-RAISE_EPOCHS = Prepared(update(turns).where(turns.c.status == RUNNING).values(epoch=turns.c.epoch + 1))
+RAISE_EPOCHS = Prepared(update(turns).where(OWNED).values(epoch=turns.c.epoch + 1))
 
 
 class SqlTurns:
@@ -278,7 +281,7 @@ def take_over(connection: Connection) -> list[Accepted]:
     for (session_id,) in WAITING_SESSIONS.run(connection).fetchall():
         claim_next(connection, session_id)
     RAISE_EPOCHS.run(connection)
-    return [Accepted(turn_of(row), row[-1]) for row in RUNNING_TURNS.run(connection).fetchall()]
+    return [Accepted(turn_of(row), row[-1]) for row in OWNED_TURNS.run(connection).fetchall()]
 
 
 def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:

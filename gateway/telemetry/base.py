@@ -13,6 +13,7 @@ from gateway.ids import trace_id_of
 from gateway.messages import Usage
 from gateway.telemetry.semconv import SECONDS
 from gateway.telemetry.tallies import Tally
+from gateway.telemetry.tool_runs import Approval, SkillUse, ToolRun
 
 _GAPS = tuple(round(bound * 1000) for bound in SECONDS)
 
@@ -67,31 +68,16 @@ class Call:
 
 
 @dataclass(slots=True)
-class ToolRun:
-    """One tool call, from intent to result. `status` and `duration_ms` come with the result."""
-
-    call_id: str
-    name: str
-    started_at: int
-    effect: str | None = None
-    ended_at: int | None = None
-    status: str | None = None
-    duration_ms: int = 0
-    error: str | None = None
-    first_seq: int = 0
-    last_seq: int = 0
-    span: Span = INVALID_SPAN
-
-
-@dataclass(slots=True)
 class Turn:
     """A turn this process has seen something of.
 
     `whole` is false when its beginning is not known; `resumed` is true when a former process began it.
     `queued_ms` is how long it waited before `started_at`, `owner` the user id, where that is known. `call`
     is the open model call, `answered` one whose tool calls are being recorded, `tools` the open tool runs by
-    call id. `outcome` and `totals` (the data of `done`) are set when it is over; `error` is the code of its
-    last `error` event.
+    call id. `waiting_since` is when there was nothing left to do but to wait for a person, None while there
+    is; `waited_ms` adds up the times that it was so, `silent_ms` those of them before its first text.
+    `outcome` and `totals` (the data of `done`) are set when it is over; `error` is the code of its last
+    `error` event.
     """
 
     id: str
@@ -109,6 +95,10 @@ class Turn:
     call: Call | None = None
     answered: Call | None = None
     tools: dict[str, ToolRun] = field(default_factory=dict[str, ToolRun])
+    waiting_since: int | None = None
+    waited_ms: int = 0
+    silent_ms: int = 0
+    has_text: bool = False
     iterations: int = 0
     tool_calls: int = 0
     error: str | None = None
@@ -134,6 +124,17 @@ class Turn:
             queued_ms=data.get("queued_ms", 0) if whole else 0,
         )
 
+    def note_wait(self, at: int) -> None:
+        """Its tools changed: it waits when each that is open waits for a person."""
+        waits = bool(self.tools) and all(run.waits for run in self.tools.values())
+        if waits and self.waiting_since is None:
+            self.waiting_since = at
+        elif not waits and self.waiting_since is not None:
+            waited = max(at - self.waiting_since, 0)
+            self.waiting_since = None
+            self.waited_ms += waited
+            self.silent_ms += 0 if self.has_text else waited
+
 
 @dataclass(frozen=True, slots=True)
 class Archived:
@@ -154,8 +155,8 @@ class Reader:
     """Is told what happened, in order. A reader overrides what it cares for and must not raise.
 
     Every `turn_started` is followed by exactly one `turn_ended`, `turn_lost` or `turn_left`. Unless the turn
-    is left, every `call_started` is followed by one `call_ended` and every `tool_started` by one `tool_ended`
-    before that.
+    is left, every `call_started` is followed by one `call_ended`, every `tool_started` by one `tool_ended`,
+    and every `approval_asked` by one `approval_ended` before that.
     """
 
     gathers = False
@@ -183,6 +184,19 @@ class Reader:
     def tool_started(self, turn: Turn, run: ToolRun) -> None:
         """A tool call's intent is recorded."""
 
+    def approval_asked(self, turn: Turn, run: ToolRun, approval: Approval) -> None:
+        """A person is asked whether the call may run."""
+
+    def approval_ended(self, turn: Turn, run: ToolRun, approval: Approval) -> None:
+        """It is decided whether the call may run, by whomever, also without `approval_asked`; or nobody will
+        decide it (`decision` is None)."""
+
+    def skill_used(self, turn: Turn, run: ToolRun | None, use: SkillUse) -> None:
+        """A `skill` event."""
+
+    def steps_told(self, turn: Turn, run: ToolRun) -> None:
+        """A tool call has its result, and what it says of its steps is in `run`; `tool_ended` is next."""
+
     def tool_ended(self, turn: Turn, run: ToolRun) -> None:
         """A tool call has its result, or will never get one (`status` is None)."""
 
@@ -209,7 +223,8 @@ class Reader:
         """The turn is no longer followed: its end was not seen in time."""
 
     def turn_left(self, turn: Turn) -> None:
-        """This process ends before the turn does; the next one goes on with it."""
+        """This process ends before the turn does, or the turn waits for a person: whoever goes on with it
+        knows it from its first event."""
         self.turn_lost(turn)
 
     def archived(self, archived: Archived) -> None:

@@ -14,15 +14,18 @@ import structlog
 
 from gateway.events.envelope import StoredEvent
 from gateway.telemetry import semconv
-from gateway.telemetry.base import Call, Reader, ToolRun, Turn
-from gateway.telemetry.content_json import TRUNCATED, Messages, clean_json, shorten
+from gateway.telemetry.base import Call, Reader, Turn
+from gateway.telemetry.content_json import TRUNCATED, Messages, clean_json, plain_json, shorten
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.redaction import redact, redact_text
+from gateway.telemetry.tool_runs import ToolRun
 
 VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 MOST_KEPT = 4
 """Times the limit of an attribute: what is kept of one turn's texts, or of its open tools' arguments, until
 they are written."""
+
+_JSON = "application/json"
 
 Parts = list[dict[str, Any]]
 
@@ -63,8 +66,8 @@ class _Said:
 
 
 class Content(Reader):
-    """Puts messages, tool arguments and results on spans, without secrets, and at most `limit` characters an
-    attribute. Must be told before the reader that ends the spans."""
+    """Puts messages, tool arguments and results, and what steps took and gave on spans, without secrets, and
+    at most `limit` characters an attribute. Must be told before the readers that end the spans."""
 
     gathers = True
 
@@ -102,6 +105,8 @@ class Content(Reader):
                 self._answer(said)
             case "tool_call":
                 self._call(said, body["tool_call_id"], data)
+            case "approval_response" if "arguments" in data:
+                self._keep_arguments(said, body["tool_call_id"], redact(data["arguments"]))
             case "tool_result":
                 self._result(turn, said, body["tool_call_id"], data)
             case _:
@@ -120,6 +125,13 @@ class Content(Reader):
         arguments = self._of(turn).arguments.pop(run.call_id, None)
         if arguments is not None:
             run.span.set_attribute(semconv.TOOL_ARGUMENTS, arguments)
+        for step in run.steps:
+            if step.input is not None:
+                step.span.set_attribute(semconv.INPUT, plain_json(step.input, self._limit))
+                step.span.set_attribute(semconv.INPUT_MIME, _JSON)
+            if step.output is not None:
+                step.span.set_attribute(semconv.OUTPUT, plain_json(step.output, self._limit))
+                step.span.set_attribute(semconv.OUTPUT_MIME, _JSON)
 
     def turn_ended(self, turn: Turn) -> None:
         said = self._said.pop(turn.id, None)
@@ -157,6 +169,10 @@ class Content(Reader):
         arguments = redact(data["arguments"])
         part = {"type": "tool_call", "id": call_id, "name": data["name"], "arguments": arguments}
         self._go_on(said, "assistant", part)
+        self._keep_arguments(said, call_id, arguments)
+
+    def _keep_arguments(self, said: _Said, call_id: str, arguments: Any) -> None:
+        said.arguments.pop(call_id, None)  # a person may have put others in their place
         room = MOST_KEPT * self._limit - sum(map(len, said.arguments.values()))
         said.arguments[call_id] = clean_json(arguments, max(min(self._limit, room), 0))
 

@@ -7,9 +7,10 @@ from opentelemetry.trace import Span
 
 from gateway.ids import root_span_id, trace_id_of
 from gateway.messages import Usage
-from gateway.telemetry.base import Archived, Call, Reader, ToolRun, Turn
+from gateway.telemetry.base import Archived, Call, Reader, Turn
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.semconv import OTHER
+from gateway.telemetry.tool_runs import Approval, SkillUse, ToolRun
 
 log = structlog.get_logger(__name__)
 
@@ -52,11 +53,40 @@ class Lines(Reader):
             reason=reason,
         )
 
+    def approval_ended(self, turn: Turn, run: ToolRun, approval: Approval) -> None:
+        if approval.decision is not None:
+            _line(turn, approval.span).info(
+                "approval decided",
+                tool=run.name,
+                tool_call_id=run.call_id,
+                decision=approval.decision,
+                by=approval.kind,
+                scope=approval.scope,
+                waited_ms=approval.waited_ms,
+            )
+
+    def skill_used(self, turn: Turn, run: ToolRun | None, use: SkillUse) -> None:
+        line = _line(turn, run.span if run else None)
+        line = line.bind(tool_call_id=run.call_id) if run else line
+        line.info(f"skill {use.action}", skill=use.name, type=use.type, path=use.path, digest=use.digest)
+
+    def steps_told(self, turn: Turn, run: ToolRun) -> None:
+        for step in run.steps:
+            _line(turn, step.span).debug(
+                "tool step",
+                tool=run.name,
+                tool_call_id=run.call_id,
+                step=step.name,
+                step_id=step.id,
+                duration_ms=step.ended_at - step.started_at,
+                error=step.error,
+            )
+
     def tool_ended(self, turn: Turn, run: ToolRun) -> None:
         line = _line(turn, run.span).bind(
             tool=run.name, tool_call_id=run.call_id, status=run.status, duration_ms=run.duration_ms
         )
-        if run.status == "ok":
+        if run.status in {"ok", "denied"}:  # who denied it has a line
             line.debug("tool call done")
         elif run.status is not None:
             line.warning("tool call not ok")
@@ -91,6 +121,8 @@ class Lines(Reader):
     def turn_ended(self, turn: Turn) -> None:
         totals = {key: value for key, value in turn.totals.items() if key not in {"status", "usage"}}
         line = _line(turn).bind(status=turn.outcome, tool_calls=turn.tool_calls, **totals)
+        if turn.waited_ms:
+            line = line.bind(waited_ms=turn.waited_ms)
         line = line.bind(**turn.totals.get("usage", {}))
         if turn.outcome in FAILURES:
             line.error("turn done", code=turn.error)
@@ -101,7 +133,9 @@ class Lines(Reader):
         _line(turn).info("turn no longer followed", last_seq=turn.last_seq)
 
     def turn_left(self, turn: Turn) -> None:
-        _line(turn).info("turn left to the next process", last_seq=turn.last_seq)
+        waits = turn.waiting_since is not None
+        event = "turn waits, no longer followed" if waits else "turn left to the next process"
+        _line(turn).info(event, last_seq=turn.last_seq)
 
     def _tell_compression(self, line: structlog.stdlib.BoundLogger, data: dict[str, Any]) -> None:
         facts = {name: data[name] for name in _COMPRESSION if name in data}

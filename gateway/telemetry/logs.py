@@ -23,6 +23,8 @@ _LEAST_LEVELS = {
     "sqlalchemy": logging.WARNING,  # writes bound parameters at info
     "httpx2": logging.WARNING,  # writes a line per request at info
     "alembic": logging.WARNING,
+    "mcp": logging.CRITICAL,  # writes ids of sessions at info, and content in its tracebacks
+    "client": logging.CRITICAL,  # a logger of the MCP SDK's, too
     "uvicorn.access": logging.WARNING,  # writes queries, and what somebody searches for is content
 }
 

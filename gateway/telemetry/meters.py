@@ -17,6 +17,7 @@ from gateway.telemetry.model_calls import ModelCalls
 from gateway.telemetry.process import LogMeter, LoopMeter
 from gateway.telemetry.requests import Requests
 from gateway.telemetry.streams import Streams
+from gateway.telemetry.tool_meters import ToolMeters
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 """Where the SDK asks when no other address is given."""
@@ -24,9 +25,10 @@ PORTS = {"http": 80, "https": 443}
 
 
 class Meters:
-    """`readers` are for the observer, the others for whoever does what they measure. With `pushed` all is
-    sent over OTLP as well. `exemplify` chooses which spans become exemplars, and
-    `is_kept` which traces, by their ids."""
+    """`readers` are for the observer, the others for whoever does what they measure. What the `watch_`
+    methods are given is called from another thread, whenever somebody asks for the metrics. With `pushed` all
+    is sent over OTLP as well. `exemplify` chooses which spans become exemplars, and `is_kept` which traces,
+    by their ids."""
 
     def __init__(
         self,
@@ -55,7 +57,12 @@ class Meters:
             summary_model=settings.summary_model,
             dup=settings.genai_compat == "dup",
         )
-        self.readers: list[Reader] = [Metrics(self.exposition, settings.agent_name, exemplify), calls]
+        agent = settings.agent_name
+        self.readers: list[Reader] = [
+            Metrics(self.exposition, agent, exemplify),
+            calls,
+            ToolMeters(self.exposition, agent, exemplify),
+        ]
         self.streams = Streams(self.exposition, is_kept)
         self.requests = Requests(self.exposition)
         self.log = LogMeter(self.exposition)
@@ -76,6 +83,36 @@ class Meters:
     def watch_readers(self, readers: Callable[[], int]) -> None:
         """`readers` tells how many follow the log."""
         self._gauge("gateway.log.readers", "{reader}", "Readers that follow a session's events.", readers)
+
+    def watch_parked(self, turns: Callable[[], int]) -> None:
+        """`turns` tells how many turns wait for a person's decision."""
+        self._gauge("gateway.turn.parked", "{turn}", "Turns that wait for a person's decision.", turns)
+
+    def watch_skills(self, skills: Callable[[], Mapping[tuple[str, bool], int]]) -> None:
+        """`skills` tells how many the catalog has, by their type and whether they are enabled."""
+
+        def observe(_: CallbackOptions) -> Iterable[Observation]:
+            return [
+                Observation(count, {semconv.SKILL_TYPE: kind, semconv.SKILL_ENABLED: enabled})
+                for (kind, enabled), count in skills().items()
+            ]
+
+        self.exposition.meter.create_observable_gauge(
+            "gateway.skills",
+            [observe],
+            "{skill}",
+            "Skills in the catalog, by type and whether they are enabled.",
+        )
+
+    def watch_mcp(self, servers: Callable[[], Mapping[str, bool]]) -> None:
+        """`servers` tells of each configured MCP server, by its name in the settings, whether it answers."""
+
+        def observe(_: CallbackOptions) -> Iterable[Observation]:
+            return [Observation(int(up), {semconv.MCP_SERVER: name}) for name, up in servers().items()]
+
+        self.exposition.meter.create_observable_gauge(
+            "gateway.mcp.up", [observe], "{server}", "Whether an MCP server can be used: 1 or 0."
+        )
 
     def watch_spans(self, dropped: Callable[[], int], failures: Callable[[], int]) -> None:
         """`dropped` tells how many spans were lost before they could be sent, `failures` how often sending

@@ -1,6 +1,6 @@
 """What can be counted over all turns. Never by session, user or turn: a series, once made, stays for good."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -8,7 +8,7 @@ from opentelemetry.util.types import AttributeValue
 
 from gateway.ids import now_ms
 from gateway.telemetry import semconv
-from gateway.telemetry.base import Archived, Reader, ToolRun, Turn
+from gateway.telemetry.base import Archived, Reader, Turn
 from gateway.telemetry.bounded import FewNames
 from gateway.telemetry.exemplars import Exemplify, of_span
 from gateway.telemetry.exposition import Exposition
@@ -18,14 +18,13 @@ Attributes = Mapping[str, AttributeValue]
 
 
 class Metrics(Reader):
-    """Counts and times turns, tool runs, compressions and archives."""
+    """Counts and times turns, compressions and archives."""
 
     def __init__(self, exposition: Exposition, agent: str, exemplify: Exemplify = of_span) -> None:
         self._agent: Attributes = {semconv.AGENT: agent}
         self._exemplify = exemplify
-        self._tools = FewNames(200)
         self._errors = FewNames()
-        self._running: dict[str, int] = {}
+        self._running: dict[str, Turn] = {}
         self._make_turn_instruments(exposition)
         self._make_part_instruments(exposition)
         self._make_upkeep_instruments(exposition)
@@ -33,17 +32,23 @@ class Metrics(Reader):
     def _make_turn_instruments(self, exposition: Exposition) -> None:
         meter = exposition.meter
         meter.create_observable_up_down_counter(
-            "gateway.turn.active", [self._count_running], "{turn}", "Turns in progress."
+            "gateway.turn.active",
+            [self._count_running],
+            "{turn}",
+            "Turns in progress, but for those that wait for a person.",
         )
         meter.create_observable_gauge(
             "gateway.turn.oldest_age",
             [self._age_of_oldest],
             "s",
-            "Since the longest running turn was accepted or resumed here; 0 when none runs.",
+            "How long the longest running turn has run, its waits for a person left out; 0 when none does.",
         )
         self._turns = meter.create_counter("gateway.turns", "{turn}", "Turns that ended, by outcome.")
         self._seconds = exposition.histogram(
-            "gen_ai.invoke_agent.duration", "s", "Turns, from their start to the end.", semconv.AGENT_SECONDS
+            "gen_ai.invoke_agent.duration",
+            "s",
+            "Turns, from their start to the end, without the time that they waited for a person.",
+            semconv.AGENT_SECONDS,
         )
         self._wait = exposition.histogram(
             "gateway.admission.wait",
@@ -67,9 +72,6 @@ class Metrics(Reader):
         self._tool_calls = exposition.histogram(
             "gen_ai.invoke_agent.tool_calls", "{tool_call}", "Tool calls of one turn.", semconv.COUNTS
         )
-        self._tool_seconds = exposition.histogram(
-            "gen_ai.execute_tool.duration", "s", "Executions of a tool.", semconv.SECONDS
-        )
 
     def _make_upkeep_instruments(self, exposition: Exposition) -> None:
         meter = exposition.meter
@@ -92,16 +94,9 @@ class Metrics(Reader):
         )
 
     def turn_started(self, turn: Turn) -> None:
-        self._running[turn.id] = turn.started_at
+        self._running[turn.id] = turn
         if turn.whole and not turn.resumed:
             self._wait.record(turn.queued_ms / 1000, context=self._exemplify(turn.span, turn))
-
-    def tool_ended(self, turn: Turn, run: ToolRun) -> None:
-        if run.status is None:
-            return
-        about = {**self._agent, semconv.TOOL: self._tools.name(run.name), semconv.TOOL_TYPE: "function"}
-        context = self._exemplify(run.span, turn)
-        self._tool_seconds.record(run.duration_ms / 1000, self._with_error(about, run.error), context)
 
     def turn_ended(self, turn: Turn) -> None:
         self._running.pop(turn.id, None)
@@ -110,7 +105,8 @@ class Metrics(Reader):
         context = self._exemplify(turn.span, turn)
         error = turn.error if turn.outcome in FAILURES else None
         about = self._with_error(self._agent, error)
-        self._seconds.record(turn.totals["duration_ms"] / 1000, about, context)
+        ran_ms = max(turn.totals["duration_ms"] - turn.waited_ms, 0)
+        self._seconds.record(ran_ms / 1000, about, context)
         self._calls.record(turn.totals["iterations"], self._agent, context)
         if turn.whole:
             self._tool_calls.record(turn.tool_calls, self._agent, context)
@@ -138,8 +134,12 @@ class Metrics(Reader):
         return attributes if error is None else {**attributes, semconv.ERROR_TYPE: self._errors.name(error)}
 
     def _count_running(self, _: CallbackOptions) -> Iterable[Observation]:
-        return [Observation(len(self._running))]
+        return [Observation(sum(1 for _ in self._busy()))]
 
     def _age_of_oldest(self, _: CallbackOptions) -> Iterable[Observation]:
         now = now_ms()
-        return [Observation(max(now - min(list(self._running.values()), default=now), 0) / 1000)]
+        ages = (now - turn.started_at - turn.waited_ms for turn in self._busy())
+        return [Observation(max(max(ages, default=0), 0) / 1000)]
+
+    def _busy(self) -> Iterator[Turn]:
+        return (turn for turn in list(self._running.values()) if turn.waiting_since is None)

@@ -10,11 +10,16 @@ import structlog
 from gateway.events.envelope import StoredEvent
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Usage
-from gateway.telemetry.base import Archived, Call, Reader, ToolRun, Turn
-from gateway.telemetry.semconv import OTHER, TOOL_ERRORS
+from gateway.telemetry.base import Archived, Call, Reader, Turn
+from gateway.telemetry.semconv import OTHER
+from gateway.telemetry.tool_events import ToolEvents
 
 FAILURES = frozenset({"failed", "interrupted"})
 """Outcomes of a turn that are errors. A cancel or a limit is somebody's decision."""
+
+WAITING = 500
+"""Turns that are followed while they wait for a person. Of more, those that wait longest are let go: when one
+of them goes on, the log tells what it said before."""
 
 _DAY_MS = 86_400_000
 
@@ -25,7 +30,8 @@ class Observer:
     """A reader of the log, made to be given to `bus.watch`.
 
     It follows at most `turn_limit` turns, and none that told nothing for `turn_age_ms` (time of the events):
-    a turn that is handed over to another process never ends here.
+    a turn that is handed over to another process never ends here. One that waits for a person is let go
+    without an end (`turn_left`), since it goes on.
     """
 
     def __init__(
@@ -35,6 +41,7 @@ class Observer:
         self._turn_limit = turn_limit
         self._turn_age_ms = turn_age_ms
         self._gatherers = tuple(reader for reader in self._readers if reader.gathers)
+        self._tools = ToolEvents(self._readers)
         self._turns: OrderedDict[str, Turn] = OrderedDict()
         self._former: OrderedDict[str, Observer] = OrderedDict()
         self._owners: OrderedDict[str, str] = OrderedDict()
@@ -59,16 +66,29 @@ class Observer:
 
     def expect(self, turn_id: str, owner: str) -> None:
         """Whose turn it is that will be told of."""
-        self._owners[turn_id] = owner
-        _keep_newest(self._owners, self._turn_limit)
+        if turn_id not in self._turns:
+            self._owners[turn_id] = owner
+            _keep_newest(self._owners, self._turn_limit)
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Takes what an open turn told in a former process, so that the rest continues it. The readers hear
-        of it with the first event that is new."""
-        if not events or events[0].turn_id in self._turns:
+        """Takes what an open turn told before, so that the rest continues it. The readers hear of it with the
+        first event that is new. What is known already is passed over: the turn may only have waited here."""
+        if not events:
             return
-        former = self._former.setdefault(events[0].turn_id, Observer(self._gatherers))
-        former.observe(session_id, events)
+        turn_id = events[0].turn_id
+        here = self._turns.get(turn_id)
+        if here is not None and here.waiting_since is None:
+            return
+        former = self._former.get(turn_id)
+        known = here or (former and former._turns.get(turn_id))
+        newer = [event for event in events if known is None or event.seq > known.last_seq]
+        if not newer:
+            return
+        if former is None:
+            former = self._former[turn_id] = Observer(self._gatherers)
+            if here is not None:  # another process went on with it meanwhile
+                former._turns[turn_id] = self._turns.pop(turn_id)
+        former.observe(session_id, newer)
         _keep_newest(self._former, self._turn_limit)
 
     def archived(self, archived: Archived) -> None:
@@ -82,9 +102,7 @@ class Observer:
     def close(self) -> None:
         """The process ends: the next one goes on with the turns still followed. Idempotent."""
         while self._turns:
-            _, turn = self._turns.popitem(last=False)
-            for reader in self._readers:
-                self._context.run(reader.turn_left, turn)
+            self._context.run(self._leave, next(iter(self._turns.values())))
 
     def _count_piece(self, event: StoredEvent) -> None:
         turn = self._turns.get(event.turn_id)
@@ -125,10 +143,8 @@ class Observer:
                 self._retry_call(turn, data, body["ts"])
             case "iteration_end":
                 self._end_call(turn, body["iteration"], data, body["ts"])
-            case "tool_call":
-                self._start_tool(turn, body["tool_call_id"], data, body["ts"])
-            case "tool_result":
-                self._end_tool(turn, body["tool_call_id"], data, body["ts"])
+            case "tool_call" | "tool_result" | "approval_request" | "approval_response" | "skill":
+                self._take_of_call(turn, event.type, body)
             case "done":
                 self._end(turn, data)
             case _:
@@ -158,8 +174,7 @@ class Observer:
             reader.turn_started(turn)
             if (call := turn.call or turn.answered) is not None:
                 reader.call_started(turn, call)
-            for run in turn.tools.values():
-                reader.tool_started(turn, run)
+        self._tools.tell_open(turn)
         return turn
 
     def _start_call(self, turn: Turn, iteration: int, data: dict[str, Any], at: int) -> Call:
@@ -217,31 +232,17 @@ class Observer:
         call.error = error
         call.ended_at = call.ended_at or at
         call.last_seq = call.last_seq or turn.last_seq
+        turn.has_text |= call.text_pieces > 0
         for reader in self._readers:
             reader.call_ended(turn, call)
 
-    def _start_tool(self, turn: Turn, call_id: str, data: dict[str, Any], at: int) -> ToolRun:
-        run = ToolRun(call_id=call_id, name=data["name"], started_at=at, effect=data.get("effect"))
-        run.first_seq = turn.last_seq
-        turn.tools[call_id] = run
-        for reader in self._readers:
-            reader.tool_started(turn, run)
-        return run
-
-    def _end_tool(self, turn: Turn, call_id: str, data: dict[str, Any], at: int) -> None:
-        run = turn.tools.get(call_id)
-        if run is None:  # a former process recorded its intent
-            run = self._start_tool(turn, call_id, data, at - data["duration_ms"])
-        run.status, run.duration_ms = data["status"], data["duration_ms"]
-        run.error = TOOL_ERRORS.get(data["status"])
-        turn.tool_calls += 1
-        self._close_tool(turn, run, at)
-
-    def _close_tool(self, turn: Turn, run: ToolRun, at: int) -> None:
-        del turn.tools[run.call_id]
-        run.ended_at, run.last_seq = at, turn.last_seq
-        for reader in self._readers:
-            reader.tool_ended(turn, run)
+    def _take_of_call(self, turn: Turn, event_type: str, body: dict[str, Any]) -> None:
+        had_work = turn.waiting_since is None
+        self._tools.take(turn, event_type, body)
+        if had_work and turn.waiting_since is not None:
+            waiting = [each for each in self._turns.values() if each.waiting_since is not None]
+            for each in waiting[:-WAITING]:
+                self._leave(each)
 
     def _pass_on(self, turn: Turn, event_type: str, body: dict[str, Any]) -> None:
         data = body["data"]
@@ -270,15 +271,23 @@ class Observer:
         for reader in self._readers:
             reader.turn_ended(turn)
 
+    def _leave(self, turn: Turn) -> None:
+        del self._turns[turn.id]
+        for reader in self._readers:
+            reader.turn_left(turn)
+
     def _lose_oldest(self) -> None:
-        _, turn = self._turns.popitem(last=False)
+        turn = next(iter(self._turns.values()))
+        if turn.waiting_since is not None:
+            self._leave(turn)
+            return
+        del self._turns[turn.id]
         self._close_open_parts(turn, None)
         for reader in self._readers:
             reader.turn_lost(turn)
 
     def _close_open_parts(self, turn: Turn, error: str | None) -> None:
-        for run in list(turn.tools.values()):
-            self._close_tool(turn, run, turn.seen_at)
+        self._tools.close_open(turn, turn.seen_at)
         if (call := turn.call or turn.answered) is not None:
             self._close_call(turn, call, turn.seen_at, error if turn.answered is None else None)
 

@@ -44,9 +44,11 @@ class _Waiting:
 
 class OutcomeSampler(SpanProcessor):
     """Hands spans to `forward` once their trace is decided: kept when something in it failed, was stopped,
-    was slow or has no usage, or a process had to go on with it; else by the ratio, from the trace id.
+    was slow or has no usage, a person was asked, or a process had to go on with it; else by the ratio, from
+    the trace id.
 
-    Requests that start or follow a turn are decided together with it.
+    Requests that start or follow a turn are decided together with it. One that asks a person is kept from
+    then on: it may wait for a day, which no memory is for.
     """
 
     def __init__(self, forward: SpanProcessor, policy: Policy, on_dropped: Callable[[int], None]) -> None:
@@ -73,9 +75,13 @@ class OutcomeSampler(SpanProcessor):
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         if _is_turn(span) and (trace_id := _trace_of(span)) not in self._decided:
             self._wait_for(trace_id, span.start_time or 0)
+        if _asks_a_person(span):
+            self._keep(_trace_of(span))
 
     def on_end(self, span: ReadableSpan) -> None:
         trace_id = _decided_with(span)
+        if _asks_a_person(span):
+            self._keep(trace_id)  # it may have been forgotten meanwhile
         if _starts_turn(span) and trace_id not in self._decided:
             self._wait_for(trace_id, span.start_time or 0)  # answered before the turn began
         keep = self._decided.get(trace_id)
@@ -131,10 +137,20 @@ class OutcomeSampler(SpanProcessor):
         self._spans -= len(waiting.spans)
         self._bytes -= waiting.size
         keep = keep or self._is_chosen(trace_id)
+        self._remember(trace_id, keep=keep)
+        self._settle(waiting.spans, keep)
+
+    def _keep(self, trace_id: int) -> None:
+        if trace_id in self._waiting:
+            self._decide(trace_id, keep=True)
+        else:
+            self._remember(trace_id, keep=True)
+
+    def _remember(self, trace_id: int, *, keep: bool) -> None:
         self._decided[trace_id] = keep
+        self._decided.move_to_end(trace_id)
         if len(self._decided) > REMEMBERED:
             self._decided.popitem(last=False)
-        self._settle(waiting.spans, keep)
 
     def _settle(self, spans: list[ReadableSpan], keep: bool) -> None:
         if keep:
@@ -151,6 +167,10 @@ def _is_turn(span: ReadableSpan) -> bool:
 
 def _starts_turn(span: ReadableSpan) -> bool:
     return semconv.STARTED_TURN in (span.attributes or {})
+
+
+def _asks_a_person(span: ReadableSpan) -> bool:
+    return (span.attributes or {}).get(semconv.APPROVAL_ASKED) is True
 
 
 def _decided_with(span: ReadableSpan) -> int:

@@ -59,10 +59,25 @@ TOOL_TYPE: Final = "gen_ai.tool.type"
 TOOL_CALL_ID: Final = "gen_ai.tool.call.id"
 TOOL_EFFECT: Final = "gateway.tool.effect"
 TOOL_STATUS: Final = "gateway.tool.status"
+SUGGESTIONS: Final = "gateway.tool.memory_suggestions"
+STEP_ID: Final = "gateway.tool.step.id"
+STEP_NAME: Final = "gateway.tool.step.name"
 DATA_SOURCE: Final = "gen_ai.data_source.id"
 RETRIEVAL_RESULTS: Final = "gateway.retrieval.results"
 RETRIEVAL_TOKENS: Final = "gateway.retrieval.tokens"
 RETRIEVAL_DEGRADED: Final = "gateway.retrieval.degraded"
+
+# Attributes: whether a call may run, and skills
+APPROVAL_ASKED: Final = "gateway.approval.asked"
+"""Whether a person had to be asked."""
+APPROVAL_DECISION: Final = "gateway.approval.decision"
+APPROVAL_BY: Final = "gateway.approval.by"
+APPROVAL_SCOPE: Final = "gateway.approval.scope"
+SKILL_NAME: Final = "gateway.skill.name"
+SKILL_TYPE: Final = "gateway.skill.type"
+SKILL_ACTION: Final = "gateway.skill.action"
+SKILL_PATH: Final = "gateway.skill.path"
+SKILL_DIGEST: Final = "gateway.skill.digest"
 
 # Attributes: a turn. Its totals are not gen_ai.usage.*, since backends add those up over a trace's spans.
 TURN: Final = "gateway.turn.id"
@@ -78,6 +93,7 @@ TURN_CACHE_READ: Final = "gateway.turn.cache_read_tokens"
 TURN_CACHE_WRITE: Final = "gateway.turn.cache_write_tokens"
 TURN_COST: Final = "gateway.turn.cost_usd"
 TURN_UNREPORTED: Final = "gateway.turn.usage_unreported"
+TURN_WAITED: Final = "gateway.turn.waited"
 TURN_FIRST_TEXT: Final = "gateway.turn.time_to_first_text"
 TURN_TRACE: Final = "gateway.turn.trace_id"
 REQUEST_TRACE: Final = "gateway.request.trace_id"
@@ -130,6 +146,9 @@ TOKEN_TYPE: Final = "gen_ai.token.type"  # noqa: S105 - tokens of text
 EVENT_TYPE: Final = "gateway.event.type"
 PURPOSE: Final = "gateway.purpose"
 SIGNAL: Final = "gateway.signal"
+SKILL_ENABLED: Final = "gateway.skill.enabled"
+MCP_SERVER: Final = "gateway.mcp.server"
+SUGGESTION_TYPE: Final = "gateway.memory.type"
 SERVER_ADDRESS: Final = "server.address"
 SERVER_PORT: Final = "server.port"
 
@@ -143,6 +162,9 @@ RETRIEVAL: Final = "retrieval"
 COMPRESSION: Final = "gateway.compression"
 ARCHIVE: Final = "gateway.archive"
 ADMISSION: Final = "gateway.admission"
+APPROVAL: Final = "gateway.approval"
+SKILL: Final = "gateway.skill"
+STEP: Final = "gateway.tool.step"
 UNFINISHED: Final = "unfinished"
 """Outcome of a turn whose end this process did not see."""
 
@@ -159,6 +181,9 @@ REQUEST_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75,
 """Of HTTP requests (semantic conventions for HTTP metrics)."""
 SHORT_SECONDS: Final = (0.001, 0.002, 0.004, *SECONDS)
 """For what happens inside the gateway, which takes a millisecond or less unless something is wrong."""
+
+APPROVAL_SECONDS: Final = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 8 * 3600, 86_400)
+"""From who looks at the page just now to who looks the next day."""
 
 FINISH: Final[Mapping[str, str]] = {
     "end_turn": "stop",

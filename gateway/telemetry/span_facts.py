@@ -1,11 +1,25 @@
-"""What a span says about a model call or a turn when it is over."""
+"""What a span says about a model call, a tool call or a turn when it is over, and whose it is."""
+
+import hashlib
+import hmac
 
 from opentelemetry.util.types import AttributeValue
 
 from gateway.messages import Usage
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Turn
+from gateway.telemetry.tool_runs import ToolRun
 from gateway.telemetry.traces import Attributes
+
+
+def ids_of(turn: Turn) -> Attributes:
+    """What every span of a turn has."""
+    return {semconv.CONVERSATION: turn.session_id, semconv.SESSION: turn.session_id, semconv.TURN: turn.id}
+
+
+def pseudonym(user: str, salt: str) -> str:
+    """The same name for the same user under the same salt, which tells nobody who it is: 16 hex digits."""
+    return hmac.new(salt.encode(), user.encode(), hashlib.sha256).hexdigest()[:16]
 
 
 def call_facts(call: Call, *, dup: bool) -> Attributes:
@@ -38,6 +52,16 @@ def call_facts(call: Call, *, dup: bool) -> Attributes:
     return found
 
 
+def run_facts(run: ToolRun) -> Attributes:
+    """What an `execute_tool` span says at its end."""
+    found: dict[str, AttributeValue] = {semconv.LAST_SEQ: run.last_seq}
+    if run.status is not None:
+        found[semconv.TOOL_STATUS] = run.status
+    if run.suggested:
+        found[semconv.SUGGESTIONS] = len(run.suggested)
+    return found
+
+
 def turn_facts(turn: Turn) -> Attributes:
     """What an `invoke_agent` span says at its end. Its totals are not gen_ai.usage.*: backends add those up
     over the spans of a trace, and every token would count twice."""
@@ -53,7 +77,9 @@ def turn_facts(turn: Turn) -> Attributes:
     if "stop_reason" in totals:
         found[semconv.FINISH_REASONS] = [semconv.FINISH.get(totals["stop_reason"], totals["stop_reason"])]
     if "ttft_ms" in totals:
-        found[semconv.TURN_FIRST_TEXT] = totals["ttft_ms"] / 1000
+        found[semconv.TURN_FIRST_TEXT] = max(totals["ttft_ms"] - turn.silent_ms, 0) / 1000
+    if turn.waited_ms:
+        found[semconv.TURN_WAITED] = turn.waited_ms / 1000
     if "cost" in totals:
         found[semconv.TURN_COST] = totals["cost"]
     if "usage" in totals:

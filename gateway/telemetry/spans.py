@@ -5,15 +5,16 @@
       chat                      one per model call, its repeated attempts as events
       execute_tool              one per tool call; what the tool does over HTTP joins here by its traceparent
         retrieval               what was looked up, by a tool or for the turn
+        gateway.approval        tool_spans.py: what a person or a rule decided about the call,
+        gateway.skill           the skills that it read or was refused,
+        gateway.tool.step       and its steps
       gateway.compression       upkeep_spans.py, also on its own
 
-Memory (`search_memory`, `update_memory`, … as the conventions name them), skills and artifacts come beside
+Memory (`search_memory`, `update_memory`, … as the conventions name them) and artifacts come beside
 `retrieval`: an event of theirs, a method of `Reader` that tells of it, and here a `_child` of the run or turn
 that it names.
 """
 
-import hashlib
-import hmac
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -24,9 +25,10 @@ from opentelemetry.util.types import AttributeValue
 
 from gateway.messages import Usage
 from gateway.telemetry import semconv
-from gateway.telemetry.base import Call, Reader, ToolRun, Turn
+from gateway.telemetry.base import Call, Reader, Turn
 from gateway.telemetry.observer import FAILURES
-from gateway.telemetry.span_facts import call_facts, lost_facts, turn_facts
+from gateway.telemetry.span_facts import call_facts, ids_of, lost_facts, pseudonym, run_facts, turn_facts
+from gateway.telemetry.tool_runs import ToolRun
 from gateway.telemetry.traces import Askers, Attributes, Traces, add_event, close, link_to_asker
 
 SHORTEST_WAIT = 1
@@ -87,7 +89,7 @@ class Spans(Reader):
         )
         if turn.queued_ms > SHORTEST_WAIT:
             waited = self._traces.child(
-                turn.span, semconv.ADMISSION, "admission", at=accepted_at, attributes=self._ids(turn)
+                turn.span, semconv.ADMISSION, "admission", at=accepted_at, attributes=ids_of(turn)
             )
             close(waited, turn.started_at, accepted_at, None)
 
@@ -149,9 +151,7 @@ class Spans(Reader):
         )
 
     def tool_ended(self, turn: Turn, run: ToolRun) -> None:
-        run.span.set_attribute(semconv.LAST_SEQ, run.last_seq)
-        if run.status is not None:
-            run.span.set_attribute(semconv.TOOL_STATUS, run.status)
+        run.span.set_attributes(run_facts(run))
         close(run.span, run.ended_at, run.started_at, run.error)
 
     def retrieved(self, turn: Turn, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
@@ -218,16 +218,4 @@ class Spans(Reader):
         )
 
     def _common(self, turn: Turn, operation: str) -> dict[str, AttributeValue]:
-        return {semconv.OPERATION: operation, semconv.AGENT: self._called.agent, **self._ids(turn)}
-
-    def _ids(self, turn: Turn) -> dict[str, AttributeValue]:
-        return {
-            semconv.CONVERSATION: turn.session_id,
-            semconv.SESSION: turn.session_id,
-            semconv.TURN: turn.id,
-        }
-
-
-def pseudonym(user: str, salt: str) -> str:
-    """The same name for the same user under the same salt, which tells nobody who it is: 16 hex digits."""
-    return hmac.new(salt.encode(), user.encode(), hashlib.sha256).hexdigest()[:16]
+        return {semconv.OPERATION: operation, semconv.AGENT: self._called.agent, **ids_of(turn)}

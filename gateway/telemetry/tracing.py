@@ -15,6 +15,7 @@ from gateway.telemetry.http_spans import HttpSpans
 from gateway.telemetry.meters import endpoint_of
 from gateway.telemetry.sampling import OutcomeSampler, Policy
 from gateway.telemetry.spans import Called, Spans
+from gateway.telemetry.tool_spans import ToolSpans
 from gateway.telemetry.traces import Traces, TurnIds
 from gateway.telemetry.upkeep_spans import UpkeepSpans
 
@@ -41,16 +42,17 @@ class Tracing:
         self.sampler = OutcomeSampler(self.export, policy, self.export.lose)
         self.provider.add_span_processor(self.sampler)
         traces = Traces(self.provider, ids)
+        salt = settings.user_id_salt.get_secret_value() if settings.user_id_salt is not None else None
         called = Called(
             agent=settings.agent_name,
             server=endpoint_of(settings),
             max_tokens=settings.max_tokens,
             temperature=settings.temperature,
             dup=settings.genai_compat == "dup",
-            salt=settings.user_id_salt.get_secret_value() if settings.user_id_salt is not None else None,
+            salt=salt,
         )
         spans, upkeep = Spans(traces, called), UpkeepSpans(traces)
-        self.readers: list[Reader] = [spans, upkeep]
+        self.readers: list[Reader] = [spans, ToolSpans(traces, salt), upkeep]
         if content:  # first: what it adds to a span must come before its end
             self.readers.insert(0, Content(settings.trace_content_limit))
         self.http = HttpSpans(traces, spans, upkeep)

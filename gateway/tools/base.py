@@ -1,12 +1,14 @@
 """The contract of a tool: a typed function the model may call, and what it gives back."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from gateway.events.calls import Effect
+from gateway.events.calls import Effect, MemoryWriteSuggestion, StepTrace
 from gateway.events.envelope import EventData
 from gateway.messages import ToolSpec
+from gateway.tools.steps import Step, Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class ToolContext:
     idempotency_key: str
     emit: Callable[[EventData], None]
     traceparent: str | None = None
+    steps: Steps = field(default_factory=Steps)
 
     @property
     def trace_headers(self) -> dict[str, str]:
@@ -32,13 +35,23 @@ class ToolContext:
         records becomes a part of the turn's trace. No baggage: it may be somebody else's server."""
         return {"traceparent": self.traceparent} if self.traceparent is not None else {}
 
+    def step(self, name: str, input: object = None) -> AbstractContextManager[Step]:
+        """Records a step of the tool: `with context.step("search", {"query": q}) as step: step.output = …`.
+        It is seen in the call's result event, as a span and in the log, also when the tool fails later."""
+        return self.steps.step(name, input)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What the model reads. `is_error` marks a failure that the tool itself reports."""
+    """What the model reads as `content`; `is_error` marks a failure that the tool itself reports. `steps` are
+    told beside those that were recorded through the context, `memory_writes` go to the memory, and `problems`
+    say what else the tool reported that could not be used."""
 
     content: str
     is_error: bool = False
+    memory_writes: Sequence[MemoryWriteSuggestion] = ()
+    steps: Sequence[StepTrace] = ()
+    problems: Sequence[str] = ()
 
 
 class Tool(Protocol):
@@ -60,12 +73,15 @@ class Tool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
-    """A tool made of a function; `tools.function.tool` builds it from type hints and docstring."""
+    """A tool made of a function; `tools.function.tool` builds it from type hints and docstring. `category`
+    and `examples` are for people who look at the catalog."""
 
     spec: ToolSpec
     effect: Effect
     timeout: float
     function: Callable[[dict[str, Any], ToolContext], Awaitable[ToolOutput]] = field(repr=False)
+    category: str | None = None
+    examples: tuple[str, ...] = ()
 
     async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
         return await self.function(arguments, context)

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from gateway.tools.arithmetic import calculate
+from gateway.tools.base import FunctionTool
 from gateway.tools.clock import current_time
 from gateway.tools.docs import Docs, docs_search
-from gateway.tools.registry import Tools
 
 
-def builtin_tools(docs_dir: Path | None = None) -> Tools:
+def builtin_tools(docs_dir: Path | None = None) -> tuple[FunctionTool, ...]:
     """current_time, calculate and search_docs; the last over `docs_dir`, or over this project's own docs."""
-    return Tools([current_time, calculate, docs_search(Docs(docs_dir))])
+    return (current_time, calculate, docs_search(Docs(docs_dir)))

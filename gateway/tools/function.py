@@ -1,20 +1,26 @@
 """A tool made of a typed function: its hints become the JSON Schema, its docstring the description."""
 
-import asyncio
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, get_type_hints
 
+import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import PydanticSerializationError, to_json
 
 from gateway.errors import BadArguments, ToolError
 from gateway.events.calls import Effect
 from gateway.messages import ToolSpec
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
+from gateway.tools.content import content_of
+from gateway.tools.progress import Progress
+from gateway.tools.registry import Tools
+from gateway.tools.result import ToolResult, with_writes
+from gateway.tools.threads import in_thread
+
+__all__ = ["Progress", "ToolContext", "ToolError", "ToolOutput", "ToolResult", "tool"]  # what authors import
 
 DEFAULT_TIMEOUT = 30.0
 _SECTION = re.compile(
@@ -25,40 +31,55 @@ _STRICT = ConfigDict(strict=True, extra="forbid", frozen=True)
 _PROBLEMS_SHOWN = 5
 _VALUE_SHOWN = 60
 
+log = structlog.get_logger(__name__)
+
 
 def tool(
-    *, effect: Effect, timeout: float = DEFAULT_TIMEOUT, name: str | None = None
+    *,
+    effect: Effect,
+    timeout: float = DEFAULT_TIMEOUT,
+    name: str | None = None,
+    category: str | None = None,
+    examples: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], FunctionTool]:
     """Makes a function a tool: `@tool(effect="read_only")`. `timeout` is in seconds, `name` defaults to the
-    function's.
+    function's; `category` and `examples` are for people who look at the catalog of skills.
 
     Each parameter needs a type hint; descriptions come from an "Args:" section of the docstring or from
-    `Annotated[..., Field(description=...)]`. A parameter hinted `ToolContext` is filled in and not shown to
-    the model. An async function runs in the event loop, a plain one in a thread (which no timeout can stop).
-    It returns text, a `ToolOutput`, or a value that is told as JSON.
+    `Annotated[..., Field(description=...)]`. Parameters hinted `ToolContext` and `Progress` are filled in and
+    not shown to the model. An async function runs in the event loop, a plain one in a thread (which no
+    timeout can stop). It returns text, a `ToolResult`, a `ToolOutput`, or a value that is told as JSON.
 
     Running the tool raises errors.BadArguments when the arguments do not fit: types are strict, so "1" is no
-    number. Decorating raises TypeError for a function that cannot be a tool.
+    number; and errors.ToolError when what comes back is no JSON or too large. Decorating raises TypeError for
+    a function that cannot be a tool, and ValueError for a name that the model cannot use.
     """
 
-    def made(function: Callable[..., Any]) -> FunctionTool:
+    def make(function: Callable[..., Any]) -> FunctionTool:
         description, documented = _read_docstring(function)
         tool_name = function.__name__ if name is None else name
-        parameters, context_name = _parameters(function)
+        parameters, provided = _parameters(function)
         arguments_model = _arguments_model(tool_name, parameters, documented)
-        call = _as_coroutine(function)
+        call = _as_coroutine(tool_name, function)
 
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
             given = _validated(tool_name, arguments_model, arguments)
-            if context_name is not None:
-                given[context_name] = context
-            return _as_output(tool_name, await call(**given))
+            progress = Progress(context.emit)
+            at_hand = {ToolContext: context, Progress: progress}
+            given |= {parameter: at_hand[kind] for parameter, kind in provided.items()}
+            try:
+                value = await call(**given)
+            finally:
+                progress.close()
+            return await _as_output(tool_name, value, context)
 
         schema = arguments_model.model_json_schema(schema_generator=_PlainSchema)
         spec = ToolSpec(tool_name, description, {**schema, "properties": schema.get("properties", {})})
-        return FunctionTool(spec, effect, timeout, run)
+        made = FunctionTool(spec, effect, timeout, run, category, tuple(examples))
+        Tools([made])  # refuses a name that the model cannot use
+        return made
 
-    return made
+    return make
 
 
 class _PlainSchema(GenerateJsonSchema):
@@ -73,24 +94,22 @@ class _PlainSchema(GenerateJsonSchema):
         return made
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[dict[str, tuple[Any, Any]], str | None]:
-    """Name -> (hint, default or ...), and the name of the parameter that takes the context."""
+def _parameters(function: Callable[..., Any]) -> tuple[dict[str, tuple[Any, Any]], dict[str, type]]:
+    """Name -> (hint, default or ...) of what the model gives, and name -> class of what we provide."""
     hints = get_type_hints(function, include_extras=True)
     parameters: dict[str, tuple[Any, Any]] = {}
-    context_name = None
+    provided: dict[str, type] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
             raise TypeError(f"{function.__name__}: a tool cannot have the parameter {parameter}")
         if name not in hints:
             raise TypeError(f"{function.__name__}: the parameter {name} has no type hint")
-        if hints[name] is ToolContext:
-            context_name = name
+        if hints[name] in {ToolContext, Progress}:
+            provided[name] = hints[name]
         else:
-            parameters[name] = (
-                hints[name],
-                ... if parameter.default is parameter.empty else parameter.default,
-            )
-    return parameters, context_name
+            default = ... if parameter.default is parameter.empty else parameter.default
+            parameters[name] = (hints[name], default)
+    return parameters, provided
 
 
 def _arguments_model(
@@ -129,25 +148,27 @@ def _told(problem: Any) -> str:
     return f"{place}: {problem['msg']}, got {value}"
 
 
-def _as_coroutine(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+def _as_coroutine(tool_name: str, function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f"{function.__name__}: a tool cannot yield; return a list, and tell how far it is")
     if inspect.iscoroutinefunction(function):
         return function
 
-    async def in_thread(**given: Any) -> Any:
-        return await asyncio.to_thread(function, **given)
+    async def call(**given: Any) -> Any:
+        return await in_thread(tool_name, lambda: function(**given))
 
-    return in_thread
+    return call
 
 
-def _as_output(tool_name: str, value: Any) -> ToolOutput:
+async def _as_output(tool_name: str, value: Any, context: ToolContext) -> ToolOutput:
     if isinstance(value, ToolOutput):
-        return value
-    if isinstance(value, str):
-        return ToolOutput(value)
-    try:
-        return ToolOutput(to_json(value, inf_nan_mode="null").decode())
-    except PydanticSerializationError:
-        raise ToolError(f"{tool_name} gave back something that cannot be told as JSON.") from None
+        return with_writes(value, value.memory_writes) if value.memory_writes else value
+    if isinstance(value, ToolResult):
+        request_id = value.request_id or context.idempotency_key
+        log.debug("tool_reported", tool=tool_name, request_id=request_id, status=value.status)
+        content = "" if value.result is None else await content_of(tool_name, value.result)
+        return value.to_output(content)
+    return ToolOutput(await content_of(tool_name, value))
 
 
 def _read_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:

@@ -8,12 +8,27 @@ WRAPPER_TAGS = (
     "long_term_memory",
     "tool_output",
     "skill",
+    "skills",
     "conversation_summary",
     "conversation",
 )
 """Every tag this gateway wraps text in. Text that contains one of them itself is defused first."""
 
 _FORGED = re.compile(rf"[<＜](?=[\s/／]*(?:{'|'.join(WRAPPER_TAGS)})\b)", re.IGNORECASE)
+
+
+# C0 and C1 controls but tab and newline; zero-width space, word joiner, byte order mark; bidirectional
+# overrides and isolates, which show text in another order than it is read; tag characters, which hide text.
+# The zero-width joiner and non-joiner stay: emoji and several scripts need them.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """`text` without the characters that show nothing, or show it in another order: whoever reviews a text
+    must see what the model sees."""
+    return _INVISIBLE.sub("", text)
 
 
 def defuse(text: str) -> str:

@@ -8,9 +8,10 @@ from gateway.history.transcript import user_message
 from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, text_block
 from gateway.storage.base import Closing
+from gateway.turn.answering import answer_call
 from gateway.turn.emitter import Emitter
 from gateway.turn.progress import Progress
-from gateway.turn.tool_calls import UNKNOWN_OUTCOME, answer_call
+from gateway.turn.tool_calls import UNKNOWN_OUTCOME
 
 STOPPED = "The user stopped the turn while this call was open."
 
@@ -101,7 +102,7 @@ def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
     for call_id, state in open_calls.items():
         status: ResultStatus = "cancelled"
         content = STOPPED if outcome == "cancelled" else "The turn ended while this call was open."
-        if state.effect == "effectful":
+        if state.effect == "effectful" and not state.waits:
             status, content = (
                 "unknown_outcome",
                 UNKNOWN_OUTCOME.replace("The server stopped", "The turn ended"),

@@ -46,7 +46,7 @@ async def compress_overflow(parts: Parts, emitter: Emitter, conversation: Conver
 
 async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, trigger: Trigger) -> bool:
     turn = emitter.turn
-    now, then = conversation.prefix(), conversation.prefix(parts.archive_tools)
+    now, then = conversation.prefix(), conversation.prefix(compressed=True)
     overhead = overhead_of(now.system, now.tools)
 
     async def say(data: Compression) -> None:

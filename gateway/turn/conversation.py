@@ -9,25 +9,27 @@ from gateway.messages import Message, Usage
 from gateway.model.base import ModelRequest
 from gateway.prompt.assemble import Prefix, PromptLimits, assemble, prefix_of
 from gateway.prompt.components import Components
+from gateway.skills.catalog import Catalog
 from gateway.storage.base import History, StoredMessage, TurnRow
 from gateway.tools.registry import Tools
 from gateway.turn.parts import Parts
 
 
 class Conversation:
-    """The messages of one turn's model calls, and the tools that go with them."""
+    """The messages of one turn's model calls, and the skills that go with them: those of its beginning."""
 
     def __init__(self, parts: Parts, turn: TurnRow, components: Components, history: History) -> None:
         self._parts = parts
         self._turn = turn
         self._components = components
+        self.catalog = parts.skills.catalog
         self.incompressible = False
         self.replace(history)
 
     @property
     def tools(self) -> Tools:
         """What may be called: what was compressed can be looked up once there is such."""
-        return self._parts.tools if self.history.compression is None else self._parts.archive_tools
+        return tools_for(self._parts, self.catalog, compressed=self.history.compression is not None)
 
     @property
     def digests(self) -> dict[str, str]:
@@ -56,12 +58,14 @@ class Conversation:
             for item in self.history.messages
         )
 
-    def prefix(self, tools: Tools | None = None) -> Prefix:
-        """What comes before the messages, with `tools` or with those that may be called now."""
-        return prefix_of(
+    def prefix(self, *, compressed: bool | None = None) -> Prefix:
+        """What comes before the messages: as it is, or as if the session were `compressed`."""
+        compressed = self.history.compression is not None if compressed is None else compressed
+        return prefix_for(
+            self._parts,
             self._components,
-            tools=(tools or self.tools).specs(),
-            limits=prompt_limits(self._parts),
+            self.catalog,
+            compressed=compressed,
             carried=self.history.carried,
         )
 
@@ -76,6 +80,7 @@ class Conversation:
             self._components,
             fold(self.messages),
             tools=self.tools.specs(),
+            skills=skills_told(self._parts, self.catalog),
             limits=prompt_limits(self._parts),
             carried=self.history.carried,
         )
@@ -91,6 +96,29 @@ class Conversation:
             temperature=settings.temperature,
         )
         return request, assembled.prefix_hash
+
+
+def prefix_for(
+    parts: Parts, components: Components, catalog: Catalog, *, compressed: bool, carried: str | None = None
+) -> Prefix:
+    """What comes before the messages of a session with these skills."""
+    return prefix_of(
+        components,
+        tools=tools_for(parts, catalog, compressed=compressed).specs(),
+        skills=skills_told(parts, catalog),
+        limits=prompt_limits(parts),
+        carried=carried,
+    )
+
+
+def skills_told(parts: Parts, catalog: Catalog) -> str:
+    """What the model is told of the catalog."""
+    return catalog.snapshot if parts.settings.skills_in_prompt else ""
+
+
+def tools_for(parts: Parts, catalog: Catalog, *, compressed: bool) -> Tools:
+    """What may be called in a session: what was compressed can be looked up."""
+    return catalog.tools.plus(parts.read_archive) if compressed else catalog.tools
 
 
 def prompt_limits(parts: Parts) -> PromptLimits:

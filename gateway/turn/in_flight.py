@@ -8,7 +8,7 @@ from itertools import chain, repeat
 import structlog
 
 from gateway.errors import QueueFull, StorageError, TurnLost
-from gateway.ids import now_ms, root_span_id, trace_id_of
+from gateway.ids import now_ms
 from gateway.storage.base import Accepted, TurnRow
 from gateway.turn.books import CANCELLED, Ending, close_books, failed, noted
 from gateway.turn.emitter import Emitter
@@ -17,7 +17,7 @@ from gateway.turn.parts import Parts
 from gateway.turn.progress import Progress
 from gateway.turn.run import run_turn
 from gateway.turn.running import CANCEL_PATIENCE, Running
-from gateway.turn.watching import Nobody, Tracing, Watcher
+from gateway.turn.watching import Nobody, Tracing, Watcher, ids_of
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to go on after the database failed; the last one repeats."""
@@ -72,6 +72,11 @@ class InFlight:
         if not self._owned[session_id]:
             self._spawn(session_id, None)
 
+    def resume(self, accepted: Accepted) -> None:
+        """Takes a turn back that was parked."""
+        self._waiting.add(accepted.turn.session_id)  # others may have come meanwhile
+        self.start(accepted)
+
     def cancel(self, turn_id: str) -> None:
         """Stops a running turn: its model call and tools are cancelled, then its books are closed."""
         if (running := self._running.get(turn_id)) is not None:
@@ -90,7 +95,7 @@ class InFlight:
         self.queued += queued
         for accepted in left_open:
             self._waiting.add(accepted.turn.session_id)
-            log.info("turn_recovered", **_ids(accepted.turn))
+            log.info("turn_recovered", **ids_of(accepted.turn))
             self._running[accepted.turn.id] = Running(accepted.turn, has_waited=not accepted.turn.first_seq)
             self._spawn(accepted.turn.session_id, accepted)
 
@@ -139,7 +144,7 @@ class InFlight:
         # The task may have been made by the request of another turn of the session: whatever is logged from
         # here on belongs to this one.
         structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(**_ids(turn))
+        structlog.contextvars.bind_contextvars(**ids_of(turn))
         try:
             return await self._run_to_done(accepted, running)
         except TurnLost:
@@ -155,7 +160,8 @@ class InFlight:
             trouble = StorageError("The server made a mistake and is closing this turn.", code="internal")
             return await self._close_when_possible(turn, MISTAKE, trouble)
         finally:
-            del self._running[turn.id]
+            if self._running.get(turn.id) is running:  # a turn that was parked may have been taken back
+                del self._running[turn.id]
 
     async def _claim_next(self, session_id: str) -> Accepted | None:
         """The turn that waited longest, if one does; tried until the database answers."""
@@ -175,7 +181,7 @@ class InFlight:
         return None
 
     async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
-        """Whether the turn's books were closed; False when it stays open for the next process."""
+        """Whether the turn's books were closed; False when it stays open for its next owner."""
         turn = accepted.turn
         progress = await self._progress(turn, accepted.head)
         self._watcher.take_up(turn)
@@ -211,7 +217,8 @@ class InFlight:
         try:
             work = await running.work(run_turn(self._parts, emitter, self._limits), self._limits.seconds)
         finally:
-            del self._emitters[session_id]
+            if self._emitters.get(session_id) is emitter:
+                del self._emitters[session_id]
         if not work.done():
             log.error("turn_ignores_cancellation")
             emitter.abandon(StorageError("The turn is closed."))
@@ -267,7 +274,8 @@ class InFlight:
         close_books(emitter, ending)
         await emitter.settled()
 
-    def _ending_of(self, work: asyncio.Task[Ending], running: Running) -> Ending | None:
+    def _ending_of(self, work: asyncio.Task[Ending | None], running: Running) -> Ending | None:
+        """None when the turn stays open: parked, or for the next process."""
         if work.cancelled():
             if running.why == "shutdown":
                 return None
@@ -285,14 +293,3 @@ class InFlight:
             raise error
         log.error("turn_failed", exc_info=error)
         return MISTAKE
-
-
-def _ids(turn: TurnRow) -> dict[str, str]:
-    """What ties a log line to the turn, its events and its trace."""
-    trace_id = trace_id_of(turn.id)
-    return {
-        "session_id": turn.session_id,
-        "turn_id": turn.id,
-        "trace_id": trace_id,
-        "span_id": root_span_id(trace_id),
-    }

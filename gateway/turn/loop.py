@@ -17,10 +17,12 @@ CUT_SHORT = {
 }
 
 
-async def run_loop(parts: Parts, emitter: Emitter, conversation: Conversation, limits: Limits) -> Ending:
+async def run_loop(
+    parts: Parts, emitter: Emitter, conversation: Conversation, limits: Limits
+) -> Ending | None:
     """Goes on from `emitter.progress` and `conversation` (this turn's messages included) to the end.
 
-    Returns how the turn ends; its books are not closed yet.
+    Returns how the turn ends; its books are not closed yet. None: it was parked, and awaits an approval.
 
     Raises:
         ModelError: the model failed for good; what it streamed is still open.
@@ -31,8 +33,8 @@ async def run_loop(parts: Parts, emitter: Emitter, conversation: Conversation, l
     overflowed = False
     while True:
         if progress.calls:
-            if conversation.messages[-1].role == "assistant":
-                conversation.add(await run_tool_calls(conversation.tools, emitter, parts.settings))
+            if not await _calls_answered(parts, emitter, conversation):
+                return None
         elif progress.stop_reason is not None and progress.stop_reason != "pause_turn":
             return _end(progress.stop_reason, emitter)
         repeats = progress.iteration > 0 and progress.stop_reason is None
@@ -61,6 +63,16 @@ async def run_loop(parts: Parts, emitter: Emitter, conversation: Conversation, l
             parts.meter.learn_from(request, answer.usage)
         if answer.content:
             conversation.add(Message("assistant", answer.content), answer.usage)
+
+
+async def _calls_answered(parts: Parts, emitter: Emitter, conversation: Conversation) -> bool:
+    """Sees to it that the calls of the last answer have their results; False when the turn was parked."""
+    if conversation.messages[-1].role != "assistant":
+        return True
+    answers = await run_tool_calls(parts, conversation.catalog, conversation.tools, emitter)
+    if answers is not None:
+        conversation.add(answers)
+    return answers is not None
 
 
 def _end(stop_reason: str, emitter: Emitter) -> Ending:

@@ -7,17 +7,20 @@ from gateway.history.tokens import TokenMeter
 from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
+from gateway.skills.library import SkillLibrary
 from gateway.storage.base import Bus, EventLog, Sessions, Turns
 from gateway.storage.blobs import Blobs
 from gateway.storage.copies import Copies
+from gateway.storage.decisions import Approvals
 from gateway.storage.records import Archives, Compressions, Summaries
-from gateway.tools.registry import Tools
+from gateway.tools.base import Tool
+from gateway.turn.remembering import Remembering
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Made once by wiring, shared by all turns. `archive_tools` are the tools of a session that has been
-    compressed: one more, which looks up what was."""
+    """Made once by wiring, shared by all turns. `read_archive` is the tool of a session that has been
+    compressed: it looks up what was."""
 
     settings: Settings
     log: EventLog
@@ -32,6 +35,8 @@ class Parts:
     model: Model
     meter: TokenMeter
     compressor: Compressor
-    tools: Tools
-    archive_tools: Tools
+    skills: SkillLibrary
+    read_archive: Tool
+    approvals: Approvals
+    remembering: Remembering
     prompts: PromptFolder

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.events.calls import Effect, ToolCall, ToolResult
+from gateway.events.calls import ApprovalRequest, ApprovalResponse, Effect, ToolCall, ToolResult
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
+from gateway.events.upkeep import Skill
 from gateway.messages import Usage
 
 _FOLDED: Mapping[str, type[EventData]] = {
@@ -23,6 +24,9 @@ _FOLDED: Mapping[str, type[EventData]] = {
         Text,
         ToolCall,
         ToolResult,
+        ApprovalRequest,
+        ApprovalResponse,
+        Skill,
         Done,
     )
 }
@@ -30,20 +34,29 @@ _FOLDED: Mapping[str, type[EventData]] = {
 
 @dataclass(slots=True)
 class CallState:
-    """A tool call whose intent is recorded; `result` once it has one."""
+    """A tool call whose intent is recorded; `result` once it has one. `asked` when a person is to decide
+    about it, `verdict` once it is decided; `edited` when `arguments` are not those that the model gave."""
 
     name: str
     arguments: dict[str, Any]
     effect: Effect
     result: ToolResult | None = None
+    asked: bool = False
+    verdict: ApprovalResponse | None = None
+    edited: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether it still has to be decided: it has certainly not run."""
+        return self.asked and self.verdict is None
 
 
 @dataclass(slots=True)
 class Progress:
     """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
-    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration; `first_text_at` is when
-    the first text came that was not superseded."""
+    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration; `skills` the written
+    skills that were read; `first_text_at` is when the first text came that was not superseded."""
 
     started_at: int | None = None
     trace_id: str | None = None
@@ -57,6 +70,7 @@ class Progress:
     stop_reason: str | None = None
     text: list[str] = field(default_factory=list[str])
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
+    skills: list[str] = field(default_factory=list[str])
     usage: Usage | None = None
     unreported: int = 0
     cost: float | None = 0.0
@@ -90,12 +104,10 @@ class Progress:
                 told = data.stop_reason is not None
                 if told or self.attempt_began or data.usage is not None:
                     self._count(data.usage, data.cost, reported=told and data.usage is not None)
-            case ToolCall():
-                self.calls[tool_call_id or ""] = CallState(data.name, data.arguments, data.effect)
-            case ToolResult():
-                self.calls[tool_call_id or ""].result = data
             case Done():
                 self.done = True
+            case _ if tool_call_id is not None:
+                self._apply_to_call(data, tool_call_id)
             case _:
                 pass
 
@@ -106,6 +118,24 @@ class Progress:
             body = event.load()
             data = data_type.model_validate(body["data"])
             self.apply(data, body["ts"], body.get("iteration"), body.get("tool_call_id"))
+
+    def _apply_to_call(self, data: EventData, call_id: str) -> None:
+        match data:
+            case ToolCall():
+                self.calls[call_id] = CallState(data.name, data.arguments, data.effect)
+            case ToolResult():
+                self.calls[call_id].result = data
+            case ApprovalRequest():
+                self.calls[call_id].asked = True
+            case ApprovalResponse():
+                call = self.calls[call_id]
+                call.verdict = data
+                if data.arguments is not None:
+                    call.arguments, call.edited = data.arguments, True
+            case Skill(action="read", path=None) if data.name not in self.skills:
+                self.skills.append(data.name)
+            case _:
+                pass
 
     def _count(self, usage: Usage | None, cost: float | None, *, reported: bool) -> None:
         if usage is not None:

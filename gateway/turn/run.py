@@ -1,11 +1,11 @@
 """One turn from its first event to how it ends. Read this first.
 
     turn_start -> load what was said -> read the prompt components
-        -> loop (compress if too long, ask, run tools, ...) -> ending
+        -> loop (compress if too long, ask, run tools, ...) -> ending, or parked for a person's decision
 
-A turn that another process left open enters here too: its events are folded into `Progress` before, and
-each step that is done already is not done again. Whoever owns the task (in_flight.py) closes the books with
-the ending."""
+A turn that another process left open, or that was parked, enters here too: its events are folded into
+`Progress` before, and each step that is done already is not done again. Whoever owns the task (in_flight.py)
+closes the books with the ending."""
 
 from dataclasses import replace
 
@@ -27,8 +27,8 @@ PROMPT_CHANGED = (
 )
 
 
-async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending:
-    """Runs the turn of `emitter` to its ending; a failure of the model is one.
+async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending | None:
+    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked.
 
     Raises:
         StorageError: the log failed.

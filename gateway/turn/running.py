@@ -21,7 +21,7 @@ class Running:
         self.has_waited = has_waited
         self.why: Why | None = None
         self._loop = asyncio.get_running_loop()
-        self._work: asyncio.Task[Ending] | None = None
+        self._work: asyncio.Task[Ending | None] | None = None
         self._over = self._loop.create_future()
 
     def request_stop(self, why: Why) -> None:
@@ -32,7 +32,9 @@ class Running:
                 self._work.cancel()
             self._loop.call_later(CANCEL_PATIENCE, self._end)
 
-    async def work(self, work: Coroutine[Any, Any, Ending], seconds: float) -> asyncio.Task[Ending]:
+    async def work(
+        self, work: Coroutine[Any, Any, Ending | None], seconds: float
+    ) -> asyncio.Task[Ending | None]:
         """Runs `work` until it ends, by itself, when asked to, or after `seconds`. The task that is
         returned is done, unless it did not heed its cancellation for CANCEL_PATIENCE seconds."""
         task = self._work = asyncio.create_task(work)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gateway.events.envelope import StoredEvent
-from gateway.ids import span_id_of
+from gateway.ids import root_span_id, span_id_of, trace_id_of
 from gateway.storage.base import TurnRow
 
 
@@ -48,3 +48,14 @@ class Tracing:
         if not self.recorded or trace_id is None:
             return None
         return f"00-{trace_id}-{span_id_of(trace_id, f'tool_call {tool_call_id}')}-01"
+
+
+def ids_of(turn: TurnRow) -> dict[str, str]:
+    """What ties a log line to the turn, its events and its trace."""
+    trace_id = trace_id_of(turn.id)
+    return {
+        "session_id": turn.session_id,
+        "turn_id": turn.id,
+        "trace_id": trace_id,
+        "span_id": root_span_id(trace_id),
+    }

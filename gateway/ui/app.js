@@ -9,7 +9,8 @@ import { byId, make } from "./dom.js";
 import { EventPanel } from "./events.js";
 import { Replay } from "./replay.js";
 import { SessionMenu } from "./session_menu.js";
-import { inWords, translatePage, words } from "./words.js";
+import { Skills } from "./skills.js";
+import { fill, inWords, translatePage, words } from "./words.js";
 
 const REMEMBERED = "gateway.session";
 
@@ -105,6 +106,7 @@ function receive(event) {
     replay.tell("");
     setOpenTurn(event.turn_id);
   }
+  if (event.type === "approval_request") byId("announcer").textContent = fill(words.needsApproval, { name: event.data.name });
   if (event.type === "done" && (event.turn_id === openTurn || openTurn === null)) {
     setOpenTurn(null);
     byId("announcer").textContent = event.data.status === "completed" ? words.finished : words[event.data.status] ?? "";
@@ -274,6 +276,7 @@ function begin() {
   listen();
   new Chats({ current, onChoose: openSession });
   new SessionMenu({ current, onOpen: openSession });
+  new Skills();
   showHealth();
   openSession(remembered());
   input.focus();

@@ -1,5 +1,6 @@
 // The conversation: a fold of the session's events into elements.
 
+import { Call } from "./calls.js";
 import { CompressionCard, earlierMessages } from "./compressed.js";
 import { button, byId, make } from "./dom.js";
 import { renderMarkdown } from "./markdown.js";
@@ -14,6 +15,7 @@ export class Chat {
   }
 
   clear() {
+    for (const { calls } of this.turns?.values() ?? []) for (const call of calls.values()) call.close();
     this.list.replaceChildren();
     this.turns = new Map();
     this.sent = new Map();
@@ -70,8 +72,11 @@ export class Chat {
       case "text": return answer.say(iteration, data.text);
       case "retrieval": return answer.retrieval(iteration, data);
       case "tool_call": return answer.toolCall(iteration, callId, data.name, data.arguments);
-      case "tool_progress": return answer.toolProgress(callId, data);
-      case "tool_result": return answer.toolResult(callId, data.status, data.content);
+      case "tool_progress": return answer.calls.get(callId)?.progress(data);
+      case "tool_result": return answer.toolResult(callId, data);
+      case "approval_request": return answer.ask(callId, approvalPath(event), data);
+      case "approval_response": return answer.calls.get(callId)?.decided(data);
+      case "skill": return answer.calls.get(callId)?.skill(data);
       case "iteration_superseded": return answer.drop(iteration);
       case "warning": return answer.note("warning", data.message);
       case "error": return answer.fail(data, () => this.onRetry(answer.question));
@@ -106,7 +111,7 @@ function addMessages(parent, messages) {
     const results = content.filter((block) => block.type === "tool_result");
     if (results.length) answer ??= new Answer(parent);
     for (const result of results) {
-      answer.toolResult(result.tool_use_id, result.is_error ? "error" : "ok", plainText(result.content));
+      answer.toolResult(result.tool_use_id, { status: result.is_error ? "error" : "ok", content: plainText(result.content) });
     }
     if (role === "assistant") {
       answer ??= new Answer(parent);
@@ -181,30 +186,22 @@ class Answer {
   }
 
   toolCall(iteration, callId, name, given) {
-    const state = make("i", "state", "…");
-    const result = make("pre", "result");
-    const short = Object.values(given).map((value) => typeof value === "string" ? value : JSON.stringify(value)).join(", ");
-    const step = make("details", "step tool running",
-      make("summary", "", make("b", "", name), ` ${short} `, state),
-      make("pre", "", JSON.stringify(given, null, 2)), result);
+    const call = new Call(name, given);
     const part = this.part(iteration);
-    part.root.append(step);
+    part.root.append(call.root);
     part.prose = null; // text after a call stands below it
-    this.calls.set(callId, { step, state, result });
+    this.calls.set(callId, call);
   }
 
-  toolProgress(callId, { message = "", progress }) {
-    const call = this.calls.get(callId);
-    if (call) call.state.textContent = `${progress === undefined ? "…" : `${Math.round(progress * 100)} %`} ${message}`;
+  ask(callId, path, data) {
+    this.calls.get(callId)?.ask(path, data);
+    this.waiting?.classList.add("resting");
   }
 
-  toolResult(callId, status, content) {
+  toolResult(callId, data) {
     const call = this.calls.get(callId);
     if (!call) return;
-    call.step.classList.remove("running");
-    call.step.classList.toggle("trouble", status !== "ok");
-    call.state.textContent = words.status[status] ?? status;
-    call.result.textContent = content;
+    call.finish(data);
     if (this.waiting) {
       this.waiting.classList.remove("resting");
       this.root.append(this.waiting);
@@ -233,6 +230,7 @@ class Answer {
 
   finish({ status, usage, cost, duration_ms: duration }) {
     this.over = true;
+    for (const call of this.calls.values()) call.close();
     this.waiting?.remove();
     this.waiting = null;
     const facts = [];
@@ -242,6 +240,10 @@ class Answer {
     if (cost !== undefined) facts.push(`$${cost.toFixed(4)}`);
     this.root.append(make("p", `outcome ${status}`, facts.join(" · ")));
   }
+}
+
+function approvalPath({ session_id: session, turn_id: turn, tool_call_id: call }) {
+  return `/api/sessions/${session}/turns/${turn}/approvals/${encodeURIComponent(call)}`;
 }
 
 function plainText(content) {

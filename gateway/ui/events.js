@@ -9,7 +9,7 @@ const FAMILIES = {
   turn_start: "life", iteration_start: "life", iteration_end: "life", done: "end",
   text: "said", thinking: "thought", retrieval: "found", tool_call: "tool", tool_progress: "tool", tool_result: "tool",
   memory: "kept", skill: "kept", artifact: "kept", compression: "kept",
-  warning: "care", iteration_superseded: "care", error: "wrong",
+  approval_request: "care", approval_response: "care", warning: "care", iteration_superseded: "care", error: "wrong",
 };
 
 export class EventPanel {
@@ -91,6 +91,9 @@ function gistOf({ type, data = {} }) {
     case "iteration_end": return [data.stop_reason, data.ttft_ms !== undefined && `${data.ttft_ms} ms`].filter(Boolean).join(" · ");
     case "retrieval": return `${data.source}: ${data.query}`;
     case "tool_call": return `${data.name} ${JSON.stringify(data.arguments)}`;
+    case "approval_request": return `${data.name} ${JSON.stringify(data.arguments)}`;
+    case "approval_response": return [data.decision, data.by, data.scope, data.reason].filter(Boolean).join(" · ");
+    case "skill": return [data.action, data.name, data.reason].filter(Boolean).join(" · ");
     case "tool_result": return `${data.name} ${data.status}: ${data.content}`;
     case "iteration_superseded": return data.reason;
     case "warning": case "error": return `${data.code}: ${data.message}`;

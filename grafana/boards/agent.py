@@ -4,6 +4,8 @@ from panels import Board, Row, graph, legend, per_minute, quantile, quantiles, r
 
 TOOL = "gen_ai_execute_tool_duration_seconds"
 NAME = "gen_ai_tool_name"
+CALLS = "gateway_tool_calls_total"
+STATUS = "gateway_tool_status"
 TURN = "gen_ai_invoke_agent_duration_seconds"
 FAILED = 'error_type!=""'
 COMPRESSIONS = "gateway_compressions_total"
@@ -57,7 +59,7 @@ _tools = Row(
     [
         graph(
             "Calls by tool",
-            "What the model uses.",
+            "What ran.",
             "cpm",
             {legend(NAME): per_minute(f"{TOOL}_count", NAME)},
             stacked=True,
@@ -75,14 +77,23 @@ _tools = Row(
             {legend(NAME): quantile(0.95, TOOL, NAME)},
             exemplars=True,
         ),
+        graph(
+            "Calls by status",
+            "Those that were denied did not run, and are in no other graph here.",
+            "cpm",
+            {legend(STATUS): per_minute(CALLS, STATUS)},
+            stacked=True,
+        ),
         table(
-            "Calls and failures by tool",
+            "Calls, failures and denials by tool",
             "Over the time shown.",
             "short",
             {
-                "calls": f"sum by ({NAME}) (increase({TOOL}_count{{@}}[$__range]))",
+                "calls": f"sum by ({NAME}) (increase({CALLS}{{@}}[$__range]))",
                 "failures": f"sum by ({NAME}) (increase({TOOL}_count{{@,{FAILED}}}[$__range]))",
+                "denied": f'sum by ({NAME}) (increase({CALLS}{{@,{STATUS}="denied"}}[$__range]))',
             },
+            width=8,
         ),
         table(
             "Time by tool",
@@ -93,6 +104,7 @@ _tools = Row(
                 f"sum by (le, {NAME}) (increase({TOOL}_bucket{{@}}[$__range])))"
                 for share in (0.5, 0.95)
             },
+            width=8,
         ),
     ],
 )

@@ -13,7 +13,12 @@ _now = Row(
     "Overview",
     [
         stat("Turns per minute", "Turns that ended, however they did.", "cpm", per_minute(TURNS)),
-        stat("Active turns", "Turns in progress.", "short", "sum(gateway_turn_active{@})"),
+        stat(
+            "Active turns",
+            "Turns in progress, but for those that wait for a person.",
+            "short",
+            "sum(gateway_turn_active{@})",
+        ),
         stat(
             "Active streams",
             "Open event streams, replays included.",
@@ -36,7 +41,7 @@ _now = Row(
         ),
         stat(
             "Turn time, p95",
-            "From a turn's start to its end, tools included.",
+            "From a turn's start to its end, tools included, without waits for a person.",
             "s",
             quantile(0.95, TURN),
         ),
@@ -68,7 +73,7 @@ _latency = Row(
         heatmap("Model calls", "How long model calls took, retries included. Points are traces.", "s", CALL),
         graph(
             "Turn time by agent",
-            "Whole turns: model calls, tools, retrieval. Points are traces.",
+            "Whole turns: model calls, tools, retrieval; without waits for a person. Points are traces.",
             "s",
             quantiles(TURN, 0.95, by="gen_ai_agent_name"),
             exemplars=True,

@@ -9,11 +9,15 @@ import pytest
 from gateway import __version__
 from tests.running import clean_environment, command, run
 
-COMMANDS = ("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor")
+COMMANDS = (
+    *("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor"),
+    *("skills", "tools"),
+)
+INNER_COMMANDS = (("skills", "list"), ("skills", "check"), ("skills", "new"), ("tools", "run"))
 HEAVY = {"alembic", "anthropic", "httpx2", "pydantic", "rich", "sqlalchemy", "starlette", "uvicorn"}
 
 
-@pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)])
+@pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS), *INNER_COMMANDS])
 def test_help_loads_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Help is quick since it imports neither an SDK nor the server, for the whole and for each command."""
     shown = subprocess.run(

@@ -57,6 +57,57 @@ def test_no_secret_is_shown(tmp_path: Path) -> None:
         assert "********" in shown
 
 
+def test_no_secret_of_an_mcp_server_is_shown(tmp_path: Path) -> None:
+    """Neither its environment and headers, nor what its arguments and its address carry; the rest is shown
+    as it was set, and as JSON also in the table."""
+    servers = {
+        "weather": {
+            "command": "npx",
+            "args": ["-y", "weather", "--api-key", "hidden-1", "--token=hidden-2", "pg://me:hidden-3@db/x"],
+            "env": {"MODE": "hidden-4"},
+            "cwd": "/srv/天气",
+        },
+        "docs": {
+            "url": "https://hidden-5@docs.example/mcp?user=hidden-6&k=hidden-7#top",
+            "headers": {"X-Team": "hidden-8"},
+        },
+    }
+    given = {"GATEWAY_MCP_SERVERS": json.dumps(servers)}
+    table, as_json = run(tmp_path, "config", **given), run(tmp_path, "config", "--json", **given)
+
+    assert (table.returncode, as_json.returncode) == (0, 0)
+    assert "hidden" not in table.stdout + as_json.stdout
+    shown = next(each for each in json.loads(as_json.stdout) if each["name"] == "mcp_servers")
+    assert shown["value"] == {
+        "weather": {
+            "args": ["-y", "weather", "--api-key", "********", "--token=********", "pg://********@db/x"],
+            "command": "npx",
+            "cwd": "/srv/天气",
+            "env": {"MODE": "********"},
+        },
+        "docs": {
+            "headers": {"X-Team": "********"},
+            "url": "https://********@docs.example/mcp?user=********&k=********#top",
+        },
+    }
+    assert '{"weather": ' in table.stdout
+
+
+def test_a_part_of_a_setting_names_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may be set part by part; no part is taken for a slip of the pen."""
+    monkeypatch.setenv("GATEWAY_MCP_SERVERS__DOCS__URL", "http://127.0.0.1:1/mcp")
+    monkeypatch.setenv("GATEWAY_MCP_SERVERS__DOCS__TIMEOUT", "5")
+    monkeypatch.setenv("GATEWAY_PORT__DOCS", "1")
+
+    assert _origin("mcp_servers")[2:5] == (
+        {"docs": {"timeout": 5.0, "url": "http://127.0.0.1:1/mcp"}},
+        "environment",
+        "GATEWAY_MCP_SERVERS__DOCS__TIMEOUT, GATEWAY_MCP_SERVERS__DOCS__URL",
+    )
+    assert "GATEWAY_PORT__DOCS" in unknown_variables()
+    assert not [name for name in unknown_variables() if "MCP" in name]
+
+
 def test_json_has_every_setting(tmp_path: Path) -> None:
     """`--json` is one array with name, variable, value, origin, source and description of each setting."""
     listed = json.loads(run(tmp_path, "config", "--json", GATEWAY_PORT="8123").stdout)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.storage.writing import Factory, Storage, sqlite_storage
+from gateway.wiring import Storage
+from tests.storage.writing import Factory, sqlite_storage
 
 
 @pytest.fixture(params=[sqlite_storage])

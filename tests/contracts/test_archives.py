@@ -12,8 +12,9 @@ from gateway.events.envelope import StoredEvent
 from gateway.events.upkeep import Compression
 from gateway.messages import Message, text_block
 from gateway.storage.records import ArchiveRow
+from gateway.wiring import Storage
 from tests.storage.archiving import all_events, append, archive, converse, event, everything
-from tests.storage.writing import OWNER, Factory, Storage, accepted, running
+from tests.storage.writing import OWNER, Factory, accepted, running
 
 pytestmark = pytest.mark.anyio
 

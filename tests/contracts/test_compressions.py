@@ -6,8 +6,9 @@ import pytest
 
 from gateway.errors import Conflict, NotFound
 from gateway.storage.base import EPOCH_OPEN, Closing
+from gateway.wiring import Storage
 from tests.storage.saying import archive, ask, positions, talk, tell, version
-from tests.storage.writing import OWNER, Storage
+from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
 

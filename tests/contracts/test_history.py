@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from gateway.errors import ArchiveDamaged
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import History, NewTurn, StoredMessage
+from gateway.wiring import Storage
 from tests.storage.saying import archive, finish, positions, talk, version
-from tests.storage.writing import OWNER, Factory, Storage, running, sqlite_storage
+from tests.storage.writing import OWNER, Factory, running, sqlite_storage
 
 pytestmark = pytest.mark.anyio
 

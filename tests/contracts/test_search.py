@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.wiring import Storage
 from tests.storage.saying import archive, ask, finish, said
-from tests.storage.writing import OWNER, Factory, Storage, accepted, writer_of
+from tests.storage.writing import OWNER, Factory, accepted, writer_of
 
 pytestmark = pytest.mark.anyio
 

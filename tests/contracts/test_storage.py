@@ -9,7 +9,8 @@ from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress, TurnLo
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import Append, Closing
-from tests.storage.writing import OWNER, Factory, Storage, accepted, running, writer_of
+from gateway.wiring import Storage
+from tests.storage.writing import OWNER, Factory, accepted, running, writer_of
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,9 @@ import pytest
 
 from gateway.errors import NotFound
 from gateway.messages import Usage
+from gateway.wiring import Storage
 from tests.storage.saying import archive, ask, finish, said, summary
-from tests.storage.writing import OWNER, Storage
+from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,9 @@ from gateway.history.tokens import TokenMeter
 from gateway.messages import Message, Usage
 from gateway.settings import load_settings
 from gateway.storage.records import CompressionRow
+from gateway.wiring import Storage
 from tests.history.scripted import ScriptedModel, says, user, words
-from tests.storage.writing import OWNER, Storage, running, sqlite_storage
+from tests.storage.writing import OWNER, running, sqlite_storage
 
 MODEL = "claude-sonnet-4-5"
 TEXT = words(300)

@@ -28,8 +28,9 @@ from gateway.storage.records import ArchiveRow
 from gateway.storage.schema import events, messages
 from gateway.storage.segments import Packer
 from gateway.storage.sqlite import SqliteDatabase
+from gateway.wiring import Storage, storage_on
 from tests.storage.archiving import all_events, append, archive, converse, event, everything
-from tests.storage.writing import OWNER, Storage, accepted, sqlite_storage, storage_on
+from tests.storage.writing import OWNER, accepted, sqlite_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,9 @@ from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.history.indexing import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
 from gateway.storage.records import Search
+from gateway.wiring import Storage
 from tests.storage.saying import said
-from tests.storage.writing import OWNER, Storage, sqlite_storage
+from tests.storage.writing import OWNER, sqlite_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -20,7 +20,8 @@ from gateway.messages import Block, Message, Role, Usage, text_block, tool_resul
 from gateway.storage.base import Closing
 from gateway.storage.records import CompressionRow
 from gateway.tools.base import ToolContext
-from tests.storage.writing import Storage, running, sqlite_storage
+from gateway.wiring import Storage
+from tests.storage.writing import running, sqlite_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from gateway.demo.server import serve_demo
 from gateway.settings import Settings
 from tests.harness import PATIENCE, Client, events, running_gateway, text_of, the
+from tests.observability.permitted import LEFT_ALONE, NEEDED, needed_tools, permitted_round
+from tests.stories.asking import ask
 
 WINDOW = 6_000
 """Tokens of the endpoint's context: few, so that a short session has to be compressed."""
@@ -77,14 +79,16 @@ async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
             "progress_timeout": 10.0,
             "first_byte_timeout": 10.0,
             "max_iterations": 4,
+            **NEEDED,
         }
-        async with running_gateway(settings.model_copy(update=given)) as client:
+        async with running_gateway(settings.model_copy(update=given), *needed_tools()) as client:
             yield client
 
 
 async def scripted_round(client: Client) -> dict[str, Told]:
     """One round of every kind of turn; returns those that were followed to their end, by kind."""
     session = await client.session()
+    unanswered = await ask(client, LEFT_ALONE)
     told: dict[str, Told] = {}
     for kind, message in {
         "normal": "My cat is called Tofu. What can you do?",
@@ -97,11 +101,14 @@ async def scripted_round(client: Client) -> dict[str, Told]:
         "limited": "/call current_time {}\n/then\n" * 5 + "/say done",
     }.items():
         told[kind] = Told(message, await client.chat(message, session_id=session))
+    for kind, (message, found) in (await permitted_round(client)).items():
+        told[kind] = Told(message, found)
     told["cancelled"] = await _cancelled(client)
     told["queued"] = await _queued(client)
     told["resumed"] = await _resumed(client)
     await _stalled(client)
     told["compressed"] = await _compressed(client)
+    told["expired"] = Told(LEFT_ALONE, await unanswered.all_events())
     await client.all_frames(f"/api/sessions/{session}/replay?speed=max")
     await client.all_frames(f"/api/sessions/{session}/events?follow=0")
     archived = await client.post(f"/api/sessions/{session}/archive")

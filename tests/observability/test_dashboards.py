@@ -15,6 +15,9 @@ ROWS = {
     "Upstream",
     "Agent loop",
     "Tools",
+    "Approvals",
+    "Skills",
+    "MCP servers and steps",
     "Compression and archive",
     "Streams",
     "Requests",
@@ -113,4 +116,5 @@ def test_exemplars_are_asked_for_where_there_are_some() -> None:
         "Model calls",
         "Turn time by agent",
         "Time by tool, p95",
+        "Time until an answer",
     } <= shown

@@ -7,7 +7,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from tests.storage.writing import Storage, Writer, accepted, sqlite_storage, writer_of
+from gateway.wiring import Storage
+from tests.storage.writing import Writer, accepted, sqlite_storage, writer_of
 
 SESSIONS: tuple[str, ...] = ("s1", "s2", "s3")
 

@@ -19,7 +19,8 @@ from gateway.storage.archive_lines import event_line, message_line
 from gateway.storage.base import Append, Closing, StoredMessage
 from gateway.storage.records import ArchiveRow, Archives
 from gateway.storage.segments import Packer
-from tests.storage.writing import Storage, accepted, sqlite_storage
+from gateway.wiring import Storage
+from tests.storage.writing import accepted, sqlite_storage
 
 
 def event(session_id: str, turn_id: str, seq: int, kind: str, **data: Any) -> StoredEvent:

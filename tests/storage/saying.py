@@ -6,7 +6,8 @@ from gateway.history.archive import archive_session
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import Closing, OnConflict
 from gateway.storage.records import CompressionRow, SummaryRow, Trigger
-from tests.storage.writing import OWNER, Storage, Writer, accepted, writer_of
+from gateway.wiring import Storage
+from tests.storage.writing import OWNER, Writer, accepted, writer_of
 
 
 async def said(

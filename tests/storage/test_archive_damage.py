@@ -17,6 +17,7 @@ from gateway.storage.base import StoredMessage
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.segments import Packer
+from gateway.wiring import Storage
 from tests.storage.archiving import (
     EVENTS,
     SAID,
@@ -27,7 +28,7 @@ from tests.storage.archiving import (
     everything,
     packed_archive,
 )
-from tests.storage.writing import OWNER, Storage, sqlite_storage
+from tests.storage.writing import OWNER, sqlite_storage
 
 pytestmark = pytest.mark.anyio
 

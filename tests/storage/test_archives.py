@@ -22,6 +22,7 @@ from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.records import ArchiveRow
 from gateway.storage.sqlite import SqliteDatabase
+from gateway.wiring import Storage, storage_on
 from tests.storage.archiving import (
     EVENTS,
     SAID,
@@ -33,7 +34,7 @@ from tests.storage.archiving import (
     everything,
     packed_archive,
 )
-from tests.storage.writing import OWNER, Storage, accepted, sqlite_storage, storage_on
+from tests.storage.writing import OWNER, accepted, sqlite_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 from gateway.errors import StorageError
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.database import raw_of
-from tests.storage.writing import running, storage_on
+from gateway.wiring import storage_on
+from tests.storage.writing import running
 
 pytestmark = pytest.mark.anyio
 

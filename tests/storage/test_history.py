@@ -13,8 +13,9 @@ from gateway.storage.records import ArchiveRow
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch
+from gateway.wiring import Storage, storage_on
 from tests.storage.saying import archive, talk, version
-from tests.storage.writing import OWNER, Storage, storage_on
+from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from gateway.errors import TurnLost
 from gateway.events.envelope import StoredEvent
-from tests.storage.writing import Storage, Writer, accepted, running, sqlite_storage, writer_of
+from gateway.wiring import Storage
+from tests.storage.writing import Writer, accepted, running, sqlite_storage, writer_of
 
 SESSIONS = ("a", "b", "c")
 

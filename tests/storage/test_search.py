@@ -16,8 +16,9 @@ from gateway.storage.base import StoredMessage
 from gateway.storage.records import ArchiveRow
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import QUERY_WORDS, SqliteSearch, words_of_query
+from gateway.wiring import Storage, storage_on
 from tests.storage.saying import archive, said
-from tests.storage.writing import OWNER, Storage, sqlite_storage, storage_on
+from tests.storage.writing import OWNER, sqlite_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -18,7 +18,8 @@ from gateway.storage.base import Append
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.event_log import PAGE_BYTES
-from tests.storage.writing import OWNER, Storage, accepted, running, storage_on
+from gateway.wiring import Storage, storage_on
+from tests.storage.writing import OWNER, accepted, running
 
 pytestmark = pytest.mark.anyio
 

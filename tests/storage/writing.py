@@ -8,45 +8,18 @@ from pathlib import Path
 
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage
-from gateway.storage.archives import ArchiveReader, SqlArchives
 from gateway.storage.base import (
     Accepted,
     Append,
-    Bus,
     Closing,
     EventLog,
     NewTurn,
     OnConflict,
-    Sessions,
-    Turns,
 )
-from gateway.storage.blobs import Blobs
-from gateway.storage.blobs.opening import open_blobs
-from gateway.storage.bus import MemoryBus
-from gateway.storage.compressions import SqlCompressions
-from gateway.storage.records import Archives, Compressions, Search, Summaries
-from gateway.storage.sessions import SqlSessions
-from gateway.storage.sqlite import SqliteDatabase, SqliteEventLog
-from gateway.storage.sqlite.search import SqliteSearch
-from gateway.storage.summaries import SqlSummaries
-from gateway.storage.turns import SqlTurns
+from gateway.storage.sqlite import SqliteDatabase
+from gateway.wiring import Storage, storage_on
 
 OWNER = "ann"
-
-
-@dataclass(frozen=True, slots=True)
-class Storage:
-    """The protocols of one engine."""
-
-    log: EventLog
-    sessions: Sessions
-    turns: Turns
-    compressions: Compressions
-    summaries: Summaries
-    archives: Archives
-    search: Search
-    blobs: Blobs
-    bus: Bus
 
 
 Factory = Callable[[Path], AbstractAsyncContextManager[Storage]]
@@ -56,25 +29,6 @@ Factory = Callable[[Path], AbstractAsyncContextManager[Storage]]
 async def sqlite_storage(folder: Path) -> AsyncGenerator[Storage]:
     async with await SqliteDatabase.open(folder / "gateway.db") as database:
         yield storage_on(database)
-
-
-def storage_on(database: SqliteDatabase) -> Storage:
-    """The protocols of a database that is open."""
-    bus = MemoryBus()
-    blobs = open_blobs(None, database.path.parent)
-    archived = ArchiveReader(blobs)
-    search = SqliteSearch(database, archived.messages)
-    return Storage(
-        log=SqliteEventLog(database, bus, archived.events),
-        sessions=SqlSessions(database, bus, archived.messages, search),
-        turns=SqlTurns(database),
-        compressions=SqlCompressions(database),
-        summaries=SqlSummaries(database),
-        archives=SqlArchives(database),
-        search=search,
-        blobs=blobs,
-        bus=bus,
-    )
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ LONG = "/say " + "One more paragraph about nothing in particular, to fill the wi
 @pytest.fixture
 async def small(settings: Settings) -> AsyncGenerator[Client]:
     """A gateway whose endpoint has a small window."""
-    async with serve_demo(window=SMALL) as url:
+    async with serve_demo(pace=0, window=SMALL) as url:
         given = {"anthropic_base_url": url, "context_window": SMALL, "summary_tokens": 300}
         async with running_gateway(settings.model_copy(update=given)) as client:
             yield client
@@ -57,7 +57,7 @@ async def test_a_context_that_is_too_long_is_compressed_once_and_asked_again(sma
 
 async def test_with_the_switch_off_an_overflow_ends_the_turn(settings: Settings) -> None:
     """Nothing is compressed, and the turn fails with the code that says why."""
-    async with serve_demo(window=SMALL) as url:
+    async with serve_demo(pace=0, window=SMALL) as url:
         given = {"anthropic_base_url": url, "compress_on_overflow": False}
         async with running_gateway(settings.model_copy(update=given)) as client:
             session = await client.session()

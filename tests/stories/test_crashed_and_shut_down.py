@@ -99,6 +99,7 @@ async def test_a_call_that_was_running_is_repeated_only_when_that_is_harmless(
     """After a restart read-only and idempotent calls run again under the same key; an effectful one never
     does, and the model is told that its outcome is unknown."""
     runs: list[str] = []
+    settings = settings.model_copy(update={"tool_policy": ("act=allow",)})
     async with running_gateway(settings, _recorder(effect, runs)) as client:
         session = await client.session()
         turn = (await client.begin(session, "/call act {}\n/then\n/say over"))["turn_id"]

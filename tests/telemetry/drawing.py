@@ -10,6 +10,7 @@ from opentelemetry.trace import SpanContext, TraceFlags
 
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.spans import Called, Spans
+from gateway.telemetry.tool_spans import ToolSpans
 from gateway.telemetry.traces import Traces, TurnIds
 from gateway.telemetry.upkeep_spans import UpkeepSpans
 from tests.telemetry.story import Story
@@ -28,7 +29,8 @@ class Drawing:
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         traces = Traces(provider, ids)
         self.spans, self.upkeep = Spans(traces, called), UpkeepSpans(traces)
-        self.observer = Observer([self.spans, self.upkeep], turn_limit=turn_limit)
+        tools = ToolSpans(traces, called.salt)
+        self.observer = Observer([self.spans, tools, self.upkeep], turn_limit=turn_limit)
 
     def draw(self, story: Story) -> dict[str, ReadableSpan]:
         self.observer.observe(story.session_id, story.events)

@@ -1,10 +1,13 @@
 """A turn told in events, as the log would hand them to its readers."""
 
-from gateway.events.calls import ToolCall, ToolResult
+from typing import Any
+
+from gateway.events.calls import ApprovalRequest, ApprovalResponse, ToolCall, ToolResult
 from gateway.events.content import Retrieval, RetrievalHit, Text, Thinking
 from gateway.events.contract import EVENT
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, TurnStart
+from gateway.events.upkeep import Skill
 from gateway.messages import Usage
 
 MODEL = "claude-sonnet-5-5"
@@ -68,13 +71,33 @@ class Story:
         hit = RetrievalHit(id="h1", source=source, snippet=CANARY, score=1)
         return self.tell(Retrieval(query=CANARY, source=source, results=[hit], tokens=12), call=call)
 
-    def result(
-        self, name: str, call_id: str, status: str = "ok", *, duration_ms: int = 40, iteration: int = 1
+    def asked(self, name: str, call_id: str, *, iteration: int = 1) -> "Story":
+        request = ApprovalRequest(name=name, arguments={"query": CANARY}, reason=f"It sends {CANARY}")
+        return self.tell(request, iteration=iteration, call=call_id)
+
+    def decided(
+        self, call_id: str, decision: str, by: str, *, ms: int = 10, iteration: int = 1, **more: Any
     ) -> "Story":
-        data = ToolResult.model_validate(
-            {"name": name, "status": status, "content": CANARY, "duration_ms": duration_ms}
-        )
-        return self.tell(data, iteration=iteration, call=call_id)
+        told = {"decision": decision, "by": by, "reason": f"Because {CANARY}", **more}
+        return self.tell(ApprovalResponse.model_validate(told), ms=ms, iteration=iteration, call=call_id)
+
+    def used(self, skill: str, action: str, call_id: str, **more: Any) -> "Story":
+        told = {"name": skill, "type": "markdown", "action": action, "reason": f"As {CANARY} says", **more}
+        return self.tell(Skill.model_validate(told), iteration=1, call=call_id)
+
+    def result(
+        self,
+        name: str,
+        call_id: str,
+        status: str = "ok",
+        *,
+        duration_ms: int = 40,
+        ms: int = 10,
+        iteration: int = 1,
+        **more: Any,
+    ) -> "Story":
+        told = {"name": name, "status": status, "content": CANARY, "duration_ms": duration_ms, **more}
+        return self.tell(ToolResult.model_validate(told), ms=ms, iteration=iteration, call=call_id)
 
     def done(
         self,
@@ -84,6 +107,7 @@ class Story:
         cost: float | None = None,
         iterations: int = 1,
         usage_unreported: int | None = None,
+        ttft_ms: int | None = None,
     ) -> "Story":
         self.at += 10
         data = Done.model_validate(
@@ -94,6 +118,7 @@ class Story:
                 "iterations": iterations,
                 "usage_unreported": usage_unreported,
                 "duration_ms": self.at - self.started_at,
+                "ttft_ms": ttft_ms,
             }
         )
         return self.tell(data, ms=0)
@@ -124,3 +149,27 @@ def with_tools(turn_id: str = "t_1") -> Story:
         .answered("end_turn", SECOND_USAGE, iteration=2, cost=0.5)
         .done(usage=FIRST_USAGE + SECOND_USAGE, cost=0.75, iterations=2)
     )
+
+
+HOUR = 3_600_000
+
+
+def with_approval(turn_id: str = "t_1") -> Story:
+    """Asks whether it may send something, searches meanwhile, waits an hour for a person, sends it in two
+    steps, and says so."""
+    step = {"step_id": "step-1", "step_name": "look up", "input": CANARY, "output": CANARY, "duration_ms": 15}
+    failed = {"step_id": "step-2", "step_name": "送信", "duration_ms": 20, "error": "TimeoutError"}
+    likes = {
+        "owner_type": "user",
+        "owner_id": "ada",
+        "type": "preference",
+        "importance": 3,
+        "content": CANARY,
+    }
+    story = Story(turn_id).begin().ask().answered("tool_use", FIRST_USAGE)
+    story.call("send", "toolu_1").call("search_docs", "toolu_2").asked("send", "toolu_1")
+    story.result("search_docs", "toolu_2").decided("toolu_1", "approved", "ada", ms=HOUR, scope="session")
+    steps = [{**step, "timestamp": story.at + 5}, failed]
+    story.result("send", "toolu_1", duration_ms=45, ms=50, steps=steps, memory_writes=[likes])
+    story.ask(2).say("Sent", iteration=2).answered("end_turn", SECOND_USAGE, iteration=2)
+    return story.done(usage=FIRST_USAGE + SECOND_USAGE, iterations=2)

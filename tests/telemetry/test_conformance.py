@@ -5,6 +5,7 @@ conventions say of the spans that we draw. What is ours begins with `gateway.`.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from gateway.settings import Settings
 from gateway.telemetry import semconv
+from gateway.tools.base import ToolContext
+from gateway.tools.function import tool
 from tests.harness import Client, running_gateway
+from tests.stories.asking import Outbox, ask, parked
 from tests.telemetry.collector import Collector, about, plain
 
 pytestmark = pytest.mark.anyio
@@ -94,6 +98,9 @@ RULES = (
         "retrieval",
     ),
     Rule(r"gateway\.admission", Span.SPAN_KIND_INTERNAL, IDS, {}),
+    Rule(r"gateway\.approval", Span.SPAN_KIND_INTERNAL, IDS, {"user.id": str}),
+    Rule(r"gateway\.skill", Span.SPAN_KIND_INTERNAL, IDS, {}),
+    Rule(r"gateway\.tool\.step", Span.SPAN_KIND_INTERNAL, IDS, {}),
     Rule(r"gateway\.compression", Span.SPAN_KIND_INTERNAL, {}, IDS),
     Rule(
         r"(GET|POST|DELETE) /api/[\w{}/]+",
@@ -113,13 +120,29 @@ RULES = (
 EVENTS = {"gateway.retry", "gateway.first_chunk"}
 
 
+@tool(effect="read_only")
+async def gather(context: ToolContext) -> str:
+    """Works in steps, of which one fails."""
+    with context.step("收集", {"of": "everything"}) as step:
+        step.output = ["one", "two"]
+    with suppress(LookupError), context.step("sort"):
+        raise LookupError
+    return "gathered"
+
+
 async def live(client: Client) -> None:
-    """Turns that answer, use tools, search, fail, are repeated, stopped, queued and compressed."""
+    """Turns that answer, use tools, search, read skills, ask a person, fail, are repeated, stopped, queued
+    and compressed."""
     session = await client.session()
     await client.chat("What is 17*23? And how do I resume a stream?", session_id=session)
     await client.chat("/fault http_529 once", session_id=session)
     await client.chat("/fault http_401", session_id=session)
     await client.chat("/call nothing {}\n/then\n/say so", session_id=session)
+    script = '/call gather {}\n/call read_skill {"name": "hand-over"}\n/call read_skill {"name": "a b"}'
+    await client.chat(f"{script}\n/then\n/say so", session_id=session)
+    asked = await parked(await ask(client, '/call send {"to": "Li Lei"}\n/then\n/say so', session=session))
+    await asked.decide("deny")
+    await asked.all_events()
     await client.begin(session, "/pieces 200\n/pace 20")
     second = (await client.begin(session, "/say queued", on_conflict="interrupt"))["turn_id"]
     await client.all_frames(f"/api/sessions/{session}/events?turn_id={second}")
@@ -163,7 +186,7 @@ def check_states(span: Span, found: dict[str, Any]) -> None:
 async def test_every_span_of_a_busy_gateway_conforms(settings: Settings, collecting: Collector) -> None:
     """Names, kinds, attributes and their types of everything a collector gets."""
     settings = settings.model_copy(update={"model": "demo-model"})
-    async with running_gateway(settings) as client:
+    async with running_gateway(settings, gather, *Outbox().tools) as client:
         await live(client)
 
     for span in collecting.spans:

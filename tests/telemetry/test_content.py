@@ -13,11 +13,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from structlog.testing import capture_logs
 
 from gateway.events.calls import ToolCall
+from gateway.telemetry.base import Reader
 from gateway.telemetry.content import VARIABLE, Content, content_wanted
 from gateway.telemetry.content_json import TRUNCATED, messages_json, plain_json
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.redaction import REDACTED
 from gateway.telemetry.spans import Called, Spans
+from gateway.telemetry.tool_spans import ToolSpans
 from gateway.telemetry.traces import Traces, TurnIds
 from tests.telemetry.story import CANARY, MODEL, Story, with_tools
 
@@ -63,7 +65,9 @@ class Drawing:
         ids = TurnIds()
         provider = TracerProvider(id_generator=ids, shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
-        self.observer = Observer([content or Content(limit), Spans(Traces(provider, ids), Called("support"))])
+        traces = Traces(provider, ids)
+        spans: list[Reader] = [Spans(traces, Called("support")), ToolSpans(traces)]
+        self.observer = Observer([content or Content(limit), *spans])
 
     def draw(self, story: Story) -> list[ReadableSpan]:
         self.observer.observe(story.session_id, story.events)
@@ -152,6 +156,39 @@ def test_long_content_is_cut_and_stays_json() -> None:
                 assert messages(span, name)
     root = Drawing(limit=600).draw(story)[0]
     assert str((root.attributes or {})["output.value"]).endswith(TRUNCATED)
+
+
+def test_steps_show_what_they_took_and_gave() -> None:
+    """As JSON, without secrets, within the limit; a step that says neither has neither."""
+    taken = {"query": "猫 cat", "password": "hunter2"}
+    full = {"step_id": "1", "step_name": "look", "input": taken, "output": ["x" * 5000], "duration_ms": 3}
+    bare = {"step_id": "2", "step_name": "rest", "duration_ms": 3}
+    story = Story().begin().ask().answered("tool_use", None).call("find", "toolu_1")
+
+    spans = Drawing(limit=1000).draw(story.result("find", "toolu_1", steps=[full, bare]).done())
+
+    first, second = [span for span in spans if span.name == "gateway.tool.step"]
+    assert told(first, "input.value") == {"query": "猫 cat", "password": REDACTED}
+    assert told(first, "output.value")[0].endswith(TRUNCATED)
+    found = first.attributes or {}
+    assert found["input.mime_type"] == found["output.mime_type"] == "application/json"
+    assert len(str(found["output.value"])) <= 1000
+    assert not any(name.endswith("value") for name in second.attributes or {})
+
+
+def test_a_tool_shows_the_arguments_that_a_person_put_in_place() -> None:
+    """It ran with those; what the model asked for stands in its message."""
+    story = Story().begin().ask().answered("tool_use", None).call("send", "toolu_1").asked("send", "toolu_1")
+    edited = {"query": "没有秘密", "token": "hunter2"}
+    story.decided("toolu_1", "approved", "ada", arguments=edited).result("send", "toolu_1").done()
+
+    spans = Drawing().draw(story)
+
+    tool = next(span for span in spans if span.name == "execute_tool send")
+    assert told(tool, "gen_ai.tool.call.arguments") == {"query": "没有秘密", "token": REDACTED}
+    chat = next(span for span in spans if span.name == f"chat {MODEL}")
+    (answer,) = messages(chat, "gen_ai.output.messages")
+    assert answer["parts"][0]["arguments"] == {"query": CANARY}
 
 
 TEXTS = st.text(max_size=300)

@@ -12,37 +12,11 @@ from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
 from gateway.events.upkeep import Compression
 from gateway.ids import root_span_id, trace_id_of
-from gateway.telemetry.base import Archived, Call, Reader, ToolRun, Turn
+from gateway.telemetry.base import Archived, Reader, Turn
 from gateway.telemetry.lines import Lines
 from gateway.telemetry.observer import Observer
-from tests.telemetry.story import CANARY, FIRST_USAGE, TRACE_ID, Story, with_tools
-
-
-class Record(Reader):
-    """Writes down what it is told."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-        self.calls: list[Call] = []
-
-    def turn_started(self, turn: Turn) -> None:
-        self.told.append(f"{turn.id} started")
-
-    def call_ended(self, turn: Turn, call: Call) -> None:
-        self.told.append(f"call {call.iteration} ended")
-        self.calls.append(call)
-
-    def tool_ended(self, turn: Turn, run: ToolRun) -> None:
-        self.told.append(f"{run.name} {run.status}")
-
-    def turn_ended(self, turn: Turn) -> None:
-        self.told.append(f"{turn.id} {turn.outcome}")
-
-    def turn_lost(self, turn: Turn) -> None:
-        self.told.append(f"{turn.id} lost")
-
-    def turn_left(self, turn: Turn) -> None:
-        self.told.append(f"{turn.id} left")
+from tests.telemetry.recording import Record
+from tests.telemetry.story import CANARY, FIRST_USAGE, HOUR, TRACE_ID, Story, with_approval, with_tools
 
 
 class Broken(Reader):
@@ -163,6 +137,41 @@ def test_a_turn_leaves_a_line_when_it_starts_and_when_it_is_done() -> None:
         "cache_read_input_tokens": 1000,
         "cache_creation_input_tokens": 300,
     }
+
+
+def test_decisions_skills_and_steps_have_lines() -> None:
+    """With the ids of their call, whoever decided as what he is, and nothing of what was said."""
+    story = with_approval()
+    skilled = Story("t_2").begin().call("read_skill", "toolu_9")
+    skilled.used("release-notes", "read", "toolu_9", digest="ab" * 32).used("x", "refused", "toolu_9")
+    skilled.result("read_skill", "toolu_9", "denied")
+
+    found = lines_of([*story.events, *skilled.events])
+
+    about = {"session_id": "s_1", "trace_id": TRACE_ID, "log_level": "info"}
+    (decided,) = [line for line in found if line["event"] == "approval decided"]
+    assert decided == {
+        **about,
+        "turn_id": "t_1",
+        "event": "approval decided",
+        "tool": "send",
+        "tool_call_id": "toolu_1",
+        "decision": "approved",
+        "by": "user",
+        "scope": "session",
+        "waited_ms": HOUR + 10,
+    }
+    look, send = [line for line in found if line["event"] == "tool step"]
+    assert {"step": "look up", "duration_ms": 15, "error": None, "log_level": "debug"}.items() <= look.items()
+    assert {"step": "送信", "error": "TimeoutError", "tool_call_id": "toolu_1"}.items() <= send.items()
+    read, refused = [line for line in found if line["event"].startswith("skill")]
+    skill = {**about, "turn_id": "t_2", "tool_call_id": "toolu_9", "type": "markdown", "path": None}
+    assert read == {**skill, "event": "skill read", "skill": "release-notes", "digest": "ab" * 32}
+    assert refused == {**skill, "event": "skill refused", "skill": "x", "digest": None}
+    (done,) = [line for line in found if line["event"] == "turn done"]
+    assert done["waited_ms"] == HOUR
+    assert not [line for line in found if line["log_level"] == "warning"]
+    assert CANARY not in repr(found)
 
 
 def test_whatever_goes_wrong_leaves_a_line() -> None:

@@ -11,8 +11,10 @@ import pytest
 
 from gateway.settings import Settings
 from gateway.telemetry.content import VARIABLE
+from gateway.tools.base import ToolContext
 from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, settings_for, the
+from tests.stories.asking import Outbox, ask, parked
 from tests.telemetry.collector import Collector, about
 
 pytestmark = pytest.mark.anyio
@@ -21,9 +23,11 @@ PLANTED = "sesame-4711-open"
 
 
 @tool(effect="read_only")
-async def look(word: str) -> str:
+async def look(word: str, context: ToolContext) -> str:
     """Looks a word up, and fails with it."""
-    raise ValueError(f"no such word: {word}")
+    with context.step("search", {"word": word}) as step:
+        step.output = word
+        raise ValueError(f"no such word: {word}")
 
 
 @contextmanager
@@ -60,7 +64,8 @@ async def say_it_everywhere(client: Client) -> bytes:
     metrics."""
     call = json.dumps({"word": PLANTED})
     script = f"{PLANTED}\n/think {PLANTED}\n/say {PLANTED}\n/call look {call}\n/call search_docs "
-    script += json.dumps({"query": f"resume {PLANTED}"}) + f"\n/then\n/say {PLANTED}"
+    script += json.dumps({"query": f"resume {PLANTED}"}) + "\n/call read_skill "
+    script += json.dumps({"name": f"the skill {PLANTED}"}) + f"\n/then\n/say {PLANTED}"
     found = await client.chat(script)
     session = found[0]["session_id"]
     await client.chat(f"{PLANTED} /fault http_529 once", session_id=session)
@@ -68,6 +73,16 @@ async def say_it_everywhere(client: Client) -> bytes:
     await client.get(f"/api/sessions?q={PLANTED}")
     assert PLANTED in json.dumps(found)
     return (await client.get("/metrics", accept="application/openmetrics-text")).content
+
+
+async def decide_with_it(client: Client) -> None:
+    """The planted word in what a person is asked, and in what the person says to it."""
+    script = f'/call send {{"to": "{PLANTED}"}}\n/call post {{"text": "{PLANTED}"}}\n/then\n/say so'
+    asked = await parked(await ask(client, script, waiting=2))
+    await asked.decide("deny", "post", reason=PLANTED)
+    await asked.decide("approve", "send", arguments={"to": f"{PLANTED} again"})
+    found = await asked.all_events()
+    assert PLANTED in json.dumps(found)
 
 
 @pytest.mark.parametrize("endpoint", ["answers", "quotes"])
@@ -78,10 +93,12 @@ async def test_nothing_that_was_said_leaves_by_telemetry(
     with quoting_endpoint() as quoting:
         url = demo_url if endpoint == "answers" else quoting
         settings = settings_for(tmp_path, url, log_level="debug", log_format="json", thinking_budget=1024)
-        async with running_gateway(settings, look) as client:
+        async with running_gateway(settings, look, *Outbox().tools) as client:
             if endpoint == "quotes":
                 found = await client.chat(f"Hello {PLANTED}")
                 assert PLANTED in the(found, "error")["message"]
+            else:
+                await decide_with_it(client)
             metrics = await say_it_everywhere(client)
 
     lines = capfd.readouterr().err

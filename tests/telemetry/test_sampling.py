@@ -14,8 +14,9 @@ from gateway.telemetry.http_spans import HttpSpans, RequestSpan
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.sampling import OutcomeSampler, Policy
 from gateway.telemetry.spans import Called, Spans
+from gateway.telemetry.tool_spans import ToolSpans
 from gateway.telemetry.traces import Traces, TurnIds
-from tests.telemetry.story import Story, with_tools
+from tests.telemetry.story import HOUR, Story, with_tools
 
 NOTHING = Policy(ratio=0)
 SCOPE = {"path": "/api/sessions/s_1/turns", "method": "POST"}
@@ -34,7 +35,7 @@ class Sampled:
         traces = Traces(provider, ids)
         self.spans = Spans(traces, Called("support"))
         self.http = HttpSpans(traces, self.spans)
-        self.observer = Observer([self.spans])
+        self.observer = Observer([self.spans, ToolSpans(traces)])
 
     def tell(self, *stories: Story) -> list[str]:
         for story in stories:
@@ -210,6 +211,45 @@ def test_waiting_ends_with_age() -> None:
     sampled.tell(later_events)
 
     assert sampled.kept.count("execute_tool calculate") == 1
+
+
+def asking() -> Story:
+    """A turn that waits for a person: eight of its events are told before the answer."""
+    story = Story("t_1").begin(trace_id_of("t_1")).ask().answered("tool_use", None).call("send", "toolu_1")
+    story.call("look", "toolu_2").asked("send", "toolu_1").result("look", "toolu_2")
+    story.decided("toolu_1", "approved", "ada", ms=9 * HOUR).result("send", "toolu_1")
+    return story.ask(2).say("Sent", iteration=2).answered("end_turn", None, iteration=2).done(iterations=2)
+
+
+def test_a_turn_that_asks_a_person_is_kept_and_takes_no_memory_while_it_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """From the question on its spans are sent when they end; an answer after a night is a part of it, though
+    the trace was forgotten meanwhile."""
+    monkeypatch.setattr(sampling, "REMEMBERED", 10)
+    sampled, story = Sampled(Policy(ratio=0, slow=10**6)), asking()
+
+    sampled.observer.observe("s_1", story.events[:7])
+    assert sampled.kept == ["chat claude-sonnet-5-5", "execute_tool look"]
+    assert sampled.sampler.waiting == (0, 0)
+    for number in range(sampling.REMEMBERED + 1):
+        sampled.tell(quiet(f"t_other_{number}"))
+    sampled.observer.observe("s_1", story.events[7:])
+
+    assert sampled.kept[2:] == [
+        "gateway.approval",
+        "execute_tool send",
+        "chat claude-sonnet-5-5",
+        "invoke_agent support",
+    ]
+
+
+def test_a_turn_that_a_rule_decides_about_is_as_any_other() -> None:
+    """Nobody waited for it."""
+    story = Story("t_1").begin(trace_id_of("t_1")).call("send", "toolu_1")
+    story.decided("toolu_1", "approved", "grant").result("send", "toolu_1").done()
+
+    assert Sampled(NOTHING).tell(story) == []
 
 
 def test_a_trace_without_end_is_sent_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 
@@ -10,7 +11,7 @@ from gateway.ids import root_span_id, span_id_of, trace_id_of
 from gateway.messages import Usage
 from gateway.telemetry.base import Archived
 from tests.telemetry.drawing import REQUEST, Drawing, attributes, milliseconds, parent_name, place
-from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_tools
+from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_approval, with_tools
 
 
 def test_the_root_is_linked_to_the_request_that_asked() -> None:
@@ -43,10 +44,11 @@ def test_every_span_of_a_turn_has_an_id_that_follows_from_its_events() -> None:
     assert len(ids) == 6
 
 
-def test_a_turn_goes_on_in_its_trace_in_the_next_process() -> None:
+@pytest.mark.parametrize("story", [with_tools(), with_approval()])
+def test_a_turn_goes_on_in_its_trace_in_the_next_process(story: Story) -> None:
     """What a process leaves open is drawn by the one that goes on, whole and under the same ids: together
     they export each span once."""
-    events = with_tools().events
+    events = story.events
     steps = [cut for cut in range(1, len(events)) if events[cut].type not in {"text", "thinking"}]
     for cut in steps:  # nobody goes on in the middle of an answer
         whole, first, second = Drawing(), Drawing(), Drawing()

@@ -1,15 +1,17 @@
 """What becomes of a turn, as its trace tells it to a collector."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from opentelemetry.proto.trace.v1.trace_pb2 import Status
+from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from gateway.events.lifecycle import Done
 from gateway.ids import trace_id_of
 from gateway.settings import Settings
 from tests.harness import PATIENCE, events, running_gateway, settings_for, the, types
+from tests.stories.asking import Outbox, ask, parked
 from tests.telemetry.collector import Collector, about, links_of, place, plain
 
 pytestmark = pytest.mark.anyio
@@ -65,6 +67,42 @@ async def test_a_turn_goes_on_in_its_trace_after_a_restart(settings: Settings, c
     assert chat.parent_span_id == root.span_id
     assert plain(chat.events[0].attributes)["error.type"] == "server_restart"
     assert about(chat)["gateway.upstream.attempts"] == 2
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_turn_that_waits_for_a_person_is_one_trace(
+    settings: Settings, collecting: Collector, restarts: bool
+) -> None:
+    """Its root, its call and the question last over the wait, also from one process to the next."""
+    outbox = Outbox()
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(running_gateway(settings, *outbox.tools))
+        asked = await parked(await ask(client, '/call send {"to": "李雷"}\n/then\n/say over'))
+        if restarts:
+            await stack.aclose()
+            client = await stack.enter_async_context(running_gateway(settings, *outbox.tools))
+        await asked.decide("approve", client=client)
+        found = await asked.all_events(client)
+
+    at = {event["type"]: event["ts"] for event in found}
+    root, call = collecting.one("invoke_agent"), collecting.one("execute_tool")
+    question = collecting.one("gateway.approval")
+    assert {span.trace_id.hex() for span in (root, call, question)} == {the(found, "turn_start")["trace_id"]}
+    assert (call.parent_span_id, question.parent_span_id) == (root.span_id, call.span_id)
+    assert milliseconds(root) == (found[0]["ts"], found[-1]["ts"])
+    assert milliseconds(call) == (at["tool_call"], at["tool_result"])
+    assert milliseconds(question) == (at["approval_request"], at["approval_response"])
+    told = about(root)
+    waited = (at["approval_response"] - at["approval_request"]) / 1000
+    assert told["gateway.turn.waited"] == waited > 0
+    assert told.get("gateway.turn.resumed", False) is restarts
+    assert bool(root.links) is not restarts  # who asked is not in the log
+    assert about(question)["gateway.approval.by"] == "user"
+    assert len(collecting.named("chat")) == 2
+
+
+def milliseconds(span: Span) -> tuple[int, int]:
+    return span.start_time_unix_nano // 10**6, span.end_time_unix_nano // 10**6
 
 
 async def test_a_turn_that_waits_shows_it_in_log_and_trace(settings: Settings, collecting: Collector) -> None:

@@ -28,7 +28,7 @@ def named(name: str) -> FunctionTool:
 
 def test_the_built_in_tools_are_told_in_the_order_of_their_names() -> None:
     """All three only read, so a crashed turn may call them again."""
-    tools = builtin_tools()
+    tools = Tools(builtin_tools())
 
     assert [spec.name for spec in tools.specs()] == ["calculate", "current_time", "search_docs"]
     assert {tool.effect for tool in tools} == {"read_only"}
@@ -58,7 +58,7 @@ def test_a_name_is_used_once_also_when_tools_are_added() -> None:
 
 
 async def time_in(zone: str) -> str:
-    return (await builtin_tools().get("current_time").run({"timezone": zone}, CONTEXT)).content
+    return (await Tools(builtin_tools()).get("current_time").run({"timezone": zone}, CONTEXT)).content
 
 
 async def test_the_time_is_told_with_offset_and_weekday() -> None:
@@ -78,7 +78,7 @@ async def test_an_unknown_zone_is_a_clear_error(zone: str) -> None:
 
 
 async def calculated(expression: str) -> str:
-    return (await builtin_tools().get("calculate").run({"expression": expression}, CONTEXT)).content
+    return (await Tools(builtin_tools()).get("calculate").run({"expression": expression}, CONTEXT)).content
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -11,15 +11,11 @@ import pytest
 from pydantic import Field
 
 from gateway.errors import BadArguments, ToolError
-from gateway.events.envelope import EventData
-from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.function import tool
+from gateway.tools.base import ToolOutput
+from gateway.tools.function import Progress, ToolContext, tool
+from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio
-
-
-def context(emit: Callable[[EventData], None] = lambda _: None) -> ToolContext:
-    return ToolContext("s_1", "t_1", "toolu_1", "local", "t_1:toolu_1", emit)
 
 
 @tool(effect="read_only", timeout=3)
@@ -143,12 +139,12 @@ async def test_a_result_that_is_not_json_is_a_tool_error() -> None:
         """Gives back an object."""
         return object()
 
-    with pytest.raises(ToolError, match="strange gave back"):
+    with pytest.raises(ToolError, match=r"strange was carried out, but .* it holds a object"):
         await strange.run({}, context())
 
 
 def test_a_function_that_cannot_be_told_is_refused_when_it_is_made_a_tool() -> None:
-    """No docstring, no hint, or open-ended parameters: a TypeError that says which function."""
+    """No docstring, no hint, open-ended parameters, or pieces: a TypeError that says which function."""
 
     def silent(x: int) -> str:
         return str(x)
@@ -161,6 +157,51 @@ def test_a_function_that_cannot_be_told_is_refused_when_it_is_made_a_tool() -> N
         """Says."""
         return str(x)
 
-    for function in (silent, untyped, open_ended):
+    def piecemeal(x: int) -> Iterator[str]:
+        """Says."""
+        yield str(x)
+
+    async def later(x: int) -> AsyncIterator[str]:
+        """Says."""
+        yield str(x)
+
+    for function in (silent, untyped, open_ended, piecemeal, later):
         with pytest.raises(TypeError, match=function.__name__):
             tool(effect="read_only")(function)
+
+
+def test_a_name_that_the_model_cannot_use_is_refused_when_the_tool_is_made() -> None:
+    """A function may have a Chinese name; its tool needs another."""
+
+    async def weather(city: str) -> str:
+        """Tells the weather."""
+        return city
+
+    weather.__name__ = "天气"
+    with pytest.raises(ValueError, match="'天气' cannot be a tool's name: use 1 to 64 letters"):
+        tool(effect="read_only")(weather)
+    assert tool(effect="read_only", name="weather")(weather).spec.name == "weather"
+
+
+def test_category_and_examples_are_for_people() -> None:
+    """They are kept beside what the model is told."""
+
+    @tool(effect="read_only", category="旅行", examples=["去上海的车票"])
+    async def tickets() -> str:
+        """Finds tickets."""
+        return ""
+
+    assert (tickets.category, tickets.examples) == ("旅行", ("去上海的车票",))
+
+
+async def test_what_the_gateway_provides_is_recognised_by_its_type() -> None:
+    """Whatever the parameter is called, and both may be asked for."""
+
+    @tool(effect="read_only")
+    async def look(where: str, how_far: Progress, call: ToolContext) -> str:
+        """Looks."""
+        how_far("almost")
+        return f"{where} {call.session_id}"
+
+    assert (await look.run({"where": "这里"}, context())).content == "这里 s_1"
+    assert list(look.spec.input_schema["properties"]) == ["where"]

@@ -31,6 +31,7 @@ from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.ids import now_ms
 from gateway.model.base import Model
+from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.base import History, SessionRow, Sessions
 from gateway.storage.blobs import Blobs
@@ -76,7 +77,7 @@ class Compressor:
 
     async def window(self, model: str) -> int:
         """The tokens that `model` can read at once: as set, as known for it, or 200,000."""
-        return await self._summariser.window(model)
+        return await window(self._settings, model)
 
     async def threshold(self, model: str, history: History) -> int | None:
         """The tokens from which on a request that sends `history` should be compressed first. None: never,

@@ -11,13 +11,10 @@ from gateway.history.summaries.summariser import Bounds, Spent, Written, fits, s
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms
 from gateway.model.base import Model
-from gateway.model.prices import window_of
+from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.base import History, SessionRow, Sessions, StoredMessage
 from gateway.storage.records import Source, Summaries, SummaryRow
-
-DEFAULT_WINDOW = 200_000
-"""Tokens of a model nobody knows: the smallest window of the Claude models since version 2.1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +44,6 @@ class SessionSummariser:
         self._settings = settings
         self._instructions = instructions
 
-    async def window(self, model: str) -> int:
-        """The tokens that `model` can read at once: as set, as known for it, or 200,000."""
-        if self._settings.context_window is not None:
-            return self._settings.context_window
-        # In a thread: the first time it loads a list of all models.
-        return await asyncio.to_thread(window_of, model) or DEFAULT_WINDOW
-
     async def write(
         self,
         session_id: str,
@@ -75,7 +65,7 @@ class SessionSummariser:
         model = settings.summary_model or model
         bounds = Bounds(
             tokens=min(settings.summary_tokens, most_tokens),
-            window=await self.window(model),
+            window=await window(self._settings, model),
             attempts=settings.model_attempts,
             retry_cap=settings.retry_after_cap,
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from gateway.errors import StorageError
 from gateway.storage.folder import FolderLock
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision in versions/."""
 
 

@@ -6,19 +6,19 @@ or where GATEWAY_CONFIG points). The Anthropic variables keep the names their SD
 
 import os
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
-    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
 from gateway.errors import SettingsError, plain_words
+from gateway.settings.values import McpServers, Names, Policy, TraceUrl
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -26,20 +26,6 @@ LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 def config_file() -> Path:
     """Where the settings file is looked for; it need not exist unless GATEWAY_CONFIG names it."""
     return Path(os.environ.get("GATEWAY_CONFIG") or "gateway.toml")
-
-
-def _split(value: object) -> object:
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
-
-
-Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-"""Several values; in the environment separated by commas."""
-
-
-def _check_trace_url(value: str | None) -> str | None:
-    if value is not None and not (value.startswith(("http://", "https://")) and "{trace_id}" in value):
-        raise ValueError("must be an http(s) address with {trace_id} in it")
-    return value
 
 
 class Settings(BaseSettings):
@@ -99,6 +85,37 @@ class Settings(BaseSettings):
     )
     model_attempts: int = Field(3, ge=1, description="Attempts of one model call, the first included.")
     retry_after_cap: float = Field(30, ge=0, description="Longest wait an endpoint may ask for.")
+
+    # Skills and tools
+    skills_dir: Path = Field(Path("skills"), description="Folder of the project's SKILL.md skills.")
+    user_skills_dir: Path | None = Field(
+        None, description="A further folder of skills, such as ~/.agents/skills; the project's win over it."
+    )
+    bundled_skills: bool = Field(True, description="Whether the skills that come with the gateway are there.")
+    skill_modules: Names = Field((), description="Python modules whose tools are offered.")
+    skill_only_tools: Names = Field(
+        (), description="Globs of tools that may be called only while a skill that allows them is active."
+    )
+    skills_in_prompt: bool = Field(True, description="Whether the model is told the catalog of skills.")
+    skills_snapshot: bool = Field(True, description="Whether SKILLS_SNAPSHOT.md is written to data_dir.")
+    skills_share: float = Field(
+        0.01, gt=0, le=0.5, description="Share of the model's window that the catalog may take in the prompt."
+    )
+    tool_policy: Policy = Field(
+        (),
+        description="glob=allow, glob=ask or glob=deny for tool names; the first that fits counts. Without "
+        "one, effectful tools ask and others run.",
+    )
+    approval_timeout: float = Field(
+        86_400, gt=0, le=31_536_000, description="Time after which an approval that nobody gave is a denial."
+    )
+    mcp_servers: McpServers = Field(
+        {}, description="MCP servers by name: {command, args, env, cwd} or {url, headers}. JSON or a table."
+    )
+    http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
+    admins: Names = Field(
+        (), description="User ids who may enable and disable skills; absent: everybody who may ask."
+    )
 
     # Limits
     max_iterations: int = Field(16, ge=1, description="Model calls in one turn.")
@@ -169,7 +186,7 @@ class Settings(BaseSettings):
         description="Most characters of one attribute with content, where OTEL_INSTRUMENTATION_GENAI_"
         "CAPTURE_MESSAGE_CONTENT asks for content.",
     )
-    trace_url: Annotated[str | None, AfterValidator(_check_trace_url)] = Field(
+    trace_url: TraceUrl = Field(
         None, description="Where people look at a trace: https://…/{trace_id}. Clients are told it."
     )
     user_id_salt: SecretStr | None = Field(

@@ -1,0 +1,133 @@
+"""`python -m bench.skills`: the catalog of many written skills. Half of them are in Chinese."""
+
+import asyncio
+import random
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from bench.sessions import WORDS, Figure, sentence
+from gateway.lexical import estimate_tokens
+from gateway.skills.catalog import build_catalog
+from gateway.skills.folders import SkillFolders
+from gateway.skills.library import SkillLibrary
+
+SKILLS = 500
+WINDOW, SHARE = 200_000, 0.02
+"""Tokens a model may see, and the share of them that the catalog may take: the settings' defaults."""
+CHINESE = [word for word in WORDS if not word.isascii()]
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="python -m bench.skills", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="the same: it takes seconds")
+    parser.parse_known_args()
+    missed = 0
+    for figure in asyncio.run(measured()):
+        aim = f"{'<=' if figure.at_most else '>='} {figure.bound:g}"
+        missed += not figure.reached
+        print(
+            f"{figure.name:<58}{figure.value:>12,.1f} {figure.unit:<9}{aim:<10}"
+            f"{'reached' if figure.reached else 'MISSED'}",
+            flush=True,
+        )
+    sys.exit(1 if missed else 0)
+
+
+async def measured() -> Sequence[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for number in range(SKILLS):
+            write(root / f"group-{number % 10}" / f"skill-{number:03}", random.Random(number))
+        return [*scanning(root), *await looking(root), *telling(root)]
+
+
+def write(folder: Path, rng: random.Random) -> None:
+    """A skill of ordinary size: 2 pages, and 2 files beside it."""
+    (folder / "references").mkdir(parents=True)
+    words = CHINESE if rng.random() < 0.5 else WORDS
+    body = "\n".join(" ".join(rng.choices(words, k=12)) for _ in range(80))
+    (folder / "SKILL.md").write_text(
+        f"---\nname: {folder.name}\ndescription: {' '.join(rng.choices(words, k=40))}\nlicense: MIT\n"
+        f"metadata:\n  author: bench\nallowed-tools: calculate search_docs\n---\n\n{body}\n",
+        encoding="utf-8",
+    )
+    for name in ("a.md", "b.md"):
+        (folder / "references" / name).write_text(sentence(rng, 100), encoding="utf-8")
+
+
+def scanning(root: Path) -> Sequence[Figure]:
+    cold: list[float] = []
+    warm: list[float] = []
+    for _ in range(3):
+        folders = SkillFolders({"project": root})
+        began = perf_counter()
+        found = folders.scan()
+        cold.append(perf_counter() - began)
+        assert len(found.skills) == SKILLS
+        for _ in range(5):
+            began = perf_counter()
+            assert folders.scan() is found
+            warm.append(perf_counter() - began)
+    return [
+        Figure(f"scan {SKILLS} skills, cold (files in the page cache)", median(cold), "s", 1),
+        Figure(f"scan {SKILLS} unchanged skills again", median(warm) * 1e3, "ms", 50),
+    ]
+
+
+async def looking(root: Path) -> Sequence[Figure]:
+    """What a running gateway does every other second."""
+    library = SkillLibrary(
+        folders={"project": root},
+        functions=(),
+        server_tools=tuple,
+        switches=NoSwitches(),
+        share_tokens=WINDOW,
+        snapshot_path=root / "SKILLS_SNAPSHOT.md",
+    )
+    began = perf_counter()
+    first = await library.refresh()
+    whole = perf_counter() - began
+    times: list[float] = []
+    for _ in range(5):
+        began = perf_counter()
+        assert await library.refresh() is first
+        times.append(perf_counter() - began)
+    return [
+        Figure("catalog and snapshot of them, from nothing", whole, "s", 1),
+        Figure("  when nothing has changed", median(times) * 1e3, "ms", 50),
+    ]
+
+
+def telling(root: Path) -> Sequence[Figure]:
+    found = SkillFolders({"project": root}).scan().skills
+    whole = build_catalog((), found, (), (), share_tokens=WINDOW).snapshot
+    clamped = build_catalog((), found, (), (), share_tokens=int(WINDOW * SHARE)).snapshot
+    listed = clamped.count("\n- ")
+    return [
+        Figure("tokens a skill in the prompt, estimated", estimate_tokens(whole) / SKILLS, "tokens", 60),
+        Figure(
+            f"tokens of {SKILLS} skills in a window of {WINDOW // 1000}k ({listed} are told)",
+            estimate_tokens(clamped),
+            "tokens",
+            WINDOW * SHARE,
+        ),
+    ]
+
+
+class NoSwitches:
+    """Nothing is switched off."""
+
+    async def disabled(self) -> frozenset[str]:
+        return frozenset()
+
+    async def switch(self, name: str, *, enabled: bool, by: str, at: int) -> None:
+        raise NotImplementedError
+
+
+if __name__ == "__main__":
+    main()

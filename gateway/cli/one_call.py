@@ -1,0 +1,147 @@
+"""One call of a tool, outside of any turn: for whoever writes tools, or wants to know what one gives."""
+
+import asyncio
+import sys
+import traceback
+from contextlib import AsyncExitStack
+from difflib import get_close_matches
+from time import monotonic
+from typing import Any
+
+import typer
+
+from gateway.auth import LOCAL_USER
+from gateway.cli.catalog import Offered, offered, tell
+from gateway.cli.transcript import describe
+from gateway.errors import BadArguments, GatewayError, ServerUnreachable, ToolError, ToolTimedOut, UnknownTool
+from gateway.events.calls import ResultStatus, ToolResult
+from gateway.events.envelope import EventData
+from gateway.ids import new_session_id, new_turn_id
+from gateway.messages import clean_text
+from gateway.settings import Settings
+from gateway.skills.gate import refusal
+from gateway.tools.base import Tool, ToolContext, ToolOutput
+from gateway.tools.running import run_in_time
+from gateway.turn.tool_run import check_arguments, tool_result
+
+CALL_ID = "toolu_alone"
+LINE = 1000
+"""Characters of what an exception says; --verbose shows it all."""
+
+
+def run_alone(
+    settings: Settings, name: str, arguments: dict[str, Any], *, yes: bool, verbose: bool
+) -> ToolResult:
+    """Runs the tool, with its MCP server started for it. What it emits is told on stderr. A tool with effects
+    runs when `yes` is given, or a person at the terminal agrees.
+
+    Raises:
+        UnknownTool, ServerUnreachable, BadArguments: it cannot be called.
+        GatewayError: it may not be called, or nobody agreed.
+        typer.Abort: the person said no.
+    """
+    servers = [each for each in settings.mcp_servers if name.startswith(f"mcp__{each}__")]
+    opened = AsyncExitStack()
+    with asyncio.Runner() as runner:
+        try:
+            offer = offered(settings, servers, log_level="debug" if verbose else "error")
+            tool = _find(name, runner.run(opened.enter_async_context(offer)))
+            _check(tool, arguments)
+            _agree(tool, yes)  # outside of the loop, which would not pass on a Ctrl-C
+            result = runner.run(_call(tool, arguments, verbose=verbose))
+        finally:
+            runner.run(opened.aclose())
+    if len(result.content) > settings.tool_output_limit:
+        limit = settings.tool_output_limit
+        tell(f"! A model would read the first {limit} of {len(result.content)} characters.")
+    return result
+
+
+def parameters(tool: Tool) -> str:
+    """The names of a tool's parameters; those that may be left out with a question mark."""
+    schema = tool.spec.input_schema
+    required = schema.get("required", ())
+    return ", ".join(name if name in required else f"{name}?" for name in schema.get("properties", {}))
+
+
+def _find(name: str, found: Offered) -> Tool:
+    tools = found.catalog.tools
+    if name in tools:
+        return tools.get(name)
+    for server, reason in found.unreachable.items():
+        raise ServerUnreachable(f"The MCP server {server} is not reachable: {reason}.")
+    if (reason := refusal(name, found.catalog, (), ())) is not None:
+        raise GatewayError(reason)
+    close = get_close_matches(name, [tool.spec.name for tool in tools], n=3)
+    all_of_them = "gateway tools list --mcp" if name.startswith("mcp__") else "gateway tools list"
+    advice = f"Did you mean {' or '.join(close)}?" if close else f"`{all_of_them}` shows those there are."
+    raise UnknownTool(f"There is no tool {name[:100]}. {advice}")
+
+
+def _check(tool: Tool, arguments: dict[str, Any]) -> None:
+    try:
+        check_arguments(tool, arguments)
+    except BadArguments as error:
+        accepted = parameters(tool) or "none"
+        raise BadArguments(
+            f"These are no arguments for {tool.spec.name}. {error.message}. Its parameters: {accepted}."
+        ) from None
+
+
+def _agree(tool: Tool, yes: bool) -> None:
+    if yes or tool.effect != "effectful":
+        return
+    if not sys.stdin.isatty():
+        raise GatewayError(
+            f"{tool.spec.name} has effects, so it is not run without being asked for: add --yes."
+        )
+    typer.confirm(f"{tool.spec.name} has effects. Run it?", err=True, abort=True)
+
+
+async def _call(tool: Tool, arguments: dict[str, Any], *, verbose: bool) -> ToolResult:
+    turn_id = new_turn_id()
+    context = ToolContext(
+        session_id=new_session_id(),
+        turn_id=turn_id,
+        tool_call_id=CALL_ID,
+        owner=LOCAL_USER.user_id,
+        idempotency_key=f"{turn_id}:{CALL_ID}",
+        emit=_tell_event,
+    )
+    began = monotonic()
+    status, output = await _outcome(tool, arguments, context, verbose=verbose)
+    result = tool_result(
+        tool.spec.name, status, clean_text(output.content), int((monotonic() - began) * 1000)
+    )
+    for problem in output.problems:
+        tell(f"! {problem}")
+    steps, writes = context.steps.told(output.steps), list(output.memory_writes)
+    return result.model_copy(update={"steps": steps or None, "memory_writes": writes or None})
+
+
+async def _outcome(
+    tool: Tool, arguments: dict[str, Any], context: ToolContext, *, verbose: bool
+) -> tuple[ResultStatus, ToolOutput]:
+    """What the model would be told. Of an exception it is told the type alone, and its author more."""
+    try:
+        output = await run_in_time(tool, arguments, context)
+    except ToolTimedOut as error:
+        return "timeout", ToolOutput(error.message)
+    except ToolError as error:
+        return "error", ToolOutput(error.message)
+    except Exception as error:  # noqa: BLE001 - a tool may raise anything
+        tell("".join(traceback.format_exception(error)) if verbose else _in_short(error))
+        return "error", ToolOutput(f"The tool failed: {type(error).__name__}.")
+    return "error" if output.is_error else "ok", output
+
+
+def _in_short(error: Exception) -> str:
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    said = " ".join(traceback.format_exception_only(error)[-1].split())
+    return f"{said[:LINE]}, at {place.filename}:{place.lineno} in {place.name}"
+
+
+def _tell_event(data: EventData) -> None:
+    line = describe(data.event_type, data.model_dump(mode="json", exclude_none=True))
+    if line is not None:
+        tell(" ".join(line.split()))

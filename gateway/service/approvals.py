@@ -1,0 +1,112 @@
+"""The verbs of a person's say in tool calls: decide, see what was granted, take it back; and deadlines."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import structlog
+
+from gateway.auth import Principal
+from gateway.errors import BadArguments, GatewayError, InvalidRequest, NotFound
+from gateway.events.calls import Decision, Scope
+from gateway.ids import now_ms
+from gateway.storage.base import Accepted
+from gateway.storage.decisions import ApprovalRow, Grant, Verdict
+from gateway.turn.in_flight import InFlight
+from gateway.turn.parts import Parts
+from gateway.turn.tool_run import check_arguments
+
+LONGEST_ROUND = 5.0
+"""Seconds between two looks for approvals that are overdue: they expire later than set by at most so much."""
+
+log = structlog.get_logger(__name__)
+
+
+class TurnApprovals:
+    """What people decide about the calls of their turns."""
+
+    def __init__(self, parts: Parts, in_flight: InFlight) -> None:
+        self._parts = parts
+        self._in_flight = in_flight
+        self.parked = 0
+        """How many turns waited for a person at the last look for overdue ones."""
+
+    async def read(self, who: Principal, session_id: str, turn_id: str, tool_call_id: str) -> ApprovalRow:
+        """Raises errors.NotFound."""
+        return await self._parts.approvals.get(session_id, turn_id, tool_call_id, who.user_id)
+
+    async def decide(
+        self,
+        who: Principal,
+        session_id: str,
+        turn_id: str,
+        tool_call_id: str,
+        decision: Decision,
+        *,
+        scope: Scope = "once",
+        reason: str | None = None,
+        arguments: dict[str, Any] | None = None,
+    ) -> ApprovalRow:
+        """Decides about a call; its turn goes on. `arguments` replace those of the model, `reason` tells it
+        why not. The same decision again changes nothing.
+
+        Raises:
+            errors.NotFound: no such call, or it needs no approval.
+            errors.Conflict: it was decided otherwise, came too late, or the turn is over.
+            errors.InvalidRequest: the arguments do not fit the tool, or do not go with this decision.
+        """
+        row = await self.read(who, session_id, turn_id, tool_call_id)
+        if arguments is not None:
+            self._check(row, decision, scope, arguments)
+        verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
+        # Shielded: a client that leaves now must not leave a turn that nobody owns.
+        return await asyncio.shield(asyncio.ensure_future(self._decide(row, verdict)))
+
+    async def grants(self, who: Principal) -> Sequence[Grant]:
+        """What the caller allowed to run without asking."""
+        return await self._parts.approvals.grants(who.user_id)
+
+    async def revoke(self, who: Principal, tool: str) -> None:
+        """Takes back what was granted to a tool, in all sessions. Raises errors.NotFound."""
+        if not await self._parts.approvals.revoke(who.user_id, tool):
+            raise NotFound(f"Nothing is granted to {tool}.", code="grant_not_found")
+
+    async def take_up(self, turn_id: str) -> None:
+        """Goes on with a turn if it is parked."""
+        self._resume(await self._parts.approvals.wake(turn_id))
+
+    async def watch_deadlines(self) -> None:
+        """Goes on with the turns whose approval did not come in time, for as long as the process lives."""
+        every = min(LONGEST_ROUND, self._parts.settings.approval_timeout / 4)
+        while True:
+            try:
+                for turn_id in await self._parts.approvals.overdue(now_ms()):
+                    await self.take_up(turn_id)
+                self.parked = await self._parts.approvals.count_parked()
+            except GatewayError as error:  # the database, for now
+                log.warning("deadlines_not_read", code=error.code, error=error.message)
+            await asyncio.sleep(every)
+
+    async def _decide(self, row: ApprovalRow, verdict: Verdict) -> ApprovalRow:
+        row, accepted = await self._parts.approvals.decide(row, verdict)
+        self._resume(accepted)
+        return row
+
+    def _resume(self, accepted: Accepted | None) -> None:
+        # While the server shuts down the turn stays open in the log: the next process finds it.
+        if accepted is not None and not self._in_flight.draining.is_set():
+            self._parts.bus.expect(accepted.turn.session_id, accepted.head)
+            self._in_flight.resume(accepted)
+
+    def _check(self, row: ApprovalRow, decision: Decision, scope: Scope, arguments: dict[str, Any]) -> None:
+        if decision == "denied":
+            raise InvalidRequest("arguments: go with an approval only.")
+        if scope != "once":
+            raise InvalidRequest("scope: edited arguments are approved once.")
+        catalog = self._parts.skills.catalog
+        if row.name not in catalog.tools:
+            return  # told to the model when the call is tried
+        try:
+            check_arguments(catalog.tools.get(row.name), arguments)
+        except BadArguments as error:
+            raise InvalidRequest(f"arguments: {error.message}") from None

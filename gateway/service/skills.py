@@ -1,0 +1,35 @@
+"""The verbs on the catalog of skills: list it, look again, switch one."""
+
+from gateway.auth import Principal
+from gateway.errors import Forbidden
+from gateway.skills.catalog import Catalog
+from gateway.skills.skill import Skill
+from gateway.turn.parts import Parts
+
+
+class SkillsOffered:
+    """What the model may use, the same for all users of this gateway."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._parts.skills.catalog
+
+    async def refresh(self) -> Catalog:
+        """Looks at the folders again."""
+        return await self._parts.skills.refresh()
+
+    async def switch(self, who: Principal, name: str, *, enabled: bool) -> Skill:
+        """Switches a skill on or off, for everybody and for good. Running turns go on with what they have.
+
+        Raises:
+            errors.Forbidden: only some users may (GATEWAY_ADMINS).
+            errors.NotFound: there is no skill of that name.
+            errors.Conflict: it cannot be switched off.
+        """
+        admins = self._parts.settings.admins
+        if admins and who.user_id not in admins:
+            raise Forbidden("Only the users in GATEWAY_ADMINS may switch skills.")
+        return await self._parts.skills.switch(name, enabled=enabled, by=who.user_id)

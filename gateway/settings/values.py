@@ -1,0 +1,85 @@
+"""The forms that the values of settings have."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    model_validator,
+)
+from pydantic_settings import NoDecode
+
+LONGEST_SERVER_NAME = 32
+_SERVER_NAME = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
+VERDICTS = ("allow", "ask", "deny")
+
+
+def _split(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+"""Several values; in the environment separated by commas."""
+
+
+def _check_policy(rules: tuple[str, ...]) -> tuple[str, ...]:
+    for rule in rules:
+        glob, equals, verdict = rule.partition("=")
+        if not glob or not equals or verdict not in VERDICTS:
+            raise ValueError(f"{rule!r} must be a glob of tool names, =, and one of {', '.join(VERDICTS)}")
+    return rules
+
+
+Policy = Annotated[Names, AfterValidator(_check_policy)]
+
+
+class McpServer(BaseModel):
+    """An MCP server: a program that is started and spoken to over its standard streams, or an address."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    command: str | None = Field(None, description="The program of a stdio server.")
+    args: tuple[str, ...] = Field((), description="Its arguments.")
+    env: dict[str, SecretStr] = Field({}, description="Its environment, beside PATH, HOME and the like.")
+    cwd: Path | None = Field(None, description="Its working directory.")
+    url: str | None = Field(None, description="The address of a streamable HTTP server.")
+    headers: dict[str, SecretStr] = Field({}, description="Sent with every request to `url`.")
+    timeout: float = Field(60, gt=0, description="Longest wait for the answer to one call.")
+    connect_timeout: float = Field(30, gt=0, description="Longest wait until it is ready.")
+    trust_hints: bool = Field(
+        False, description="Whether its word counts that a tool only reads; otherwise every call asks."
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.command is None) == (self.url is None):
+            raise ValueError("needs either `command` or `url`")
+        if self.url is not None and not self.url.startswith(("http://", "https://")):
+            raise ValueError("`url` must be an http(s) address")
+        return self
+
+
+def _check_trace_url(value: str | None) -> str | None:
+    if value is not None and not (value.startswith(("http://", "https://")) and "{trace_id}" in value):
+        raise ValueError("must be an http(s) address with {trace_id} in it")
+    return value
+
+
+def _check_servers(servers: dict[str, McpServer]) -> dict[str, McpServer]:
+    for name in servers:
+        if len(name) > LONGEST_SERVER_NAME or not _SERVER_NAME.fullmatch(name):
+            raise ValueError(
+                f"the name {name[:64]!r} of a server must be up to {LONGEST_SERVER_NAME} small letters or "
+                "digits, with single - or _ in between: its tools are called mcp__NAME__TOOL"
+            )
+    return servers
+
+
+McpServers = Annotated[dict[str, McpServer], AfterValidator(_check_servers)]
+TraceUrl = Annotated[str | None, AfterValidator(_check_trace_url)]

@@ -1,0 +1,1 @@
+"""What the model's abilities are: functions, written procedures and tools of MCP servers, in one catalog."""

@@ -1,0 +1,155 @@
+"""The skills of a running gateway: found, named, switched, told, and looked at again while it runs."""
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import structlog
+
+from gateway.errors import Conflict, GatewayError, NotFound
+from gateway.ids import now_ms
+from gateway.skills.catalog import Catalog, build_catalog
+from gateway.skills.folders import Found, SkillFolders
+from gateway.skills.markdown import Tier
+from gateway.skills.read_skill import read_skill
+from gateway.skills.skill import BUILT_IN, READ_SKILL, FunctionSkill, ServerTool, Skill
+from gateway.storage.decisions import SkillSwitches
+
+SNAPSHOT_NAME = "SKILLS_SNAPSHOT.md"
+POLL = 2.0
+"""Seconds between two looks at the folders. They are asked, not watched: notifications do not come through
+network and bind mounts nor survive a folder that is replaced, and a look at 500 skills takes some 10 ms."""
+
+log = structlog.get_logger(__name__)
+
+
+class SkillLibrary:
+    """Belongs to one event loop; only `changed` may be called from elsewhere.
+
+    `functions` are the built-in ones first, without read_skill, which is added here. `server_tools` gives the
+    tools that MCP servers offer now: the same objects as long as nothing changed. `share_tokens` bounds the
+    snapshot, which is written to `snapshot_path` unless that is None.
+    """
+
+    def __init__(
+        self,
+        *,
+        folders: Mapping[Tier, Path | None],
+        functions: Sequence[FunctionSkill],
+        server_tools: Callable[[], Sequence[ServerTool]],
+        switches: SkillSwitches,
+        share_tokens: int,
+        snapshot_path: Path | None,
+    ) -> None:
+        reading = read_skill(lambda: self._catalog)
+        self._functions = (FunctionSkill(reading, BUILT_IN, READ_SKILL), *functions)
+        self._folders = SkillFolders(folders)
+        self._server_tools = server_tools
+        self._switches = switches
+        self._share_tokens = share_tokens
+        self._snapshot_path = snapshot_path
+        self._catalog = build_catalog(self._functions, (), (), (), share_tokens=share_tokens)
+        self._made_of: tuple[Found, tuple[ServerTool, ...], frozenset[str]] | None = None
+        self._in_turn, self._looking = asyncio.Lock(), threading.Lock()
+        self._wake = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._write_failed = False
+
+    @property
+    def catalog(self) -> Catalog:
+        """As of the last look; only functions before the first one."""
+        return self._catalog
+
+    async def refresh(self) -> Catalog:
+        """Looks again. The same object as before when nothing has changed.
+
+        Raises:
+            StorageError: the switches cannot be read.
+        """
+        async with self._in_turn:
+            disabled = await self._switches.disabled()
+            server_tools = tuple(self._server_tools())
+            await asyncio.to_thread(self._look, server_tools, disabled)
+            return self._catalog
+
+    async def switch(self, name: str, *, enabled: bool, by: str) -> Skill:
+        """Enables or disables a skill for good, by its name in the catalog.
+
+        Raises:
+            NotFound: there is no such skill (code skill_not_found).
+            Conflict: it is read_skill, which is on as long as there is something to read.
+            StorageError: it cannot be stored.
+        """
+        self._known(name)
+        if name == READ_SKILL and not enabled and self._catalog.written:
+            raise Conflict(
+                f"{READ_SKILL} is needed as long as a written skill is on: switch those off first."
+            )
+        await self._switches.switch(name, enabled=enabled, by=by, at=now_ms())
+        await self.refresh()
+        return self._known(name)
+
+    async def watch(self) -> None:
+        """Looks again for ever, each time `changed` is called and every POLL seconds. A look that fails is
+        told and tried again."""
+        self._loop = asyncio.get_running_loop()
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), POLL)
+            self._wake.clear()
+            try:
+                await self.refresh()
+            except GatewayError as error:
+                log.warning("skills_not_refreshed", code=error.code, error=error.message)
+
+    def changed(self) -> None:
+        """Has `watch` look at once: for whoever knows of a change. From any thread, at any time."""
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody watches any more
+                self._loop.call_soon_threadsafe(self._wake.set)
+
+    def _known(self, name: str) -> Skill:
+        skill = self._catalog.find(name)
+        if skill is None:
+            raise NotFound(f"There is no skill {name[:100]}.", code="skill_not_found")
+        return skill
+
+    def _look(self, server_tools: tuple[ServerTool, ...], disabled: frozenset[str]) -> None:
+        """In a thread, since it reads files. One whose caller was cancelled goes on, beside the next one."""
+        with self._looking:
+            found = self._folders.scan()
+            made_of = (found, server_tools, disabled)
+            if made_of != self._made_of:
+                former = self._catalog
+                self._catalog = build_catalog(
+                    self._functions,
+                    found.skills,
+                    server_tools,
+                    disabled,
+                    share_tokens=self._share_tokens,
+                    warnings=found.warnings,
+                )
+                self._made_of = made_of
+                for warning in self._catalog.warnings:
+                    if warning not in former.warnings:
+                        log.warning("skill_warning", told=warning)
+            self._write(self._catalog.snapshot)
+
+    def _write(self, text: str) -> None:
+        """Whole or not at all, and only when the file is missing or says something else."""
+        path, content = self._snapshot_path, text.encode()
+        if path is None:
+            return
+        try:
+            if path.is_file() and path.read_bytes() == content:
+                return
+            part = path.with_name(f"{path.name}.part")
+            part.write_bytes(content)
+            part.replace(path)
+            self._write_failed = False
+        except OSError as error:
+            if not self._write_failed:
+                log.warning("skills_snapshot_not_written", error=error.strerror)
+            self._write_failed = True

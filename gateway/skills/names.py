@@ -1,0 +1,49 @@
+"""What written skills are called when several want one name."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+from gateway.skills.markdown import TIERS, MarkdownSkill
+
+MARKED = "md:"
+"""Before the name of a written skill whose bare name is a tool's."""
+
+
+def named(
+    written: Iterable[MarkdownSkill], tools: Collection[str]
+) -> tuple[dict[str, MarkdownSkill], list[str]]:
+    """Every written skill by its name in the catalog, and a warning for each conflict.
+
+    A tool owns its bare name, and a written skill of that name becomes `md:name`. Among written ones the
+    project's comes before the user's and that before the bundled one, within a tier the first by location.
+    Those that lose are called `name@tier`, or `name@tier-2` and so on when that is taken; byte-identical
+    copies of a stronger one are left out silently. No order of `written` makes a difference.
+    """
+    same_name: defaultdict[str, list[MarkdownSkill]] = defaultdict(list)
+    for skill in sorted(written, key=lambda each: (each.name, TIERS.index(each.tier), each.location)):
+        if all(skill.digest != stronger.digest for stronger in same_name[skill.name]):
+            same_name[skill.name].append(skill)
+    names: dict[str, MarkdownSkill] = {}
+    warnings: list[str] = []
+    for name, (winner, *losers) in same_name.items():
+        names[MARKED + name if name in tools else name] = winner
+        if name in tools:
+            warnings.append(f"The {_place(winner)} is called {MARKED}{name}: a tool owns the name {name}.")
+        for loser in losers:
+            called = _free(f"{name}@{loser.tier}", names)
+            names[called] = loser
+            warnings.append(f"The {_place(loser)} is called {called}: the {_place(winner)} comes first.")
+    return names, warnings
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """`name`, or the first of name-2, name-3, … that is not taken."""
+    called, number = name, 1
+    while called in taken:
+        number += 1
+        called = f"{name}-{number}"
+    return called
+
+
+def _place(skill: MarkdownSkill) -> str:
+    return f"{skill.tier} skill {skill.location}"

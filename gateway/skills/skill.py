@@ -1,0 +1,48 @@
+"""A skill, whatever it is made of, and the things that skills are made of besides SKILL.md files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Protocol
+
+from gateway.tools.base import FunctionTool, Tool
+
+SkillType = Literal["function", "markdown", "mcp"]
+
+BUILT_IN = "built-in"
+"""The source of the functions that come with the gateway."""
+
+READ_SKILL = "read_skill"
+"""The built-in tool that written skills are read with."""
+
+
+class FunctionSkill(NamedTuple):
+    """A tool made of a function. `source` is the module it was loaded from, or BUILT_IN; `location` says
+    where it stands: `module:attribute`."""
+
+    tool: FunctionTool
+    source: str
+    location: str
+
+
+class ServerTool(Tool, Protocol):
+    """A tool of an MCP server; `spec.name` is `mcp__server__tool`."""
+
+    @property
+    def server(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A row of the catalog. `name` is how it is called there, unique; `source` where it comes from: project,
+    user or bundled for written ones, a module or `built-in` for functions, a server's name for MCP tools.
+    `location` is relative to that. `metadata` holds JSON values: parameters (a JSON Schema), category,
+    examples, effect, license, compatibility, allowed_tools, diagnostics, digest, ..., as far as known."""
+
+    name: str
+    type: SkillType
+    description: str
+    location: str
+    source: str
+    enabled: bool = True
+    metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

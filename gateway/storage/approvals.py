@@ -1,0 +1,243 @@
+"""Approvals of tool calls, the turns that are parked for them, and grants, in SQL."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, null, select, update
+
+from gateway.errors import Conflict, NotFound, TurnLost
+from gateway.events.calls import Scope
+from gateway.storage.base import Accepted, TurnRow
+from gateway.storage.database import Database, Prepared
+from gateway.storage.decisions import ApprovalRow, Grant, Verdict
+from gateway.storage.schema import approvals, tool_grants, turns
+from gateway.storage.turns import PARKED, TURN, turn_of
+
+_ID = and_(
+    approvals.c.session_id == bindparam("session_id"),
+    approvals.c.turn_id == bindparam("turn_id"),
+    approvals.c.tool_call_id == bindparam("tool_call_id"),
+)
+_ORDER = (approvals.c.requested_at, approvals.c.number)
+_TURN_ID = turns.c.id == bindparam("turn_id")
+
+ASK = """
+    INSERT INTO approvals (session_id, turn_id, tool_call_id, owner, number, name, arguments, reason,
+        requested_at, expires_at)
+    VALUES (:session_id, :turn_id, :tool_call_id, :owner, :number, :name, :arguments, :reason,
+        :requested_at, :expires_at)
+    ON CONFLICT DO NOTHING
+"""
+OF_TURN = Prepared(select(*approvals.c).where(approvals.c.turn_id == bindparam("turn_id")).order_by(*_ORDER))
+ONE = Prepared(select(*approvals.c).where(_ID))
+DECIDE = Prepared(
+    update(approvals)
+    .where(_ID)
+    .values(
+        decision=bindparam("decision"),
+        decided_by=bindparam("by"),
+        decided_at=bindparam("at"),
+        scope=bindparam("scope"),
+        answer=bindparam("reason"),
+        edited=bindparam("edited"),
+    )
+)
+DECIDED = Prepared(
+    select(approvals.c.tool_call_id).where(
+        approvals.c.turn_id == bindparam("turn_id"), approvals.c.decision.is_not(None)
+    )
+)
+OPEN = Prepared(select(turns.c.cancel_requested, turns.c.epoch, turns.c.status).where(_TURN_ID))
+PARK = Prepared(update(turns).where(_TURN_ID).values(parked_until=bindparam("until")))
+UNPARK = Prepared(update(turns).where(_TURN_ID, PARKED).values(parked_until=null()))
+OVERDUE = Prepared(
+    select(turns.c.id).where(PARKED, turns.c.parked_until <= bindparam("now")).order_by(turns.c.parked_until)
+)
+COUNT_PARKED = Prepared(select(func.count()).select_from(turns).where(PARKED))
+OF_OWNER = tool_grants.c.owner == bindparam("owner")
+GRANTS = Prepared(select(*tool_grants.c).where(OF_OWNER).order_by(tool_grants.c.tool, tool_grants.c.number))
+GRANT = Prepared(
+    insert(tool_grants).values(
+        owner=bindparam("owner"),
+        tool=bindparam("tool"),
+        session_id=bindparam("session_id"),
+        created_at=bindparam("at"),
+    )
+)
+REVOKE = Prepared(delete(tool_grants).where(OF_OWNER, tool_grants.c.tool == bindparam("tool")))
+
+
+class SqlApprovals:
+    """The `Approvals` protocol."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def ask(self, rows: Sequence[ApprovalRow]) -> None:
+        """See `Approvals.ask`."""
+        await self._database.write(lambda connection: ask(connection, rows))
+
+    async def of_turn(self, turn_id: str) -> Sequence[ApprovalRow]:
+        """See `Approvals.of_turn`."""
+        rows = await self._database.read(
+            lambda connection: OF_TURN.run(connection, turn_id=turn_id).fetchall(), snapshot=False
+        )
+        return [approval_of(row) for row in rows]
+
+    async def get(self, session_id: str, turn_id: str, tool_call_id: str, owner: str) -> ApprovalRow:
+        """See `Approvals.get`."""
+        found = await self._database.read(
+            lambda connection: one(connection, session_id, turn_id, tool_call_id), snapshot=False
+        )
+        if found is None or found.owner != owner:
+            raise NotFound(f"No call {tool_call_id} of that turn needs approval.", code="approval_not_found")
+        return found
+
+    async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
+        """See `Approvals.decide`."""
+        return await self._database.write(lambda connection: decide(connection, row, verdict))
+
+    async def park(self, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
+        """See `Approvals.park`."""
+        return await self._database.write(lambda connection: park(connection, turn, waiting, until))
+
+    async def wake(self, turn_id: str) -> Accepted | None:
+        """See `Approvals.wake`."""
+        return await self._database.write(lambda connection: wake(connection, turn_id))
+
+    async def overdue(self, now: int) -> Sequence[str]:
+        """See `Approvals.overdue`."""
+        rows = await self._database.read(
+            lambda connection: OVERDUE.run(connection, now=now).fetchall(), snapshot=False
+        )
+        return [turn_id for (turn_id,) in rows]
+
+    async def count_parked(self) -> int:
+        """See `Approvals.count_parked`."""
+        row = await self._database.read(COUNT_PARKED.one, snapshot=False)
+        assert row is not None
+        return row[0]
+
+    async def granted(self, owner: str, session_id: str, tools: Collection[str]) -> Mapping[str, Scope]:
+        """See `Approvals.granted`."""
+        found: dict[str, Scope] = {}
+        for grant in await self.grants(owner):
+            if grant.tool in tools and grant.session_id in {None, session_id}:
+                scope: Scope = "session" if grant.session_id else "always"
+                found[grant.tool] = "always" if "always" in {scope, found.get(grant.tool)} else scope
+        return found
+
+    async def grants(self, owner: str) -> Sequence[Grant]:
+        """See `Approvals.grants`."""
+        rows = await self._database.read(
+            lambda connection: GRANTS.run(connection, owner=owner).fetchall(), snapshot=False
+        )
+        return [Grant(*row[1:]) for row in rows]
+
+    async def revoke(self, owner: str, tool: str) -> int:
+        """See `Approvals.revoke`."""
+        return await self._database.write(
+            lambda connection: REVOKE.run(connection, owner=owner, tool=tool).rowcount
+        )
+
+
+def ask(connection: Connection, rows: Sequence[ApprovalRow]) -> None:
+    cursor = connection.connection.cursor()
+    for number, row in enumerate(rows):
+        cursor.execute(
+            ASK,
+            {
+                "session_id": row.session_id,
+                "turn_id": row.turn_id,
+                "tool_call_id": row.tool_call_id,
+                "owner": row.owner,
+                "number": number,
+                "name": row.name,
+                "arguments": _json(row.arguments),
+                "reason": row.reason,
+                "requested_at": row.requested_at,
+                "expires_at": row.expires_at,
+            },
+        )
+
+
+def one(connection: Connection, session_id: str, turn_id: str, tool_call_id: str) -> ApprovalRow | None:
+    row = ONE.one(connection, session_id=session_id, turn_id=turn_id, tool_call_id=tool_call_id)
+    return approval_of(row) if row is not None else None
+
+
+def decide(connection: Connection, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
+    found = one(connection, row.session_id, row.turn_id, row.tool_call_id)
+    turn = OPEN.one(connection, turn_id=row.turn_id)
+    if found is None or turn is None:
+        raise NotFound(f"No call {row.tool_call_id} of that turn needs approval.", code="approval_not_found")
+    if found.verdict is not None:
+        if _says(found.verdict) == _says(verdict):
+            return found, None
+        raise Conflict(
+            f"{found.verdict.by} decided before: {found.verdict.decision}.",
+            details={"decision": found.verdict.decision},
+        )
+    if turn[2] == "done":
+        raise Conflict("The turn is over: there is nothing left to decide.")
+    if found.expires_at <= verdict.at:
+        raise Conflict("The time for this decision is over: it counts as a denial.")
+    DECIDE.run(
+        connection,
+        session_id=row.session_id,
+        turn_id=row.turn_id,
+        tool_call_id=row.tool_call_id,
+        decision=verdict.decision,
+        by=verdict.by,
+        at=verdict.at,
+        scope=verdict.scope,
+        reason=verdict.reason,
+        edited=_json(verdict.arguments) if verdict.arguments is not None else None,
+    )
+    if verdict.decision == "approved" and verdict.scope != "once":
+        session_id = row.session_id if verdict.scope == "session" else None
+        GRANT.run(connection, owner=row.owner, tool=row.name, session_id=session_id, at=verdict.at)
+    decided = one(connection, row.session_id, row.turn_id, row.tool_call_id)
+    assert decided is not None
+    return decided, wake(connection, row.turn_id)
+
+
+def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
+    found = OPEN.one(connection, turn_id=turn.id)
+    if found is None or found[1] != turn.epoch or found[2] != "running":
+        raise TurnLost(f"Turn {turn.id} is no longer this writer's: epoch {turn.epoch}.")
+    decided = {call_id for (call_id,) in DECIDED.run(connection, turn_id=turn.id).fetchall()}
+    if found[0] or not decided.isdisjoint(waiting):
+        return False
+    PARK.run(connection, turn_id=turn.id, until=until)
+    return True
+
+
+def wake(connection: Connection, turn_id: str) -> Accepted | None:
+    if UNPARK.run(connection, turn_id=turn_id).rowcount != 1:
+        return None
+    row = TURN.one(connection, turn_id=turn_id)
+    assert row is not None
+    return Accepted(turn_of(row), row[-1])
+
+
+def approval_of(row: Sequence[Any]) -> ApprovalRow:
+    """A row of the table, in the order of its columns."""
+    session_id, turn_id, call_id, owner, _, name, arguments, reason, asked, expires, *answer = row
+    decision, by, at, scope, said, edited = answer
+    verdict = None
+    if decision is not None:
+        changed = orjson.loads(edited) if edited is not None else None
+        verdict = Verdict(decision, by, at, scope, said, changed)
+    return ApprovalRow(
+        session_id, turn_id, call_id, owner, name, orjson.loads(arguments), reason, asked, expires, verdict
+    )
+
+
+def _says(verdict: Verdict) -> tuple[object, ...]:
+    return (verdict.decision, verdict.arguments)
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,120 @@
+"""What people decided, and what storage owes about it: approvals of tool calls, grants, switches of skills.
+
+As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
+half-done is left behind.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gateway.events.calls import Decision, Scope
+from gateway.storage.base import Accepted, TurnRow
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was decided of a call, by whom (a user id) and when. `arguments` replace those the model gave,
+    `reason` is for the model."""
+
+    decision: Decision
+    by: str
+    at: int
+    scope: Scope = "once"
+    reason: str | None = None
+    arguments: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRow:
+    """A call that needs, or needed, a person's decision. Kept for as long as the session."""
+
+    session_id: str
+    turn_id: str
+    tool_call_id: str
+    owner: str
+    name: str
+    arguments: dict[str, Any]
+    reason: str | None
+    requested_at: int
+    expires_at: int
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A tool that `owner` allowed to run without asking: in one session, or (None) in all of them."""
+
+    owner: str
+    tool: str
+    session_id: str | None
+    at: int
+
+
+class Approvals(Protocol):
+    """Calls that wait for a person, and turns that are parked meanwhile. A parked turn still counts as its
+    session's running one, but nobody owns it."""
+
+    async def ask(self, rows: Sequence[ApprovalRow]) -> None:
+        """Stores what is to be decided. A row that is there already is left as it is."""
+        ...
+
+    async def of_turn(self, turn_id: str) -> Sequence[ApprovalRow]:
+        """In the order in which they were asked for."""
+        ...
+
+    async def get(self, session_id: str, turn_id: str, tool_call_id: str, owner: str) -> ApprovalRow:
+        """Raises errors.NotFound (approval_not_found)."""
+        ...
+
+    async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
+        """Stores the decision, with the grant that its scope means. The row as it is now, and the turn when
+        this was what it was parked for: it is the caller's from then on. The same decision again changes
+        nothing.
+
+        Raises:
+            errors.Conflict: it was decided otherwise, it has expired, or its turn is over.
+        """
+        ...
+
+    async def park(self, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
+        """Gives the turn up until one of the calls `waiting` is decided, or until then (Unix milliseconds).
+        False, and nothing done, when one of them has been decided already, or the turn is to be cancelled.
+        Raises errors.TurnLost when it is no longer the caller's."""
+        ...
+
+    async def wake(self, turn_id: str) -> Accepted | None:
+        """Takes a parked turn, whose owner the caller becomes. None when it is not parked."""
+        ...
+
+    async def overdue(self, now: int) -> Sequence[str]:
+        """Turns that are parked for no longer than until `now`."""
+        ...
+
+    async def count_parked(self) -> int:
+        """How many turns are parked."""
+        ...
+
+    async def granted(self, owner: str, session_id: str, tools: Collection[str]) -> Mapping[str, Scope]:
+        """Those of `tools` that may run without asking, and since when: in this session, or always."""
+        ...
+
+    async def grants(self, owner: str) -> Sequence[Grant]:
+        """All that the owner granted, by tool."""
+        ...
+
+    async def revoke(self, owner: str, tool: str) -> int:
+        """Takes back what was granted to a tool; how many grants that were."""
+        ...
+
+
+class SkillSwitches(Protocol):
+    """Which skills are switched off. What is not stored is on."""
+
+    async def disabled(self) -> frozenset[str]:
+        """The names of those that are off."""
+        ...
+
+    async def switch(self, name: str, *, enabled: bool, by: str, at: int) -> None:
+        """Stores it, whether there is such a skill or not."""
+        ...

@@ -1,0 +1,109 @@
+"""What a function gave back, as the text that the model reads."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterable, Awaitable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from io import StringIO
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from gateway.errors import ToolError
+
+MOST_CONTENT = 64 * 1024 * 1024
+"""Characters of one result. What the model sees of it is bounded by GATEWAY_TOOL_OUTPUT_LIMIT."""
+
+_SLICE = 2000
+"""Pieces of JSON between two looks at the size and at the other work of the event loop: some milliseconds."""
+_WHY_LENGTH = 200
+
+
+async def content_of(tool_name: str, value: object) -> str:
+    """Text as it is, anything else as JSON. Large values are written piece by piece, so that neither the loop
+    nor the memory is held up by them.
+
+    Raises:
+        errors.ToolError: it is no JSON, or longer than MOST_CONTENT.
+    """
+    if isinstance(value, str):
+        if len(value) > MOST_CONTENT:
+            raise _too_long(tool_name)
+        return value
+    text = StringIO()
+    try:
+        for number, piece in enumerate(_ENCODER.iterencode(value), 1):
+            text.write(piece)
+            if not number % _SLICE:
+                if text.tell() > MOST_CONTENT:
+                    raise _too_long(tool_name)
+                await asyncio.sleep(0)
+    except ToolError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a value may do anything when it is looked at
+        told = f"{tool_name} {_DONE}, but what it gave back cannot be told as JSON: {_why(error)}."
+        raise ToolError(told) from None
+    if text.tell() > MOST_CONTENT:
+        raise _too_long(tool_name)
+    return text.getvalue()
+
+
+_DONE = "was carried out"  # so that nobody repeats it for the sake of its answer
+
+
+class _NoJson(Exception):
+    """Says what stands in the way."""
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no form for, one level down."""
+    match value:
+        case BaseModel():
+            return value.model_dump(mode="json", by_alias=True)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {field.name: getattr(value, field.name) for field in fields(value)}
+        case Mapping():
+            return dict(value)
+        case AbstractSet():
+            return list(value)
+        case bytes() | bytearray() | memoryview():
+            raise _NoJson("it holds bytes; decode them, or keep them elsewhere and give back where")
+        case Iterator() | AsyncIterable() | Awaitable():
+            raise _NoJson(f"it holds a {type(value).__name__}; give back a list")
+        case _:
+            return _told(value)
+
+
+def _told(value: Any) -> Any:
+    try:
+        return to_jsonable_python(value)
+    except PydanticSerializationError:
+        raise _NoJson(f"it holds a {type(value).__name__}") from None
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+
+
+def _why(error: Exception) -> str:
+    told = str(error)
+    match error:
+        case _NoJson():
+            pass
+        case TypeError() if told.startswith("keys must be"):
+            pass
+        case RecursionError():
+            told = "it is nested too deeply"
+        case ValueError() if told.startswith("Circular reference"):
+            told = "it contains itself"
+        case ValueError() if told.startswith("Out of range float"):
+            told = "it holds NaN or Infinity; use null or a word instead"
+        case _:
+            told = type(error).__name__
+    return told[:_WHY_LENGTH]
+
+
+def _too_long(tool_name: str) -> ToolError:
+    told = f"{tool_name} {_DONE}, but gave back more than {MOST_CONTENT:,} characters: ask it for less."
+    return ToolError(told)

@@ -1,0 +1,190 @@
+"""Fetches a page of the public web, and nothing else.
+
+    url ─▶ checked ─▶ resolved once ─▶ every address public? ─▶ connect to that very address ─▶ answer
+     ▲                                                          Host and certificate: the name   │
+     └───────────────────────────── a redirect is a new url ◀───────────────────────────────────┘
+
+The name is not looked up again between check and connect, so an answer that changes in between changes
+nothing. Requests go to the transport itself, without a client around it: no cookies, no proxy and no
+credentials from the environment, no redirect that was not checked.
+"""
+
+import asyncio
+import re
+import socket
+import ssl
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urljoin
+
+import httpx2
+
+from gateway import __version__
+from gateway.errors import ToolError, ToolTimedOut
+from gateway.tools.fetch.addresses import MOST_URL, Address, checked, host_of, is_public, literal, not_public
+
+MOST_BYTES = 1_048_576
+"""Bytes of a page that are read, compressed and unpacked; the rest is left."""
+MOST_SECONDS = 20.0
+"""For all of it: names, redirects, the body."""
+MOST_REDIRECTS = 5
+_MOST_ADDRESSES = 4  # of one name that are tried
+_SILENCE = httpx2.Timeout(10, connect=5)  # seconds without an answer
+_CONNECTIONS = httpx2.Limits(
+    max_connections=32,
+    max_keepalive_connections=0,  # two names may share an address, but not a connection
+)
+_REDIRECTS = {301, 302, 303, 307, 308}
+_TEXT = re.compile(r"text/[\w.+-]+|application/(json|xml|[\w.+-]+\+(json|xml))")
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
+_HEADERS = {
+    "User-Agent": f"chat-gateway/{__version__}",
+    "Accept": "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.8",
+    "Accept-Encoding": "gzip",
+}
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Host and port -> all its addresses. Raises OSError when there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What was fetched: `url` after all redirects, `mime` without parameters, `charset` as it was declared,
+    `whole` unless the body was longer than MOST_BYTES."""
+
+    url: str
+    mime: str
+    charset: str | None
+    body: bytes
+    whole: bool
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """Asks the system. The name is absolute: the system's search domains are not for names from outside."""
+    found = await asyncio.get_running_loop().getaddrinfo(f"{host}.", port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+def way_out(verify: ssl.SSLContext | bool = True) -> httpx2.AsyncHTTPTransport:
+    """Connections to addresses; `verify` says whose certificates are trusted."""
+    return httpx2.AsyncHTTPTransport(verify=verify, limits=_CONNECTIONS)
+
+
+class Fetcher:
+    """Fetches pages. `resolve` and `transport` are the two ways out of this process; whatever they are, only
+    addresses that were checked are asked for."""
+
+    def __init__(
+        self, resolve: Resolve = resolve, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        self._resolve = resolve
+        self._transport = transport or way_out()
+
+    async def get(self, url: str) -> Page:
+        """The page at `url`.
+
+        Raises:
+            ToolError: it may not be fetched, does not answer, or is no text. The message says what to do, and
+                nothing about what is inside the network.
+            ToolTimedOut: it took longer than MOST_SECONDS.
+        """
+        try:
+            async with asyncio.timeout(MOST_SECONDS):
+                return await self._follow(url)
+        except TimeoutError:
+            raise ToolTimedOut(f"The page did not arrive within {MOST_SECONDS:g} seconds.") from None
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            raise ToolError(
+                "The page's server cannot be reached, or its certificate is not valid for its name."
+            ) from None
+        except (httpx2.HTTPError, zlib.error):
+            raise ToolError("The page's server broke off or did not answer in proper HTTP.") from None
+
+    async def _follow(self, url: str) -> Page:
+        for _ in range(MOST_REDIRECTS + 1):
+            asked = checked(url)
+            response = await self._ask(asked)
+            try:
+                if response.status_code not in _REDIRECTS:
+                    return await _read(asked, response)
+                url = _redirected(asked, response)
+            finally:
+                await response.aclose()
+        raise ToolError(f"The page redirects more than {MOST_REDIRECTS} times. Use the address it leads to.")
+
+    async def _ask(self, url: httpx2.URL) -> httpx2.Response:
+        headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
+        extensions: dict[str, Any] = {"timeout": _SILENCE.as_dict()}
+        if literal(host_of(url)) is None:
+            extensions["sni_hostname"] = host_of(url)
+        failed: httpx2.TransportError | None = None
+        for address in await self._public_addresses(url):
+            pinned = url.copy_with(host=str(address))
+            try:
+                return await self._transport.handle_async_request(
+                    httpx2.Request("GET", pinned, headers=headers, extensions=extensions)
+                )
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                failed = error
+        raise failed or not_public(host_of(url))
+
+    async def _public_addresses(self, url: httpx2.URL) -> Sequence[Address]:
+        host = host_of(url)
+        if (given := literal(host)) is not None:
+            return [given]
+        port = url.port or (443 if url.scheme == "https" else 80)
+        try:
+            found = [literal(address) for address in await self._resolve(host, port)]
+        except (OSError, UnicodeError):
+            raise not_public(host) from None
+        public = [address for address in found if address is not None and is_public(address)]
+        if len(public) < len(found):
+            raise not_public(host)
+        return list(dict.fromkeys(public))[:_MOST_ADDRESSES]
+
+
+def _redirected(url: httpx2.URL, response: httpx2.Response) -> str:
+    try:
+        return urljoin(str(url), response.headers.get("location", "")[: MOST_URL + 1])
+    except ValueError:
+        raise ToolError("The page redirects to something that is no address.") from None
+
+
+async def _read(url: httpx2.URL, response: httpx2.Response) -> Page:
+    if not response.is_success:
+        raise ToolError(f"{host_of(url)} answered {_named(response.status_code)} for this page.")
+    declared = response.headers.get("content-type", "")
+    mime = declared.partition(";")[0].strip().lower()
+    if not _TEXT.fullmatch(mime):
+        kind = mime if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,60}", mime, re.ASCII) else "of no known type"
+        raise ToolError(f"This page is {kind}; only text, HTML, JSON and XML can be read.")
+    charset = _CHARSET.search(declared)
+    body, whole = await _body(response)
+    return Page(str(url), mime, charset[1] if charset else None, body, whole)
+
+
+def _named(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+async def _body(response: httpx2.Response) -> tuple[bytes, bool]:
+    """The first MOST_BYTES, and whether that is all. Unpacked here, since the cap counts before and after."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", "gzip"}:
+        raise ToolError("This page is packed in a way that was not asked for, so it cannot be read.")
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress if encoding == "gzip" else None
+    body, arrived = bytearray(), 0
+    async with aclosing(response.aiter_raw()) as raw:
+        async for piece in raw:
+            arrived += len(piece)
+            body += unpack(piece, MOST_BYTES + 1 - len(body)) if unpack else piece
+            if max(arrived, len(body)) > MOST_BYTES:
+                return bytes(body[:MOST_BYTES]), False
+    return bytes(body), True

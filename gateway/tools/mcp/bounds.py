@@ -1,0 +1,33 @@
+"""What a server may send, at most. A server may be anybody's."""
+
+MESSAGE = 8_388_608
+"""Bytes of one message, such as the answer to a call."""
+PARTS = 100_000
+"""Objects and lists in one message: each takes a hundred times the memory of the characters it is made of."""
+TEXT = 1_000_000
+"""Characters of one answer that go on to the turn."""
+TOOLS = 256
+"""Tools of one server; those that it lists later are left out."""
+LISTED = 1024
+"""Entries of a page of a list that are looked at."""
+PAGES = 100
+"""Pages of a list of tools that are asked for."""
+DESCRIPTION = 2000
+"""Characters of a tool's description."""
+SCHEMA = 65_536
+"""Bytes of a tool's schema."""
+SCHEMAS = 524_288
+"""Bytes of all schemas of a server: each model call carries them."""
+CHECKS = 20_000
+"""Subschemas that a schema comes to once every reference is written out."""
+STRANGE_LINES = 100
+"""Lines in a row on a program's standard output that are no messages."""
+STDERR_LINES = 1000
+"""Lines of a program's standard error that are logged."""
+LINE = 500
+"""Characters of such a line, and of anything else from a server that is logged."""
+
+
+def parts(data: bytes) -> int:
+    """How many objects and lists there are in JSON, at most."""
+    return data.count(b"{") + data.count(b"[")

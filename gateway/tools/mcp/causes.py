@@ -1,0 +1,34 @@
+"""Why a server cannot be reached, in words that neither name a secret nor a path of this machine."""
+
+from dataclasses import dataclass
+
+from gateway.settings.values import McpServer
+from gateway.tools.mcp import bounds
+
+_SHORTEST_SECRET = 6  # what is shorter would be found in innocent words
+
+
+@dataclass(slots=True)
+class Ending:
+    """What is known of how a connection ended. `detail` is the server's own last word: for the log, not for
+    the model. `status` is the last HTTP status that told of an error."""
+
+    reason: str | None = None
+    detail: str | None = None
+    status: int | None = None
+
+    def because(self, reason: str) -> None:
+        """The first reason counts: what follows from it is none."""
+        self.reason = self.reason or reason
+
+
+def scrubbed(text: str, server: McpServer) -> str:
+    """`text` on one line, cut, and without the values that the server was given as its environment or is sent
+    as headers."""
+    for value in (*server.env.values(), *server.headers.values()):
+        secret = value.get_secret_value()
+        for part in (secret, secret.rpartition(" ")[2]):  # a server repeats the token without its "Bearer"
+            if len(part) >= _SHORTEST_SECRET:
+                text = text.replace(part, "[redacted]")
+    line = " ".join(text.split())
+    return line if len(line) <= bounds.LINE else f"{line[: bounds.LINE - 1]}…"

@@ -1,0 +1,261 @@
+"""One session with a server. This is where the SDK begins: importing this file takes 1.1 s of CPU.
+
+program or address ──▶ transport ──▶ watched: bounded lists, the end noticed ──▶ mcp.Client ──▶ calls
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from math import isfinite
+from time import monotonic
+from typing import Any, cast
+
+import anyio
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    Implementation,
+    JSONRPCResponse,
+    RequestParamsMeta,
+    Tool,
+    ToolListChangedNotification,
+)
+from mcp_types.methods import validate_server_result
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from gateway import __version__
+from gateway.errors import ServerUnreachable, ToolError
+from gateway.events.calls import ToolProgress
+from gateway.messages import clean_text
+from gateway.settings.values import McpServer
+from gateway.tools.base import ToolContext, ToolOutput
+from gateway.tools.mcp import bounds
+from gateway.tools.mcp.causes import Ending, scrubbed
+from gateway.tools.mcp.failures import has_broken_off, reason_of
+from gateway.tools.mcp.http import http_client
+from gateway.tools.mcp.offered import LeftOut, ListedTool
+from gateway.tools.mcp.results import output_of, outside_output
+from gateway.tools.mcp.stdio import stdio_transport
+from gateway.tools.mcp.tasks import put_to_end
+
+IDEMPOTENCY_KEY = "chat-gateway/idempotency-key"
+"""The key in `_meta` under which a server finds the idempotency key of a call."""
+_PROGRESS_PAUSE = 0.2  # seconds between two reports of progress that are passed on
+_LISTEN_AGAIN = 5.0  # seconds after the stream of notices broke off
+_USED = ("name", "title", "description", "inputSchema", "annotations")  # of a tool; the rest is not looked at
+
+
+@asynccontextmanager
+async def open_connection(
+    name: str, server: McpServer, hear: Callable[[str], None]
+) -> AsyncGenerator["Connection"]:
+    """A session that is ready. When the context is left, a program that was started for it has ended.
+
+    Raises:
+        ServerUnreachable: at any time, also from within: there is no session, or no more; the message says
+            why, without secrets.
+    """
+    connection = Connection(name, server)
+    try:
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(server.connect_timeout):
+                await connection.open(stack, hear)
+            yield connection
+    except Exception as error:  # noqa: BLE001 - whatever the SDK and what is under it raise means the same here
+        raise ServerUnreachable(connection.why(error), details=connection.detail) from None
+
+
+class Connection:
+    """Made by `open_connection`."""
+
+    def __init__(self, name: str, server: McpServer) -> None:
+        self._name = name
+        self._server = server
+        self._ending = Ending()
+        self._news = asyncio.Event()
+        self._is_open = False
+        self._is_over = False
+        self._left_out: list[LeftOut] = []
+        self._client: Client
+
+    async def open(self, stack: AsyncExitStack, hear: Callable[[str], None]) -> None:
+        if self._server.command is not None:
+            transport = stdio_transport(self._server, self._ending, hear)
+        else:
+            http = await stack.enter_async_context(http_client(self._server, self._ending, self._over))
+            transport = streamable_http_client(
+                self._server.url or "", http_client=http, max_sse_event_size=bounds.MESSAGE
+            )
+        self._client = await stack.enter_async_context(
+            Client(
+                self._watched(transport),
+                client_info=Implementation(name="chat-gateway", version=__version__),
+                message_handler=self._notice,
+                cache=None,
+            )
+        )
+        self._is_open = True
+        if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            subscribing = asyncio.create_task(self._subscribe())
+            stack.push_async_callback(put_to_end, subscribing)
+
+    @property
+    def version(self) -> str:
+        """The version of the protocol that is spoken."""
+        return self._client.protocol_version
+
+    @property
+    def detail(self) -> dict[str, Any] | None:
+        """The server's own last word, for the log."""
+        said = self._ending.detail
+        return {"detail": scrubbed(said, self._server)} if said is not None else None
+
+    async def news(self) -> None:
+        """Returns when the list of tools may have changed.
+
+        Raises:
+            ServerUnreachable: the session is over.
+        """
+        await self._news.wait()
+        self._news.clear()
+        if self._is_over:
+            raise ServerUnreachable("it closed the connection")
+
+    async def list_tools(self) -> tuple[list[ListedTool], list[LeftOut]]:
+        """What the server offers, in its own order, and what of it is no tool."""
+        listed: list[ListedTool] = []
+        self._left_out = []
+        if self._client.server_capabilities.tools is None:
+            return listed, self._left_out
+        cursor: str | None = None
+        async with asyncio.timeout(self._server.connect_timeout):
+            for _ in range(bounds.PAGES):
+                page = await self._client.list_tools(cursor=cursor)
+                listed += [_listed(tool) for tool in page.tools]
+                cursor = page.next_cursor
+                if cursor is None or len(listed) > bounds.TOOLS:
+                    break
+        return listed, self._left_out
+
+    async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
+        """Calls a tool by the server's own name for it. Cancelling tells the server.
+
+        Raises:
+            ServerUnreachable: the session ended before the answer came.
+            ToolError: the answer is no result of a tool.
+        """
+        meta = {**context.trace_headers, IDEMPOTENCY_KEY: context.idempotency_key}
+        try:
+            result = await self._client.call_tool(
+                tool, arguments, progress_callback=_progress(context), meta=cast("RequestParamsMeta", meta)
+            )
+        except MCPError as error:
+            if self._is_over or has_broken_off(error):
+                raise ServerUnreachable(self.why(error)) from None
+            told = f"The server refused the call: {error.message[: bounds.LINE]}"
+            return outside_output(told, self._name, is_error=True)
+        except (ValidationError, RuntimeError):
+            raise ToolError(
+                f"The MCP server {self._name!r} answered with what is no result of a tool."
+            ) from None
+        return output_of(result, self._name)
+
+    def why(self, error: BaseException) -> str:
+        """Why the session is over, or never began."""
+        return reason_of(error, self._ending, self._server)
+
+    def _over(self) -> None:
+        self._is_over = True
+        self._news.set()
+
+    async def _notice(self, message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._news.set()
+
+    async def _subscribe(self) -> None:
+        """Keeps the stream open on which a server that speaks the protocol of 2026 sends its notices. They
+        come to `_notice` like those of older servers, which need not be asked."""
+        with suppress(MCPError):  # it has none
+            while True:
+                with suppress(SubscriptionLost):
+                    async with self._client.listen(tools_list_changed=True) as subscription:
+                        async for _ in subscription:
+                            pass
+                await asyncio.sleep(_LISTEN_AGAIN)
+                self._news.set()  # what happened meanwhile, nobody told
+
+    @asynccontextmanager
+    async def _watched(self, transport: AbstractAsyncContextManager[Any]) -> AsyncGenerator[Any]:
+        """The transport, with lists mended on their way, and its end noticed also when nobody is calling."""
+        async with transport as (messages, answers):
+            inbox, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+            async def pass_on() -> None:
+                with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    async for message in messages:
+                        await inbox.send(self._mended(message))
+                self._over()
+
+            passing = asyncio.create_task(pass_on())
+            try:
+                yield mended, answers
+            finally:
+                mended.close()
+                await put_to_end(passing)
+
+    def _mended(self, message: SessionMessage | Exception) -> SessionMessage | Exception:
+        """A list of tools without those that are none, for which the SDK would refuse the others too. Nothing
+        is kept of results' schemas: the SDK would check each result against the server's own patterns."""
+        if not isinstance(message, SessionMessage) or not isinstance(message.message, JSONRPCResponse):
+            return message
+        result = message.message.result
+        if self._is_open and isinstance(tools := result.get("tools"), list):
+            entries = [self._kept(tool, result) for tool in tools[: bounds.LISTED]]
+            result["tools"] = [kept for kept in entries if kept is not None]
+        return message
+
+    def _kept(self, tool: Any, result: dict[str, Any]) -> dict[str, Any] | None:
+        kept = {key: tool[key] for key in _USED if key in tool} if isinstance(tool, dict) else {}
+        try:
+            validate_server_result("tools/list", self.version, {**result, "tools": [kept]})
+        except ValidationError as error:
+            problem = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in problem["loc"][2:])
+            self._left_out.append(LeftOut(str(kept.get("name", "?")), f"{where}: {problem['msg']}"))
+            return None
+        return kept
+
+
+def _listed(tool: Tool) -> ListedTool:
+    hints = tool.annotations
+    return ListedTool(
+        tool.name,
+        tool.description or tool.title or "",
+        tool.input_schema,
+        is_read_only=hints is not None and hints.read_only_hint is True,
+        is_idempotent=hints is not None and hints.idempotent_hint is True,
+    )
+
+
+def _progress(context: ToolContext) -> ProgressFnT:
+    """Passes reports of progress on, but not each of a flood: every one becomes an event in the log."""
+    last = float("-inf")
+
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        nonlocal last
+        now = monotonic()
+        if now - last < _PROGRESS_PAUSE:
+            return
+        last = now
+        share = progress / total if total else None
+        if share is not None:
+            share = min(max(share, 0.0), 1.0) if isfinite(share) else None
+        said = clean_text(message[: bounds.LINE]) if message else None
+        with suppress(ToolError):  # the call is over
+            context.emit(ToolProgress(message=said, progress=share))
+
+    return report

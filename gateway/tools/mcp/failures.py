@@ -1,0 +1,53 @@
+"""What a failure of the SDK, or of what is under it, says about a server."""
+
+import httpx2
+from mcp import MCPError
+from mcp_types import CONNECTION_CLOSED
+from pydantic import ValidationError
+
+from gateway.errors import ServerUnreachable
+from gateway.settings.values import McpServer
+from gateway.tools.mcp.causes import Ending
+
+_BROKEN_OFF = ("Connection closed", "SSE stream")  # how the SDK begins what it says in a server's place
+
+
+def has_broken_off(error: MCPError) -> bool:
+    """Whether there will be no answer. Servers use the same code for errors of their own."""
+    return error.code == CONNECTION_CLOSED and error.message.startswith(_BROKEN_OFF)
+
+
+def reason_of(error: BaseException, ending: Ending, server: McpServer) -> str:
+    """Why a session with `server` is over, or never began, in our own words: the model reads it."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, MCPError):
+        ending.detail = ending.detail or error.message
+    return ending.reason or _in_words(error, ending, server)
+
+
+def _in_words(error: BaseException, ending: Ending, server: McpServer) -> str:
+    match error:
+        case ServerUnreachable():
+            told = error.message
+        case MCPError() if ending.status is not None:
+            told = f"it answers with HTTP status {ending.status}"
+        case MCPError():
+            told = "it closed the connection" if has_broken_off(error) else "it refuses the session"
+        case TimeoutError():
+            told = f"it was not ready within {server.connect_timeout:g} seconds"
+        case httpx2.ConnectError() | httpx2.ConnectTimeout():
+            told = "it cannot be connected to"
+        case httpx2.HTTPError():
+            told = "the connection to it broke"
+        case OSError():
+            told = f"its program cannot be started: {error.strerror}"
+        case ValidationError():
+            told = "it answers with what is no message of the protocol"
+        case ValueError() | httpx2.InvalidURL():
+            told = "its settings hold a value that cannot be used there"
+        case RuntimeError():
+            told = "it speaks no version of the protocol that is known here"
+        case _:
+            told = f"it breaks the protocol ({type(error).__name__})"
+    return told

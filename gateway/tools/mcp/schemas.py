@@ -1,0 +1,139 @@
+"""The schema of a server's tool, made into one that the model's endpoint accepts and that is safe to check
+arguments against."""
+
+import re
+from typing import Any
+
+import orjson
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from gateway.tools.mcp import bounds
+
+_COMBINED = ("oneOf", "anyOf", "allOf")
+_PARAMETER = re.compile(r"[a-zA-Z0-9_.-]{1,64}")  # Anthropic Messages API, keys of "input_schema.properties"
+_DATA = frozenset({"const", "default", "enum", "examples", "required"})
+_BY_NAME = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
+_LEFT_OUT = frozenset({"$schema", "$id", "pattern", "patternProperties"})
+_REFERENCES = ("$ref", "$dynamicRef")
+
+
+def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """What the model is told of `schema`, and its arguments are checked against; the server itself still
+    checks them against all of it.
+
+    One tool that the endpoint refuses would cost every model call, so it gets what the Messages API demands:
+    alternatives at the top are folded into one object. Regular expressions are told and not checked, since
+    one can take for ever.
+
+    Raises:
+        ValueError: it cannot be used; the message says why.
+    """
+    try:
+        size = len(orjson.dumps(schema))
+    except TypeError as error:
+        raise ValueError("its schema cannot be told as JSON") from error
+    if size > bounds.SCHEMA:
+        raise ValueError(f"its schema has {size} bytes, more than {bounds.SCHEMA}")
+    if schema.get("type") != "object":
+        raise ValueError("its schema is not of type object")
+    usable = _mended(_folded(schema))
+    try:
+        _check(usable)
+    except SchemaError as error:
+        where = "/".join(str(part) for part in error.absolute_path) or "the top"
+        raise ValueError(f"its schema is no JSON Schema (2020-12), at {where[:100]}") from None
+    except RecursionError:
+        raise ValueError("its schema is nested too deeply") from None
+    return usable
+
+
+def _check(schema: dict[str, Any]) -> None:
+    Draft202012Validator.check_schema(schema)
+    if _Weight(schema).of(schema) > bounds.CHECKS:
+        raise ValueError(f"its references come to more than {bounds.CHECKS} schemas")
+    Draft202012Validator(schema).is_valid({})  # RecursionError where it refers to itself without end
+    for name in _properties(schema):
+        if not _PARAMETER.fullmatch(name):
+            raise ValueError(f"the Messages API refuses the name of its parameter {name[:100]!r}")
+
+
+def _folded(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without alternatives at the top: the parameters of all of them, and a word on how they go together."""
+    combined = {key: schema[key] for key in _COMBINED if key in schema}
+    if not combined:
+        return schema
+    properties: dict[str, Any] = {}
+    for branches in combined.values():
+        for branch in branches if isinstance(branches, list) else ():
+            properties |= _properties(branch)
+    own = {key: value for key, value in schema.items() if key not in (*_COMBINED, "unevaluatedProperties")}
+    told = f"The parameters must also fit {orjson.dumps(combined).decode()}"[: bounds.DESCRIPTION]
+    return own | {
+        "properties": properties | _properties(schema),
+        "description": f"{own.get('description', '')}\n{told}".strip(),
+    }
+
+
+def _properties(schema: Any) -> dict[str, Any]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _mended(schema: Any) -> Any:
+    """The schema and all in it, without what is dangerous to check."""
+    if isinstance(schema, list):
+        return [_mended(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    mended = {key: _part(key, value) for key, value in schema.items() if key not in _LEFT_OUT}
+    if "patternProperties" in schema:
+        mended.pop("additionalProperties", None)
+        mended.pop("unevaluatedProperties", None)
+    if "pattern" in schema:
+        mended["description"] = f"{schema.get('description', '')} (pattern: {schema['pattern']})".strip()
+    return mended
+
+
+def _part(key: str, value: Any) -> Any:
+    if key in _DATA:
+        return value
+    if key in _BY_NAME and isinstance(value, dict):
+        return {name: _mended(each) for name, each in value.items()}
+    return _mended(value)
+
+
+class _Weight:
+    """How many subschemas a check may come to. References let a small schema say an endless one."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+        self._known: dict[str, int] = {}
+
+    def of(self, schema: Any) -> int:
+        if isinstance(schema, list):
+            return sum(self.of(each) for each in schema)
+        if not isinstance(schema, dict):
+            return 0
+        weight = 1 + sum(self.of(value) for value in schema.values())
+        return weight + sum(
+            self._of_target(schema[key]) for key in _REFERENCES if isinstance(schema.get(key), str)
+        )
+
+    def _of_target(self, reference: str) -> int:
+        if reference not in self._known:
+            self._known[reference] = 1  # where it refers to itself, it is bounded by the arguments
+            self._known[reference] = self.of(self._target(reference))
+        return self._known[reference]
+
+    def _target(self, reference: str) -> Any:
+        if not (reference == "#" or reference.startswith("#/")):
+            # To be followed it would have to be fetched, from wherever the server says.
+            raise ValueError(f"its schema refers to {reference[:100]!r}, which is not a part of it")
+        target: Any = self._root
+        for step in reference[2:].split("/") if len(reference) > 1 else ():
+            name = step.replace("~1", "/").replace("~0", "~")
+            target = target.get(name) if isinstance(target, dict) else None
+        if not isinstance(target, dict | bool):
+            raise ValueError(f"its schema refers to {reference[:100]!r}, which is not a part of it")
+        return target

@@ -1,0 +1,59 @@
+"""All MCP servers of the settings, as one source of tools."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from gateway.settings.values import McpServer
+from gateway.tools.mcp.offered import RemoteTool
+from gateway.tools.mcp.server import Server, ServerState
+
+
+class McpServers:
+    """Connected while `run` runs. `changed` is called, on the event loop, when `tools` has become another
+    tuple; while nothing changes it is the same object."""
+
+    def __init__(self, servers: Mapping[str, McpServer], *, changed: Callable[[], None]) -> None:
+        self._tools: tuple[RemoteTool, ...] = ()
+        self._changed = changed
+        self._servers = [Server(name, servers[name], self._gather) for name in sorted(servers)]
+
+    @property
+    def tools(self) -> tuple[RemoteTool, ...]:
+        """What all servers offer, by name: also those that are away and were there before."""
+        return self._tools
+
+    @property
+    def states(self) -> tuple[ServerState, ...]:
+        """How each server is doing, by name."""
+        return tuple(server.state for server in self._servers)
+
+    async def run(self) -> None:
+        """Keeps every server connected until it is cancelled; then each program that was started has ended,
+        at the latest after three times `stdio.GRACE`. Returns by itself when there is nothing to connect, or
+        nothing to connect with."""
+        if not self._servers:
+            return
+        try:
+            # In a thread, since it takes 1.1 s of CPU in which others want to be served.
+            await asyncio.to_thread(import_module, "gateway.tools.mcp.connection")
+        except ImportError:
+            for server in self._servers:
+                server.failed("the MCP SDK is not installed: pip install 'chat-gateway[mcp]'")
+            return
+        async with asyncio.TaskGroup() as group:
+            for server in self._servers:
+                group.create_task(server.run(), name=f"MCP server {server.name}")
+
+    async def tried(self) -> None:
+        """Returns when every server is connected, or could not be at the first attempt."""
+        for server in self._servers:
+            await server.tried.wait()
+
+    def _gather(self) -> None:
+        self._tools = tuple(
+            sorted(
+                (tool for server in self._servers for tool in server.tools), key=lambda tool: tool.spec.name
+            )
+        )
+        self._changed()

@@ -1,0 +1,61 @@
+"""How far a long tool is, told no more often than anyone can follow."""
+
+import asyncio
+import math
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+
+from gateway.errors import GatewayError
+from gateway.events.calls import ToolProgress
+from gateway.messages import clean_text
+
+INTERVAL = 0.1
+"""Seconds between two events of one call. What is told in between is replaced by what is told later."""
+MESSAGE_LENGTH = 500
+
+
+class Progress:
+    """`progress("3 of 10 pages", 0.3)`, from the function itself or from any thread: it never waits, and what
+    cannot be told is not. The share done is 0 to 1; both may be left out."""
+
+    def __init__(self, emit: Callable[[ToolProgress], None]) -> None:
+        self._emit = emit
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._latest: ToolProgress | None = None
+        self._told_at = -math.inf
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self, message: str | None = None, share: float | None = None) -> None:
+        if message is not None:
+            message = clean_text(message[:MESSAGE_LENGTH])
+        if share is not None:
+            share = min(max(share, 0.0), 1.0) if math.isfinite(share) else None
+        told = ToolProgress(message=message, progress=share)
+        with self._lock:
+            is_expected, self._latest = self._latest is not None, told
+        if not is_expected:
+            self._loop.call_soon_threadsafe(self._tell_in_time)
+
+    def close(self) -> None:
+        """Tells the latest, if nobody has heard it yet. To be called in the event loop."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._tell()
+
+    def _tell_in_time(self) -> None:
+        wait = self._told_at + INTERVAL - monotonic()
+        if wait > 0:
+            self._timer = self._loop.call_later(wait, self._tell)
+        else:
+            self._tell()
+
+    def _tell(self) -> None:
+        with self._lock:
+            latest, self._latest = self._latest, None
+        if latest is not None:
+            self._told_at = monotonic()
+            with suppress(GatewayError):  # the call is over, or the turn: who owns it is told by other means
+                self._emit(latest)

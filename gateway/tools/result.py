@@ -1,0 +1,163 @@
+"""What a function may tell beside its result: what is worth remembering, and the steps it took."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeVar
+
+import orjson
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    ValidationError,
+    field_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from gateway.errors import plain_words
+from gateway.events.calls import MemoryWriteSuggestion, StepTrace
+from gateway.messages import clean_text
+from gateway.tools.base import ToolOutput
+
+WRITES_SIZE = 64 * 1024
+"""Bytes of JSON of all memory writes of one call."""
+METADATA_SIZE = 4096
+"""Bytes of JSON of the metadata of one memory write."""
+MOST_ITEMS = 1000
+"""Memory writes, or steps, of one call that are looked at."""
+MOST_PROBLEMS = 10
+
+Item = TypeVar("Item")
+
+
+class ToolResult(BaseModel):
+    """A result with all that a function may tell. Every field is optional, and may be named in camelCase too.
+
+    `result` is what the function would have returned otherwise, `error` is said when `status` is "error".
+    `memory_writes` and `intermediate_steps` are looked at one by one: what is wrong with one of them is told
+    in a warning, and the others count. `request_id` is for the log; by default the call's idempotency key.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
+
+    request_id: str | None = None
+    status: Literal["success", "error"] = "success"
+    result: Any = None
+    error: str | None = None
+    memory_writes: SkipValidation[Sequence[MemoryWriteSuggestion | Mapping[str, Any]]] = ()
+    intermediate_steps: SkipValidation[Sequence[StepTrace | Mapping[str, Any]]] = ()
+
+    def to_output(self, content: str) -> ToolOutput:
+        """This as a tool's output; `content` is `result` as text."""
+        problems = [f"ToolResult has no field {name[:64]!r}" for name in self.model_extra or {}]
+        steps = _each("intermediate_steps", self.intermediate_steps, _step, problems)
+        failed = self.status == "error"
+        if failed:
+            content = "\n".join(filter(None, [self.error or "The tool failed.", content]))
+        output = ToolOutput(content, failed, steps=steps, problems=problems)
+        return with_writes(output, self.memory_writes)
+
+
+def with_writes(output: ToolOutput, items: object) -> ToolOutput:
+    """The output with those of the memory writes `items` that can be used; the others join its problems."""
+    problems = list(output.problems)
+    writes = _each("memory_writes", items, _write, problems)
+    size = kept = 0
+    for write in writes:
+        size += len(orjson.dumps(write.model_dump()))
+        kept += size <= WRITES_SIZE
+    if kept < len(writes):
+        left_out = len(writes) - kept
+        problems.append(f"memory_writes: over {WRITES_SIZE} bytes together, {left_out} of them are left out")
+    if len(problems) > MOST_PROBLEMS:
+        problems[MOST_PROBLEMS - 1 :] = [f"and {len(problems) - MOST_PROBLEMS + 1} more problems"]
+    return replace(output, memory_writes=writes[:kept], problems=problems)
+
+
+class _Given(BaseModel):
+    """What a tool wrote by hand, in either spelling."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        loc_by_alias=False,
+        coerce_numbers_to_str=True,
+        allow_inf_nan=False,
+    )
+
+
+class _GivenStep(_Given):
+    step_id: str = ""
+    step_name: str = Field(min_length=1)
+    input: Any = None
+    output: Any = None
+    duration_ms: float = Field(
+        0, ge=0, le=2**53, validation_alias=AliasChoices("duration_ms", "durationMs", "duration")
+    )
+    error: str | None = None
+    timestamp: datetime | None = None
+
+
+class _GivenWrite(_Given, MemoryWriteSuggestion):
+    @field_validator("content", "owner_id", mode="before")
+    @classmethod
+    def _clean(cls, text: object) -> object:
+        return clean_text(text) if isinstance(text, str) else text
+
+    @field_validator("metadata")
+    @classmethod
+    def _plain(cls, metadata: dict[str, Any] | None) -> dict[str, Any] | None:
+        try:
+            encoded = orjson.dumps(metadata)
+        except TypeError:
+            raise ValueError("is no JSON") from None
+        if len(encoded) > METADATA_SIZE:
+            raise ValueError(f"is larger than {METADATA_SIZE} bytes of JSON")
+        return orjson.loads(encoded)
+
+
+def _each(name: str, items: object, read: Callable[[object], Item], problems: list[str]) -> list[Item]:
+    """Those of `items` that can be read; what is wrong with the others joins `problems`."""
+    if not isinstance(items, list | tuple):
+        problems.append(f"{name}: is no list")
+        return []
+    if len(items) > MOST_ITEMS:
+        problems.append(f"{name}: only the first {MOST_ITEMS} of {len(items)} are looked at")
+    good: list[Item] = []
+    for position, item in enumerate(items[:MOST_ITEMS]):
+        try:
+            good.append(read(item))
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            told = plain_words(wrong["type"], wrong["msg"], unknown="there is no such field")
+            problems.append(f"{'.'.join(map(str, (f'{name}[{position}]', *wrong['loc'])))}: {told}"[:200])
+        except Exception as error:  # noqa: BLE001 - an item may do anything when it is looked at
+            problems.append(f"{name}[{position}]: cannot be read: {type(error).__name__}")
+    return good
+
+
+def _step(item: object) -> StepTrace:
+    if isinstance(item, StepTrace):
+        return item
+    given = _GivenStep.model_validate(item)
+    began = given.timestamp
+    if began is not None and began.tzinfo is None:
+        began = began.replace(tzinfo=UTC)
+    return StepTrace(
+        step_id=given.step_id,
+        step_name=given.step_name,
+        input=given.input,
+        output=given.output,
+        duration_ms=int(given.duration_ms),
+        error=given.error,
+        timestamp=None if began is None else int(began.timestamp() * 1000),
+    )
+
+
+def _write(item: object) -> MemoryWriteSuggestion:
+    given = _GivenWrite.model_validate(dict(item) if isinstance(item, MemoryWriteSuggestion) else item)
+    return MemoryWriteSuggestion(**dict(given))

@@ -1,0 +1,134 @@
+"""One call of a tool, which ends in time whatever the tool does."""
+
+import asyncio
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+import structlog
+
+from gateway.errors import ToolError, ToolTimedOut
+from gateway.events.envelope import EventData
+from gateway.tools.base import Tool, ToolContext, ToolOutput
+
+STOP_PATIENCE = 1.0
+"""Seconds that a cancelled call gets to end; then it is left behind."""
+MOST_LEFT_BEHIND = 8
+"""Calls of one tool that may be left behind; while there are so many, it is not called any more."""
+EMIT_PATIENCE = 10.0
+"""Seconds that a thread waits for the event loop to say what it emits: only a blocked loop takes so long."""
+
+log = structlog.get_logger(__name__)
+
+_left_behind: defaultdict[str, set[asyncio.Future[Any]]] = defaultdict(set)
+
+
+async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
+    """Runs the tool in a task of its own, for `tool.timeout` seconds or until the caller is cancelled. Then
+    it is cancelled and, should it not end, left behind: nothing that it emits is heard any more.
+
+    Raises:
+        ToolTimedOut: it was not done in time.
+        ToolError: the tool says so, it gave up, it raised something that would stop the server, or too many
+            calls of it are left behind.
+        Exception: whatever else the tool raises.
+    """
+    name = tool.spec.name
+    if len(_left_behind[name]) >= MOST_LEFT_BEHIND:
+        raise ToolError(
+            f"{name} is not available: {MOST_LEFT_BEHIND} earlier calls of it have not ended yet."
+        )
+    line = _Line(context.emit)
+    call = asyncio.create_task(_run(tool, arguments, replace(context, emit=line.emit)), name=f"tool {name}")
+    try:
+        done, _ = await asyncio.wait((call,), timeout=tool.timeout)
+    finally:
+        try:
+            if not call.done():
+                await _stop(call, name)
+        finally:
+            line.hang_up()
+    outcome = call.result() if call.done() and not call.cancelled() else asyncio.CancelledError()
+    if isinstance(outcome, ToolOutput):
+        return outcome  # also a late one: it knows better than the clock what came of the call
+    if not done and not isinstance(outcome, ToolError):
+        raise ToolTimedOut(_too_late(tool))
+    if isinstance(outcome, asyncio.CancelledError):
+        raise ToolError("The tool gave up: something it waited for was cancelled.")
+    if isinstance(outcome, Exception):
+        raise outcome
+    raise ToolError(f"The tool failed: {type(outcome).__name__}.")
+
+
+def leave_behind(name: str, running: asyncio.Future[Any]) -> None:
+    """Keeps account of something of the tool `name` that was to stop and goes on."""
+    calls = _left_behind[name]
+    calls.add(running)
+    running.add_done_callback(calls.discard)
+    if isinstance(running, asyncio.Task):
+        # Otherwise the end of the server would wait for it without end: asyncio's runner cancels the tasks
+        # that it knows and awaits them. (docs.python.org, "Extending asyncio", task lifetime support)
+        asyncio.tasks._unregister_task(running)  # pyright: ignore[reportPrivateUsage]
+    log.warning("tool_left_behind", tool=name, left_behind=len(calls))
+
+
+async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolOutput | BaseException:
+    """What came of it, also of exceptions: a SystemExit that leaves a task would stop the event loop."""
+    try:
+        return await tool.run(arguments, context)
+    except BaseException as error:  # noqa: BLE001 - a tool may raise anything; the caller sorts it
+        return error
+
+
+async def _stop(call: asyncio.Task[Any], name: str) -> None:
+    call.cancel()
+    try:
+        await asyncio.wait((call,), timeout=STOP_PATIENCE)
+    finally:
+        if not call.done():
+            leave_behind(name, call)
+
+
+def _too_late(tool: Tool) -> str:
+    told = f"The tool gave no answer within {tool.timeout:g} seconds."
+    if tool.effect == "effectful":
+        return f"{told} It may or may not have taken effect: verify before trying again."
+    return told
+
+
+class _Line:
+    """What a call may say while it lasts, from whatever thread. A thread waits until it is said, so that it
+    cannot say more than the turn can take."""
+
+    def __init__(self, emit: Callable[[EventData], None]) -> None:
+        self._emit = emit
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        self._open = True
+
+    def hang_up(self) -> None:
+        self._open = False
+
+    def emit(self, data: EventData) -> None:
+        """Raises errors.ToolError when the call is over, what the turn's own emit raises, and, in a thread,
+        TimeoutError."""
+        if threading.get_ident() == self._thread:
+            self._say(data)
+            return
+        said: Future[None] = Future()
+        self._loop.call_soon_threadsafe(self._say_for, data, said)
+        said.result(EMIT_PATIENCE)
+
+    def _say(self, data: EventData) -> None:
+        if not self._open:
+            raise ToolError("The call is over: nothing more can be told.")
+        self._emit(data)
+
+    def _say_for(self, data: EventData, said: Future[None]) -> None:
+        try:
+            said.set_result(self._say(data))
+        except Exception as error:  # noqa: BLE001 - it belongs to the thread that waits
+            said.set_exception(error)

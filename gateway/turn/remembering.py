@@ -1,0 +1,89 @@
+"""What tools suggest to remember, on its way to the memory: beside the turn, which never waits for it."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import structlog
+
+from gateway.events.calls import MemoryWriteSuggestion
+
+MOST_WAITING = 1000
+"""Calls whose suggestions may wait for the memory; those of more are dropped."""
+DRAIN_PATIENCE = 2.0
+"""Seconds that waiting suggestions get when the server stops."""
+PATIENCE = 30.0
+"""Seconds that the memory may take for the suggestions of one call."""
+
+log = structlog.get_logger(__name__)
+
+
+class WriteSource(NamedTuple):
+    """Whose call the suggestions come from."""
+
+    owner: str
+    session_id: str
+    turn_id: str
+    tool_call_id: str
+    tool: str
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """What a line in the log says of it."""
+        return {name: value for name, value in self._asdict().items() if name != "owner"}
+
+
+class MemoryPort(Protocol):
+    """Where suggestions go. It decides what becomes of them, for `source.owner` alone: the owner that a
+    suggestion names is a tool's word. It may raise anything; the same suggestions are not tried again."""
+
+    async def suggest(self, writes: Sequence[MemoryWriteSuggestion], source: WriteSource) -> None: ...
+
+
+class LoggedMemory:
+    """Remembers nothing: a line in the log for each suggestion, its content only at the level debug."""
+
+    async def suggest(self, writes: Sequence[MemoryWriteSuggestion], source: WriteSource) -> None:
+        for write in writes:
+            line = log.bind(**source.ids, type=write.type, owner_type=write.owner_type)
+            line.info("memory_write_suggested", importance=write.importance, size=len(write.content))
+            line.debug("memory_write_content", content=write.content)
+
+
+class Remembering:
+    """Hands suggestions on, one call's after the other, while `run` runs."""
+
+    def __init__(self, port: MemoryPort | None = None) -> None:
+        self._port = port or LoggedMemory()
+        self._waiting = asyncio.Queue[tuple[Sequence[MemoryWriteSuggestion], WriteSource]](MOST_WAITING)
+        self.dropped = 0
+
+    def hand_over(self, writes: Sequence[MemoryWriteSuggestion], source: WriteSource) -> None:
+        """Takes the suggestions of one call. Never raises and never waits: what is too much is dropped, with
+        a line in the log, and counted in `dropped`."""
+        try:
+            self._waiting.put_nowait((tuple(writes), source))
+        except asyncio.QueueFull:
+            self.dropped += len(writes)
+            log.warning("memory_writes_dropped", tool=source.tool, writes=len(writes), dropped=self.dropped)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        while True:
+            writes, source = await self._waiting.get()
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await self._port.suggest(writes, source)
+            except Exception as error:  # noqa: BLE001 - whatever the memory lacks, turns go on
+                kind = type(error).__name__
+                log.warning("memory_writes_failed", **source.ids, writes=len(writes), error=kind)
+            finally:
+                self._waiting.task_done()
+
+    async def close(self) -> None:
+        """Waits, shortly, until what has been handed over has been handed on; `run` must still be running."""
+        try:
+            async with asyncio.timeout(DRAIN_PATIENCE):
+                await self._waiting.join()
+        except TimeoutError:
+            log.warning("memory_writes_dropped", waiting=self._waiting.qsize())

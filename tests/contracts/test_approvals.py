@@ -1,0 +1,198 @@
+"""What storage owes about approvals, parked turns, grants and the switches of skills."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.errors import Conflict, NotFound, TurnLost
+from gateway.storage.base import TurnRow
+from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.wiring import Storage
+from tests.storage.writing import OWNER, Factory, Writer, accepted, running
+
+pytestmark = pytest.mark.anyio
+
+APPROVED = Verdict("approved", OWNER, 20)
+
+
+def asked(call_id: str = "toolu_1", *, name: str = "send", expires_at: int = 1000) -> ApprovalRow:
+    return ApprovalRow("s", "t", call_id, OWNER, name, {"to": "李雷"}, "It has effects.", 10, expires_at)
+
+
+async def turn_of(storage: Storage) -> TurnRow:
+    return await storage.turns.get("s", "t", OWNER)
+
+
+async def parked(storage: Storage, *rows: ApprovalRow, until: int = 1000) -> Writer:
+    """The writer of a turn that was given up for the calls in `rows`."""
+    writer = await running(storage)
+    await storage.approvals.ask(rows)
+    assert await storage.approvals.park(await turn_of(storage), [row.tool_call_id for row in rows], until)
+    return writer
+
+
+async def test_what_is_asked_is_kept_in_its_order(storage: Storage) -> None:
+    await running(storage)
+    rows = [asked("toolu_b"), asked("toolu_a")]
+
+    await storage.approvals.ask(rows)
+    await storage.approvals.ask([replace(rows[0], name="changed")])
+
+    assert await storage.approvals.of_turn("t") == rows
+    assert await storage.approvals.get("s", "t", "toolu_a", OWNER) == rows[1]
+
+
+async def test_nobody_reads_the_approvals_of_others(storage: Storage) -> None:
+    await running(storage)
+    await storage.approvals.ask([asked()])
+
+    for session_id, turn_id, call_id, owner in (
+        ("s", "t", "toolu_1", "bob"),
+        ("other", "t", "toolu_1", OWNER),
+        ("s", "other", "toolu_1", OWNER),
+        ("s", "t", "other", OWNER),
+    ):
+        with pytest.raises(NotFound):
+            await storage.approvals.get(session_id, turn_id, call_id, owner)
+
+
+async def test_a_parked_turn_is_its_sessions_running_one_and_has_no_owner(storage: Storage) -> None:
+    """It awaits an approval, another turn has to wait for it, and a new process leaves it where it is."""
+    await parked(storage, asked())
+
+    assert (await turn_of(storage)).status == "awaiting_approval"
+    open_turn = await storage.turns.open_turn("s")
+    assert open_turn is not None
+    assert open_turn.id == "t"
+    waiting = await accepted(storage, "s", "t2", on_conflict="queue")
+    assert waiting.turn.status == "accepted"
+    assert await storage.turns.claim_next("s") is None
+    assert await storage.turns.take_over() == []
+    assert (await turn_of(storage)).epoch == 1
+
+
+async def test_a_decision_hands_the_parked_turn_to_whoever_made_it(storage: Storage) -> None:
+    """Its epoch stays: the former owner gave it up. Edited arguments and reasons are kept."""
+    writer = await parked(storage, asked())
+    verdict = replace(APPROVED, arguments={"to": "韩梅梅"}, reason="ok")
+
+    row, taken = await storage.approvals.decide(asked(), verdict)
+
+    assert row == replace(asked(), verdict=verdict)
+    assert taken is not None
+    assert (taken.turn.status, taken.turn.epoch, taken.head) == ("running", 1, writer.head)
+    assert (await turn_of(storage)).status == "running"
+    assert await writer.append("text") is None
+
+
+async def test_a_decision_while_the_turn_runs_is_stored_and_keeps_it_from_being_parked(
+    storage: Storage,
+) -> None:
+    await running(storage)
+    await storage.approvals.ask([asked(), asked("toolu_2")])
+
+    _, taken = await storage.approvals.decide(asked(), APPROVED)
+
+    assert taken is None
+    assert not await storage.approvals.park(await turn_of(storage), ["toolu_1", "toolu_2"], 1000)
+    assert await storage.approvals.park(await turn_of(storage), ["toolu_2"], 1000)
+
+
+async def test_the_same_decision_again_changes_nothing_and_another_is_refused(storage: Storage) -> None:
+    await parked(storage, asked())
+    first, _ = await storage.approvals.decide(asked(), APPROVED)
+
+    assert await storage.approvals.decide(asked(), replace(APPROVED, by="eve", at=99)) == (first, None)
+    for other in (Verdict("denied", OWNER, 30), replace(APPROVED, arguments={})):
+        with pytest.raises(Conflict):
+            await storage.approvals.decide(asked(), other)
+
+
+async def test_a_decision_that_comes_too_late_is_refused(storage: Storage) -> None:
+    """After its time, and when the turn is over."""
+    writer = await parked(storage, asked(expires_at=20), asked("toolu_2"))
+    with pytest.raises(Conflict, match="denial"):
+        await storage.approvals.decide(asked(), APPROVED)
+
+    assert await storage.approvals.wake("t") is not None
+    assert await writer.close() is None
+    with pytest.raises(Conflict, match="over"):
+        await storage.approvals.decide(asked("toolu_2"), APPROVED)
+
+
+async def test_only_its_owner_parks_a_turn_and_a_cancelled_one_not_at_all(storage: Storage) -> None:
+    await running(storage)
+    turn = await turn_of(storage)
+
+    with pytest.raises(TurnLost):
+        await storage.approvals.park(replace(turn, epoch=2), [], 1000)
+    await storage.turns.request_cancel("t")
+    assert not await storage.approvals.park(turn, [], 1000)
+    assert await storage.approvals.wake("t") is None
+
+
+async def test_parked_turns_are_found_when_they_are_due(storage: Storage) -> None:
+    assert await storage.approvals.count_parked() == 0
+    await parked(storage, asked(), until=50)
+
+    assert await storage.approvals.count_parked() == 1
+    assert await storage.approvals.overdue(49) == []
+    assert await storage.approvals.overdue(50) == ["t"]
+    assert await storage.approvals.wake("t") is not None
+    assert await storage.approvals.wake("t") is None
+    assert await storage.approvals.overdue(50) == []
+
+
+async def test_an_approval_for_longer_is_a_grant_that_can_be_taken_back(storage: Storage) -> None:
+    """For the session or always; a denial never is one."""
+    await running(storage)
+    rows = [asked("toolu_1"), asked("toolu_2", name="post"), asked("toolu_3", name="drop")]
+    await storage.approvals.ask(rows)
+    await storage.approvals.decide(rows[0], replace(APPROVED, scope="session"))
+    await storage.approvals.decide(rows[1], replace(APPROVED, scope="always"))
+    await storage.approvals.decide(rows[2], Verdict("denied", OWNER, 20, "always"))
+    tools = ["send", "post", "drop"]
+
+    assert await storage.approvals.granted(OWNER, "s", tools) == {"send": "session", "post": "always"}
+    assert await storage.approvals.granted(OWNER, "other", tools) == {"post": "always"}
+    assert await storage.approvals.granted("bob", "s", tools) == {}
+    assert [(grant.tool, grant.session_id) for grant in await storage.approvals.grants(OWNER)] == [
+        ("post", None),
+        ("send", "s"),
+    ]
+    assert await storage.approvals.revoke("bob", "post") == 0
+    assert await storage.approvals.revoke(OWNER, "post") == 1
+    assert await storage.approvals.granted(OWNER, "other", tools) == {}
+
+
+async def test_what_was_decided_goes_with_its_session(storage: Storage) -> None:
+    """The grants for all sessions stay."""
+    writer = await running(storage)
+    rows = [asked("toolu_1"), asked("toolu_2", name="post")]
+    await storage.approvals.ask(rows)
+    await storage.approvals.decide(rows[0], replace(APPROVED, scope="session"))
+    await storage.approvals.decide(rows[1], replace(APPROVED, scope="always"))
+    await writer.close()
+
+    await storage.sessions.delete("s", OWNER)
+
+    assert await storage.approvals.of_turn("t") == []
+    assert [grant.tool for grant in await storage.approvals.grants(OWNER)] == ["post"]
+
+
+async def test_parked_turns_switches_and_grants_outlive_the_process(
+    factory: Factory, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("kept")
+    async with factory(folder) as first:
+        await parked(first, asked())
+        await first.switches.switch("calculate", enabled=False, by=OWNER, at=5)
+        await first.switches.switch("md:calculate", enabled=False, by=OWNER, at=6)
+        await first.switches.switch("md:calculate", enabled=True, by=OWNER, at=7)
+
+    async with factory(folder) as second:
+        assert await second.turns.take_over() == []
+        assert (await turn_of(second)).status == "awaiting_approval"
+        _, taken = await second.approvals.decide(asked(), APPROVED)
+        assert taken is not None
+        assert await second.switches.disabled() == {"calculate"}

@@ -1,0 +1,111 @@
+"""A gateway in a process that kills itself at a given moment of an approval, as kill -9 would.
+
+The process is forked from one that has imported everything, so that a test can afford many of them.
+"""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+import anthropic
+
+import gateway.turn.tool_calls
+from gateway.messages import Usage
+from gateway.model.prices import cost_of
+from gateway.storage.approvals import SqlApprovals
+from gateway.tools.base import FunctionTool
+from gateway.tools.function import tool
+from tests.harness import PATIENCE, running_gateway, settings_for
+
+Step = Callable[..., Awaitable[Any]]
+
+# What a gateway would load when it starts, to be forked with the rest.
+assert anthropic.__version__
+cost_of("claude-sonnet-5-5", Usage(input_tokens=1, output_tokens=1))
+
+
+@asynccontextmanager
+async def doomed_gateway(
+    folder: Path, model_url: str, moment: str | None = None
+) -> AsyncGenerator[tuple[str, ForkServerProcess]]:
+    """A gateway over `folder` at this URL. With `moment` it dies when a call comes to that moment which has
+    it as its argument. Leaving the context kills it."""
+    forked = get_context("forkserver")
+    forked.set_forkserver_preload([__name__])
+    ours, theirs = forked.Pipe()
+    process = forked.Process(target=_serve, args=(folder, model_url, moment, theirs))
+    process.start()
+    theirs.close()
+    try:
+        if not await asyncio.to_thread(ours.poll, PATIENCE):
+            raise AssertionError("the gateway did not start")
+        yield ours.recv(), process
+    finally:
+        ours.close()
+        process.kill()
+        await asyncio.to_thread(process.join)
+        process.close()
+
+
+def keep(folder: Path, moment: str | None) -> FunctionTool:
+    """A tool whose effect can be counted: a line in the file `kept`."""
+
+    @tool(effect="effectful", name="keep")
+    def run(line: str) -> str:
+        """Keeps a line."""
+        with (folder / "kept").open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
+        if line == moment == "in the call":
+            _die()
+        return f"kept {line}"
+
+    return run
+
+
+def kept(folder: Path) -> list[str]:
+    """The lines that were kept, in their order."""
+    file = folder / "kept"
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def _serve(folder: Path, model_url: str, moment: str | None, ready: Connection) -> None:
+    if moment is not None:
+        _arrange(moment)
+    asyncio.run(_run(folder, model_url, moment, ready))
+
+
+async def _run(folder: Path, model_url: str, moment: str | None, ready: Connection) -> None:
+    async with running_gateway(settings_for(folder, model_url), keep(folder, moment)) as client:
+        ready.send(client.url)
+        await asyncio.Event().wait()
+
+
+def _arrange(moment: str) -> None:
+    """Has the step that the moment names end the process, when it is about that very call."""
+    when, _, what = moment.partition(" ")
+    owner: Any = gateway.turn.tool_calls if what == "hear_decisions" else SqlApprovals
+    step: Step | None = getattr(owner, what, None)
+    if step is None:
+        return
+
+    async def doomed(*args: Any) -> Any:
+        is_it = moment in (args[-1].turn.input if owner is gateway.turn.tool_calls else repr(args))
+        if is_it and when == "before":
+            _die()
+        outcome = await step(*args)
+        if is_it and when == "after" and outcome is not False:
+            _die()
+        return outcome
+
+    setattr(owner, what, doomed)
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,135 @@
+"""Servers on loopback and in processes, and the gateway's side of them while a test lasts."""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway.events.envelope import EventData
+from gateway.settings.values import McpServer
+from gateway.tools.base import ToolContext, ToolOutput
+from gateway.tools.mcp.offered import RemoteTool
+from gateway.tools.mcp.server import ServerState
+from gateway.tools.mcp.servers import McpServers
+
+HERE = Path(__file__).parent
+PATIENCE = 20.0
+"""Seconds after which a test that waits has found a bug."""
+TRACEPARENT = f"00-{'a' * 32}-{'b' * 16}-01"
+
+
+class Attached:
+    """The servers as a gateway has them, and what was said to whoever waits for changes."""
+
+    def __init__(self, servers: McpServers, changes: asyncio.Event) -> None:
+        self.servers = servers
+        self.changes = changes
+
+    @property
+    def state(self) -> ServerState:
+        (state,) = self.servers.states
+        return state
+
+    def names(self) -> list[str]:
+        return [tool.spec.name for tool in self.servers.tools]
+
+    def tool(self, remote_name: str) -> RemoteTool:
+        return next(tool for tool in self.servers.tools if tool.remote_name == remote_name)
+
+    async def call(self, remote_name: str, **arguments: Any) -> ToolOutput:
+        async with asyncio.timeout(PATIENCE):
+            return await self.tool(remote_name).run(arguments, context())
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Waits until something is so."""
+        async with asyncio.timeout(PATIENCE):
+            while not holds():
+                await asyncio.sleep(0.01)
+
+
+def context(emit: Callable[[EventData], None] = lambda _: None) -> ToolContext:
+    return ToolContext("s_1", "t_1", "toolu_1", "ada", "t_1:toolu_1", emit, traceparent=TRACEPARENT)
+
+
+def program(*args: str, **settings: Any) -> McpServer:
+    """A server that is a Python program with these arguments; the first may be one of the scripts here."""
+    first, *rest = args
+    script = str(HERE / first) if (HERE / first).is_file() else first
+    return McpServer.model_validate({"command": sys.executable, "args": (script, *rest), **settings})
+
+
+def address(url: str, **settings: Any) -> McpServer:
+    """A server at an address."""
+    headers = {"Authorization": "Bearer t-12345678"}
+    return McpServer.model_validate({"url": f"{url}/mcp", "headers": headers, **settings})
+
+
+def body(output: ToolOutput) -> str:
+    """What a server gave back, without its wrapping."""
+    lines = output.content.split("\n")
+    assert (lines[0], lines[2], lines[-1]) == ("<tool_output>", "", "</tool_output>")
+    return "\n".join(lines[3:-1])
+
+
+@asynccontextmanager
+async def attached(**servers: McpServer) -> AsyncGenerator[Attached]:
+    """Those servers, each tried once."""
+    changes = asyncio.Event()
+    source = McpServers(servers, changed=changes.set)
+    running = asyncio.create_task(source.run())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await source.tried()
+        yield Attached(source, changes)
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+
+@asynccontextmanager
+async def served(app: ASGIApp, port: int = 0, *, lifespan: bool = True) -> AsyncGenerator[str]:
+    """The application on loopback, at this URL."""
+    config = uvicorn.Config(
+        app,
+        port=port,
+        lifespan="on" if lifespan else "off",
+        log_config=None,
+        access_log=False,
+        ws="none",
+        timeout_graceful_shutdown=0,
+    )
+    server = uvicorn.Server(config)
+    server.capture_signals = _no_signals  # pyright: ignore[reportAttributeAccessIssue] - the test runner keeps its own
+    serving = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.005)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        await serving
+
+
+def before_2026(app: ASGIApp) -> ASGIApp:
+    """The application as one that knows only the protocol's older versions."""
+
+    async def older(scope: Scope, receive: Receive, send: Send) -> None:
+        asked = dict(scope.get("headers", ())).get(b"mcp-method")
+        if asked == b"server/discover":
+            await send({"type": "http.response.start", "status": 404, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await app(scope, receive, send)
+
+    return older
+
+
+@contextmanager
+def _no_signals() -> Generator[None]:
+    yield

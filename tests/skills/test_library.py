@@ -1,0 +1,362 @@
+"""The skills of a running gateway: looked at again, switched, told."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from gateway.errors import Conflict, NotFound, StorageError
+from gateway.skills import library as library_module
+from gateway.skills.catalog import Catalog
+from gateway.skills.library import SkillLibrary
+from gateway.skills.markdown import Tier
+from gateway.skills.skill import FunctionSkill
+from gateway.storage.decisions import SkillSwitches
+from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.switches import SqlSkillSwitches
+from gateway.tools.base import ToolContext
+from tests.skills.writing import PLENTY, Served, function, served, skill_text, write_skill
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def switches(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SkillSwitches]:
+    async with await SqliteDatabase.open(tmp_path / "data" / "gateway.db") as database:
+        yield SqlSkillSwitches(database)
+
+
+class Servers:
+    """MCP servers whose tools can change."""
+
+    def __init__(self, *tools: Served) -> None:
+        self.tools = tools
+
+    def __call__(self) -> tuple[Served, ...]:
+        return self.tools
+
+
+def library_of(
+    tmp_path: Path,
+    switches: SkillSwitches,
+    *functions: FunctionSkill,
+    servers: Servers | None = None,
+    folders: Mapping[Tier, Path | None] | None = None,
+) -> SkillLibrary:
+    return SkillLibrary(
+        folders=folders or {"project": tmp_path / "skills"},
+        functions=functions,
+        server_tools=servers or Servers(),
+        switches=switches,
+        share_tokens=PLENTY,
+        snapshot_path=tmp_path / "SKILLS_SNAPSHOT.md",
+    )
+
+
+@asynccontextmanager
+async def watching(library: SkillLibrary) -> AsyncGenerator[None]:
+    task = asyncio.create_task(library.watch())
+    await asyncio.sleep(0)  # it has begun
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def other_than(library: SkillLibrary, former: Catalog) -> Catalog:
+    """The next catalog."""
+    async with asyncio.timeout(10):
+        while library.catalog is former:
+            await asyncio.sleep(0.005)
+    return library.catalog
+
+
+async def test_one_catalog_holds_all_three_types(tmp_path: Path, switches: SkillSwitches) -> None:
+    """Functions with read_skill among them, written skills of every tier, and tools of servers."""
+    write_skill(tmp_path / "skills", "plan", license="MIT", allowed_tools="add", metadata="{author: 安}")
+    write_skill(tmp_path / "mine", "周报", allowed_tools="''")
+    library = library_of(
+        tmp_path,
+        switches,
+        function("add"),
+        servers=Servers(served("files", "read")),
+        folders={"project": tmp_path / "skills", "user": tmp_path / "mine", "bundled": None},
+    )
+    assert [row.name for row in library.catalog.skills] == ["add", "read_skill"]
+
+    catalog = await library.refresh()
+
+    assert catalog is library.catalog
+    assert [(row.type, row.name, row.source, row.location) for row in catalog.skills] == [
+        ("function", "add", "acme.tools", "acme.tools:add"),
+        ("function", "read_skill", "built-in", "read_skill"),
+        ("markdown", "plan", "project", "plan/SKILL.md"),
+        ("markdown", "周报", "user", "周报/SKILL.md"),
+        ("mcp", "mcp__files__read", "files", "read"),
+    ]
+    assert [spec.name for spec in catalog.tools.specs()] == ["add", "mcp__files__read", "read_skill"]
+    metadata = {row.name: row.metadata for row in catalog.skills}
+    assert metadata["add"] == {
+        "parameters": {"type": "object", "properties": {}, "additionalProperties": False},
+        "effect": "read_only",
+    }
+    assert metadata["mcp__files__read"]["effect"] == "effectful"
+    assert {**metadata["plan"], "digest": ""} == {
+        "digest": "",
+        "license": "MIT",
+        "allowed_tools": ["add"],
+        "metadata": {"author": "安"},
+    }
+    assert metadata["周报"]["allowed_tools"] == []
+    assert len(metadata["周报"]["diagnostics"]) == 1
+
+
+async def test_nothing_is_made_anew_while_nothing_changes(tmp_path: Path, switches: SkillSwitches) -> None:
+    """The same object, and the same tools for the prompt's prefix; a change of any source makes another."""
+    home = write_skill(tmp_path / "skills", "plan")
+    servers = Servers(served("files", "read"))
+    library = library_of(tmp_path, switches, servers=servers)
+    first = await library.refresh()
+    assert await library.refresh() is first
+
+    (home / "SKILL.md").write_text(skill_text("plan", "Other words."))
+    second = await library.refresh()
+    assert second is not first
+    assert second.tools.specs() == first.tools.specs()
+
+    servers.tools = (*servers.tools, served("files", "write"))
+    third = await library.refresh()
+    assert "mcp__files__write" in third.tools
+
+    await switches.switch("plan", enabled=False, by="ann", at=1)
+    fourth = await library.refresh()
+    assert "read_skill" not in fourth.tools
+    assert await library.refresh() is fourth
+
+
+async def test_a_switch_is_kept_and_holds_at_once(tmp_path: Path, switches: SkillSwitches) -> None:
+    """Off: listed, but neither told nor callable, also for another process. On again: as before."""
+    write_skill(tmp_path / "skills", "plan")
+    write_skill(tmp_path / "skills", "周报")
+    library = library_of(tmp_path, switches, function("add"))
+    before = await library.refresh()
+
+    row = await library.switch("plan", enabled=False, by="ann")
+    assert not row.enabled
+    await library.switch("add", enabled=False, by="ann")
+
+    for each in (library, library_of(tmp_path, switches, function("add"))):
+        catalog = await each.refresh()
+        assert [skill.name for skill in catalog.skills if not skill.enabled] == ["add", "plan"]
+        assert list(catalog.written) == ["周报"]
+        assert "add" not in catalog.tools
+        assert "plan" not in catalog.snapshot
+        assert "add" not in catalog.snapshot
+
+    assert (await library.switch("plan", enabled=True, by="ann")).enabled
+    await library.switch("add", enabled=True, by="ann")
+    assert library.catalog.snapshot == before.snapshot
+
+
+async def test_what_is_not_there_cannot_be_switched(tmp_path: Path, switches: SkillSwitches) -> None:
+    """It is not found, and nothing is stored."""
+    library = library_of(tmp_path, switches)
+    await library.refresh()
+
+    with pytest.raises(NotFound, match="There is no skill plan") as raised:
+        await library.switch("plan", enabled=False, by="ann")
+
+    assert raised.value.code == "skill_not_found"
+    assert await switches.disabled() == frozenset()
+
+
+async def test_read_skill_is_on_as_long_as_there_is_something_to_read(
+    tmp_path: Path, switches: SkillSwitches
+) -> None:
+    """Before, it cannot be switched off; without a written skill it is not offered; none is ever hidden."""
+    write_skill(tmp_path / "skills", "plan")
+    library = library_of(tmp_path, switches)
+    await library.refresh()
+    with pytest.raises(Conflict, match="needed as long as a written skill is on"):
+        await library.switch("read_skill", enabled=False, by="ann")
+
+    await library.switch("plan", enabled=False, by="ann")
+    assert "read_skill" not in library.catalog.tools
+    await library.switch("read_skill", enabled=False, by="ann")
+    await library.switch("plan", enabled=True, by="ann")
+    assert "read_skill" in library.catalog.tools
+
+
+async def test_read_skill_reads_what_the_library_has_now(tmp_path: Path, switches: SkillSwitches) -> None:
+    """A turn that began with an older catalog reads from the newest."""
+    write_skill(tmp_path / "skills", "plan")
+    library = library_of(tmp_path, switches)
+    tool = (await library.refresh()).tools.get("read_skill")
+    write_skill(tmp_path / "skills", "new", body="New steps.")
+    await library.refresh()
+
+    context = ToolContext("s_1", "t_1", "toolu_1", "local", "t_1:toolu_1", lambda _: None)
+    assert "New steps." in (await tool.run({"name": "new"}, context)).content
+
+
+async def test_the_snapshot_file_is_the_very_text_of_the_prompt(
+    tmp_path: Path, switches: SkillSwitches
+) -> None:
+    """Written when it changes, when it is missing and when somebody edited it; else not touched."""
+    path = tmp_path / "SKILLS_SNAPSHOT.md"
+    write_skill(tmp_path / "skills", "周报", description="写周报。")
+    library = library_of(tmp_path, switches)
+
+    catalog = await library.refresh()
+    assert path.read_bytes() == catalog.snapshot.encode() != b""
+    written = path.stat().st_mtime_ns
+    await library.refresh()
+    assert path.stat().st_mtime_ns == written
+
+    path.unlink()
+    await library.refresh()
+    assert path.read_bytes() == catalog.snapshot.encode()
+    path.write_text("edited")
+    await library.refresh()
+    assert path.read_bytes() == catalog.snapshot.encode()
+    await library.switch("周报", enabled=False, by="ann")
+    assert path.read_bytes() == b""
+    assert [each.name for each in tmp_path.glob("SKILLS*")] == [path.name]
+
+
+async def test_a_snapshot_that_cannot_be_written_is_told_once(
+    tmp_path: Path, switches: SkillSwitches
+) -> None:
+    """The gateway goes on; when it can be written again, it is."""
+    path = tmp_path / "SKILLS_SNAPSHOT.md"
+    path.mkdir()
+    write_skill(tmp_path / "skills", "plan")
+    library = library_of(tmp_path, switches)
+
+    with structlog.testing.capture_logs() as lines:
+        await library.refresh()
+        await library.refresh()
+
+    assert [line["event"] for line in lines] == ["skills_snapshot_not_written"]
+    assert str(tmp_path) not in str(lines)
+    path.rmdir()
+    await library.refresh()
+    assert path.read_text() == library.catalog.snapshot
+
+
+async def test_a_warning_is_logged_when_it_is_new(tmp_path: Path, switches: SkillSwitches) -> None:
+    """Once, and again only after it had gone."""
+    write_skill(tmp_path / "skills", "plan")
+    library = library_of(tmp_path, switches, function("plan"))
+
+    with structlog.testing.capture_logs() as lines:
+        await library.refresh()
+        write_skill(tmp_path / "skills", "other")
+        await library.refresh()
+
+    assert [(line["event"], line["log_level"]) for line in lines] == [("skill_warning", "warning")]
+    assert lines[0]["told"] in library.catalog.warnings
+
+
+async def test_an_edit_is_noticed_without_being_told(
+    tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folders are looked at again and again, and one that appears is seen."""
+    monkeypatch.setattr(library_module, "POLL", 0.01)
+    library = library_of(tmp_path, switches)
+    first = await library.refresh()
+
+    async with watching(library):
+        write_skill(tmp_path / "skills", "plan")
+        second = await other_than(library, first)
+
+    assert list(second.written) == ["plan"]
+
+
+async def test_whoever_knows_of_a_change_says_so_from_any_thread(
+    tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The watcher looks at once; without a watcher, or after it, nothing happens."""
+    monkeypatch.setattr(library_module, "POLL", 3600)
+    servers = Servers()
+    library = library_of(tmp_path, switches, servers=servers)
+    first = await library.refresh()
+    library.changed()
+
+    async with watching(library):
+        servers.tools = (served("files", "read"),)
+        thread = threading.Thread(target=library.changed)
+        thread.start()
+        thread.join()
+        second = await other_than(library, first)
+
+    assert "mcp__files__read" in second.tools
+    library.changed()
+
+
+async def test_a_look_that_fails_is_told_and_tried_again(
+    tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that is away for a moment does not end the watch; whoever asks directly is told."""
+    monkeypatch.setattr(library_module, "POLL", 0.01)
+    away = asyncio.Event()
+    away.set()
+
+    class Failing:
+        async def disabled(self) -> frozenset[str]:
+            if away.is_set():
+                raise StorageError("The database is away.")
+            return await switches.disabled()
+
+        async def switch(self, name: str, *, enabled: bool, by: str, at: int) -> None:
+            await switches.switch(name, enabled=enabled, by=by, at=at)
+
+    write_skill(tmp_path / "skills", "plan")
+    library = library_of(tmp_path, Failing())
+    first = library.catalog
+    with pytest.raises(StorageError):
+        await library.refresh()
+
+    with structlog.testing.capture_logs() as lines:
+        async with watching(library):
+            async with asyncio.timeout(10):
+                while not lines:
+                    await asyncio.sleep(0.005)
+            away.clear()
+            assert list((await other_than(library, first)).written) == ["plan"]
+    assert lines[0]["event"] == "skills_not_refreshed"
+
+
+async def test_a_look_whose_caller_gave_up_leaves_nothing_stale(
+    tmp_path: Path, switches: SkillSwitches
+) -> None:
+    """Cancelled in the middle, by whatever ends a request: the next look has what is there."""
+    library = library_of(tmp_path, switches)
+    await library.refresh()
+
+    for number in range(20):
+        write_skill(tmp_path / "skills", f"s{number}")
+        looking = asyncio.create_task(library.refresh())
+        for _ in range(number):
+            await asyncio.sleep(0)
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking
+        assert len((await library.refresh()).written) == number + 1
+
+
+async def test_many_at_once_get_the_same(tmp_path: Path, switches: SkillSwitches) -> None:
+    """Looks at the same time, from requests and the watch, end with one catalog."""
+    write_skill(tmp_path / "skills", "plan")
+    library = library_of(tmp_path, switches)
+
+    found: list[Any] = await asyncio.gather(*(library.refresh() for _ in range(16)))
+
+    assert all(each is library.catalog for each in found)

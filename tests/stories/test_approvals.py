@@ -1,0 +1,309 @@
+"""A person's say in tool calls, over real sockets."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from gateway.settings import Settings
+from tests.harness import Client, events, running_gateway, text_of, the, types
+from tests.stories.asking import Asked, Outbox, ask, parked
+
+pytestmark = pytest.mark.anyio
+
+SEND = '/call send {"to": "李雷"}\n/then\n/say over'
+BOTH = '/call send {"to": "李雷"}\n/call post {"text": "hi"}\n/then\n/say over'
+
+
+async def _waiting(client: Client, message: str = SEND, **options: Any) -> Asked:
+    return await parked(await ask(client, message, **options))
+
+
+async def test_an_effectful_call_waits_for_a_person_and_runs_when_approved(settings: Settings) -> None:
+    """Nothing runs before; the stream stays open and tells the rest; the call has one result."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        session = await client.session()
+        asked = await _waiting(client, session=session)
+        assert outbox.sent == []
+        following = asyncio.create_task(asked.all_events())
+
+        reply = await asked.decide("approve")
+        told = await following
+
+    assert (reply.status_code, reply.json()["decision"]) == (200, "approved")
+    assert outbox.sent == ["李雷"]
+    assert types(told) == [
+        "turn_start",
+        "iteration_start",
+        "iteration_end",
+        "tool_call",
+        "approval_request",
+        "approval_response",
+        "tool_result",
+        "iteration_start",
+        "text",
+        "iteration_end",
+        "done",
+    ]  # fmt: skip - a story is read in lines
+    request, response = the(told, "approval_request"), the(told, "approval_response")
+    assert request["name"] == "send"
+    assert request["arguments"] == {"to": "李雷"}
+    assert request["expires_at"] > 0
+    assert (response["decision"], response["scope"]) == ("approved", "once")
+    assert (the(told, "tool_result")["status"], the(told, "done")["status"]) == ("ok", "completed")
+    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+
+
+async def test_a_denied_call_never_runs_and_the_model_reads_why(settings: Settings) -> None:
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+        await asked.decide("deny", reason="先别发")
+        told = await asked.all_events()
+
+    assert outbox.sent == []
+    result = the(told, "tool_result")
+    assert result["status"] == "denied"
+    assert "先别发" in result["content"]
+    assert the(told, "approval_response")["reason"] == "先别发"
+    assert text_of(told) == "over"
+
+
+async def test_a_call_runs_with_the_arguments_a_person_put_in_their_place(settings: Settings) -> None:
+    """The model is told so; arguments that do not fit are refused before anything is decided."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+        wrong = await asked.decide("approve", arguments={"to": 5})
+        lasting = await asked.decide("approve", arguments={"to": "x"}, scope="always")
+        denied = await asked.decide("deny", arguments={"to": "x"})
+        assert {reply.status_code for reply in (wrong, lasting, denied)} == {400}
+        assert "to" in wrong.json()["error"]["message"]
+        assert await asked.status() == "awaiting_approval"
+
+        await asked.decide("approve", arguments={"to": "韩梅梅"})
+        told = await asked.all_events()
+
+    assert outbox.sent == ["韩梅梅"]
+    assert the(told, "approval_response")["arguments"] == {"to": "韩梅梅"}
+    assert the(told, "tool_call")["arguments"] == {"to": "李雷"}
+    assert "韩梅梅" in the(told, "tool_result")["content"].splitlines()[0]
+
+
+async def test_a_decision_is_made_once(settings: Settings) -> None:
+    """Again the same is the same, another is a conflict, and only the owner finds the call at all."""
+    keys = settings.model_copy(
+        update={"api_keys": type(settings.api_keys)("ann:ann-secret-0123456789,bob:bob-secret-0123456789")}
+    )
+    outbox = Outbox()
+    async with running_gateway(keys, *outbox.tools) as client:
+        client.http.headers["x-api-key"] = "ann-secret-0123456789"
+        asked = await _waiting(client)
+        path = f"{asked.path}/approvals/{asked.calls['send']}"
+        strange = await client.post(path, {"decision": "approve"}, **{"x-api-key": "bob-secret-0123456789"})
+        unknown = await client.post(f"{asked.path}/approvals/toolu_none", {"decision": "approve"})
+        first = await asked.decide("approve")
+        again = await asked.decide("approve")
+        other = await asked.decide("deny")
+        told = await asked.all_events()
+        late = await asked.decide("deny")
+        seen = (await client.get(path)).json()
+
+    assert [reply.status_code for reply in (strange, unknown, first, again, other, late)] == [
+        404, 404, 200, 200, 409, 409,
+    ]  # fmt: skip
+    assert first.json() == again.json() == seen
+    assert the(told, "approval_response")["by"] == "ann"
+    assert outbox.sent == ["李雷"]
+
+
+async def test_calls_that_need_nobody_do_not_wait_for_those_that_do(settings: Settings) -> None:
+    """They run while a person thinks; a decision that comes meanwhile counts."""
+    outbox = Outbox()
+    message = '/call look {"what": "sky"}\n/call send {"to": "a"}\n/then\n/say over'
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await ask(client, message)
+        assert await asked.status() == "running"
+        reply = await asked.decide("approve")
+        assert reply.status_code == 200
+        outbox.slow.set()
+        told = await asked.all_events()
+
+    assert [event["data"]["name"] for event in told if event["type"] == "tool_result"] == ["look", "send"]
+    assert outbox.sent == ["a"]
+
+
+async def test_each_of_two_calls_is_decided_on_its_own(settings: Settings) -> None:
+    """After the first decision that call runs and the turn waits again."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await parked(await ask(client, BOTH, waiting=2))
+        await asked.decide("approve", "post")
+        async with asyncio.timeout(20):
+            while not outbox.sent:
+                await asyncio.sleep(0.005)
+        await parked(asked)
+        assert outbox.sent == ["hi"]
+        await asked.decide("deny", "send")
+        told = await asked.all_events()
+        messages = (await client.get(f"/api/sessions/{asked.session}/messages")).json()["messages"]
+
+    results = messages[2]["content"]
+    assert [block["tool_use_id"] for block in results] == [asked.calls["send"], asked.calls["post"]]
+    assert the(told, "done")["status"] == "completed"
+
+
+async def test_what_is_granted_is_not_asked_again(settings: Settings) -> None:
+    """For a session, or always until it is taken back; the events still tell that it was allowed."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+        await asked.decide("approve", scope="session")
+        await asked.all_events()
+        same = await client.chat(SEND, session_id=asked.session)
+        other = await _waiting(client)
+        await other.decide("approve", scope="always")
+        await other.all_events()
+        third = await client.chat(SEND)
+        grants = (await client.get("/api/grants")).json()["grants"]
+        taken = await client.http.delete("/api/grants/send")
+        again = await client.http.delete("/api/grants/send")
+        fourth = await _waiting(client)
+        await fourth.decide("deny")
+
+    for told, scope in ((same, "session"), (third, "always")):
+        response = the(told, "approval_response")
+        assert (response["by"], response["scope"]) == ("grant", scope)
+        assert "approval_request" not in types(told)
+    assert [(grant["tool"], grant.get("session_id")) for grant in grants] == [
+        ("send", asked.session),
+        ("send", None),
+    ]
+    assert (taken.status_code, again.status_code) == (204, 404)
+    assert len(outbox.sent) == 4
+
+
+async def test_the_policy_decides_by_name(settings: Settings) -> None:
+    """The first rule that fits: some calls never run, some ask though they only read, some do not ask."""
+    rules = settings.model_copy(update={"tool_policy": ("send=deny", "p*=allow", "look=ask")})
+    outbox = Outbox()
+    outbox.slow.set()
+    async with running_gateway(rules, *outbox.tools) as client:
+        denied = await client.chat(SEND)
+        allowed = await client.chat('/call post {"text": "hi"}\n/then\n/say over')
+        asked = await _waiting(client, '/call look {"what": "sky"}\n/then\n/say over')
+        await asked.decide("approve", "look")
+        await asked.all_events()
+
+    assert the(denied, "tool_result")["status"] == "denied"
+    assert "send=deny" in the(denied, "tool_result")["content"]
+    assert the(denied, "approval_response")["by"] == "policy"
+    assert the(allowed, "tool_result")["status"] == "ok"
+    assert outbox.sent == ["hi"]
+
+
+async def test_nobody_is_asked_about_a_call_that_cannot_run(settings: Settings) -> None:
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        told = await client.chat('/call send {"to": 5}\n/then\n/say over')
+
+    assert "approval_request" not in types(told)
+    assert the(told, "tool_result")["status"] == "error"
+    assert "to" in the(told, "tool_result")["content"]
+
+
+async def test_an_approval_that_does_not_come_in_time_is_a_denial(settings: Settings) -> None:
+    outbox = Outbox()
+    async with running_gateway(
+        settings.model_copy(update={"approval_timeout": 0.2}), *outbox.tools
+    ) as client:
+        asked = await ask(client, SEND)
+        told = await asked.all_events()
+
+    assert the(told, "approval_response")["by"] == "expiry"
+    assert the(told, "tool_result")["status"] == "denied"
+    assert the(told, "done")["status"] == "completed"
+    assert outbox.sent == []
+
+
+async def test_a_waiting_turn_can_be_stopped(settings: Settings) -> None:
+    """Its call certainly did not run, and its result says so; deciding is too late then."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+        assert (await client.post(f"{asked.path}/cancel")).status_code in {200, 202}
+        told = await asked.all_events()
+        late = await asked.decide("approve")
+
+    assert the(told, "tool_result")["status"] == "cancelled"
+    assert the(told, "done")["status"] == "cancelled"
+    assert late.status_code == 409
+    assert outbox.sent == []
+
+
+async def test_the_next_message_waits_for_a_waiting_turn_or_takes_its_place(settings: Settings) -> None:
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+        body = {"message": "/say next", "on_conflict": "reject"}
+        rejected = await client.post(f"/api/sessions/{asked.session}/turns", body)
+        queued = await client.begin(asked.session, "/say queued", on_conflict="queue")
+        assert rejected.status_code == 409
+        assert queued["status"] == "accepted"
+        await asked.decide("approve")
+        path = f"/api/sessions/{asked.session}/events?turn_id="
+        after = events(await client.all_frames(path + queued["turn_id"]))
+
+        second = await _waiting(client, session=asked.session)
+        interrupting = await client.begin(asked.session, "/say instead", on_conflict="interrupt")
+        stopped = await second.all_events()
+        instead = events(await client.all_frames(path + interrupting["turn_id"]))
+
+    assert text_of(after) == "queued"
+    assert the(stopped, "done")["status"] == "cancelled"
+    assert text_of(instead) == "instead"
+    assert outbox.sent == ["李雷"]
+
+
+async def test_a_waiting_turn_outlives_its_process(settings: Settings) -> None:
+    """The next process asks nothing anew, and goes on when the decision comes."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+    async with running_gateway(settings, *outbox.tools) as client:
+        assert await asked.status(client) == "awaiting_approval"
+        snapshot = (await client.get(f"/api/sessions/{asked.session}/snapshot")).json()
+        await asked.decide("approve", client=client)
+        told = await asked.all_events(client)
+
+    assert snapshot["open_turn"]["status"] == "awaiting_approval"
+    assert types(told).count("approval_request") == 1
+    assert the(told, "tool_result")["status"] == "ok"
+    assert outbox.sent == ["李雷"]
+    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+    assert the(told, "done")["status"] == "completed"
+
+
+async def test_a_turn_that_waits_for_long_is_not_out_of_time(settings: Settings) -> None:
+    """The time that a person takes does not count as the turn's."""
+    outbox = Outbox()
+    async with running_gateway(settings.model_copy(update={"turn_timeout": 0.5}), *outbox.tools) as client:
+        asked = await _waiting(client)
+        await asyncio.sleep(0.6)
+        await asked.decide("approve")
+        told = await asked.all_events()
+
+    assert the(told, "done")["status"] == "completed"
+
+
+async def test_a_session_with_a_waiting_turn_cannot_be_deleted(settings: Settings) -> None:
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+        refused = await client.http.delete(f"/api/sessions/{asked.session}")
+        await asked.decide("deny")
+        await asked.all_events()
+        gone = await client.http.delete(f"/api/sessions/{asked.session}")
+
+    assert (refused.status_code, gone.status_code) == (409, 204)

@@ -1,0 +1,147 @@
+"""Tools that do everything wrong, and too many calls: each has its result, and the turn goes on."""
+
+import asyncio
+import threading
+from collections.abc import Generator
+from typing import Any, NoReturn
+
+import pytest
+
+from gateway.settings import Settings
+from gateway.tools import running
+from gateway.tools.base import FunctionTool
+from gateway.tools.function import tool
+from gateway.turn.tool_calls import CONCURRENT_CALLS
+from tests.harness import Client, running_gateway, text_of, the
+
+pytestmark = pytest.mark.anyio
+
+MB = 1_000_000
+
+
+@pytest.fixture
+def released(monkeypatch: pytest.MonkeyPatch) -> Generator[threading.Event]:
+    """What blocked tools wait for; set at the end, so that they end with the test."""
+    monkeypatch.setattr(running, "STOP_PATIENCE", 0.05)
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def hostile(released: threading.Event) -> list[FunctionTool]:
+    def blocks() -> str:
+        """Blocks its thread."""
+        released.wait(60)
+        return "late"
+
+    async def deaf() -> str:
+        """Ignores its cancellation."""
+        while not released.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+        return "late"
+
+    def raises() -> NoReturn:
+        """Raises, with a secret in it."""
+        raise RuntimeError("sk-secret-密码")
+
+    def exits() -> NoReturn:
+        """Wants the process to end."""
+        raise SystemExit(1)
+
+    async def nan() -> float:
+        """Gives back no number."""
+        return float("nan")
+
+    async def packed() -> dict[str, bytes]:
+        """Gives back bytes."""
+        return {"所有": b"\xff\x00"}
+
+    async def circle() -> list[Any]:
+        """Gives back a list that contains itself."""
+        endless: list[Any] = []
+        endless.append(endless)
+        return endless
+
+    def huge() -> str:
+        """Gives back 51 MB."""
+        return "很" * (17 * MB)
+
+    quick = (raises, exits, nan, packed, circle, huge)
+    made = [tool(effect="read_only", timeout=10)(each) for each in quick]
+    return [*made, *(tool(effect="read_only", timeout=0.05)(each) for each in (blocks, deaf))]
+
+
+async def test_whatever_tools_do_the_turn_comes_to_its_end(
+    settings: Settings, released: threading.Event
+) -> None:
+    """All at once in one message: each call has one result that says what was wrong, in bounds and without
+    what must not be told, and the gateway goes on."""
+    tools = hostile(released)
+    calls = "\n".join(f"/call {each.spec.name} {{}}" for each in tools)
+    async with running_gateway(settings, *tools) as client:
+        told = await client.chat(f"{calls}\n/then\n/say 还在")
+        after = await client.chat('/call calculate {"expression": "6*7"}\n/then\n/say over')
+
+    found = {each["data"]["name"]: each["data"] for each in told if each["type"] == "tool_result"}
+    assert {name: result["status"] for name, result in found.items()} == {
+        "blocks": "timeout",
+        "deaf": "timeout",
+        "raises": "error",
+        "exits": "error",
+        "nan": "error",
+        "packed": "error",
+        "circle": "error",
+        "huge": "ok",
+    }
+    assert "NaN" in found["nan"]["content"]
+    assert "bytes" in found["packed"]["content"]
+    assert "contains itself" in found["circle"]["content"]
+    assert len(found["huge"]["content"]) < settings.tool_output_limit + 200
+    assert "truncated" in found["huge"]["content"]
+    assert "sk-secret" not in str(told)
+    assert text_of(told) == "还在"
+    assert [the(turn, "done")["status"] for turn in (told, after)] == ["completed"] * 2
+    assert the(after, "tool_result")["content"] == "42"
+
+
+async def test_64_calls_in_one_message_have_64_results(settings: Settings) -> None:
+    """Side by side up to a number; the model reads the results in the order of its calls."""
+    at_once: list[int] = []
+    inside: set[int] = set()
+
+    @tool(effect="read_only")
+    async def count(number: int) -> int:
+        """Counts."""
+        inside.add(number)
+        await asyncio.sleep(0)
+        at_once.append(len(inside))
+        inside.discard(number)
+        return number
+
+    calls = "\n".join(f'/call count {{"number": {number}}}' for number in range(64))
+    async with running_gateway(settings, count) as client:
+        session = await client.session()
+        told = await client.chat(f"{calls}\n/then\n/say over", session_id=session)
+        answers = await _answers(client, session)
+
+    results = [each for each in told if each["type"] == "tool_result"]
+    asked = [each["tool_call_id"] for each in told if each["type"] == "tool_call"]
+    assert sorted(int(each["data"]["content"]) for each in results) == list(range(64))
+    assert sorted(each["tool_call_id"] for each in results) == sorted(asked)
+    assert answers == [(call, str(number)) for number, call in enumerate(asked)]
+    assert 1 < max(at_once) <= CONCURRENT_CALLS
+    assert the(told, "done")["status"] == "completed"
+
+
+async def _answers(client: Client, session: str) -> list[tuple[str, str]]:
+    """What the model reads as results: the id of the call, and the content."""
+    messages = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    return [
+        (block["tool_use_id"], block["content"])
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_result"
+    ]

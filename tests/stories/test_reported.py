@@ -1,0 +1,59 @@
+"""A function tells more than its result: its steps, how far it is, and what is worth remembering."""
+
+import json
+
+import pytest
+
+from gateway.settings import Settings
+from gateway.tools.function import Progress, ToolContext, ToolResult, tool
+from tests.harness import running_gateway, text_of, the
+
+pytestmark = pytest.mark.anyio
+
+
+@tool(effect="read_only")
+def find_trains(to: str, context: ToolContext, progress: Progress) -> ToolResult:
+    """Finds trains."""
+    with context.step("timetable", {"to": to}) as step:
+        step.output = ["G1", "G3"]
+    progress("一半", 0.5)
+    return ToolResult(
+        result=["G1"],
+        memory_writes=[
+            {
+                "ownerType": "user",
+                "ownerId": "local",
+                "type": "fact",
+                "importance": 3,
+                "content": f"常去{to}",
+            },
+            {"content": "of nobody"},
+        ],
+        intermediate_steps=[{"stepName": "过滤", "duration": 3}],
+    )
+
+
+async def test_all_that_a_function_tells_is_in_the_events_of_its_call(
+    settings: Settings, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Steps and suggestions come with the result, what could not be used is a warning, and the log knows."""
+    speaking = settings.model_copy(update={"log_level": "info", "log_format": "json"})
+    async with running_gateway(speaking, find_trains) as client:
+        told = await client.chat('/call find_trains {"to": "上海"}\n/then\n/say 好了')
+
+    result = the(told, "tool_result")
+    assert (result["status"], result["content"]) == ("ok", '["G1"]')
+    first, second = result["steps"]
+    assert (first["step_id"], first["step_name"]) == ("step-1", "timetable")
+    assert (first["input"], first["output"]) == ({"to": "上海"}, ["G1", "G3"])
+    assert (second["step_id"], second["step_name"], second["duration_ms"]) == ("step-2", "过滤", 3)
+    assert [write["content"] for write in result["memory_writes"]] == ["常去上海"]
+    assert the(told, "tool_progress") == {"message": "一半", "progress": 0.5}
+    assert the(told, "warning")["message"].startswith(
+        "find_trains: memory_writes[1].owner_type: Field required"
+    )
+    assert text_of(told) == "好了"
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+    (suggested,) = [line for line in lines if line["event"] == "memory_write_suggested"]
+    assert (suggested["tool"], suggested["type"], suggested["size"]) == ("find_trains", "fact", 4)
+    assert "常去" not in str(lines)

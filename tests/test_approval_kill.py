@@ -1,0 +1,144 @@
+"""kill -9 at every moment of an approval: asked once, decided once, run at most once, and always told."""
+
+import asyncio
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.doomed import doomed_gateway, kept
+from tests.harness import PATIENCE, Client, events, the, types
+from tests.invariants import violations
+from tests.record import read_records
+
+pytestmark = pytest.mark.anyio
+
+MOMENTS = {
+    "before ask": ("unknown_outcome", 0),
+    "after ask": ("unknown_outcome", 0),
+    "before park": ("ok", 1),
+    "after park": ("ok", 1),
+    "before decide": ("ok", 1),
+    "after decide": ("ok", 1),
+    "after hear_decisions": ("unknown_outcome", 0),
+    "in the call": ("unknown_outcome", 1),
+}
+"""What comes of a call whose process is killed then: its status, and how often it took effect. It is asked
+about when the request is in the log, and the decision is durable before the call begins: nobody can know how
+far a call came whose record says neither."""
+
+
+class Waiting:
+    """A turn with one call that a person decides about."""
+
+    def __init__(self, client: Client, session: str, turn: str) -> None:
+        self.session = session
+        self.turn = turn
+        self.call: str | None = None
+        self.client = client
+
+    @property
+    def events_path(self) -> str:
+        return f"/api/sessions/{self.session}/events?turn_id={self.turn}"
+
+    async def asked(self) -> None:
+        """Returns when the call has been asked about."""
+        async with asyncio.timeout(PATIENCE), self.client.frames(self.events_path) as frames:
+            async for frame in frames:
+                if frame.event == "approval_request":
+                    self.call = frame.data["tool_call_id"]
+                    return
+
+    async def approve(self) -> httpx2.Response:
+        path = f"/api/sessions/{self.session}/turns/{self.turn}/approvals/{self.call}"
+        return await self.client.post(path, {"decision": "approve"})
+
+    async def all_events(self) -> list[dict[str, Any]]:
+        return events(await self.client.all_frames(self.events_path))
+
+
+@asynccontextmanager
+async def _client(url: str) -> AsyncGenerator[Client]:
+    async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False) as http:
+        yield Client(url, None, http)  # pyright: ignore[reportArgumentType] - the app lives in another process
+
+
+async def _begin(client: Client, line: str) -> Waiting:
+    session = await client.session()
+    turn = await client.begin(session, f'/call keep {{"line": "{line}"}}\n/then\n/say over')
+    return Waiting(client, session, turn["turn_id"])
+
+
+async def _meet_the_end(waiting: Waiting, moment: str) -> None:
+    """Goes on with the turn until the process dies at that moment."""
+    if moment.endswith(("decide", "hear_decisions", "call")):
+        await waiting.asked()
+        with suppress(httpx2.TransportError):  # it died before it could answer
+            await waiting.approve()
+
+
+async def _go_on(waiting: Waiting, client: Client) -> list[dict[str, Any]]:
+    """Approves the call in the next process and returns the turn's events."""
+    waiting.client = client
+    await waiting.asked()
+    if waiting.call is not None:
+        assert (await waiting.approve()).status_code == 200
+    return await waiting.all_events()
+
+
+async def test_a_process_killed_at_any_moment_leaves_one_outcome(tmp_path: Path, demo_url: str) -> None:
+    """Each process finishes the turn of the one before it and dies in its own."""
+    told: dict[str, list[dict[str, Any]]] = {}
+    former: Waiting | None = None
+    for moment, following in zip([*MOMENTS, None], [None, *MOMENTS], strict=True):
+        async with doomed_gateway(tmp_path, demo_url, moment) as (url, process), _client(url) as client:
+            if former is not None and following is not None:
+                told[following] = await _go_on(former, client)
+            if moment is not None:
+                former = await _begin(client, moment)
+                await _meet_the_end(former, moment)
+                await asyncio.to_thread(process.join, PATIENCE)
+                assert process.exitcode == -signal.SIGKILL, moment
+
+    outcomes = {
+        moment: (the(turn, "tool_result")["status"], kept(tmp_path).count(moment))
+        for moment, turn in told.items()
+    }
+    assert outcomes == MOMENTS
+    for moment, turn in told.items():
+        assert the(turn, "done")["status"] == "completed"
+        if moment in {"before ask", "after ask"}:
+            continue
+        order = [
+            kind for kind in types(turn) if kind in {"approval_request", "approval_response", "tool_result"}
+        ]
+        assert order == ["approval_request", "approval_response", "tool_result"], moment
+        assert the(turn, "approval_response")["decision"] == "approved"
+    assert [each for record in read_records(tmp_path / "gateway.db") for each in violations(record)] == []
+
+
+async def test_a_decision_that_was_answered_is_not_lost(tmp_path: Path, demo_url: str) -> None:
+    """The process is killed as soon as the answer to the POST is read: the call is carried out, or it had
+    begun; never twice."""
+    async with doomed_gateway(tmp_path, demo_url) as (url, process), _client(url) as client:
+        waiting = [await _begin(client, f"第{n}次") for n in range(5)]
+        await asyncio.gather(*(each.asked() for each in waiting))
+        replies = [await each.approve() for each in waiting]
+        process.kill()
+    async with doomed_gateway(tmp_path, demo_url) as (url, _), _client(url) as client:
+        for each in waiting:
+            each.client = client
+        told = [await each.all_events() for each in waiting]
+
+    assert {reply.status_code for reply in replies} == {200}
+    for number, turn in enumerate(told):
+        response = the(turn, "approval_response")
+        assert (response["decision"], response["by"]) == ("approved", "local")
+        status, effects = the(turn, "tool_result")["status"], kept(tmp_path).count(f"第{number}次")
+        assert (status, effects) in {("ok", 1), ("unknown_outcome", 0), ("unknown_outcome", 1)}
+        assert the(turn, "done")["status"] == "completed"
+    assert [each for record in read_records(tmp_path / "gateway.db") for each in violations(record)] == []

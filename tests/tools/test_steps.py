@@ -1,0 +1,171 @@
+"""The steps of a call."""
+
+import asyncio
+import threading
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.events.calls import StepTrace
+from gateway.tools.function import ToolContext, tool
+from gateway.tools.running import run_in_time
+from gateway.tools.steps import LABEL_LENGTH, MOST_STEPS, STEPS_SIZE, Steps
+from tests.tools.calling import context
+
+pytestmark = pytest.mark.anyio
+
+LABELS = st.sampled_from(["", "step-1", "step-2", "step-3", "a", "查"])
+DATA = st.none() | st.integers() | st.text(max_size=50) | st.integers(0, 3000).map("字".__mul__)
+REPORTED = st.builds(
+    StepTrace, step_id=LABELS, step_name=LABELS, input=DATA, output=DATA, duration_ms=st.just(1)
+)
+
+
+def size_of(steps: list[StepTrace]) -> int:
+    return sum(len(orjson.dumps(step.input)) + len(orjson.dumps(step.output)) for step in steps)
+
+
+def test_a_step_tells_what_went_in_and_what_came_out() -> None:
+    """One line of a tool records it."""
+    steps = Steps()
+
+    with steps.step("search", {"query": "天气"}) as step:
+        step.output = ["晴", "雨"]
+
+    (told,) = steps.told()
+    assert (told.step_id, told.step_name, told.error) == ("step-1", "search", None)
+    assert (told.input, told.output) == ({"query": "天气"}, ["晴", "雨"])
+    assert told.timestamp is not None
+
+
+def test_steps_are_numbered_in_the_order_in_which_they_began() -> None:
+    """Also those inside others, and one that fails is named by its error alone."""
+    steps = Steps()
+
+    with steps.step("outer"):
+        with steps.step("inner"):
+            pass
+        with pytest.raises(ValueError, match="secret"), steps.step("failing"):
+            raise ValueError("secret")
+
+    told = [(step.step_id, step.step_name, step.error) for step in steps.told()]
+    assert told == [("step-1", "outer", None), ("step-2", "inner", None), ("step-3", "failing", "ValueError")]
+
+
+async def test_the_step_that_a_call_hangs_in_is_told() -> None:
+    """Whoever stops it learns where it was: also of a thread, which nothing can end."""
+    began, end = threading.Event(), threading.Event()
+
+    @tool(effect="read_only")
+    def hang(context: ToolContext) -> None:
+        """Hangs."""
+        with context.step("connect"):
+            pass
+        with context.step("read"):
+            began.set()
+            end.wait()
+
+    given = context()
+    call = asyncio.create_task(run_in_time(hang, {}, given))
+    await asyncio.to_thread(began.wait)
+    call.cancel()
+    await asyncio.wait([call])
+    told = given.steps.told()
+    end.set()
+
+    assert [(step.step_name, step.error) for step in told] == [
+        ("connect", None),
+        ("read", "unfinished"),
+    ]
+
+
+def test_what_a_tool_changes_later_does_not_change_a_step() -> None:
+    """The input is taken when the step begins."""
+    steps, query = Steps(), {"page": 1}
+
+    with steps.step("search", query):
+        query["page"] = 2
+
+    assert steps.told()[0].input == {"page": 1}
+
+
+async def test_steps_of_several_threads_are_all_there() -> None:
+    """Each has a number of its own."""
+    steps = Steps()
+
+    def work(name: str) -> None:
+        for number in range(10):
+            with steps.step(name, number):
+                pass
+
+    await asyncio.gather(*(asyncio.to_thread(work, name) for name in "abcdefgh"))
+
+    told = steps.told()
+    assert [step.step_id for step in told] == [f"step-{number}" for number in range(1, 81)]
+    for name in "abcdefgh":
+        assert [step.input for step in told if step.step_name == name] == list(range(10))
+
+
+def test_a_run_of_steps_is_told_up_to_a_number() -> None:
+    """What is beyond is only counted."""
+    steps = Steps()
+    for number in range(MOST_STEPS + 7):
+        with steps.step("again", number):
+            pass
+
+    told = steps.told([StepTrace(step_id="x", step_name="reported", duration_ms=1)])
+
+    assert len(told) == MOST_STEPS + 1
+    assert (told[-2].input, told[-1].step_name) == (MOST_STEPS - 1, "8 more steps")
+
+
+def test_the_first_steps_keep_what_went_in_and_out_when_all_are_too_large() -> None:
+    """The last ones say that theirs was left out."""
+    steps = Steps()
+    for _ in range(50):
+        with steps.step("read", "入" * 9999) as step:
+            step.output = ["出"] * 9999
+
+    told = steps.told()
+
+    assert size_of(told) <= STEPS_SIZE
+    assert told[0].input.startswith("入入")
+    assert (told[-1].input, told[-1].output) == ("…", "…")
+
+
+@given(st.lists(DATA, max_size=20), st.lists(REPORTED, max_size=120))
+def test_all_steps_of_a_call_are_bounded_and_have_ids_of_their_own(
+    recorded: list[Any], reported: list[StepTrace]
+) -> None:
+    """Those that were recorded and those that the tool reports, in this order."""
+    steps = Steps()
+    for value in recorded:
+        with steps.step("recorded", value):
+            pass
+
+    told = steps.told(reported)
+
+    assert len({step.step_id for step in told}) == len(told) <= MOST_STEPS + 1
+    assert size_of(told) <= STEPS_SIZE
+    assert [step.step_name for step in told[: len(recorded)]] == ["recorded"] * len(recorded)
+
+
+def test_what_a_tool_reports_by_hand_fits_into_an_event() -> None:
+    """Objects, endless names and errors are brought into bounds."""
+    step = StepTrace(
+        step_id="i" * 999,
+        step_name="名" * 999,
+        input=object(),
+        output=b"\xff",
+        error="e\x00" * 999,
+        duration_ms=1,
+    )
+
+    (told,) = Steps().told([step])
+
+    assert (told.input, told.output) == ("<object>", "<1 bytes>")
+    assert [len(each or "") for each in (told.step_id, told.step_name, told.error)] == [LABEL_LENGTH] * 3
+    assert orjson.dumps(told.model_dump())

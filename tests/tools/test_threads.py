@@ -1,0 +1,101 @@
+"""Plain functions in threads of their own."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import replace
+
+import pytest
+
+from gateway.errors import ToolError, ToolTimedOut
+from gateway.tools import threads
+from gateway.tools.base import ToolOutput
+from gateway.tools.function import tool
+from gateway.tools.running import run_in_time
+from gateway.tools.threads import in_thread
+from tests.tools.calling import context
+
+pytestmark = pytest.mark.anyio
+
+user = ContextVar("user", default="nobody")
+
+
+@pytest.fixture
+def released() -> Iterator[threading.Event]:
+    """What blocked functions wait for; it comes at the end of the test at the latest."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+async def test_a_function_knows_what_its_caller_knows() -> None:
+    """Context variables, such as those of the log, are the caller's."""
+    user.set("小明")
+
+    assert await in_thread("who", user.get) == "小明"
+
+
+async def test_a_blocked_function_holds_up_neither_the_loop_nor_others(released: threading.Event) -> None:
+    """It times out, and more of them than there are places do not stop a function that works."""
+
+    @tool(effect="read_only", timeout=0.01)
+    def blocked() -> bool:
+        """Blocks."""
+        return released.wait()
+
+    @tool(effect="read_only")
+    def works() -> str:
+        """Works."""
+        return "完成"
+
+    for _ in range(threads.MOST_THREADS // 8):
+        calls = [run_in_time(blocked, {}, context()) for _ in range(8)]
+        late = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(each, ToolError) for each in late)
+
+    assert await run_in_time(works, {}, context()) == ToolOutput("完成")
+
+
+async def test_a_function_without_a_place_waits_and_then_says_so(
+    released: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has not begun, which is another answer than that nobody knows; later there is a place again."""
+    monkeypatch.setattr(threads, "MOST_THREADS", 2)
+    began = threading.Semaphore(0)
+
+    @tool(effect="effectful", timeout=20)
+    def long() -> bool:
+        """Takes long."""
+        began.release()
+        return released.wait()
+
+    @tool(effect="effectful", timeout=0.01)
+    def quick() -> str:
+        """Is quick."""
+        return "sent"
+
+    busy = [asyncio.create_task(run_in_time(long, {}, context())) for _ in range(2)]
+    for _ in busy:
+        await asyncio.to_thread(began.acquire)
+    with pytest.raises(ToolTimedOut, match="quick did not begin: 2 other calls are running"):
+        await run_in_time(quick, {}, context())
+    released.set()
+    await asyncio.gather(*busy)
+
+    assert await run_in_time(replace(quick, timeout=20), {}, context()) == ToolOutput("sent")
+
+
+async def test_a_system_without_threads_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call fails in words, and gives its place back."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "MOST_THREADS", 1)
+    with monkeypatch.context() as without_threads:
+        without_threads.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(ToolError, match="add did not begin: the server can start no more threads"):
+            await in_thread("add", lambda: 1)
+
+    assert await in_thread("add", lambda: 1) == 1

@@ -1,0 +1,259 @@
+"""A person's say in tool calls, on the page: asked for, given, refused, and told."""
+
+import json
+import re
+from collections.abc import Generator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.running import Running, gateway_process
+from tests.ui.page import ask, in_a_browser, opened, types
+
+pytestmark = in_a_browser
+
+GARDEN = '''
+from gateway.tools.base import ToolContext
+from gateway.tools.function import tool
+
+
+@tool(effect="effectful")
+async def water(plant: str, litres: int, context: ToolContext) -> str:
+    """Waters a plant."""
+    with context.step("open the valve", {"litres": litres}):
+        pass
+    try:
+        with context.step("look for snails"):
+            raise LookupError
+    except LookupError:
+        pass
+    return f"{plant} got {litres} l"
+
+
+@tool(effect="read_only")
+async def forbidden() -> str:
+    """Is never allowed."""
+    return "ran"
+'''
+CALL = '/call water {"plant": "玫瑰 <b>", "litres": 5}'
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
+    """A gateway with a tool that has effects."""
+    folder = tmp_path_factory.mktemp("approvals")
+    (folder / "garden.py").write_text(GARDEN)
+    policy = {"GATEWAY_SKILL_MODULES": "garden", "GATEWAY_TOOL_POLICY": "forbidden=deny,current_*=ask"}
+    with gateway_process(folder, **policy) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def page(browser: Browser, running: Running) -> Generator[Page]:
+    with opened(browser, running.url) as page:
+        yield page
+
+
+def asked(page: Page, question: str = f"{CALL}\n/then /say watered") -> Locator:
+    """The card that a question leads to."""
+    ask(page, question)
+    card = page.locator(".approval")
+    expect(card).to_be_visible()
+    return card
+
+
+def deny_elsewhere(page: Page, reason: str | None = None) -> None:
+    """What another client does, without this page."""
+    base, session = page.url.split("/#s=")
+    place = f"{base}/api/sessions/{session}"
+    (asked,) = page.request.get(
+        f"{place}/events?types=approval_request", headers={"Accept": "application/json"}
+    ).json()["events"]
+    decided = page.request.post(
+        f"{place}/turns/{asked['turn_id']}/approvals/{asked['tool_call_id']}",
+        data={"decision": "deny", "reason": reason},
+    )
+    assert decided.status == 200
+
+
+def test_a_call_with_effects_waits_for_a_yes(page: Page) -> None:
+    """The card shows the tool, its arguments as they are, why it asks and how long; Approve lets it run."""
+    card = asked(page)
+    expect(card.get_by_role("heading")).to_have_text("water needs your approval")
+    expect(card.locator("pre")).to_have_text('{\n  "plant": "玫瑰 <b>",\n  "litres": 5\n}')
+    expect(card).to_contain_text("It may change something.")
+    expect(card.locator(".time")).to_have_text(re.compile("2[34] hours left"))
+    expect(page.locator("#announcer")).to_have_text("water needs your approval")
+    assert page.locator("#messages b").count() == 1  # the tool's name; what the model wrote is no markup
+    card.get_by_role("button", name="Approve").click()
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(card).to_have_count(0)
+    expect(page.locator(".decision")).to_have_text("Approved by local")
+    expect(page.locator(".prose")).to_have_text("watered")
+    page.locator(".step.tool summary").first.click()
+    expect(page.locator(".result")).to_have_text("玫瑰 <b> got 5 l")
+    shown = types(page)
+    assert shown.index("approval_request") < shown.index("approval_response") < shown.index("tool_result")
+
+
+def test_the_steps_of_a_tool_are_folded_into_its_call(page: Page) -> None:
+    """Each with its time, and what went wrong."""
+    asked(page).get_by_role("button", name="Approve").click()
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    page.locator(".step.tool summary").first.click()
+    steps = page.locator(".steps")
+    expect(steps.locator("li").first).to_be_hidden()
+    steps.get_by_text("Steps: 2").click()
+
+    expect(steps.locator("li").nth(0)).to_contain_text("open the valve")
+    expect(steps.locator("li").nth(1)).to_contain_text("look for snails")
+    expect(steps.locator("li.trouble")).to_contain_text("LookupError")
+
+
+def test_a_no_comes_with_its_reason(page: Page) -> None:
+    """The model is told why, and the conversation shows it."""
+    card = asked(page)
+    card.get_by_label("Why not").fill("It rains 下雨了")
+    card.get_by_role("button", name="Deny").click()
+
+    expect(page.locator(".decision.denied")).to_have_text("Denied by local: It rains 下雨了")
+    expect(page.locator(".step.tool .state")).to_have_text("denied")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    page.locator(".step.tool summary").click()
+    expect(page.locator(".result")).to_contain_text("It rains 下雨了")
+
+
+def test_arguments_can_be_edited_before_the_yes(page: Page) -> None:
+    """What is no JSON object is refused in the card; what does not fit the tool, by the server."""
+    card = asked(page)
+    card.get_by_role("button", name="Edit arguments").click()
+    box = card.get_by_label("Arguments (JSON)")
+    expect(box).to_be_focused()
+    expect(card.get_by_label("Holds")).to_be_disabled()
+    approve = card.get_by_role("button", name="Approve")
+    for wrong, told in (
+        ("{", "This is not JSON"),
+        ("[1]", "The arguments must be a JSON object"),
+        ('{"plant": "rose", "litres": "5"}', "litres"),
+    ):
+        box.fill(wrong)
+        approve.click()
+        expect(card.get_by_role("alert")).to_contain_text(told)
+        expect(approve).to_be_enabled()
+    box.fill('{"plant": "rose", "litres": 2}')
+    approve.click()
+
+    expect(page.locator(".decision")).to_have_text("Approved by local, with edited arguments")
+    expect(page.locator(".step.tool summary").first).to_contain_text("rose, 2")
+    page.locator(".step.tool summary").first.click()
+    expect(page.locator(".result")).to_contain_text("rose got 2 l")
+
+
+def test_a_yes_may_hold_for_the_chat(page: Page) -> None:
+    """The second call of the same tool is not asked about any more."""
+    card = asked(page, f"{CALL}\n/then\n{CALL}\n/then /say both")
+    card.get_by_label("Holds").select_option("in this chat")
+    card.get_by_role("button", name="Approve").click()
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(page.locator(".decision")).to_have_text(
+        ["Approved by local, for this chat", "Approved before, for this chat"]
+    )
+    assert types(page).count("approval_request") == 1
+
+
+def test_a_reload_shows_the_waiting_card_again(page: Page) -> None:
+    """The turn is still open, and can be approved as before."""
+    asked(page)
+    page.reload()
+    expect(page.locator(".approval")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.locator(".approval").get_by_role("button", name="Approve").click()
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(page.locator(".prose")).to_have_text("watered")
+    page.reload()
+    expect(page.locator(".prose")).to_have_text("watered")
+    expect(page.locator(".approval")).to_have_count(0)
+
+
+def test_a_decision_from_elsewhere_closes_the_card(page: Page) -> None:
+    """Whoever decides, every open page tells it."""
+    asked(page)
+    deny_elsewhere(page, "not now")
+
+    expect(page.locator(".approval")).to_have_count(0)
+    expect(page.locator(".decision.denied")).to_have_text("Denied by local: not now")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+
+
+def test_a_decision_that_comes_too_late_is_told(page: Page) -> None:
+    """The server has another decision already, which this page has not heard of."""
+    card = asked(page)
+    page.route(
+        "**/approvals/*",
+        lambda route: route.fulfill(
+            status=409, json={"error": {"code": "conflict", "message": "ada decided before: denied."}}
+        ),
+    )
+    card.get_by_role("button", name="Approve").click()
+
+    expect(card.get_by_role("alert")).to_have_text("This was decided already, or its time is over.")
+    page.unroute("**/approvals/*")
+    deny_elsewhere(page)
+    expect(page.locator(".decision.denied")).to_have_text("Denied by local")
+
+
+def test_stop_ends_a_turn_that_waits(page: Page) -> None:
+    """The card goes, the call is marked, and the next question can be asked."""
+    asked(page)
+    page.get_by_role("button", name="Stop").click()
+
+    expect(page.locator(".outcome.cancelled")).to_be_visible()
+    expect(page.locator(".approval")).to_have_count(0)
+    expect(page.locator(".step.tool .state")).to_have_text("stopped")
+    ask(page, "/say next")
+    expect(page.locator(".answer").last).to_contain_text("next")
+
+
+def test_a_rule_is_named_and_a_refusal_by_rule_asks_nobody(page: Page) -> None:
+    """The policy of the server: one tool asks although it only reads, another never runs."""
+    card = asked(page, "/call current_time {}\n/call forbidden {}\n/then /say both")
+    expect(card).to_contain_text("The tool policy says so: current_*=ask")
+    expect(page.locator(".decision.denied")).to_have_text("Denied by the tool policy")
+    card.get_by_role("button", name="Approve").click()
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(page.locator(".step.tool .state")).to_have_text(["done", "denied"])
+
+
+def test_what_cannot_be_seen_is_written_out(page: Page) -> None:
+    """Letters without a shape, or that turn the reading around, do not hide what is approved."""
+    invisible = json.dumps({"plant": "a\u202eb\u200bc\U000e0041", "litres": 1}, ensure_ascii=False)
+    card = asked(page, f"/call water {invisible}\n/then /say done")
+
+    expect(card.locator("pre")).to_contain_text(r'"a\u202eb\u200bc\udb40\udc41"')
+
+
+def test_the_card_fits_a_phone_and_works_by_keyboard(browser: Browser, running: Running) -> None:
+    """Nothing is wider than the screen; Tab reaches all, Enter approves."""
+    with opened(browser, running.url, locale="zh-CN") as page:
+        page.set_viewport_size({"width": 360, "height": 740})
+        page.locator("#input").fill(CALL.replace("玫瑰", "很长的名字" * 40) + "\n/then /say 好的")
+        page.locator("#input").press("Enter")
+        card = page.locator(".approval")
+        expect(card.get_by_role("heading")).to_have_text("water 需要你的批准")
+        expect(card).to_contain_text("它可能会更改某些内容。")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        card.get_by_role("button", name="修改参数").focus()
+        page.keyboard.press("Tab")
+        expect(card.get_by_role("button", name="批准", exact=True)).to_be_focused()
+        for name in ("有效范围", "拒绝", "拒绝理由"):
+            page.keyboard.press("Tab")
+            expect(page.locator(":focus")).to_have_accessible_name(name)
+        card.get_by_label("有效范围").select_option("仅此一次")
+        card.get_by_role("button", name="批准", exact=True).press("Enter")
+
+        expect(page.locator(".decision")).to_have_text("local 已批准")
+        expect(page.locator(".outcome.completed")).to_be_visible()
