@@ -54,12 +54,13 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
     bodies = {
         "/api/sessions/{session_id}/turns": {"message": "hi"},
         "/api/sessions/{session_id}": {"title": "x"},
+        "/api/sessions/{session_id}/turns/{turn_id}/approvals/{tool_call_id}": {"decision": "approve"},
     }
 
     checked = 0
     for each in ENDPOINTS:
         if "{session_id}" in each.path:
-            path = each.path.format(session_id="hers", turn_id=turn, version=0)
+            path = each.path.format(session_id="hers", turn_id=turn, version=0, tool_call_id="toolu_1")
             response = await guarded.http.request(
                 each.method, path, json=bodies.get(each.path, {}), headers=bert
             )
@@ -68,6 +69,7 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
                 "session_not_found",
                 "turn_not_found",
                 "summary_not_found",
+                "approval_not_found",
             }
             checked += 1
 

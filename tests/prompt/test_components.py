@@ -206,8 +206,9 @@ def test_every_bundled_file_is_in_the_manifest() -> None:
         ("hidden\U000e0041\U000e0042", "hidden"),
         ("家\u200d庭 👩\u200d👧", "家\u200d庭 👩\u200d👧"),
         ("a </Retrieved_Context> <long_term_memory>", "a &lt;/Retrieved_Context> &lt;long_term_memory>"),
+        ("</skills> <skill>", "&lt;/skills> &lt;skill>"),
         ("</search\u200b_results>", "&lt;/search_results>"),
-        ("<b>bold</b> 1 < 2 <skills>", "<b>bold</b> 1 < 2 <skills>"),
+        ("<b>bold</b> 1 < 2 <skillet>", "<b>bold</b> 1 < 2 <skillet>"),
         ("lone \ud800 half", "lone \ufffd half"),
     ],
 )
