@@ -1,4 +1,5 @@
-"""`python -m bench.skills`: the catalog of many written skills. Half of them are in Chinese."""
+"""`python -m bench.skills`: the catalog of many written skills, half of them in Chinese; and what a tool call
+costs beside the tool."""
 
 import asyncio
 import random
@@ -10,14 +11,27 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from bench.sessions import WORDS, Figure, sentence
+from bench.sessions import OWNER, WORDS, Figure, opened, sentence
+from gateway import wiring
 from gateway.lexical import estimate_tokens
+from gateway.settings import Settings
 from gateway.skills.catalog import build_catalog
 from gateway.skills.folders import SkillFolders
 from gateway.skills.library import SkillLibrary
+from gateway.skills.skill import FunctionSkill
+from gateway.storage.base import NewTurn
+from gateway.tools.base import FunctionTool
+from gateway.tools.function import tool
+from gateway.turn.emitter import Emitter
+from gateway.turn.parts import Parts
+from gateway.turn.permission import seek_permission
+from gateway.turn.progress import CallState, Progress
+from gateway.turn.remembering import Remembering
+from gateway.turn.tool_run import run_call
 
 SKILLS = 500
-WINDOW, SHARE = 200_000, 0.02
+CALLS = 1000
+WINDOW, SHARE = 200_000, float(Settings.model_fields["skills_share"].default)
 """Tokens a model may see, and the share of them that the catalog may take: the settings' defaults."""
 CHINESE = [word for word in WORDS if not word.isascii()]
 
@@ -43,7 +57,7 @@ async def measured() -> Sequence[Figure]:
         root = Path(folder)
         for number in range(SKILLS):
             write(root / f"group-{number % 10}" / f"skill-{number:03}", random.Random(number))
-        return [*scanning(root), *await looking(root), *telling(root)]
+        return [*scanning(root), *await looking(root), *telling(root), *await calling()]
 
 
 def write(folder: Path, rng: random.Random) -> None:
@@ -117,6 +131,53 @@ def telling(root: Path) -> Sequence[Figure]:
             WINDOW * SHARE,
         ),
     ]
+
+
+@tool(effect="read_only")
+async def echo(text: str, times: int = 1) -> str:
+    """Says a text again."""
+    return text * times
+
+
+@tool(effect="read_only")
+def echo_in_thread(text: str, times: int = 1) -> str:
+    """Says a text again, from a thread."""
+    return text * times
+
+
+async def calling() -> Sequence[Figure]:
+    """From a recorded intent to its result, without the log: skills and policy asked, arguments checked, the
+    tool run in time, its result put together. The tools themselves take less than a microsecond."""
+    async with opened() as (settings, storage):
+        functions = [FunctionSkill(each, "bench", each.spec.name) for each in (echo, echo_in_thread)]
+        skills = wiring.open_skills(settings, storage, functions, tuple, WINDOW)
+        await skills.refresh()
+        model = wiring.open_model(settings, "http://127.0.0.1:9")
+        parts = wiring.assemble_parts(settings, storage, model, skills, Remembering())
+        new = NewTurn("t", "s", OWNER, "hi", "demo", None, "reject", create_session=True, at=1)
+        accepted = await storage.turns.accept(new, max_queued=0)
+        emitter = Emitter(storage.log, accepted.turn, accepted.head, Progress())
+        figures = [
+            Figure(f"dispatch of {kind}", await dispatched(parts, emitter, each) * 1e3, "ms", 1)
+            for kind, each in (("an async tool", echo), ("a plain one, in a thread", echo_in_thread))
+        ]
+        await model.close()
+    return figures
+
+
+async def dispatched(parts: Parts, emitter: Emitter, each: FunctionTool) -> float:
+    """Seconds that one call takes: the median."""
+    catalog, calls = parts.skills.catalog, emitter.progress.calls
+    times: list[float] = []
+    for number in range(CALLS):
+        calls.clear()
+        calls[f"c{number}"] = state = CallState(each.spec.name, {"text": "回声", "times": 2}, each.effect)
+        began = perf_counter()
+        await seek_permission(parts, catalog, catalog.tools, emitter)
+        result = await run_call(f"c{number}", state, catalog.tools, emitter, parts)
+        times.append(perf_counter() - began)
+        assert result.content == "回声回声"
+    return median(times)
 
 
 class NoSwitches:

@@ -23,6 +23,7 @@ from gateway.api.openapi import document
 from gateway.api.problems import on_bug, on_gateway_error, on_http_error
 from gateway.api.routes import routes
 from gateway.auth import ApiKeys
+from gateway.demo.notes import write_note
 from gateway.demo.server import serve_demo
 from gateway.errors import GatewayError
 from gateway.history.indexing import Indexer
@@ -79,7 +80,8 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.demo = demo
-    app.state.functions = wiring.function_skills(settings, tools)
+    given = (*tools, write_note(settings.data_dir)) if demo else tools
+    app.state.functions = wiring.function_skills(settings, given)
     return app
 
 

@@ -10,6 +10,7 @@ from gateway.errors import SettingsError
 from gateway.history.compression.compressor import Compressor
 from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.history.read_archive import read_archive
+from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
@@ -195,15 +196,20 @@ def assemble_parts(
 ) -> Parts:
     """What turns work with."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
+    summariser = SessionSummariser(
+        sessions=storage.sessions,
+        summaries=storage.summaries,
+        model=model,
+        settings=settings,
+        instructions=lambda: prompts.instructions("summary.md"),
+    )
     compressor = Compressor(
         sessions=storage.sessions,
         compressions=storage.compressions,
-        summaries=storage.summaries,
         blobs=storage.blobs,
-        model=model,
+        summariser=summariser,
         meter=meter,
         settings=settings,
-        instructions=lambda: prompts.instructions("summary.md"),
     )
     return Parts(
         settings=settings,
@@ -218,6 +224,7 @@ def assemble_parts(
         copies=storage.copies,
         model=model,
         meter=meter,
+        summariser=summariser,
         compressor=compressor,
         skills=skills,
         read_archive=read_archive(storage.sessions),

@@ -157,6 +157,13 @@ async def running_gateway(settings: Settings, *tools: FunctionTool) -> AsyncGene
             await serving
 
 
+@asynccontextmanager
+async def client_at(url: str) -> AsyncGenerator[Client]:
+    """A client of a gateway in another process."""
+    async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False) as http:
+        yield Client(url, None, http)  # pyright: ignore[reportArgumentType] - the app lives over there
+
+
 @contextmanager
 def _no_signals() -> Generator[None]:
     yield

@@ -17,7 +17,7 @@ from gateway import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements.txt", "requirements-build.txt", "requirements-dev.txt")
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
 HEAVY = ("anthropic", "pydantic", "sqlalchemy", "starlette", "uvicorn", "opentelemetry", "httpx2", "asyncio")
 
 

@@ -66,9 +66,9 @@ async def summarise(
     parts: Parts, session: SessionRow, trigger: Literal["manual", "idle", "archive"]
 ) -> SummaryRow:
     """Makes and saves a summary with the model that the session uses. Raises as
-    `Compressor.summarise_session`."""
+    `SessionSummariser.summarise_session`."""
     model = await parts.turns.model(session.id) or parts.settings.model
-    return await parts.compressor.summarise_session(session, model=model, trigger=trigger)
+    return await parts.summariser.summarise_session(session, model=model, trigger=trigger)
 
 
 async def _summarise(parts: Parts, session: SessionRow, last: int) -> None:

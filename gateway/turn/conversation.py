@@ -3,6 +3,7 @@ compressed meanwhile."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 
 from gateway.history.transcript import fold, problems, view
 from gateway.messages import Message, Usage
@@ -33,8 +34,11 @@ class Conversation:
 
     @property
     def digests(self) -> dict[str, str]:
-        """The prompt's components by name, each with the beginning of its digest."""
-        return {item.name: item.digest[:12] for item in self._components.items}
+        """The prompt's components by name, and the skills, each with the beginning of its digest."""
+        found = {item.name: item.digest[:12] for item in self._components.items}
+        if told := skills_told(self._parts, self.catalog):
+            found["skills"] = sha256(told.encode()).hexdigest()[:12]
+        return found
 
     def add(self, message: Message, usage: Usage | None = None) -> None:
         """What the model said (`usage` is of that call), or what tools answered."""

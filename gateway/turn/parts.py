@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.history.compression.compressor import Compressor
+from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
@@ -34,6 +35,7 @@ class Parts:
     copies: Copies
     model: Model
     meter: TokenMeter
+    summariser: SessionSummariser
     compressor: Compressor
     skills: SkillLibrary
     read_archive: Tool

@@ -41,13 +41,18 @@ class MemoryPort(Protocol):
 
 
 class LoggedMemory:
-    """Remembers nothing: a line in the log for each suggestion, its content only at the level debug."""
+    """Remembers nothing: a line in the log for each suggestion, without its content."""
 
     async def suggest(self, writes: Sequence[MemoryWriteSuggestion], source: WriteSource) -> None:
         for write in writes:
-            line = log.bind(**source.ids, type=write.type, owner_type=write.owner_type)
-            line.info("memory_write_suggested", importance=write.importance, size=len(write.content))
-            line.debug("memory_write_content", content=write.content)
+            log.info(
+                "memory_write_suggested",
+                **source.ids,
+                type=write.type,
+                owner_type=write.owner_type,
+                importance=write.importance,
+                size=len(write.content),
+            )
 
 
 class Remembering:

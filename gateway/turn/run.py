@@ -65,7 +65,7 @@ async def _resume(parts: Parts, emitter: Emitter) -> History:
     progress = emitter.progress
     if progress.attempt_open:
         emitter.emit(IterationSuperseded(attempt=progress.attempt, reason="server_restart", began=True))
-    settle_interrupted(emitter)
+    settle_interrupted(emitter, parts.settings.tool_policy)
     return await _load(parts, emitter.turn)
 
 

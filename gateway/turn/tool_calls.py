@@ -1,11 +1,13 @@
 """The tool calls of one message: intents recorded, run side by side, results in the order of the calls."""
 
 import asyncio
+from collections.abc import Sequence
 
 from gateway.events.calls import ToolCall
 from gateway.messages import Message
 from gateway.model.base import Answer
 from gateway.skills.catalog import Catalog
+from gateway.tools.policy import verdict_of
 from gateway.tools.registry import Tools
 from gateway.turn.answering import answer_call, answer_of
 from gateway.turn.emitter import Emitter
@@ -41,12 +43,18 @@ def refuse_bad_inputs(answer: Answer, emitter: Emitter) -> None:
             answer_call(emitter, call_id, tool_result(state.name, "error", content))
 
 
-def settle_interrupted(emitter: Emitter) -> None:
-    """Answers open calls of a former process that may have run and must not be repeated; read_only and
-    idempotent ones stay open and run again under the same idempotency key."""
+def settle_interrupted(emitter: Emitter, policy: Sequence[str]) -> None:
+    """Answers open calls of a former process that may have run and must not be repeated. Those stay open that
+    are read_only or idempotent, which run again under the same idempotency key, and those that a person has
+    yet to decide about: a decision is durable before its call begins."""
     for call_id, state in open_calls(emitter).items():
-        if state.effect == "effectful" and not state.waits:
+        undecided = state.waits or (state.verdict is None and _asks(state, policy))
+        if state.effect == "effectful" and not undecided:
             answer_call(emitter, call_id, tool_result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
+
+
+def _asks(state: CallState, policy: Sequence[str]) -> bool:
+    return verdict_of(policy, state.name, state.effect).verdict == "ask"
 
 
 async def run_tool_calls(parts: Parts, catalog: Catalog, tools: Tools, emitter: Emitter) -> Message | None:

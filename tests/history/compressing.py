@@ -11,9 +11,10 @@ from gateway.errors import BlobMissing, Conflict
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version, version_path
 from gateway.history.compression.compressor import Compressor
+from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.messages import Message, Usage
-from gateway.settings import load_settings
+from gateway.settings import Settings, load_settings
 from gateway.storage.records import CompressionRow
 from gateway.wiring import Storage
 from tests.history.scripted import ScriptedModel, says, user, words
@@ -62,15 +63,23 @@ class Session:
     def compressor(self, parts: Storage | None = None, **settings: Any) -> Compressor:
         """A compressor on these parts; failing ones can be given instead."""
         parts = parts or self.storage
-        given: dict[str, Any] = {"context_window": 100_000, "model_attempts": 1, "summary_tokens": 600}
         return Compressor(
             sessions=parts.sessions,
             compressions=parts.compressions,
-            summaries=parts.summaries,
             blobs=parts.blobs,
-            model=self.model,
+            summariser=self.summariser(parts, **settings),
             meter=TokenMeter(),
-            settings=load_settings(**(given | settings)),
+            settings=_settings(**settings),
+        )
+
+    def summariser(self, parts: Storage | None = None, **settings: Any) -> SessionSummariser:
+        """The summariser of such a compressor."""
+        parts = parts or self.storage
+        return SessionSummariser(
+            sessions=parts.sessions,
+            summaries=parts.summaries,
+            model=self.model,
+            settings=_settings(**settings),
             instructions=lambda: "Summarise.",
         )
 
@@ -99,6 +108,11 @@ async def session(folder: Path, *script: Any) -> AsyncGenerator[Session]:
         with suppress(Conflict):  # opened again
             await storage.sessions.create("s", OWNER, None, 1)
         yield Session(storage, ScriptedModel(*script))
+
+
+def _settings(**given: Any) -> Settings:
+    usual = {"context_window": 100_000, "model_attempts": 1, "summary_tokens": 600}
+    return load_settings(**(usual | given))
 
 
 class Failing:

@@ -184,7 +184,7 @@ async def test_a_session_is_summarised_without_being_compressed(long: Session) -
     """All of it is told, up to the last message; the view stays as it is."""
     state = await long.state()
     owned = await long.storage.sessions.get("s", OWNER)
-    row = await long.compressor().summarise_session(owned, model=MODEL, trigger="manual")
+    row = await long.summariser().summarise_session(owned, model=MODEL, trigger="manual")
 
     assert row.to_position == 20
     assert replace(await long.storage.summaries.get("s", OWNER), title=None) == row
@@ -197,7 +197,7 @@ async def test_a_session_without_messages_has_no_summary(tmp_path: Path) -> None
     async with session(tmp_path) as opened:
         owned = await opened.storage.sessions.get("s", OWNER)
         with pytest.raises(NothingToCompress):
-            await opened.compressor().summarise_session(owned, model=MODEL, trigger="idle")
+            await opened.summariser().summarise_session(owned, model=MODEL, trigger="idle")
 
         assert opened.model.requests == []
 

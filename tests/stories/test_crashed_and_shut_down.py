@@ -5,14 +5,13 @@ import signal
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
-from tests.harness import Client, events, running_gateway, text_of, the
-from tests.process import gateway_process, stop
+from tests.harness import Client, client_at, events, running_gateway, text_of, the
+from tests.running import PATIENCE, gateway_process
 
 pytestmark = pytest.mark.anyio
 
@@ -29,26 +28,21 @@ async def _read_until(client: Client, path: str, kind: str, count: int) -> list[
     return told
 
 
-def _client(url: str) -> Client:
-    return Client(url, None, httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False))  # pyright: ignore[reportArgumentType] - the app lives in another process
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 async def test_a_turn_survives_its_process(tmp_path: Path, demo_url: str, how: signal.Signals) -> None:
     """What was read before the end and, by cursor, after it make one gapless turn with one done; the
     half-written model call is superseded and asked again."""
-    async with gateway_process(tmp_path, demo_url, GATEWAY_SHUTDOWN_GRACE="0.1") as (url, process):
-        client = _client(url)
-        session = await client.session()
-        turn = (await client.begin(session, "/pieces 60\n/pace 20"))["turn_id"]
-        path = f"/api/sessions/{session}/events?turn_id={turn}"
-        before = await _read_until(client, path, "text", 5)
-        await client.http.aclose()
-        await stop(process, how)
-    async with gateway_process(tmp_path, demo_url, GATEWAY_SHUTDOWN_GRACE="0.1") as (url, _):
-        client = _client(url)
-        after = events(await client.all_frames(path, headers={"last-event-id": str(before[-1]["seq"])}))
-        await client.http.aclose()
+    given = {"ANTHROPIC_BASE_URL": demo_url, "GATEWAY_SHUTDOWN_GRACE": "0.1"}
+    with gateway_process(tmp_path, "serve", **given) as gateway:
+        async with client_at(gateway.url) as client:
+            session = await client.session()
+            turn = (await client.begin(session, "/pieces 60\n/pace 20"))["turn_id"]
+            path = f"/api/sessions/{session}/events?turn_id={turn}"
+            before = await _read_until(client, path, "text", 5)
+        gateway.stop(how)
+    with gateway_process(tmp_path, "serve", **given) as gateway:
+        async with client_at(gateway.url) as client:
+            after = events(await client.all_frames(path, headers={"last-event-id": str(before[-1]["seq"])}))
 
     told = before + after
     assert list(range(1, len(told) + 1)) == [event["seq"] for event in told]
@@ -60,18 +54,18 @@ async def test_a_turn_survives_its_process(tmp_path: Path, demo_url: str, how: s
 
 async def test_at_sigterm_a_turn_that_can_finish_in_time_does(tmp_path: Path, demo_url: str) -> None:
     """Within the grace running turns go on and their readers see done; new turns are refused with 503."""
-    async with gateway_process(tmp_path, demo_url, GATEWAY_SHUTDOWN_GRACE="10") as (url, process):
-        client = _client(url)
-        session = await client.session()
-        turn = (await client.begin(session, "/pieces 50\n/pace 20"))["turn_id"]
-        path = f"/api/sessions/{session}/events?turn_id={turn}"
-        async with client.frames(path) as frames:
-            told = [await anext(frames), await anext(frames)]
-            process.send_signal(signal.SIGTERM)
-            refused = await client.http.post("/api/chat", json={"message": "/say no"})
-            told += [frame async for frame in frames]
-        code = await asyncio.wait_for(process.wait(), 20)
-        await client.http.aclose()
+    given = {"ANTHROPIC_BASE_URL": demo_url, "GATEWAY_SHUTDOWN_GRACE": "10"}
+    with gateway_process(tmp_path, "serve", **given) as gateway:
+        async with client_at(gateway.url) as client:
+            session = await client.session()
+            turn = (await client.begin(session, "/pieces 50\n/pace 20"))["turn_id"]
+            path = f"/api/sessions/{session}/events?turn_id={turn}"
+            async with client.frames(path) as frames:
+                told = [await anext(frames), await anext(frames)]
+                gateway.process.send_signal(signal.SIGTERM)
+                refused = await client.http.post("/api/chat", json={"message": "/say no"})
+                told += [frame async for frame in frames]
+            code = gateway.process.wait(PATIENCE)
 
     assert told[-1].event == "done"
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "draining")

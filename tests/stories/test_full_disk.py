@@ -4,13 +4,12 @@ import asyncio
 import resource
 from pathlib import Path
 
-import httpx2
 import pytest
 
-from tests.harness import Client, events, text_of, the
+from tests.harness import client_at, events, text_of, the
 from tests.invariants import violations
-from tests.process import gateway_process
 from tests.record import read_records
+from tests.running import gateway_process
 
 pytestmark = pytest.mark.anyio
 
@@ -24,24 +23,25 @@ def _limit_file_size(pid: int, size: int) -> None:
 async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Path, demo_url: str) -> None:
     """The reader is told why its stream ends, new messages get 503, and once there is room the turn's books
     are closed as failed, with everything that was shown still there."""
-    async with gateway_process(tmp_path, demo_url) as (url, process):
-        client = Client(url, None, httpx2.AsyncClient(base_url=url, timeout=20, trust_env=False))  # pyright: ignore[reportArgumentType] - the app lives in another process
-        session = await client.session()
-        turn = (await client.begin(session, "/pieces 3000\n/pace 2"))["turn_id"]
-        path = f"/api/sessions/{session}/events?turn_id={turn}"
-        shown = []
-        async with asyncio.timeout(20), client.frames(path) as frames:
-            async for frame in frames:
-                shown.append(frame)
-                if len(shown) == 20:
-                    _limit_file_size(process.pid, max(file.stat().st_size for file in tmp_path.iterdir()))
-        refused = await client.post("/api/chat", {"message": "/say no room"})
-        _limit_file_size(process.pid, resource.RLIM_INFINITY)
-        async with asyncio.timeout(20):
-            while (told := await client.events(session))[-1]["type"] != "done":
-                await asyncio.sleep(0.1)
-        again = await client.chat("/say room again", session_id=session)
-        await client.http.aclose()
+    data = tmp_path / "data"
+    with gateway_process(tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url) as gateway:
+        async with client_at(gateway.url) as client:
+            session = await client.session()
+            turn = (await client.begin(session, "/pieces 3000\n/pace 2"))["turn_id"]
+            path = f"/api/sessions/{session}/events?turn_id={turn}"
+            shown = []
+            async with asyncio.timeout(20), client.frames(path) as frames:
+                async for frame in frames:
+                    shown.append(frame)
+                    if len(shown) == 20:
+                        largest = max(file.stat().st_size for file in data.iterdir())
+                        _limit_file_size(gateway.process.pid, largest)
+            refused = await client.post("/api/chat", {"message": "/say no room"})
+            _limit_file_size(gateway.process.pid, resource.RLIM_INFINITY)
+            async with asyncio.timeout(20):
+                while (told := await client.events(session))[-1]["type"] != "done":
+                    await asyncio.sleep(0.1)
+            again = await client.chat("/say room again", session_id=session)
 
     assert shown[-1].event == "stream_error"
     assert shown[-1].data["code"] == "storage_full"
@@ -50,4 +50,4 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
     assert the(told, "done")["status"] == "failed"
     assert events(shown) == told[: len(events(shown))]
     assert text_of(again) == "room again"
-    assert [wrong for record in read_records(tmp_path / "gateway.db") for wrong in violations(record)] == []
+    assert [wrong for record in read_records(data / "gateway.db") for wrong in violations(record)] == []

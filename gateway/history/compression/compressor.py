@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal
 
 from gateway.errors import (
     CompressionFailed,
@@ -30,12 +29,11 @@ from gateway.history.compression.weights import weigh
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.ids import now_ms
-from gateway.model.base import Model
 from gateway.model.prices import window
 from gateway.settings import Settings
-from gateway.storage.base import History, SessionRow, Sessions
+from gateway.storage.base import History, Sessions
 from gateway.storage.blobs import Blobs
-from gateway.storage.records import CompressionRow, Compressions, Summaries, SummaryRow, Trigger
+from gateway.storage.records import CompressionRow, Compressions, Trigger
 
 log = logging.getLogger(__name__)
 
@@ -50,29 +48,25 @@ _REMEMBERED = 10_000  # sessions whose pause was told
 
 
 class Compressor:
-    """Makes new versions of sessions' compressed histories. One for a process. `instructions` reads what the
-    summarising model is told, anew for each summary."""
+    """Makes new versions of sessions' compressed histories. One for a process."""
 
     def __init__(
         self,
         *,
         sessions: Sessions,
         compressions: Compressions,
-        summaries: Summaries,
         blobs: Blobs,
-        model: Model,
+        summariser: SessionSummariser,
         meter: TokenMeter,
         settings: Settings,
-        instructions: Callable[[], str],
     ) -> None:
         self._sessions = sessions
         self._compressions = compressions
         self._blobs = blobs
+        self._summariser = summariser
         self._meter = meter
         self._settings = settings
-        self._summariser = SessionSummariser(sessions, summaries, model, settings, instructions)
         self._busy: set[str] = set()
-        self._summarising: set[str] = set()
         self._paused: OrderedDict[str, None] = OrderedDict()
 
     async def window(self, model: str) -> int:
@@ -241,33 +235,6 @@ class Compressor:
                 await self._compressions.get(attempt.session_id, attempt.version)
             except NotFound:
                 await self._blobs.delete(version_path(attempt.session_id, attempt.version))
-
-    async def summarise_session(
-        self,
-        session: SessionRow,
-        *,
-        model: str,
-        trigger: Literal["manual", "idle", "archive"],
-    ) -> SummaryRow:
-        """Makes and saves the summary of everything said in the session so far; `model` is the session's own.
-
-        Raises:
-            Conflict: (summary_in_progress) one of this session is being made here.
-            NothingToCompress: nothing was said yet.
-            CompressionFailed: no usable summary came; one from before is kept.
-            StorageError: the session could not be read, or the summary not be saved.
-        """
-        if session.id in self._summarising:
-            raise Conflict(
-                f"Session {session.id} is being summarised already.",
-                code="summary_in_progress",
-                retryable=True,
-            )
-        self._summarising.add(session.id)
-        try:
-            return await self._summariser.summarise_session(session, model=model, trigger=trigger)
-        finally:
-            self._summarising.discard(session.id)
 
 
 def _named(error: Exception) -> GatewayError:

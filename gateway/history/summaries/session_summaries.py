@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.errors import ArchiveDamaged, NothingToCompress
+from gateway.errors import ArchiveDamaged, Conflict, NothingToCompress
 from gateway.history.summaries.summariser import Bounds, Spent, Written, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms
@@ -28,10 +28,12 @@ class _Material:
 
 
 class SessionSummariser:
-    """Writes summaries of sessions. `instructions` reads what the model is told, anew for each."""
+    """Writes summaries of sessions. One for a process. `instructions` reads what the model is told, anew for
+    each."""
 
     def __init__(
         self,
+        *,
         sessions: Sessions,
         summaries: Summaries,
         model: Model,
@@ -43,6 +45,7 @@ class SessionSummariser:
         self._model = model
         self._settings = settings
         self._instructions = instructions
+        self._busy: set[str] = set()
 
     async def write(
         self,
@@ -89,7 +92,31 @@ class SessionSummariser:
         model: str,
         trigger: Literal["manual", "idle", "archive"],
     ) -> SummaryRow:
-        """See `Compressor.summarise_session`."""
+        """Makes and saves the summary of everything said in the session so far; `model` is the session's own.
+
+        Raises:
+            Conflict: (summary_in_progress) one of this session is being made here.
+            NothingToCompress: nothing was said yet.
+            CompressionFailed: no usable summary came; one from before is kept.
+            StorageError: the session could not be read, or the summary not be saved.
+        """
+        if session.id in self._busy:
+            raise Conflict(
+                f"Session {session.id} is being summarised already.",
+                code="summary_in_progress",
+                retryable=True,
+            )
+        self._busy.add(session.id)
+        try:
+            row = await self._of_all(session, model, trigger)
+            await self._summaries.save(row)
+        finally:
+            self._busy.discard(session.id)
+        return row
+
+    async def _of_all(
+        self, session: SessionRow, model: str, trigger: Literal["manual", "idle", "archive"]
+    ) -> SummaryRow:
         history = await self._sessions.history(session.id)
         if not history.messages:
             raise NothingToCompress(
@@ -106,7 +133,7 @@ class SessionSummariser:
             most_tokens=self._settings.summary_tokens,
             spent=Spent(),
         )
-        row = SummaryRow(
+        return SummaryRow(
             session_id=session.id,
             owner=session.owner,
             project_id=session.project_id,
@@ -119,8 +146,6 @@ class SessionSummariser:
             cost=written.cost,
             created_at=now_ms(),
         )
-        await self._summaries.save(row)
-        return row
 
     async def _material(
         self, session_id: str, history: History, until: int, instructions: str, bounds: Bounds
