@@ -75,6 +75,13 @@ class SessionHistory:
                 code="compressions_off",
             )
         parts = self._parts
+        open_turn = await parts.turns.open_turn(session_id)
+        if open_turn is not None and open_turn.status == "awaiting_approval":
+            raise Conflict(
+                "A call of this session waits for an approval: decide about it first.",
+                code="awaiting_approval",
+                details={"turn_id": open_turn.id},
+            )
         model = await parts.turns.model(session_id) or parts.settings.model
         operation = new_operation_id()
 

@@ -307,3 +307,17 @@ async def test_a_session_with_a_waiting_turn_cannot_be_deleted(settings: Setting
         gone = await client.http.delete(f"/api/sessions/{asked.session}")
 
     assert (refused.status_code, gone.status_code) == (409, 204)
+
+
+async def test_a_session_with_a_waiting_turn_is_not_compressed_or_archived(settings: Settings) -> None:
+    """What a person has yet to decide about stays as it was asked; the answer says what to do."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+        compressed = await client.post(f"/api/sessions/{asked.session}/compress")
+        archived = await client.post(f"/api/sessions/{asked.session}/archive")
+        await asked.decide("deny")
+        await asked.all_events()
+
+    assert (compressed.status_code, compressed.json()["error"]["code"]) == (409, "awaiting_approval")
+    assert archived.status_code == 409
