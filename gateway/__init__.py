@@ -8,8 +8,9 @@ The map, from the door inwards:
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)
     prompt     what the model is told           history   what was said
-    tools      what the model may call          model     the model's edge
-    storage    the event log and its tables     auth      who is asking
+    skills     one catalog of abilities         tools     what the model may call
+    model      the model's edge                 storage   the event log and its tables
+    auth       who is asking
     events     everything that can be said about a turn
     messages, settings, lexical, errors, ids    values without I/O
 

@@ -42,8 +42,9 @@ from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
 from gateway.turn.remembering import Remembering
 
-START_PATIENCE = 5.0
-"""Seconds that the start waits for MCP servers; who comes later is connected while the gateway serves."""
+START_PATIENCE = 30.0
+"""Seconds that the start waits at most for MCP servers that are not ready before their `connect_timeout`; who
+comes later is connected while the gateway serves."""
 
 PAGE = Path(__file__).parent / "ui"
 
@@ -128,12 +129,13 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
         for work, name in (
             (skills.watch(), "skills"),
             (remembering.run(), "memory suggestions"),
-            (gateway.approvals.watch_deadlines(), "deadlines of approvals"),
         ):
             await stack.enter_async_context(_in_background(work, name))
-        await _wait_for(servers)
+        await _wait_for(servers, settings)
         await skills.refresh()
         await gateway.recover()
+        deadlines = gateway.approvals.watch_deadlines()  # not before: a turn that it wakes has an owner
+        await stack.enter_async_context(_in_background(deadlines, "deadlines of approvals"))
         indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver)
         storage.bus.watch(indexer.watch)
         await stack.enter_async_context(_in_background(indexer.run(), "search index"))
@@ -164,12 +166,19 @@ async def _open_skills(
     return skills, servers
 
 
-async def _wait_for(servers: McpServers) -> None:
-    """The first turns shall find the tools of MCP servers, but nobody waits long for one that is away."""
+async def _wait_for(servers: McpServers, settings: Settings) -> None:
+    """The first turns shall find the tools of MCP servers, and so shall calls that somebody approved before a
+    restart, which are made as soon as the gateway serves."""
+    limits = [server.connect_timeout for server in settings.mcp_servers.values()]
+    if not limits:
+        return
+    patience = min(START_PATIENCE, max(limits))
+    log.info("mcp_servers_awaited", servers=sorted(settings.mcp_servers), longest=patience)
     try:
-        await asyncio.wait_for(servers.tried(), START_PATIENCE)
+        await asyncio.wait_for(servers.tried(), patience)
     except TimeoutError:
-        log.warning("mcp_servers_not_ready", waited=START_PATIENCE)
+        late = [state.name for state in servers.states if state.status == "connecting"]
+        log.warning("mcp_servers_not_ready", servers=late, waited=patience)
 
 
 @asynccontextmanager

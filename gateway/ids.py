@@ -29,6 +29,11 @@ def new_operation_id() -> str:
     return f"{OPERATION_PREFIX}{secrets.token_hex(16)}"
 
 
+def new_tool_call_id() -> str:
+    """An id for a tool call whose own cannot be used: `toolu_` and 96 random bits in hex."""
+    return f"toolu_{secrets.token_hex(12)}"
+
+
 def new_request_id() -> str:
     """A request id for one HTTP request: `r_` and 64 random bits in hex."""
     return f"r_{secrets.token_hex(8)}"

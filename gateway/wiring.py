@@ -149,7 +149,7 @@ def _skills(
 ) -> SkillLibrary:
     return SkillLibrary(
         folders={
-            "project": settings.skills_dir,
+            "project": settings.skills_dir.expanduser(),
             "user": settings.user_skills_dir.expanduser() if settings.user_skills_dir else None,
             "bundled": bundled_folder() if settings.bundled_skills else None,
         },

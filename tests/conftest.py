@@ -1,4 +1,4 @@
-"""What many tests share: the event loop's backend, and a demo model in a process of its own."""
+"""What many tests share: the event loop's backend, a database, a gateway, and a demo model of their own."""
 
 import json
 import os
@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from gateway.settings import Settings
+from gateway.storage.sqlite import SqliteDatabase
+from gateway.wiring import Storage, storage_on
 from tests.harness import Client, running_gateway, settings_for
 
 ROOT = Path(__file__).parent.parent
@@ -30,6 +32,19 @@ def demo_url() -> Iterator[str]:
             yield json.loads(process.stdout.readline())["url"]
         finally:
             process.terminate()
+
+
+@pytest.fixture
+async def database(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SqliteDatabase]:
+    """A new database."""
+    async with await SqliteDatabase.open(tmp_path / "gateway.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def storage(database: SqliteDatabase) -> Storage:
+    """The record in that database; its blobs lie beside it."""
+    return storage_on(database)
 
 
 @pytest.fixture

@@ -1,23 +1,23 @@
 """A whole gateway over real sockets, and a client that reads its streams the way a frontend does."""
 
 import asyncio
+import socket
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import orjson
-import uvicorn
 from starlette.applications import Starlette
 
 from gateway.app import build_app
 from gateway.settings import Settings, load_settings
 from gateway.tools.base import FunctionTool
-
-PATIENCE = 20.0
-"""Seconds after which a test that waits has found a bug."""
+from tests.loopback import PATIENCE, served
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,31 +139,33 @@ def settings_for(data_dir: Path, model_url: str, **given: Any) -> Settings:
 async def running_gateway(settings: Settings, *tools: FunctionTool) -> AsyncGenerator[Client]:
     """A gateway on a free port in this event loop; it drains when the context is left."""
     app = build_app(settings, tools=tools)
-    config = uvicorn.Config(app, port=0, lifespan="off", log_config=None, access_log=False, ws="none")
-    server = uvicorn.Server(config)
-    server.capture_signals = _no_signals  # pyright: ignore[reportAttributeAccessIssue] - the test runner keeps its own
-    async with app.router.lifespan_context(app):
-        serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0.005)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        url = f"http://127.0.0.1:{port}"
+    async with app.router.lifespan_context(app), served(app, lifespan=False, patient=True) as url:
         try:
-            async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False) as http:
+            async with _http(url) as http:
                 yield Client(url, app, http)
         finally:
             app.state.begin_shutdown()
-            server.should_exit = True
-            await serving
 
 
 @asynccontextmanager
 async def client_at(url: str) -> AsyncGenerator[Client]:
     """A client of a gateway in another process."""
-    async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False) as http:
+    async with _http(url) as http:
         yield Client(url, None, http)  # pyright: ignore[reportArgumentType] - the app lives over there
 
 
 @contextmanager
-def _no_signals() -> Generator[None]:
-    yield
+def stalled_reader(url: str, path: str) -> Generator[None]:
+    """A connection that asks for the stream and reads none of it."""
+    address = urlsplit(url)
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect((address.hostname, address.port))
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+        yield
+
+
+def _http(url: str) -> httpx2.AsyncClient:
+    # Without the certificates of the machine: reading them takes longer than a turn.
+    no_certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False, verify=no_certificates)

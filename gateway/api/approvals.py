@@ -68,6 +68,12 @@ class Approval(Reply):
         )
 
 
+class Approvals(Reply):
+    """The caller's calls that wait for a decision."""
+
+    approvals: list[Approval]
+
+
 class ToolGrant(Reply):
     """A tool that may run without asking."""
 
@@ -113,6 +119,12 @@ async def read(request: Request) -> Response:
         path_text(request, "tool_call_id"),
     )
     return json_reply(Approval.of(row))
+
+
+async def waiting(request: Request) -> Response:
+    """The caller's calls that wait for a decision, at most 200: those that have waited longest."""
+    rows = await gateway_of(request).approvals.waiting(principal_of(request))
+    return json_reply(Approvals(approvals=[Approval.of(row) for row in rows]))
 
 
 async def grants(request: Request) -> Response:

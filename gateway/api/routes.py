@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.api import approvals, compressions, health, prompts, records, sessions, skills, summaries, turns
-from gateway.api.approvals import Approval, DecisionBody, Grants
+from gateway.api.approvals import Approval, Approvals, DecisionBody, Grants
 from gateway.api.bodies import (
     AcceptedTurn,
     ChatBody,
@@ -92,6 +92,7 @@ ENDPOINTS = (
     Endpoint("POST", T + "/cancel", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
     Endpoint("GET", A, approvals.read, {200: (Approval,)}, refusals=(404,)),
     Endpoint("POST", A, approvals.decide, {200: (Approval,)}, DecisionBody, refusals=(404, 409, 413)),
+    Endpoint("GET", "/api/approvals", approvals.waiting, {200: (Approvals,)}),
     Endpoint("GET", "/api/grants", approvals.grants, {200: (Grants,)}),
     Endpoint("DELETE", "/api/grants/{tool}", approvals.revoke, {204: (None,)}, refusals=(404,)),
     Endpoint(

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from gateway import wiring
 from gateway.cli.transcript import NOTE_WIDTH, printable
+from gateway.demo.notes import write_note
 from gateway.model.prices import window
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
@@ -45,7 +46,8 @@ async def offered(
         StorageError: the database is there and cannot be read.
     """
     configure_logging(log_level)
-    functions, warnings = wiring.find_functions(settings)
+    demo = () if settings.has_model else (write_note(settings.data_dir),)
+    functions, warnings = wiring.find_functions(settings, demo)
     room = await window(settings, settings.model if settings.has_model else DEMO_MODEL)
     async with _connected(settings, servers) as (source, unreachable):
         catalog = await wiring.look_at_skills(settings, functions, lambda: source.tools, room).refresh()

@@ -4,12 +4,12 @@ import os
 import sqlite3
 import tempfile
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from gateway import wiring
 from gateway.auth import ApiKeys
 from gateway.cli.banner import ANTHROPIC
 from gateway.cli.config import unknown_variables
+from gateway.cli.findings import Finding, State
 from gateway.demo.server import serve_demo
 from gateway.errors import ModelError, SettingsError, StorageError
 from gateway.messages import Message, text_block
@@ -20,16 +20,6 @@ from gateway.storage.migrations import HEAD, current_revision
 
 SQLITE_SAFE = (3, 51, 3)
 """The first version without the WAL-reset bug: https://sqlite.org/wal.html, "The WAL-Reset Bug"."""
-
-State = Literal["good", "doubtful", "bad"]
-
-
-class Finding(NamedTuple):
-    """One line of the doctor's report; `says` includes what to do unless all is well."""
-
-    state: State
-    subject: str
-    says: str
 
 
 def check_settings(settings: Settings) -> list[Finding]:
@@ -57,7 +47,7 @@ async def check_model(settings: Settings) -> list[Finding]:
     """Asks the model for one token. Without a real one, asks the demo model."""
     if settings.has_model:
         return [await _ask(settings, None, f"{settings.model} at {settings.anthropic_base_url or ANTHROPIC}")]
-    async with serve_demo() as url:
+    async with serve_demo(pace=0) as url:
         answer = await _ask(settings, url, "the demo model")
     if answer.state == "bad":
         return [answer]

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 MASK = "********"
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
-_QUERY = re.compile(r"(?<==)[^&#\s]+")
+_ADDRESS = re.compile(
+    r"(?P<scheme>\w[\w+.-]*://)(?P<user>[^/?#]*@)?(?P<host>[^/?#@]*)(?P<rest>[/?#].+)?", re.DOTALL
+)
+_FLAG = re.compile(r"(?P<flag>--[\w.-]*|-\w|-)(?P<value>.*)", re.DOTALL)
 
 
 class Origin(NamedTuple):
@@ -154,14 +157,30 @@ def _masked(value: object) -> Any:
 
 
 def _masked_server(server: "McpServer") -> dict[str, Any]:
-    """What is set of it. Arguments and addresses carry secrets too: they are known by their looks, by the
-    argument before them, and by standing in a query."""
-    from gateway.telemetry.redaction import REDACTED, redact
-
+    """What is set of it. Arguments and addresses carry secrets too, which nobody can tell by their looks:
+    what a flag is given is masked, and of an address all but where it is."""
     shown = {name: _masked(getattr(server, name)) for name in sorted(server.model_fields_set)}
     if server.args:
-        redacted = (redact(pair)[1] for pair in pairwise(("", *server.args)))
-        shown["args"] = [_masked(each.replace(REDACTED, MASK)) for each in redacted]
+        shown["args"] = [_masked_argument(*pair) for pair in pairwise(("", *server.args))]
     if server.url is not None:
-        shown["url"] = _QUERY.sub(MASK, shown["url"])
+        shown["url"] = _masked_address(server.url)
     return shown
+
+
+def _masked_argument(before: str, argument: str) -> str:
+    from gateway.telemetry.redaction import REDACTED, redact_text
+
+    if flag := _FLAG.fullmatch(argument):
+        sign = "=" if flag["value"].startswith("=") else ""
+        return f"{flag['flag']}{sign}{MASK}" if flag["value"].removeprefix("=") else argument
+    if before.startswith("-") and "=" not in before:
+        return MASK
+    return _masked_address(redact_text(argument).replace(REDACTED, MASK))
+
+
+def _masked_address(text: str) -> str:
+    def masked(found: re.Match[str]) -> str:
+        user = f"{MASK}@" if found["user"] else ""
+        return f"{found['scheme']}{user}{found['host']}{f'/{MASK}' if found['rest'] else ''}"
+
+    return _ADDRESS.sub(masked, text)

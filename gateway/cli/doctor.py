@@ -17,23 +17,19 @@ def doctor(
     """Check settings, model, storage and telemetry, and with a URL that the gateway there really streams."""
     import asyncio
 
-    from rich.console import Console
-
     from gateway.cli.checks import check_model, check_settings, check_storage
+    from gateway.cli.findings import Finding, show_findings
     from gateway.cli.stream_check import check_streaming
     from gateway.cli.telemetry_check import check_telemetry
     from gateway.errors import SettingsError
     from gateway.settings import load_settings
 
-    console = Console(highlight=False, soft_wrap=True)
-    marks = {"good": "[green]✓[/]", "doubtful": "[yellow]![/]", "bad": "[red]✗[/]"}
-    healthy = True
     try:
         settings = load_settings()
     except SettingsError as error:
-        console.print(f"{marks['bad']} settings: ", end="")
-        console.print(str(error), markup=False)
+        show_findings([Finding("bad", "settings", str(error))])
         sys.exit(1)
+    healthy = True
     for check in (
         lambda: check_settings(settings),
         lambda: check_storage(settings),
@@ -41,8 +37,5 @@ def doctor(
         check_telemetry,
         lambda: check_streaming(url, key) if url else [],
     ):
-        for finding in check():
-            console.print(f"{marks[finding.state]} ", end="")
-            console.print(f"{finding.subject}: {finding.says}", markup=False)
-            healthy = healthy and finding.state != "bad"
+        healthy = show_findings(check()) and healthy
     sys.exit(0 if healthy else 1)

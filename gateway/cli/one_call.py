@@ -13,7 +13,7 @@ import typer
 from gateway.auth import LOCAL_USER
 from gateway.cli.catalog import Offered, offered, tell
 from gateway.cli.transcript import describe
-from gateway.errors import BadArguments, GatewayError, ServerUnreachable, ToolError, ToolTimedOut, UnknownTool
+from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTool
 from gateway.events.calls import ResultStatus, ToolResult
 from gateway.events.envelope import EventData
 from gateway.ids import new_session_id, new_turn_id
@@ -21,8 +21,8 @@ from gateway.messages import clean_text
 from gateway.settings import Settings
 from gateway.skills.gate import refusal
 from gateway.tools.base import Tool, ToolContext, ToolOutput
-from gateway.tools.running import run_in_time
-from gateway.turn.tool_run import check_arguments, tool_result
+from gateway.tools.in_time import run_in_time
+from gateway.turn.tool_run import check_arguments, failure, tool_result
 
 CALL_ID = "toolu_alone"
 LINE = 1000
@@ -46,7 +46,7 @@ def run_alone(
         try:
             offer = offered(settings, servers, log_level="debug" if verbose else "error")
             tool = _find(name, runner.run(opened.enter_async_context(offer)))
-            _check(tool, arguments)
+            check_arguments(tool, arguments)
             _agree(tool, yes)  # outside of the loop, which would not pass on a Ctrl-C
             result = runner.run(_call(tool, arguments, verbose=verbose))
         finally:
@@ -55,13 +55,6 @@ def run_alone(
         limit = settings.tool_output_limit
         tell(f"! A model would read the first {limit} of {len(result.content)} characters.")
     return result
-
-
-def parameters(tool: Tool) -> str:
-    """The names of a tool's parameters; those that may be left out with a question mark."""
-    schema = tool.spec.input_schema
-    required = schema.get("required", ())
-    return ", ".join(name if name in required else f"{name}?" for name in schema.get("properties", {}))
 
 
 def _find(name: str, found: Offered) -> Tool:
@@ -76,16 +69,6 @@ def _find(name: str, found: Offered) -> Tool:
     all_of_them = "gateway tools list --mcp" if name.startswith("mcp__") else "gateway tools list"
     advice = f"Did you mean {' or '.join(close)}?" if close else f"`{all_of_them}` shows those there are."
     raise UnknownTool(f"There is no tool {name[:100]}. {advice}")
-
-
-def _check(tool: Tool, arguments: dict[str, Any]) -> None:
-    try:
-        check_arguments(tool, arguments)
-    except BadArguments as error:
-        accepted = parameters(tool) or "none"
-        raise BadArguments(
-            f"These are no arguments for {tool.spec.name}. {error.message}. Its parameters: {accepted}."
-        ) from None
 
 
 def _agree(tool: Tool, yes: bool) -> None:
@@ -125,13 +108,11 @@ async def _outcome(
     """What the model would be told. Of an exception it is told the type alone, and its author more."""
     try:
         output = await run_in_time(tool, arguments, context)
-    except ToolTimedOut as error:
-        return "timeout", ToolOutput(error.message)
-    except ToolError as error:
-        return "error", ToolOutput(error.message)
     except Exception as error:  # noqa: BLE001 - a tool may raise anything
-        tell("".join(traceback.format_exception(error)) if verbose else _in_short(error))
-        return "error", ToolOutput(f"The tool failed: {type(error).__name__}.")
+        if not isinstance(error, ToolError):
+            tell("".join(traceback.format_exception(error)) if verbose else _in_short(error))
+        status, told = failure(error)
+        return status, ToolOutput(told)
     return "error" if output.is_error else "ok", output
 
 

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gateway import wiring
-from gateway.cli.checks import Finding
+from gateway.cli.findings import Finding
 from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.settings import Settings
 from gateway.skills.folders import SkillFolders

@@ -65,19 +65,11 @@ def check(
     ] = False,
 ) -> None:
     """Check SKILL.md files against the specification, and say what to mend."""
-    from rich.console import Console
-
+    from gateway.cli.findings import show_findings
     from gateway.cli.skill_checks import check_skills
-    from gateway.cli.transcript import printable
     from gateway.settings import load_settings
 
-    console = Console(highlight=False, soft_wrap=True)
-    marks = {"good": "[green]✓[/]", "doubtful": "[yellow]![/]", "bad": "[red]✗[/]"}
-    findings = check_skills(path, load_settings(), lenient=lenient)
-    for finding in findings:
-        console.print(f"{marks[finding.state]} ", end="")
-        console.print(printable(f"{finding.subject}: {finding.says}"), markup=False)
-    sys.exit(1 if any(finding.state == "bad" for finding in findings) else 0)
+    sys.exit(0 if show_findings(check_skills(path, load_settings(), lenient=lenient)) else 1)
 
 
 def new(
@@ -98,7 +90,7 @@ def new(
         text = template(name)
     except ValueError as error:
         raise typer.BadParameter(f"{error}.") from None
-    place = (folder or load_settings().skills_dir) / unicodedata.normalize("NFKC", name)
+    place = (folder or load_settings().skills_dir.expanduser()) / unicodedata.normalize("NFKC", name)
     try:
         place.mkdir(parents=True)
         (place / SKILL_FILE).write_text(text, encoding="utf-8")

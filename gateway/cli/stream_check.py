@@ -7,8 +7,8 @@ were written, something has collected them: a proxy that buffers, or a compresso
 import time
 from typing import NamedTuple
 
-from gateway.cli.checks import Finding
 from gateway.cli.client import Client
+from gateway.cli.findings import Finding
 from gateway.cli.frames import read_frames
 from gateway.errors import GatewayError
 

@@ -1,6 +1,6 @@
 """What `gateway doctor` finds out about traces, metrics and logs: it sends one of each."""
 
-from gateway.cli.checks import Finding
+from gateway.cli.findings import Finding
 from gateway.telemetry.trial import Trial, send_trials
 
 NOT_SENT = (

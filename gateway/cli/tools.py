@@ -17,7 +17,7 @@ MOST_INPUT = 1_048_576
 def list_(*, mcp: Servers = False) -> None:
     """Show the tools that the model can call: what a repetition would do, and their parameters."""
     from gateway.cli.catalog import look, show_table
-    from gateway.cli.one_call import parameters
+    from gateway.tools.base import parameters
 
     tools = look(mcp=mcp).catalog.tools
     rows = [(each.spec.name, each.effect, parameters(each)) for each in tools]

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from gateway.demo import expressions, notes, procedures, recall, reports
+from gateway.demo import expressions, notes, recall, reports, skills
 from gateway.demo.asked import Asked
 from gateway.demo.directives import Call, Think, Wanted
 from gateway.demo.statements import sentences, statements
@@ -61,16 +61,16 @@ _LONG_LINES = 28
 def answer(asked: Asked) -> list[Wanted]:
     """The parts of the next model call's answer."""
     asked = replace(asked, text=asked.text[:MAX_READ])
-    if (read := procedures.reading(asked)) is not None:
-        if steps := procedures.steps_of(read.own_words):
-            return procedures.follow(asked, steps)
+    if (read := skills.reading(asked)) is not None:
+        if steps := skills.steps_of(read.own_words):
+            return skills.follow(asked, steps)
         # It spells no call out: the question is answered as if nothing had been read.
         asked = replace(asked, step=asked.step - 1, results=asked.results[1:], skills={})
         if asked.step == 1 and not tool_calls(asked):
-            return [procedures.only_read(read, chinese=asked.chinese)]
+            return [skills.only_read(read, chinese=asked.chinese)]
     if asked.step > 1:
         return [text_block(reports.report(asked))]
-    return procedures.read(asked) or notes.note(asked) or _own(asked)
+    return skills.read(asked) or notes.note(asked) or _own(asked)
 
 
 def _own(asked: Asked) -> list[Wanted]:

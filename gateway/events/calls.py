@@ -22,6 +22,9 @@ class ToolCall(EventData):
     name: str
     arguments: dict[str, Any]
     effect: Effect = Field(description="What a repetition would do; unknown tools count as effectful.")
+    needs_approval: Literal[True] | None = Field(
+        default=None, description="It does not run before a person allows it, now or in a grant before."
+    )
 
 
 class ToolProgress(EventData):
@@ -40,9 +43,11 @@ class StepTrace(Part):
     step_name: str
     input: Any = None
     output: Any = None
-    duration_ms: int = Field(ge=0)
+    duration_ms: int = Field(ge=0, le=2**53)
     error: str | None = None
-    timestamp: int | None = Field(default=None, ge=0, description="When it began, Unix milliseconds.")
+    timestamp: int | None = Field(
+        default=None, ge=0, le=2**53, description="When it began, Unix milliseconds."
+    )
 
 
 class MemoryWriteSuggestion(Part):

@@ -31,6 +31,10 @@ class Skill(EventData):
     reason: str | None = None
     path: str | None = Field(default=None, description="The file that was read, if not SKILL.md itself.")
     digest: str | None = Field(default=None, description="SHA-256 of what was read, in hex.")
+    allowed_tools: list[str] | None = Field(
+        default=None,
+        description="Globs of the tools that may be called from here on. Absent: the skill sets no limit.",
+    )
 
 
 class Artifact(EventData):

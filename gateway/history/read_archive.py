@@ -19,7 +19,7 @@ from gateway.lexical import estimate_tokens, query_tokens
 from gateway.messages import Block, ToolSpec
 from gateway.storage.base import Sessions, StoredMessage
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
-from gateway.tools.wrapping import wrap
+from gateway.tools.wrapping import Wrapped, wrap
 
 NAME = "read_archive"
 MAX_TOKENS = 4000
@@ -144,7 +144,7 @@ async def _read(sessions: Sessions, context: ToolContext, wanted: _Wanted, to: i
     if following <= to:
         ending += f" Continue with from={following}."
     text = "\n\n".join(shown)
-    return f"{wrap('tool_output', _NOTE, text)}\n{ending}"
+    return Wrapped(f"{wrap('tool_output', _NOTE, text)}\n{ending}")
 
 
 async def _search(sessions: Sessions, context: ToolContext, wanted: _Wanted, query: str, to: int) -> str:
@@ -192,7 +192,8 @@ async def _search(sessions: Sessions, context: ToolContext, wanted: _Wanted, que
     best = hits[0].id
     ending = f"Shown: {len(hits)} of {len(ranked)} that match among the messages {wanted.first} to {to}."
     more = " For more of them raise limit or use rarer words." if omitted else ""
-    return f"{wrap('tool_output', _NOTE, text)}\n{ending} For a whole message: from={best}, to={best}.{more}"
+    ending += f" For a whole message: from={best}, to={best}.{more}"
+    return Wrapped(f"{wrap('tool_output', _NOTE, text)}\n{ending}")
 
 
 def _entry(position: int, role: str, text: str) -> str:

@@ -4,18 +4,21 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
 import structlog
 
 from gateway.auth import Principal
 from gateway.errors import BadArguments, GatewayError, InvalidRequest, NotFound
 from gateway.events.calls import Decision, Scope
 from gateway.ids import now_ms
+from gateway.model.strict_json import parse_object
 from gateway.storage.base import Accepted
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.turn.in_flight import InFlight
 from gateway.turn.parts import Parts
 from gateway.turn.tool_run import check_arguments
 
+MOST_LISTED = 200
 LONGEST_ROUND = 5.0
 """Seconds between two looks for approvals that are overdue: they expire later than set by at most so much."""
 
@@ -54,13 +57,21 @@ class TurnApprovals:
             errors.NotFound: no such call, or it needs no approval.
             errors.Conflict: it was decided otherwise, came too late, or the turn is over.
             errors.InvalidRequest: the arguments do not fit the tool, or do not go with this decision.
+            errors.QueueFull: as many turns run as may.
         """
         row = await self.read(who, session_id, turn_id, tool_call_id)
+        if arguments == row.arguments:
+            arguments = None
         if arguments is not None:
             self._check(row, decision, scope, arguments)
+        self._in_flight.admit()
         verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
         # Shielded: a client that leaves now must not leave a turn that nobody owns.
         return await asyncio.shield(asyncio.ensure_future(self._decide(row, verdict)))
+
+    async def waiting(self, who: Principal) -> Sequence[ApprovalRow]:
+        """The caller's calls that wait for a decision, the first MOST_LISTED of them."""
+        return await self._parts.approvals.waiting(who.user_id, MOST_LISTED)
 
     async def grants(self, who: Principal) -> Sequence[Grant]:
         """What the caller allowed to run without asking."""
@@ -72,15 +83,16 @@ class TurnApprovals:
             raise NotFound(f"Nothing is granted to {tool}.", code="grant_not_found")
 
     async def take_up(self, turn_id: str) -> None:
-        """Goes on with a turn if it is parked."""
-        self._resume(await self._parts.approvals.wake(turn_id))
+        """Goes on with a turn if it is parked. Not while the server shuts down: the next process finds it."""
+        if not self._in_flight.draining.is_set():
+            self._resume(await self._parts.approvals.wake(turn_id))
 
     async def watch_deadlines(self) -> None:
         """Goes on with the turns whose approval did not come in time, for as long as the process lives."""
         every = min(LONGEST_ROUND, self._parts.settings.approval_timeout / 4)
         while True:
             try:
-                for turn_id in await self._parts.approvals.overdue(now_ms()):
+                for turn_id in await self._parts.approvals.overdue(now_ms(), self._in_flight.room):
                     await self.take_up(turn_id)
                 self.parked = await self._parts.approvals.count_parked()
             except GatewayError as error:  # the database, for now
@@ -103,6 +115,10 @@ class TurnApprovals:
             raise InvalidRequest("arguments: go with an approval only.")
         if scope != "once":
             raise InvalidRequest("scope: edited arguments are approved once.")
+        try:
+            parse_object(orjson.dumps(arguments).decode())  # as strictly as the model's own
+        except (TypeError, ValueError) as error:
+            raise InvalidRequest(f"arguments: {error}.") from None
         catalog = self._parts.skills.catalog
         if row.name not in catalog.tools:
             return  # told to the model when the call is tried

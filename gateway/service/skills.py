@@ -22,7 +22,8 @@ class SkillsOffered:
         return await self._parts.skills.refresh()
 
     async def switch(self, who: Principal, name: str, *, enabled: bool) -> Skill:
-        """Switches a skill on or off, for everybody and for good. Running turns go on with what they have.
+        """Switches a skill on or off, for everybody and for good. Running turns go on with what they have;
+        one that waits for a person finds the new catalog when it goes on.
 
         Raises:
             errors.Forbidden: only some users may (GATEWAY_ADMINS).

@@ -5,6 +5,8 @@ or where GATEWAY_CONFIG points). The Anthropic variables keep the names their SD
 """
 
 import os
+import re
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +18,7 @@ from pydantic_settings import (
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
+from pydantic_settings import SettingsError as UnreadableSetting
 
 from gateway.errors import SettingsError, plain_words
 from gateway.settings.values import McpServers, Names, Policy, TraceUrl
@@ -252,6 +255,10 @@ def load_settings(**given: Any) -> Settings:
             for each in error.errors()
         ]
         raise SettingsError("These settings are wrong:\n" + "\n".join(lines)) from None
+    except UnreadableSetting as error:
+        raise SettingsError(
+            f"{_unreadable(error)}. Put objects in {{}} and names in double quotes."
+        ) from None
     except (OSError, ValueError) as error:
         raise SettingsError(f"{config_file()} cannot be read: {error}") from None
 
@@ -263,6 +270,16 @@ def environment_name(name: str, field: FieldInfo) -> str:
 
 
 def _name_of(location: tuple[int | str, ...]) -> str:
-    first = str(location[0]) if location else "?"
+    """The setting, and where in it: GATEWAY_MCP_SERVERS.files.timeout."""
+    first, *rest = (str(part) for part in location or ("?",))
     field = Settings.model_fields.get(first)
-    return environment_name(first, field) if field else first
+    return ".".join((environment_name(first, field) if field else first, *rest))
+
+
+def _unreadable(error: UnreadableSetting) -> str:
+    """Which variable is not JSON, and where: nothing of its value, which may be a secret."""
+    named = re.search(r'field "(\w+)"', str(error))
+    name = _name_of((named[1],)) if named else "a variable"
+    cause = error.__cause__
+    where = f": {cause.msg} at character {cause.pos + 1}" if isinstance(cause, JSONDecodeError) else ""
+    return f"The environment's {name} is not valid JSON{where}"

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from gateway.lexical import estimate_tokens
 from gateway.skills.markdown import MarkdownSkill
 from gateway.skills.names import MARKED, named
 from gateway.skills.skill import READ_SKILL, FunctionSkill, ServerTool, Skill
-from gateway.skills.snapshot import Snapshot, snapshot
+from gateway.skills.snapshot import TOKENS_PER_SKILL, Snapshot, snapshot
 from gateway.tools.base import Tool
 from gateway.tools.registry import Tools
 
@@ -53,26 +54,26 @@ def build_catalog(
     share_tokens: int,
     warnings: Sequence[str] = (),
 ) -> Catalog:
-    """One catalog of all of it. Pure, and no order makes a difference, but that of several functions of one
+    """One catalog of all of it. No order makes a difference, but that of several functions of one
     name the first has it. Functions win over tools of MCP servers, and both over written skills
     (`names.named`).
 
-    `disabled` are names in the catalog; names do not depend on it. `share_tokens` is the most that the
-    snapshot may take, `warnings` are those of whoever found the skills. What cannot be used is left out
+    `disabled` are what `Skill.switched_as` says; names do not depend on it. `share_tokens` is the most that
+    the snapshot may take, `warnings` are those of whoever found the skills. What cannot be used is left out
     with a warning.
     """
     told = list(warnings)
     own = _functions(functions, told)
     served = _served(server_tools, own, told)
     names, conflicts = named(written, {*own, *served})
-    readable = {name: names[name] for name in sorted(names) if name not in disabled}
+    readable = {name: names[name] for name in sorted(names) if names[name].switched_as not in disabled}
 
     def enabled(name: str) -> bool:
         return bool(readable) if name == READ_SKILL else name not in disabled
 
     rows = [
         *(_function_row(each, enabled(name)) for name, each in own.items()),
-        *(_markdown_row(name, each, enabled(name), {*own, *served}) for name, each in names.items()),
+        *(_markdown_row(name, each, name in readable, {*own, *served}) for name, each in names.items()),
         *(_server_row(each, enabled(name)) for name, each in served.items()),
     ]
     callable_now: list[Tool] = [each.tool for name, each in own.items() if enabled(name)]
@@ -156,6 +157,11 @@ def _markdown_row(name: str, skill: MarkdownSkill, enabled: bool, tools: Collect
     if skill.allowed_tools and not any(skill.allows(tool) for tool in tools):
         diagnostics.append(
             f"it allows no tool that there is: after reading it only {READ_SKILL} can be called"
+        )
+    if (cost := estimate_tokens(f"- {name}")) > TOKENS_PER_SKILL:
+        diagnostics.append(
+            f"its name alone takes about {cost} tokens, more than {TOKENS_PER_SKILL}: the model is not told "
+            "its description. Shorten it"
         )
     metadata = {
         "digest": skill.digest,

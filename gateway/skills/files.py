@@ -3,6 +3,8 @@
 What goes wrong is told in words that hold no absolute path: they reach the model.
 """
 
+import errno
+import hashlib
 import os
 import re
 import stat
@@ -10,11 +12,18 @@ from collections import deque
 from itertools import islice
 from pathlib import Path
 
+from gateway.tools.wrapping import visible
+
 MAX_NAME = 256
 """Characters of a file's path within its folder."""
-MOST_LISTED, LIST_DEPTH, _MOST_ENTRIES = 100, 4, 1000
+MOST_LISTED, LIST_DEPTH, MOST_FOLDERS, _MOST_ENTRIES = 100, 4, 100, 1000
+"""Of a skill's folder: files that are listed, how far down, in how many folders, and entries of each."""
 
 _NOT_IN_NAMES = re.compile(r"[\\:<>|*?\"]")  # what Windows or a wrapper tag would read something into
+
+
+class NotNow(ValueError):
+    """A file could not be read for a reason that may be over the next time: too many open files, a disk."""
 
 
 def inside(path: str) -> str:
@@ -29,7 +38,7 @@ def inside(path: str) -> str:
         raise ValueError("the path is empty")
     if len(relative) > MAX_NAME:
         raise ValueError(f"the path is longer than {MAX_NAME} characters")
-    if not relative.isprintable() or _NOT_IN_NAMES.search(relative):
+    if not relative.isprintable() or visible(relative) != relative or _NOT_IN_NAMES.search(relative):
         raise ValueError("the path has a character that is not allowed: use letters, digits, -, _, . and /")
     if relative.startswith(("/", "~")):
         raise ValueError("the path is not relative to the skill's folder")
@@ -38,22 +47,50 @@ def inside(path: str) -> str:
     return relative
 
 
-def read_inside(folder: Path, path: str, most: int) -> bytes:
-    """The content of the file `path` that really lies in `folder`, also when links are followed.
+def read_inside(folder: Path, path: str, most: int, root: Path | None = None) -> bytes:
+    """The content of the file `path` that really lies in `folder`, also when links within it are followed.
+    With a `root`, no link may lie on the way from there to `folder`.
 
     Raises:
-        ValueError: it cannot be read: no such file, outside, not a regular file, more than `most` bytes.
+        ValueError: it cannot be read: no such file, outside, not a regular file, more than `most` bytes; or
+            NotNow, which is one.
     """
     try:
-        root = folder.resolve(strict=True)
-        real = (root / inside(path)).resolve(strict=True)
-        if not real.is_relative_to(root):
+        base, home = _home(folder, root)
+        real = (home / inside(path)).resolve(strict=True)
+        if not real.is_relative_to(home):
             raise ValueError("it is a link that leads out of the skill's folder")
-        return _read(real, most)
+        return _read(base, real.relative_to(base).parts, most)
     except RuntimeError:  # Python before 3.13
         raise ValueError("it is a link to itself") from None
     except OSError as error:
-        raise ValueError(f"it cannot be read: {error.strerror or type(error).__name__}") from None
+        lasting = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+        told = f"it cannot be read: {error.strerror or type(error).__name__}"
+        raise (ValueError if lasting else NotNow)(told) from None
+
+
+def is_file_of(folder: Path, path: str, name: str) -> bool:
+    """Whether `path` leads to the very file `name` of `folder`, by a link or another spelling too."""
+    try:
+        return (folder / inside(path)).samefile(folder / name)
+    except (ValueError, OSError):
+        return False
+
+
+def digest_of(folder: Path, most: int, root: Path | None = None) -> str | None:
+    """The SHA-256 in hex of what can be read in a folder, SKILL.md excepted: names and contents, of files of
+    at most `most` bytes. None when there is more than a listing holds, or what cannot be read."""
+    files = listing(folder, root)
+    if len(files) == MOST_LISTED:
+        return None
+    digest = hashlib.sha256()
+    for path in files:
+        try:
+            content = hashlib.sha256(read_inside(folder, path, most, root)).hexdigest()
+        except ValueError:
+            return None
+        digest.update(f"{path}\n{content}\n".encode())
+    return digest.hexdigest()
 
 
 def as_text(content: bytes) -> str:
@@ -71,37 +108,61 @@ def as_text(content: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def listing(folder: Path) -> list[str]:
+def listing(folder: Path, root: Path | None = None) -> list[str]:
     """The files of a folder that can be read, but SKILL.md itself, sorted: MOST_LISTED at most, to a depth of
-    LIST_DEPTH folders."""
+    LIST_DEPTH folders, of the nearest MOST_FOLDERS ones. Empty when a link lies on the way from `root`."""
+    try:
+        _, home = _home(folder, root)
+    except (ValueError, OSError, RuntimeError):
+        return []
     found: list[str] = []
-    folders = deque([("", 1)])
+    folders, seen = deque([("", 1)]), 1
     while folders and len(found) < MOST_LISTED:
         prefix, depth = folders.popleft()
-        for entry in _entries(folder / prefix):
+        for entry in _entries(home / prefix):
             path = f"{prefix}{entry.name}"
             if not _is_name(path) or path == "SKILL.md":
                 continue
-            if _is_file(entry, folder):
+            if _is_file(entry, home):
                 found.append(path)
-            elif depth < LIST_DEPTH and entry.is_dir(follow_symlinks=False):
+            elif depth < LIST_DEPTH and seen < MOST_FOLDERS and entry.is_dir(follow_symlinks=False):
+                seen += 1
                 folders.append((f"{path}/", depth + 1))
     return sorted(found[:MOST_LISTED])
 
 
-def _read(real: Path, most: int) -> bytes:
-    # Neither waits for a writer (a FIFO) nor follows a link that was put there since.
-    descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+def _home(folder: Path, root: Path | None) -> tuple[Path, Path]:
+    """The real places of `root`, which links may lead to, since the operator named it, and of `folder`."""
+    base = (root or folder).resolve(strict=True)
+    home = base / folder.relative_to(root or folder)
+    if home.resolve(strict=True) != home:
+        raise ValueError("a link lies on the way to the skill's folder")
+    return base, home
+
+
+def _read(base: Path, parts: tuple[str, ...], most: int) -> bytes:
+    """Part by part, so that no link is followed that was put in the place of one since; nor does it wait for
+    a writer (a FIFO)."""
+    plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(base, plain | os.O_DIRECTORY)
     try:
-        state = os.fstat(descriptor)
+        for part in parts[:-1]:
+            inner = os.open(part, plain | os.O_DIRECTORY, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = inner
+        file = os.open(parts[-1], plain | os.O_NONBLOCK, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+    try:
+        state = os.fstat(file)
         if not stat.S_ISREG(state.st_mode):
             raise ValueError("it is not a regular file")
         content = b""
         if state.st_size <= most:
-            with os.fdopen(descriptor, "rb", closefd=False) as file:
-                content = file.read(most + 1)
+            with os.fdopen(file, "rb", closefd=False) as opened:
+                content = opened.read(most + 1)
     finally:
-        os.close(descriptor)
+        os.close(file)
     if max(state.st_size, len(content)) > most:
         raise ValueError(f"it is larger than {most} bytes")
     return content
@@ -115,14 +176,14 @@ def _is_name(path: str) -> bool:
     return True
 
 
-def _is_file(entry: os.DirEntry[str], folder: Path) -> bool:
-    """Whether it is a file, or a link to one that stays in `folder`."""
+def _is_file(entry: os.DirEntry[str], home: Path) -> bool:
+    """Whether it is a file, or a link to one that stays in `home`, a real path."""
     try:
         if not entry.is_file():
             return False
     except OSError:  # a link to itself
         return False
-    return not entry.is_symlink() or Path(entry.path).resolve().is_relative_to(folder.resolve())
+    return not entry.is_symlink() or Path(entry.path).resolve().is_relative_to(home)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

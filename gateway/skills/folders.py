@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from gateway.skills.files import NotNow
 from gateway.skills.markdown import SKILL_FILE, TIERS, MarkdownSkill, Tier, read_definition
 
 DEPTH, MOST_FOLDERS, MOST_SKILLS = 4, 2000, 1000
@@ -69,7 +70,7 @@ class SkillFolders:
 class _Reading:
     """A SKILL.md as it was read in a certain state: the skill, or why there is none."""
 
-    state: tuple[int, ...]
+    state: tuple[int, ...] | None  # None: to be read again the next time
     skill: MarkdownSkill | None
     problem: str = ""
 
@@ -90,7 +91,9 @@ def bundled_folder() -> Path:
 def _read(tier: Tier, root: Path, location: str, state: tuple[int, ...]) -> _Reading:
     folder = root / Path(location).parent
     try:
-        return _Reading(state, read_definition(folder).as_skill(tier, folder, location))
+        return _Reading(state, read_definition(folder, root).as_skill(tier, folder, location))
+    except NotNow as error:
+        return _Reading(None, None, str(error))
     except ValueError as error:
         return _Reading(state, None, str(error))
 

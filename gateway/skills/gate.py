@@ -1,30 +1,33 @@
 """Read, then act: which calls the state of the written skills forbids."""
 
 from collections.abc import Collection, Sequence
-from fnmatch import fnmatchcase
+from typing import TypeAlias
 
 from gateway.skills.catalog import Catalog
+from gateway.skills.markdown import allowed_by
 from gateway.skills.skill import READ_SKILL
 
 _NAMED = 5  # skills or tools that a reason names
 
 
-def refusal(
-    tool: str, catalog: Catalog, active: Sequence[str], only_with_skill: Collection[str]
-) -> str | None:
+Active: TypeAlias = Collection[tuple[str, Sequence[str] | None]]
+"""The written skills that a turn has read, each with the globs of tools that it allows; None: no limit. They
+are those of its `skill` event: what the model was told holds, whatever became of the file since."""
+
+
+def refusal(tool: str, catalog: Catalog, active: Active, only_with_skill: Collection[str]) -> str | None:
     """Why `tool` may not be called now, in words for the model; None when nothing speaks against it.
 
-    `active` are the names of the written skills that this turn has read, `only_with_skill` globs of tools
-    that need one which allows them. Each active skill can only narrow: a tool must be allowed by all of those
-    that name any, and one that is there no more allows none. read_skill itself may always be called. A name
-    that nobody knows is left to the registry.
+    `only_with_skill` are globs of tools that need an active skill which allows them. Each active skill can
+    only narrow: a tool must be allowed by all of those that name any. read_skill itself may always be called.
+    A name that nobody knows is left to the registry.
     """
     if tool == READ_SKILL:
         return None
     return (
         _no_tool(tool, catalog)
         or _needs_skill(tool, catalog, active, only_with_skill)
-        or _narrowed(tool, catalog, active)
+        or _narrowed(tool, active)
     )
 
 
@@ -42,14 +45,10 @@ def _no_tool(tool: str, catalog: Catalog) -> str | None:
     return None
 
 
-def _needs_skill(
-    tool: str, catalog: Catalog, active: Sequence[str], only_with_skill: Collection[str]
-) -> str | None:
-    if not any(fnmatchcase(tool, glob) for glob in only_with_skill):
+def _needs_skill(tool: str, catalog: Catalog, active: Active, only_with_skill: Collection[str]) -> str | None:
+    if not allowed_by(only_with_skill, tool) or any(allowed_by(globs or (), tool) for _, globs in active):
         return None
     allowing = [name for name, skill in catalog.written.items() if skill.allows(tool)]
-    if any(name in active for name in allowing):
-        return None
     if not allowing:
         return f"{tool} may be called only while a skill that allows it is active, and there is none."
     return (
@@ -58,16 +57,10 @@ def _needs_skill(
     )
 
 
-def _narrowed(tool: str, catalog: Catalog, active: Sequence[str]) -> str | None:
-    for name in active:
-        skill = catalog.written.get(name)
-        if skill is None:
-            return (
-                f"The skill {name[:64]}, which this turn follows, is there no more, so it is not known what "
-                f"it allows: only {READ_SKILL} may be called. Tell the person."
-            )
-        if skill.allowed_tools is not None and not skill.allows(tool):
-            allowed = _some(skill.allowed_tools) or f"none but {READ_SKILL}"
+def _narrowed(tool: str, active: Active) -> str | None:
+    for name, globs in active:
+        if globs is not None and not allowed_by(globs, tool):
+            allowed = _some(globs) or f"none but {READ_SKILL}"
             return f"The skill {name}, which this turn follows, does not allow {tool}. It allows: {allowed}."
     return None
 

@@ -75,19 +75,20 @@ class SkillLibrary:
             return self._catalog
 
     async def switch(self, name: str, *, enabled: bool, by: str) -> Skill:
-        """Enables or disables a skill for good, by its name in the catalog.
+        """Enables or disables a skill for good, by its name in the catalog of now; a written one keeps its
+        switch when another comes or goes and it is called otherwise.
 
         Raises:
             NotFound: there is no such skill (code skill_not_found).
             Conflict: it is read_skill, which is on as long as there is something to read.
             StorageError: it cannot be stored.
         """
-        self._known(name)
+        skill = self._known(name)
         if name == READ_SKILL and not enabled and self._catalog.written:
             raise Conflict(
                 f"{READ_SKILL} is needed as long as a written skill is on: switch those off first."
             )
-        await self._switches.switch(name, enabled=enabled, by=by, at=now_ms())
+        await self._switches.switch(skill.switched_as, enabled=enabled, by=by, at=now_ms())
         await self.refresh()
         return self._known(name)
 

@@ -7,7 +7,7 @@ mended and noted, and only a file without description or readable front matter i
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -26,6 +26,8 @@ TIERS: tuple[Tier, ...] = ("project", "user", "bundled")
 SKILL_FILE = "SKILL.md"
 MAX_FILE_SIZE = 1_048_576
 """Bytes of a SKILL.md; of a larger one nothing is read."""
+MAX_REFERENCE = 262_144
+"""Bytes of a file beside it that can be read."""
 
 # Lengths as in the specification.
 MAX_NAME, MAX_DESCRIPTION, MAX_COMPATIBILITY = 64, 1024, 500
@@ -61,7 +63,18 @@ class MarkdownSkill:
 
     def allows(self, tool: str) -> bool:
         """Whether its allowed-tools name `tool`. A skill without them names none."""
-        return any(fnmatchcase(tool, glob) for glob in self.allowed_tools or ())
+        return allowed_by(self.allowed_tools or (), tool)
+
+    @property
+    def root(self) -> Path:
+        """The tier's folder."""
+        above = len(Path(self.location).parent.parts)
+        return self.folder.parents[above - 1] if above else self.folder
+
+    @property
+    def switched_as(self) -> str:
+        """See `Skill.switched_as`."""
+        return f"{self.tier}/{self.location}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +109,20 @@ class Definition:
         )
 
 
-def read_definition(folder: Path) -> Definition:
-    """The SKILL.md in `folder` as it is now, leniently. It is strictly valid when it has no `problems`.
+def allowed_by(globs: Collection[str], tool: str) -> bool:
+    """Whether one of the globs of tool names fits `tool`."""
+    return any(fnmatchcase(tool, glob) for glob in globs)
+
+
+def read_definition(folder: Path, root: Path | None = None) -> Definition:
+    """The SKILL.md in `folder` as it is now, leniently. It is strictly valid when it has no `problems`. With
+    a `root`, no link may lie on the way from there to `folder`.
 
     Raises:
-        ValueError: it cannot be used; the message says why, without an absolute path.
+        ValueError: it cannot be used; the message says why, without an absolute path. NotNow, which is one:
+            it could not be read just now.
     """
-    content = read_inside(folder, SKILL_FILE, MAX_FILE_SIZE)
+    content = read_inside(folder, SKILL_FILE, MAX_FILE_SIZE, root)
     head, body = split(as_text(content))
     problems: list[str] = []
     fields = _Fields(_mapping(head, problems), problems)
@@ -226,7 +246,7 @@ def _name(given: str | None, folder: str, problems: list[str]) -> str:
     """The name, mended when it has to be."""
     if given is None:
         problems.append("name is missing: the folder's is taken")
-    name = unicodedata.normalize("NFKC", given or folder)
+    name = visible(unicodedata.normalize("NFKC", given or folder))
     if fault := name_problem(name):
         name = "-".join(_WORD.findall(name.lower()))[:MAX_NAME].strip("-")
         if name_problem(name):

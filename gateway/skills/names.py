@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from pathlib import Path
 
-from gateway.skills.markdown import TIERS, MarkdownSkill
+from gateway.skills.files import digest_of
+from gateway.skills.markdown import MAX_REFERENCE, TIERS, MarkdownSkill
 
 MARKED = "md:"
 """Before the name of a written skill whose bare name is a tool's."""
@@ -16,12 +18,17 @@ def named(
 
     A tool owns its bare name, and a written skill of that name becomes `md:name`. Among written ones the
     project's comes before the user's and that before the bundled one, within a tier the first by location.
-    Those that lose are called `name@tier`, or `name@tier-2` and so on when that is taken; byte-identical
-    copies of a stronger one are left out silently. No order of `written` makes a difference.
+    Those that lose are called `name@tier`, or `name@tier-2` and so on when that is taken; copies of a
+    stronger one that are byte-identical with all their files, which are looked at where two SKILL.md are the
+    same, are left out silently. No order of `written` makes a difference.
     """
     same_name: defaultdict[str, list[MarkdownSkill]] = defaultdict(list)
+    kept: defaultdict[tuple[str, str], list[MarkdownSkill]] = defaultdict(list)
+    beside: dict[Path, str | None] = {}
     for skill in sorted(written, key=lambda each: (each.name, TIERS.index(each.tier), each.location)):
-        if all(skill.digest != stronger.digest for stronger in same_name[skill.name]):
+        same_text = kept[skill.name, skill.digest]
+        if not any(_same_files(skill, stronger, beside) for stronger in same_text):
+            same_text.append(skill)
             same_name[skill.name].append(skill)
     names: dict[str, MarkdownSkill] = {}
     warnings: list[str] = []
@@ -34,6 +41,13 @@ def named(
             names[called] = loser
             warnings.append(f"The {_place(loser)} is called {called}: the {_place(winner)} comes first.")
     return names, warnings
+
+
+def _same_files(one: MarkdownSkill, other: MarkdownSkill, known: dict[Path, str | None]) -> bool:
+    for skill in (one, other):
+        if skill.folder not in known:
+            known[skill.folder] = digest_of(skill.folder, MAX_REFERENCE, skill.root)
+    return known[one.folder] is not None and known[one.folder] == known[other.folder]
 
 
 def _free(name: str, taken: Collection[str]) -> str:

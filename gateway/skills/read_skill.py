@@ -9,15 +9,13 @@ from difflib import get_close_matches
 from gateway.errors import ToolError
 from gateway.events.upkeep import Skill as SkillEvent
 from gateway.skills.catalog import Catalog
-from gateway.skills.files import as_text, inside, listing, read_inside
-from gateway.skills.markdown import SKILL_FILE, MarkdownSkill, read_definition
+from gateway.skills.files import as_text, inside, is_file_of, listing, read_inside
+from gateway.skills.markdown import MAX_REFERENCE, SKILL_FILE, MarkdownSkill, read_definition
 from gateway.skills.skill import READ_SKILL, SkillType
 from gateway.tools.base import FunctionTool, ToolContext
 from gateway.tools.function import tool
-from gateway.tools.wrapping import defuse, visible, wrap
+from gateway.tools.wrapping import defuse, wrap
 
-MAX_REFERENCE = 262_144
-"""Bytes of a file beside SKILL.md."""
 _NAMES_TOLD = 20  # of skills or files, where something was refused
 _BODY = (None, "", SKILL_FILE)  # paths that mean the skill itself
 _NOTE = (
@@ -29,12 +27,13 @@ _NOTE = (
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """What was read, with the note that goes before it, and the SHA-256 of its file. `path` is None when that
-    is SKILL.md."""
+    is SKILL.md; `allowed_tools` are what the note says of them."""
 
     note: str
     text: str
     digest: str
     path: str | None = None
+    allowed_tools: tuple[str, ...] | None = None
 
 
 class _Refused(Exception):
@@ -72,9 +71,16 @@ def read_skill(catalog: Callable[[], Catalog]) -> FunctionTool:
         except _Refused as refused:
             raise _refuse(context, called, refused) from None
         context.emit(
-            SkillEvent(name=called, type="markdown", action="read", path=reading.path, digest=reading.digest)
+            SkillEvent(
+                name=called,
+                type="markdown",
+                action="read",
+                path=reading.path,
+                digest=reading.digest,
+                allowed_tools=None if reading.allowed_tools is None else list(reading.allowed_tools),
+            )
         )
-        return wrap("skill", defuse(reading.note), visible(reading.text))
+        return wrap("skill", defuse(reading.note), reading.text)
 
     return run
 
@@ -106,10 +112,12 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _read(called: str, skill: MarkdownSkill, path: str | None) -> _Reading:
+    if path is not None and is_file_of(skill.folder, path, SKILL_FILE):
+        path = None  # whoever reads the body follows the skill, by whatever path
     try:
         return _body(called, skill) if path is None else _reference(called, skill, path)
     except ValueError as error:
-        files = _some(listing(skill.folder)) or "none"
+        files = _some(listing(skill.folder, skill.root)) or "none"
         what = SKILL_FILE if path is None else "That file"
         raise _Refused(
             f"{what} of the skill {called} was not read: {error}. Files beside {SKILL_FILE}: {files}."
@@ -117,18 +125,18 @@ def _read(called: str, skill: MarkdownSkill, path: str | None) -> _Reading:
 
 
 def _body(called: str, skill: MarkdownSkill) -> _Reading:
-    definition = read_definition(skill.folder)
+    definition = read_definition(skill.folder, skill.root)
     note = f"The skill {called}, as its author wrote it. {_NOTE}"
     if definition.allowed_tools is not None:
         allowed = ", ".join((READ_SKILL, *definition.allowed_tools))
         note += f"\nWhile it is active only these tools can be called: {allowed}."
-    if files := listing(skill.folder):
+    if files := listing(skill.folder, skill.root):
         note += f"\nFiles beside it, for {READ_SKILL} with their path: {', '.join(files)}."
-    return _Reading(note, definition.body, definition.digest)
+    return _Reading(note, definition.body, definition.digest, allowed_tools=definition.allowed_tools)
 
 
 def _reference(called: str, skill: MarkdownSkill, path: str) -> _Reading:
     path = inside(path)
-    content = read_inside(skill.folder, path, MAX_REFERENCE)
+    content = read_inside(skill.folder, path, MAX_REFERENCE, skill.root)
     note = f"The file {path} of the skill {called}. {_NOTE}"
     return _Reading(note, as_text(content), hashlib.sha256(content).hexdigest(), path)

@@ -46,3 +46,9 @@ class Skill:
     source: str
     enabled: bool = True
     metadata: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def switched_as(self) -> str:
+        """What a switch of it is stored under: the name that a function or a server's tool owns, and where a
+        written skill lies, since its name depends on the others that are there."""
+        return f"{self.source}/{self.location}" if self.type == "markdown" else self.name

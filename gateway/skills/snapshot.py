@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 from gateway.lexical import estimate_tokens, is_cjk
 from gateway.skills.markdown import TIERS, MarkdownSkill
+from gateway.tools.wrapping import visible
 
 TOKENS_PER_SKILL = 60
-"""Most estimated tokens of a skill's line. A name that is longer than that stands alone."""
+"""Most estimated tokens of a skill's line. A name that takes more stands alone: it is never cut, since the
+model has to repeat it; of 64 Chinese characters it takes 78."""
 
 _NOTE = (
     "Written skills are procedures for certain tasks. When one fits what you are asked, read it with "
@@ -91,8 +93,7 @@ def _cost(*lines: str) -> int:
 
 def _line(name: str, description: str) -> str:
     """A skill in one line, its description cut where it reads well, and without anything that is a tag."""
-    plain = "".join(each for each in " ".join(description.split()) if each.isprintable())
-    shown = _TAG.sub("&lt;", plain)
+    shown = _TAG.sub("&lt;", " ".join(visible(description).split()))
     line = f"- {name}: {shown}"
     if _cost(line) <= TOKENS_PER_SKILL:
         return line

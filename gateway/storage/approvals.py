@@ -4,14 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, null, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, null, or_, select, true, update
 
 from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.calls import Scope
 from gateway.storage.base import Accepted, TurnRow
 from gateway.storage.database import Database, Prepared
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
-from gateway.storage.schema import approvals, tool_grants, turns
+from gateway.storage.schema import RUNNING, approvals, tool_grants, turns
 from gateway.storage.turns import PARKED, TURN, turn_of
 
 _ID = and_(
@@ -43,6 +43,28 @@ DECIDE = Prepared(
         edited=bindparam("edited"),
     )
 )
+EXPIRE = Prepared(
+    update(approvals)
+    .where(
+        approvals.c.turn_id == bindparam("turn_id"),
+        approvals.c.decision.is_(None),
+        approvals.c.expires_at <= bindparam("now"),
+    )
+    .values(
+        decision="denied",
+        decided_by="expiry",
+        decided_at=bindparam("at"),
+        scope="once",
+        answer=bindparam("reason"),
+    )
+)
+WAITING = Prepared(
+    select(*approvals.c)
+    .join_from(approvals, turns, turns.c.id == approvals.c.turn_id)
+    .where(approvals.c.owner == bindparam("owner"), approvals.c.decision.is_(None), turns.c.status == RUNNING)
+    .order_by(*_ORDER)
+    .limit(bindparam("limit"))
+)
 DECIDED = Prepared(
     select(approvals.c.tool_call_id).where(
         approvals.c.turn_id == bindparam("turn_id"), approvals.c.decision.is_not(None)
@@ -52,11 +74,18 @@ OPEN = Prepared(select(turns.c.cancel_requested, turns.c.epoch, turns.c.status).
 PARK = Prepared(update(turns).where(_TURN_ID).values(parked_until=bindparam("until")))
 UNPARK = Prepared(update(turns).where(_TURN_ID, PARKED).values(parked_until=null()))
 OVERDUE = Prepared(
-    select(turns.c.id).where(PARKED, turns.c.parked_until <= bindparam("now")).order_by(turns.c.parked_until)
+    select(turns.c.id)
+    .where(PARKED, or_(turns.c.parked_until <= bindparam("now"), turns.c.cancel_requested == true()))
+    .order_by(turns.c.parked_until)
+    .limit(bindparam("limit"))
 )
 COUNT_PARKED = Prepared(select(func.count()).select_from(turns).where(PARKED))
 OF_OWNER = tool_grants.c.owner == bindparam("owner")
-GRANTS = Prepared(select(*tool_grants.c).where(OF_OWNER).order_by(tool_grants.c.tool, tool_grants.c.number))
+OF_TOOL = tool_grants.c.tool == bindparam("tool")
+ALL_GRANTS = Prepared(
+    select(*tool_grants.c).where(OF_OWNER).order_by(tool_grants.c.tool, tool_grants.c.number)
+)
+GRANTS = Prepared(select(*tool_grants.c).where(OF_OWNER, OF_TOOL))
 GRANT = Prepared(
     insert(tool_grants).values(
         owner=bindparam("owner"),
@@ -65,7 +94,7 @@ GRANT = Prepared(
         created_at=bindparam("at"),
     )
 )
-REVOKE = Prepared(delete(tool_grants).where(OF_OWNER, tool_grants.c.tool == bindparam("tool")))
+REVOKE = Prepared(delete(tool_grants).where(OF_OWNER, OF_TOOL))
 
 
 class SqlApprovals:
@@ -98,6 +127,21 @@ class SqlApprovals:
         """See `Approvals.decide`."""
         return await self._database.write(lambda connection: decide(connection, row, verdict))
 
+    async def expire(self, turn_id: str, now: int, reason: str) -> None:
+        """See `Approvals.expire`."""
+        await self._database.write(
+            lambda connection: (
+                EXPIRE.run(connection, turn_id=turn_id, now=now, at=now, reason=reason) and None
+            )
+        )
+
+    async def waiting(self, owner: str, limit: int) -> Sequence[ApprovalRow]:
+        """See `Approvals.waiting`."""
+        rows = await self._database.read(
+            lambda connection: WAITING.run(connection, owner=owner, limit=limit).fetchall(), snapshot=False
+        )
+        return [approval_of(row) for row in rows]
+
     async def park(self, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
         """See `Approvals.park`."""
         return await self._database.write(lambda connection: park(connection, turn, waiting, until))
@@ -106,10 +150,10 @@ class SqlApprovals:
         """See `Approvals.wake`."""
         return await self._database.write(lambda connection: wake(connection, turn_id))
 
-    async def overdue(self, now: int) -> Sequence[str]:
+    async def overdue(self, now: int, limit: int) -> Sequence[str]:
         """See `Approvals.overdue`."""
         rows = await self._database.read(
-            lambda connection: OVERDUE.run(connection, now=now).fetchall(), snapshot=False
+            lambda connection: OVERDUE.run(connection, now=now, limit=limit).fetchall(), snapshot=False
         )
         return [turn_id for (turn_id,) in rows]
 
@@ -121,17 +165,12 @@ class SqlApprovals:
 
     async def granted(self, owner: str, session_id: str, tools: Collection[str]) -> Mapping[str, Scope]:
         """See `Approvals.granted`."""
-        found: dict[str, Scope] = {}
-        for grant in await self.grants(owner):
-            if grant.tool in tools and grant.session_id in {None, session_id}:
-                scope: Scope = "session" if grant.session_id else "always"
-                found[grant.tool] = "always" if "always" in {scope, found.get(grant.tool)} else scope
-        return found
+        return await self._database.read(lambda connection: granted(connection, owner, session_id, tools))
 
     async def grants(self, owner: str) -> Sequence[Grant]:
         """See `Approvals.grants`."""
         rows = await self._database.read(
-            lambda connection: GRANTS.run(connection, owner=owner).fetchall(), snapshot=False
+            lambda connection: ALL_GRANTS.run(connection, owner=owner).fetchall(), snapshot=False
         )
         return [Grant(*row[1:]) for row in rows]
 
@@ -197,10 +236,26 @@ def decide(connection: Connection, row: ApprovalRow, verdict: Verdict) -> tuple[
     )
     if verdict.decision == "approved" and verdict.scope != "once":
         session_id = row.session_id if verdict.scope == "session" else None
-        GRANT.run(connection, owner=row.owner, tool=row.name, session_id=session_id, at=verdict.at)
+        given = GRANTS.run(connection, owner=row.owner, tool=row.name).fetchall()
+        if session_id not in {Grant(*each[1:]).session_id for each in given}:
+            GRANT.run(connection, owner=row.owner, tool=row.name, session_id=session_id, at=verdict.at)
     decided = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     assert decided is not None
     return decided, wake(connection, row.turn_id)
+
+
+def granted(
+    connection: Connection, owner: str, session_id: str, tools: Collection[str]
+) -> Mapping[str, Scope]:
+    found: dict[str, Scope] = {}
+    for tool in sorted(tools):
+        rows = GRANTS.run(connection, owner=owner, tool=tool).fetchall()
+        places = {Grant(*row[1:]).session_id for row in rows}
+        if None in places:
+            found[tool] = "always"
+        elif session_id in places:
+            found[tool] = "session"
+    return found
 
 
 def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
@@ -236,7 +291,7 @@ def approval_of(row: Sequence[Any]) -> ApprovalRow:
 
 
 def _says(verdict: Verdict) -> tuple[object, ...]:
-    return (verdict.decision, verdict.arguments)
+    return (verdict.decision, verdict.scope, verdict.arguments)
 
 
 def _json(value: object) -> str:

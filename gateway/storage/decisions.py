@@ -69,12 +69,20 @@ class Approvals(Protocol):
 
     async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
         """Stores the decision, with the grant that its scope means. The row as it is now, and the turn when
-        this was what it was parked for: it is the caller's from then on. The same decision again changes
-        nothing.
+        this was what it was parked for: it is the caller's from then on. The same decision again (with its
+        scope and arguments) changes nothing.
 
         Raises:
             errors.Conflict: it was decided otherwise, it has expired, or its turn is over.
         """
+        ...
+
+    async def expire(self, turn_id: str, now: int, reason: str) -> None:
+        """Stores a denial, `by` expiry, for the calls of the turn that nobody decided about in time."""
+        ...
+
+    async def waiting(self, owner: str, limit: int) -> Sequence[ApprovalRow]:
+        """The owner's calls that wait for a decision, those that were asked about first in front."""
         ...
 
     async def park(self, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
@@ -87,8 +95,9 @@ class Approvals(Protocol):
         """Takes a parked turn, whose owner the caller becomes. None when it is not parked."""
         ...
 
-    async def overdue(self, now: int) -> Sequence[str]:
-        """Turns that are parked for no longer than until `now`."""
+    async def overdue(self, now: int, limit: int) -> Sequence[str]:
+        """Parked turns that must not wait any longer, at most `limit`: their time is over at `now`, or they
+        are to be cancelled."""
         ...
 
     async def count_parked(self) -> int:

@@ -74,7 +74,8 @@ class Tool(Protocol):
 @dataclass(frozen=True, slots=True)
 class FunctionTool:
     """A tool made of a function; `tools.function.tool` builds it from type hints and docstring. `category`
-    and `examples` are for people who look at the catalog."""
+    and `examples` are for people who look at the catalog. `check` raises errors.BadArguments for arguments
+    that do not fit; without it they are held to the spec's schema."""
 
     spec: ToolSpec
     effect: Effect
@@ -82,6 +83,14 @@ class FunctionTool:
     function: Callable[[dict[str, Any], ToolContext], Awaitable[ToolOutput]] = field(repr=False)
     category: str | None = None
     examples: tuple[str, ...] = ()
+    check: Callable[[dict[str, Any]], object] | None = field(default=None, repr=False)
 
     async def run(self, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
         return await self.function(arguments, context)
+
+
+def parameters(tool: Tool) -> str:
+    """The names of a tool's parameters; those that may be left out with a question mark."""
+    schema = tool.spec.input_schema
+    required = schema.get("required", ())
+    return ", ".join(name if name in required else f"{name}?" for name in schema.get("properties", {}))

@@ -17,7 +17,9 @@ MOST_CONTENT = 64 * 1024 * 1024
 """Characters of one result. What the model sees of it is bounded by GATEWAY_TOOL_OUTPUT_LIMIT."""
 
 _SLICE = 2000
-"""Pieces of JSON between two looks at the size and at the other work of the event loop: some milliseconds."""
+"""Pieces of JSON between two looks at the other work of the event loop: some milliseconds."""
+_LONG = 64 * 1024
+"""Characters of a piece after which the other work is looked at too."""
 _WHY_LENGTH = 200
 
 
@@ -32,21 +34,20 @@ async def content_of(tool_name: str, value: object) -> str:
         if len(value) > MOST_CONTENT:
             raise _too_long(tool_name)
         return value
-    text = StringIO()
+    text, size = StringIO(), 0
     try:
         for number, piece in enumerate(_ENCODER.iterencode(value), 1):
+            size += len(piece)
+            if size > MOST_CONTENT:
+                raise _too_long(tool_name)
             text.write(piece)
-            if not number % _SLICE:
-                if text.tell() > MOST_CONTENT:
-                    raise _too_long(tool_name)
+            if not number % _SLICE or len(piece) > _LONG:
                 await asyncio.sleep(0)
     except ToolError:
         raise
     except Exception as error:  # noqa: BLE001 - a value may do anything when it is looked at
         told = f"{tool_name} {_DONE}, but what it gave back cannot be told as JSON: {_why(error)}."
         raise ToolError(told) from None
-    if text.tell() > MOST_CONTENT:
-        raise _too_long(tool_name)
     return text.getvalue()
 
 

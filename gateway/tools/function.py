@@ -17,8 +17,9 @@ from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.content import content_of
 from gateway.tools.progress import Progress
 from gateway.tools.registry import Tools
-from gateway.tools.result import ToolResult, with_writes
+from gateway.tools.result import ToolResult
 from gateway.tools.threads import in_thread
+from gateway.tools.unions import explodes
 
 __all__ = ["Progress", "ToolContext", "ToolError", "ToolOutput", "ToolResult", "tool"]  # what authors import
 
@@ -52,7 +53,8 @@ def tool(
 
     Running the tool raises errors.BadArguments when the arguments do not fit: types are strict, so "1" is no
     number; and errors.ToolError when what comes back is no JSON or too large. Decorating raises TypeError for
-    a function that cannot be a tool, and ValueError for a name that the model cannot use.
+    a function that cannot be a tool, such as one with a recursive union that takes exponential time to check,
+    and ValueError for a name that the model cannot use.
     """
 
     def make(function: Callable[..., Any]) -> FunctionTool:
@@ -62,8 +64,11 @@ def tool(
         arguments_model = _arguments_model(tool_name, parameters, documented)
         call = _as_coroutine(tool_name, function)
 
+        def check(arguments: dict[str, Any]) -> dict[str, Any]:
+            return _validated(tool_name, arguments_model, arguments)
+
         async def run(arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
-            given = _validated(tool_name, arguments_model, arguments)
+            given = check(arguments)
             progress = Progress(context.emit)
             at_hand = {ToolContext: context, Progress: progress}
             given |= {parameter: at_hand[kind] for parameter, kind in provided.items()}
@@ -74,8 +79,13 @@ def tool(
             return await _as_output(tool_name, value, context)
 
         schema = arguments_model.model_json_schema(schema_generator=_PlainSchema)
+        if explodes(schema):
+            raise TypeError(
+                f"{function.__name__}: a recursive union of its parameters takes exponential time to check: "
+                "give its members a field that tells them apart, and the union Field(discriminator=...)"
+            )
         spec = ToolSpec(tool_name, description, {**schema, "properties": schema.get("properties", {})})
-        made = FunctionTool(spec, effect, timeout, run, category, tuple(examples))
+        made = FunctionTool(spec, effect, timeout, run, category, tuple(examples), check)
         Tools([made])  # refuses a name that the model cannot use
         return made
 
@@ -128,12 +138,18 @@ def _validated(tool_name: str, model: type[BaseModel], arguments: dict[str, Any]
         given = model.model_validate_json(json.dumps(arguments))
     except ValidationError as error:
         problems = [_told(problem) for problem in error.errors(include_url=False)[:_PROBLEMS_SHOWN]]
-        accepted = ", ".join(str(field.alias) for field in model.model_fields.values()) or "none"
+        named = (
+            f"{field.alias}{'' if field.is_required() else '?'}" for field in model.model_fields.values()
+        )
+        accepted = ", ".join(named) or "none"
         raise BadArguments(
             f"The arguments of {tool_name} are wrong. {'; '.join(problems)}. Its parameters: {accepted}."
         ) from None
     except RecursionError:
         raise BadArguments(f"The arguments of {tool_name} are nested too deeply.") from None
+    except Exception as error:  # noqa: BLE001 - a validator of the function's author may raise anything
+        told = f"The arguments of {tool_name} cannot be checked: {type(error).__name__}."
+        raise BadArguments(told) from None
     return {str(field.alias): getattr(given, name) for name, field in model.model_fields.items()}
 
 
@@ -162,7 +178,7 @@ def _as_coroutine(tool_name: str, function: Callable[..., Any]) -> Callable[...,
 
 async def _as_output(tool_name: str, value: Any, context: ToolContext) -> ToolOutput:
     if isinstance(value, ToolOutput):
-        return with_writes(value, value.memory_writes) if value.memory_writes else value
+        return value
     if isinstance(value, ToolResult):
         request_id = value.request_id or context.idempotency_key
         log.debug("tool_reported", tool=tool_name, request_id=request_id, status=value.status)

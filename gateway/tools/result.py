@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from gateway.errors import plain_words
+from gateway.errors import ToolError, plain_words
 from gateway.events.calls import MemoryWriteSuggestion, StepTrace
 from gateway.messages import clean_text
 from gateway.tools.base import ToolOutput
@@ -29,6 +29,7 @@ METADATA_SIZE = 4096
 MOST_ITEMS = 1000
 """Memory writes, or steps, of one call that are looked at."""
 MOST_PROBLEMS = 10
+PROBLEM_LENGTH = 200
 
 Item = TypeVar("Item")
 
@@ -59,6 +60,24 @@ class ToolResult(BaseModel):
             content = "\n".join(filter(None, [self.error or "The tool failed.", content]))
         output = ToolOutput(content, failed, steps=steps, problems=problems)
         return with_writes(output, self.memory_writes)
+
+
+def sound(output: ToolOutput) -> ToolOutput:
+    """The output with all that an event can carry; what is wrong with the rest joins its problems.
+
+    Raises:
+        errors.ToolError: its content is no text, so there is nothing to tell the model.
+    """
+    if not isinstance(output.content, str):  # pyright: ignore[reportUnnecessaryIsInstance] - hints bind nobody
+        kind = type(output.content).__name__
+        raise ToolError(f"It was carried out, but the content of its ToolOutput is no text: {kind}.")
+    if all(each == () for each in (output.problems, output.steps, output.memory_writes)):
+        return output
+    found: list[str] = []
+    problems = _each("problems", output.problems, _problem, found)
+    steps = _each("steps", output.steps, _step, found)
+    made = ToolOutput(output.content, output.is_error, steps=steps, problems=[*problems, *found])
+    return with_writes(made, output.memory_writes)
 
 
 def with_writes(output: ToolOutput, items: object) -> ToolOutput:
@@ -134,15 +153,23 @@ def _each(name: str, items: object, read: Callable[[object], Item], problems: li
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False, include_context=False)[0]
             told = plain_words(wrong["type"], wrong["msg"], unknown="there is no such field")
-            problems.append(f"{'.'.join(map(str, (f'{name}[{position}]', *wrong['loc'])))}: {told}"[:200])
+            problems.append(
+                f"{'.'.join(map(str, (f'{name}[{position}]', *wrong['loc'])))}: {told}"[:PROBLEM_LENGTH]
+            )
         except Exception as error:  # noqa: BLE001 - an item may do anything when it is looked at
             problems.append(f"{name}[{position}]: cannot be read: {type(error).__name__}")
     return good
 
 
+def _problem(item: object) -> str:
+    if not isinstance(item, str):
+        raise TypeError
+    return clean_text(item[:PROBLEM_LENGTH])
+
+
 def _step(item: object) -> StepTrace:
     if isinstance(item, StepTrace):
-        return item
+        return StepTrace(**dict(item))  # it may have been made without its checks
     given = _GivenStep.model_validate(item)
     began = given.timestamp
     if began is not None and began.tzinfo is None:

@@ -115,14 +115,14 @@ def _label(text: object) -> str:
 
 def _sound(step: StepTrace) -> StepTrace:
     """A step that a tool made itself, in the bounds of those that were recorded."""
-    return step.model_copy(
-        update={
-            "step_id": _label(step.step_id),
-            "step_name": _label(step.step_name),
-            "input": excerpt(step.input),
-            "output": excerpt(step.output),
-            "error": step.error and _label(step.error),
-        }
+    return StepTrace(
+        step_id=_label(step.step_id),
+        step_name=_label(step.step_name),
+        input=excerpt(step.input),
+        output=excerpt(step.output),
+        duration_ms=step.duration_ms,
+        error=step.error and _label(step.error),
+        timestamp=step.timestamp,
     )
 
 

@@ -9,21 +9,23 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from gateway.errors import ToolError, ToolTimedOut
-from gateway.tools.running import leave_behind
+from gateway.tools.in_time import leave_behind, refuse_stuck
 
 MOST_THREADS = 32
-"""Plain functions that run at the same time, in all turns together; those of more wait for a place."""
+"""Plain functions that run at the same time, in all turns together and with those that were left behind; more
+of them wait for a place."""
 
 _places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
 async def in_thread(tool_name: str, function: Callable[[], Any]) -> Any:
     """What `function` returns or raises, run in a thread that the end of the process does not wait for. When
-    this is cancelled, the thread is left behind.
+    this is cancelled, the thread is left behind, and keeps its place until it ends.
 
     Raises:
         errors.ToolTimedOut: cancelled while it waited for a place.
-        errors.ToolError: the system gives no more threads.
+        errors.ToolError: too many calls of the tool were left behind meanwhile, or the system gives no more
+            threads.
     """
     places = _places.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_THREADS))
     try:
@@ -32,14 +34,17 @@ async def in_thread(tool_name: str, function: Callable[[], Any]) -> Any:
         told = f"{tool_name} did not begin: {MOST_THREADS} other calls are running. Try again later."
         raise ToolTimedOut(told) from None
     try:
+        refuse_stuck(tool_name)
         outcome = _start(tool_name, function)
-        try:
-            result, raised = await asyncio.shield(outcome)
-        except asyncio.CancelledError:
-            leave_behind(tool_name, outcome)
-            raise
-    finally:
+    except ToolError:
         places.release()
+        raise
+    outcome.add_done_callback(lambda _: places.release())
+    try:
+        result, raised = await asyncio.shield(outcome)
+    except asyncio.CancelledError:
+        leave_behind(tool_name, outcome)
+        raise
     if raised is not None:
         raise raised
     return result

@@ -14,15 +14,21 @@ WRAPPER_TAGS = (
 )
 """Every tag this gateway wraps text in. Text that contains one of them itself is defused first."""
 
-_FORGED = re.compile(rf"[<＜](?=[\s/／]*(?:{'|'.join(WRAPPER_TAGS)})\b)", re.IGNORECASE)
-
-
-# C0 and C1 controls but tab and newline; zero-width space, word joiner, byte order mark; bidirectional
-# overrides and isolates, which show text in another order than it is read; tag characters, which hide text.
-# The zero-width joiner and non-joiner stay: emoji and several scripts need them.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\u200e\u200f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+# Controls but tab and newline; tag characters and all else of Unicode's property Default_Ignorable_Code_Point
+# (DerivedCoreProperties.txt), which shows nothing: fillers, invisible operators, variation selectors; and
+# directions, which show text in another order than it is read. Two things stay. The zero-width joiner and
+# non-joiner: emoji and several scripts need them. And U+FE0F once after a symbol, which many keyboards write
+# with it (☀️): after a letter or one another, selectors could spell a hidden text.
+_SYMBOLS = "\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+_INVISIBLE = re.compile(rf"[{_UNSEEN}]|(?<![{_SYMBOLS}])\ufe0f")
+_GAP = f"{_UNSEEN}\u200c\u200d\ufe0f"
+_NAMES = "|".join(f"[{_GAP}]*".join(tag) for tag in WRAPPER_TAGS)
+_FORGED = re.compile(rf"[<＜](?=[\s/／{_GAP}]*(?:{_NAMES})\b)", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
@@ -32,16 +38,23 @@ def visible(text: str) -> str:
 
 
 def defuse(text: str) -> str:
-    """`text` in which our own wrapper tags, opening or closing, no longer are tags: `<` is written `&lt;`."""
+    """`text` in which our own wrapper tags, opening or closing, no longer are tags: `<` is written `&lt;`. So
+    it is where something invisible stands in the tag."""
     return _FORGED.sub("&lt;", text)
 
 
-def wrap(tag: str, note: str, text: str) -> str:
-    """`text`, defused, between `<tag>` and `</tag>`, under a `note` that says what it is.
+class Wrapped(str):
+    """Text that this gateway itself put into its tags. Any other text that has them only looks like it."""
+
+    __slots__ = ()
+
+
+def wrap(tag: str, note: str, text: str) -> Wrapped:
+    """What is visible of `text`, defused, between `<tag>` and `</tag>`, under a `note` that says what it is.
 
     Raises:
         ValueError: `tag` is not one of WRAPPER_TAGS.
     """
     if tag not in WRAPPER_TAGS:
         raise ValueError(f"{tag!r} is not one of the wrapper tags")
-    return f"<{tag}>\n{note}\n\n{defuse(text)}\n</{tag}>"
+    return Wrapped(f"<{tag}>\n{note}\n\n{defuse(visible(text))}\n</{tag}>")

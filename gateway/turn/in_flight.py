@@ -51,10 +51,15 @@ class InFlight:
         it was counted."""
         self.draining = asyncio.Event()
 
+    @property
+    def room(self) -> int:
+        """How many more turns may run."""
+        return max(0, self._parts.settings.max_turns_in_flight - len(self._tasks))
+
     def admit(self) -> None:
         """Raises errors.QueueFull when as many turns run as the settings allow."""
         most = self._parts.settings.max_turns_in_flight
-        if len(self._tasks) >= most:
+        if not self.room:
             raise QueueFull(
                 f"The server runs {most} turns already. Try again in a moment.", code="server_busy"
             )

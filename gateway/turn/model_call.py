@@ -2,11 +2,13 @@
 
 import asyncio
 import random
+from collections.abc import Collection
 from dataclasses import replace
 from time import monotonic
 
 from gateway.errors import ModelError
 from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded
+from gateway.ids import is_id, new_tool_call_id
 from gateway.messages import Message
 from gateway.model.base import Answer, Model, ModelRequest, Piece, Started
 from gateway.model.prices import cost_of
@@ -46,7 +48,7 @@ async def ask(
         emitter.emit(start)
         digests = None
         try:
-            return await _attempt(model, request, tools, emitter)
+            return await _attempt(model, request, tools, emitter, settings)
         except ModelError as error:
             delay = retry_delay(
                 error,
@@ -69,7 +71,9 @@ async def ask(
             await asyncio.sleep(delay)
 
 
-async def _attempt(model: Model, request: ModelRequest, tools: Tools, emitter: Emitter) -> Answer:
+async def _attempt(
+    model: Model, request: ModelRequest, tools: Tools, emitter: Emitter, settings: Settings
+) -> Answer:
     asked_at = monotonic()
     ttft_ms: int | None = None
     async with model.stream(request) as chunks:
@@ -84,11 +88,11 @@ async def _attempt(model: Model, request: ModelRequest, tools: Tools, emitter: E
                     emitter.progress.attempt_began = True
                     emitter.progress.attempt_usage = chunk.usage
                 case Answer():
-                    answer = _usable(chunk)
+                    answer = _with_usable_ids(_usable(chunk), emitter.progress.call_ids)
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
                     with emitter.together():
                         emitter.emit(end, message=_message(answer), usage=answer.usage)
-                        record_intents(answer, tools, emitter)
+                        record_intents(answer, tools, emitter, settings.tool_policy)
                     refuse_bad_inputs(answer, emitter)
                     return answer
     raise ModelError("The model's stream ended without an answer.", code="upstream_truncated", retryable=True)
@@ -99,6 +103,25 @@ def _usable(answer: Answer) -> Answer:
     if answer.stop_reason in RUNS_TOOLS:
         return answer
     return replace(answer, content=[block for block in answer.content if block["type"] != "tool_use"])
+
+
+def _with_usable_ids(answer: Answer, taken: Collection[str]) -> Answer:
+    """The answer with another id for each tool call whose own is no id, or was used before in this turn: some
+    endpoints count from 1 in every answer, and what was decided about one call must not count for another.
+    The history is sent back with the same ids."""
+    fresh = {
+        block["id"]: new_tool_call_id()
+        for block in answer.content
+        if block["type"] == "tool_use" and (block["id"] in taken or not is_id(block["id"]))
+    }
+    if not fresh:
+        return answer
+    content = [
+        block | {"id": fresh.get(block["id"], block["id"])} if block["type"] == "tool_use" else block
+        for block in answer.content
+    ]
+    bad_inputs = {fresh.get(call_id, call_id): problem for call_id, problem in answer.bad_inputs.items()}
+    return replace(answer, content=content, bad_inputs=bad_inputs)
 
 
 def _message(answer: Answer) -> Message | None:

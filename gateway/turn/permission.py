@@ -28,44 +28,41 @@ async def seek_permission(parts: Parts, catalog: Catalog, tools: Tools, emitter:
     """Answers the open calls that may not run, and asks a person about those that need one. Afterwards every
     open call either may run or waits."""
     asking: dict[str, Ruling] = {}
-    active = tuple(emitter.progress.skills)
     for call_id, state in open_calls(emitter).items():
-        if state.asked or state.verdict is not None:
+        if state.asked or state.verdict is not None or _forbid(parts, catalog, emitter, call_id, state):
             continue
-        reason = refusal(state.name, catalog, active, parts.settings.skill_only_tools)
-        if reason is not None:
-            _refuse_by_skill(call_id, state, reason, catalog, emitter)
-        elif state.name in tools:
-            ruling = verdict_of(parts.settings.tool_policy, state.name, state.effect)
-            if ruling.verdict == "deny":
-                said = f"This call is not allowed and was not run. {ruling.reason}"
-                _deny(call_id, state, ApprovalResponse(decision="denied", by="policy", reason=said), emitter)
-            elif ruling.verdict == "ask" and _fits(call_id, state, tools, emitter):
-                asking[call_id] = ruling
+        ruling = verdict_of(parts.settings.tool_policy, state.name, state.effect)
+        asks = state.needs_approval or ruling.verdict == "ask"
+        if asks and state.name in tools and _fits(call_id, state, tools, emitter):
+            asking[call_id] = ruling
     if asking:
         await _ask(parts, asking, emitter)
 
 
-async def hear_decisions(parts: Parts, emitter: Emitter) -> bool:
-    """Emits what has been decided since, by a person or by time; whether there was anything."""
-    waiting = waiting_calls(emitter)
-    rows = {row.tool_call_id: row for row in await parts.approvals.of_turn(emitter.turn.id)}
+async def hear_decisions(parts: Parts, catalog: Catalog, emitter: Emitter) -> bool:
+    """Emits what has been decided since, by a person or by time; whether there was anything. What the rules
+    have come to forbid meanwhile does not run, whoever approved it."""
+    turn_id = emitter.turn.id
+    await parts.approvals.expire(turn_id, now_ms(), EXPIRED)
+    rows = {row.tool_call_id: row for row in await parts.approvals.of_turn(turn_id)}
     heard = False
-    for call_id, state in waiting.items():
-        response = _response(rows.get(call_id), now_ms())
-        if response is None:
+    for call_id, state in waiting_calls(emitter).items():
+        verdict = rows[call_id].verdict
+        if verdict is None:
             continue
-        heard = True
+        heard, response = True, _told(verdict)
         if response.decision == "denied":
             _deny(call_id, state, response, emitter)
-        else:
+        elif not _forbid(parts, catalog, emitter, call_id, state):
             emitter.emit(response, tool_call_id=call_id)
     await emitter.settled()
     return heard
 
 
 async def park(parts: Parts, emitter: Emitter) -> bool:
-    """Gives the turn up until somebody decides; False when that has happened already."""
+    """Gives the turn up until somebody decides; False when that has happened already. A compression that runs
+    meanwhile tells of itself through this turn: it is waited for."""
+    await parts.compressor.idle(emitter.turn.session_id)
     await emitter.settled()
     waiting = waiting_calls(emitter)
     rows = await parts.approvals.of_turn(emitter.turn.id)
@@ -120,16 +117,6 @@ async def _ask(parts: Parts, asking: Mapping[str, Ruling], emitter: Emitter) -> 
     await emitter.settled()
 
 
-def _response(row: ApprovalRow | None, now: int) -> ApprovalResponse | None:
-    if row is None:
-        return ApprovalResponse(decision="denied", by="expiry", reason=EXPIRED)
-    if row.verdict is not None:
-        return _told(row.verdict)
-    if row.expires_at <= now:
-        return ApprovalResponse(decision="denied", by="expiry", reason=EXPIRED)
-    return None
-
-
 def _told(verdict: Verdict) -> ApprovalResponse:
     return ApprovalResponse(
         decision=verdict.decision,
@@ -148,6 +135,19 @@ def _deny(call_id: str, state: CallState, response: ApprovalResponse, emitter: E
     with emitter.together():
         emitter.emit(response, tool_call_id=call_id)
         answer_call(emitter, call_id, tool_result(state.name, "denied", content or EXPIRED))
+
+
+def _forbid(parts: Parts, catalog: Catalog, emitter: Emitter, call_id: str, state: CallState) -> bool:
+    """Answers the call if skills or the policy forbid it; whether they do."""
+    active, only_with_skill = emitter.progress.skills.items(), parts.settings.skill_only_tools
+    if (reason := refusal(state.name, catalog, active, only_with_skill)) is not None:
+        _refuse_by_skill(call_id, state, reason, catalog, emitter)
+        return True
+    ruling = verdict_of(parts.settings.tool_policy, state.name, state.effect)
+    if ruling.verdict == "deny":
+        said = f"This call is not allowed and was not run. {ruling.reason}"
+        _deny(call_id, state, ApprovalResponse(decision="denied", by="policy", reason=said), emitter)
+    return ruling.verdict == "deny"
 
 
 def _refuse_by_skill(call_id: str, state: CallState, reason: str, catalog: Catalog, emitter: Emitter) -> None:

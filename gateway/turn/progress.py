@@ -34,13 +34,15 @@ _FOLDED: Mapping[str, type[EventData]] = {
 
 @dataclass(slots=True)
 class CallState:
-    """A tool call whose intent is recorded; `result` once it has one. `asked` when a person is to decide
-    about it, `verdict` once it is decided; `edited` when `arguments` are not those that the model gave."""
+    """A tool call whose intent is recorded; `result` once it has one. One that `needs_approval` does not run
+    before it has a `verdict`; `asked` when a person is to decide about it; `edited` when `arguments` are not
+    those that the model gave."""
 
     name: str
     arguments: dict[str, Any]
     effect: Effect
     result: ToolResult | None = None
+    needs_approval: bool = False
     asked: bool = False
     verdict: ApprovalResponse | None = None
     edited: bool = False
@@ -55,8 +57,10 @@ class CallState:
 class Progress:
     """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
-    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration; `skills` the written
-    skills that were read; `first_text_at` is when the first text came that was not superseded."""
+    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration; `call_ids` those of all
+    iterations, `skills` the written skills that were read and the tools that each allows (None: no limit);
+    `prefix_hash` identifies what the latest iteration had before its messages; `first_text_at` is when the
+    first text came that was not superseded."""
 
     started_at: int | None = None
     trace_id: str | None = None
@@ -70,7 +74,9 @@ class Progress:
     stop_reason: str | None = None
     text: list[str] = field(default_factory=list[str])
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
-    skills: list[str] = field(default_factory=list[str])
+    call_ids: set[str] = field(default_factory=set[str])
+    skills: dict[str, list[str] | None] = field(default_factory=dict[str, list[str] | None])
+    prefix_hash: str | None = None
     usage: Usage | None = None
     unreported: int = 0
     cost: float | None = 0.0
@@ -84,6 +90,7 @@ class Progress:
             case IterationStart():
                 self.iteration, self.attempt, self.attempt_open = iteration or 1, data.attempt, True
                 self.attempt_at = ts
+                self.prefix_hash = data.prefix_hash or self.prefix_hash
                 self.attempt_began, self.attempt_usage, self.stop_reason = False, None, None
                 self.text.clear()
                 self.calls.clear()
@@ -122,7 +129,10 @@ class Progress:
     def _apply_to_call(self, data: EventData, call_id: str) -> None:
         match data:
             case ToolCall():
-                self.calls[call_id] = CallState(data.name, data.arguments, data.effect)
+                self.call_ids.add(call_id)
+                self.calls[call_id] = CallState(
+                    data.name, data.arguments, data.effect, needs_approval=bool(data.needs_approval)
+                )
             case ToolResult():
                 self.calls[call_id].result = data
             case ApprovalRequest():
@@ -132,8 +142,8 @@ class Progress:
                 call.verdict = data
                 if data.arguments is not None:
                     call.arguments, call.edited = data.arguments, True
-            case Skill(action="read", path=None) if data.name not in self.skills:
-                self.skills.append(data.name)
+            case Skill(action="read", path=None):
+                self.skills[data.name] = data.allowed_tools
             case _:
                 pass
 

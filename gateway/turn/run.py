@@ -65,7 +65,7 @@ async def _resume(parts: Parts, emitter: Emitter) -> History:
     progress = emitter.progress
     if progress.attempt_open:
         emitter.emit(IterationSuperseded(attempt=progress.attempt, reason="server_restart", began=True))
-    settle_interrupted(emitter, parts.settings.tool_policy)
+    settle_interrupted(emitter)
     return await _load(parts, emitter.turn)
 
 
@@ -85,7 +85,7 @@ async def _begin_epoch(parts: Parts, session_id: str, history: History) -> Histo
 
 
 async def _begin_epoch_if_changed(parts: Parts, emitter: Emitter, conversation: Conversation) -> None:
-    before = conversation.history.prefix_hash
+    before = emitter.progress.prefix_hash or conversation.history.prefix_hash
     if before is not None and before != conversation.prefix().prefix_hash:
         emitter.emit(TurnWarning(code="prompt_changed", message=PROMPT_CHANGED))
         conversation.replace(await _begin_epoch(parts, emitter.turn.session_id, conversation.history))

@@ -24,7 +24,7 @@ UNKNOWN_OUTCOME = (
 )
 
 
-def record_intents(answer: Answer, tools: Tools, emitter: Emitter) -> None:
+def record_intents(answer: Answer, tools: Tools, emitter: Emitter, policy: Sequence[str]) -> None:
     """Emits a tool_call for every call of a complete message. One whose arguments are no JSON object never
     runs: it counts as effectful, so that nobody repeats it should the process end before it is refused."""
     for call in answer.content:
@@ -32,7 +32,11 @@ def record_intents(answer: Answer, tools: Tools, emitter: Emitter) -> None:
             name, call_id = call["name"], call["id"]
             known = name in tools and call_id not in answer.bad_inputs
             effect = tools.get(name).effect if known else "effectful"
-            emitter.emit(ToolCall(name=name, arguments=call["input"], effect=effect), tool_call_id=call_id)
+            asks = verdict_of(policy, name, effect).verdict == "ask"
+            intent = ToolCall(
+                name=name, arguments=call["input"], effect=effect, needs_approval=True if asks else None
+            )
+            emitter.emit(intent, tool_call_id=call_id)
 
 
 def refuse_bad_inputs(answer: Answer, emitter: Emitter) -> None:
@@ -43,18 +47,14 @@ def refuse_bad_inputs(answer: Answer, emitter: Emitter) -> None:
             answer_call(emitter, call_id, tool_result(state.name, "error", content))
 
 
-def settle_interrupted(emitter: Emitter, policy: Sequence[str]) -> None:
+def settle_interrupted(emitter: Emitter) -> None:
     """Answers open calls of a former process that may have run and must not be repeated. Those stay open that
     are read_only or idempotent, which run again under the same idempotency key, and those that a person has
     yet to decide about: a decision is durable before its call begins."""
     for call_id, state in open_calls(emitter).items():
-        undecided = state.waits or (state.verdict is None and _asks(state, policy))
+        undecided = state.needs_approval and state.verdict is None
         if state.effect == "effectful" and not undecided:
             answer_call(emitter, call_id, tool_result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
-
-
-def _asks(state: CallState, policy: Sequence[str]) -> bool:
-    return verdict_of(policy, state.name, state.effect).verdict == "ask"
 
 
 async def run_tool_calls(parts: Parts, catalog: Catalog, tools: Tools, emitter: Emitter) -> Message | None:
@@ -73,7 +73,7 @@ async def run_tool_calls(parts: Parts, catalog: Catalog, tools: Tools, emitter: 
         await _run_permitted(parts, tools, emitter)
         if not waiting_calls(emitter):
             break
-        if not await hear_decisions(parts, emitter) and await park(parts, emitter):
+        if not await hear_decisions(parts, catalog, emitter) and await park(parts, emitter):
             return None
     await emitter.settled()
     return answer_of({call_id: state.result for call_id, state in emitter.progress.calls.items()})

@@ -2,6 +2,7 @@
 
 import re
 import traceback
+from collections.abc import Sequence
 from functools import lru_cache
 from time import monotonic
 from typing import Any
@@ -16,16 +17,19 @@ from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
 from gateway.messages import clean_text
-from gateway.tools.base import Tool, ToolContext, ToolOutput
+from gateway.tools.base import FunctionTool, Tool, ToolContext, ToolOutput, parameters
+from gateway.tools.in_time import run_in_time
 from gateway.tools.registry import Tools
-from gateway.tools.running import run_in_time
-from gateway.tools.wrapping import WRAPPER_TAGS
+from gateway.tools.wrapping import WRAPPER_TAGS, Wrapped, defuse
 from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
 from gateway.turn.progress import CallState
 from gateway.turn.remembering import WriteSource
 
 _CLOSING = re.compile(rf"(</(?:{'|'.join(WRAPPER_TAGS)})>)\s*\Z")
+
+EDITED_LENGTH = 2000
+"""Characters of edited arguments that the model is told beside the result."""
 
 log = structlog.get_logger(__name__)
 
@@ -35,66 +39,91 @@ async def run_call(
 ) -> ToolResult:
     """Runs one call, whatever its tool does; the caller emits the result."""
     started = monotonic()
-    status: ResultStatus = "error"
-    output: ToolOutput | None = None
     context = _context(call_id, emitter, parts)
+
+    def result(status: ResultStatus, output: ToolOutput) -> ToolResult:
+        return _result(state, status, output, context, parts.settings.tool_output_limit)
+
     try:
         tool = tools.get(state.name)
         check_arguments(tool, state.arguments)
         output = await run_in_time(tool, state.arguments, context)
-        status = "error" if output.is_error else "ok"
-        content = output.content
-    except ToolTimedOut as error:
-        status, content = "timeout", error.message
-    except ToolError as error:
-        content = error.message
+        made = result("error" if output.is_error else "ok", output)
     except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model is told that it failed
-        # Not the exception itself: what a tool says about its arguments is content.
-        log.warning(
-            "tool_raised",
-            tool=state.name,
-            tool_call_id=call_id,
-            error=type(error).__name__,
-            at=_places(error),
-        )
-        content = f"The tool failed: {type(error).__name__}."
-    duration_ms = int((monotonic() - started) * 1000)
-    if state.edited:
-        content = f"{_edited(state.arguments)}\n{content}"
-    result = tool_result(state.name, status, _shorten(content, parts.settings.tool_output_limit), duration_ms)
-    return _with_report(result, output, context, emitter, parts)
+        if not isinstance(error, ToolError):
+            # Not the exception itself: what a tool says about its arguments is content.
+            log.warning(
+                "tool_raised",
+                tool=state.name,
+                tool_call_id=call_id,
+                error=type(error).__name__,
+                at=_places(error),
+            )
+        status, content = failure(error)
+        output = ToolOutput(content)
+        made = result(status, output)
+    made = made.model_copy(update={"duration_ms": int((monotonic() - started) * 1000)})
+    _report(made, output.problems, call_id, emitter, parts)
+    return made
+
+
+def failure(error: Exception) -> tuple[ResultStatus, str]:
+    """The status of a call that raised this, and what the model is told: of an exception that is not ours its
+    type alone."""
+    if isinstance(error, ToolError):
+        return "timeout" if isinstance(error, ToolTimedOut) else "error", error.message
+    return "error", f"The tool failed: {type(error).__name__}."
 
 
 def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
-    """Raises errors.BadArguments, with what is wrong, when they do not fit the tool's schema."""
+    """Raises errors.BadArguments, with what is wrong, when they do not fit the tool."""
+    if isinstance(tool, FunctionTool) and tool.check is not None:
+        tool.check(arguments)
+        return
     schema = orjson.dumps(tool.spec.input_schema, option=orjson.OPT_SORT_KEYS)
     for problem in _validator(schema).iter_errors(arguments):
         where = "/".join(str(part) for part in problem.absolute_path) or "the arguments"
-        raise BadArguments(f"{where}: {problem.message[:500]}")
+        accepted = parameters(tool) or "none"
+        raise BadArguments(
+            f"The arguments of {tool.spec.name} are wrong. {where}: {problem.message[:500]}. "
+            f"Its parameters: {accepted}."
+        )
 
 
 def tool_result(name: str, status: ResultStatus, content: str, duration_ms: int = 0) -> ToolResult:
     return ToolResult(name=name, status=status, content=content, duration_ms=duration_ms)
 
 
-def _with_report(
-    result: ToolResult, output: ToolOutput | None, context: ToolContext, emitter: Emitter, parts: Parts
+def _result(
+    state: CallState, status: ResultStatus, output: ToolOutput, context: ToolContext, limit: int
 ) -> ToolResult:
-    """The result with what the tool told beside its content; suggestions for the memory are handed on."""
-    call_id = context.tool_call_id
-    steps = context.steps.told(output.steps if output is not None else ())
-    if output is None:
-        return result.model_copy(update={"steps": list(steps)}) if steps else result
-    for problem in output.problems:
+    """The data of the call's event, but for its duration; raises what a tool's output may raise when it is
+    looked at."""
+    content = _for_model(output.content, limit)
+    if state.edited:
+        content = f"{defuse(_edited(state.arguments))}\n{content}"
+    return ToolResult(
+        name=state.name,
+        status=status,
+        content=content,
+        duration_ms=0,
+        steps=context.steps.told(output.steps) or None,
+        memory_writes=list(output.memory_writes) or None,
+    )
+
+
+def _report(
+    result: ToolResult, problems: Sequence[str], call_id: str, emitter: Emitter, parts: Parts
+) -> None:
+    """Tells what the tool reported that could not be used; hands its suggestions to the memory."""
+    for problem in problems:
         emitter.emit(
             TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id
         )
-    writes = list(output.memory_writes)
-    if writes:
+    if result.memory_writes:
         turn = emitter.turn
         source = WriteSource(turn.owner, turn.session_id, turn.id, call_id, result.name)
-        parts.remembering.hand_over(writes, source)
-    return result.model_copy(update={"steps": list(steps) or None, "memory_writes": writes or None})
+        parts.remembering.hand_over(result.memory_writes, source)
 
 
 def _context(call_id: str, emitter: Emitter, parts: Parts) -> ToolContext:
@@ -127,15 +156,21 @@ def _places(error: BaseException) -> list[str]:
 
 
 def _edited(arguments: dict[str, Any]) -> str:
-    return (
-        f"[The user changed the arguments before approving. It ran with: {orjson.dumps(arguments).decode()}]"
-    )
+    told = orjson.dumps(arguments).decode()
+    told = told if len(told) <= EDITED_LENGTH else f"{told[:EDITED_LENGTH]}…"
+    return f"[The user changed the arguments before approving, to: {told}]"
 
 
-def _shorten(content: str, limit: int) -> str:
-    """At most `limit` characters and a word on what was cut; text that was wrapped as data stays so."""
-    content = clean_text(content)
+def _for_model(content: str, limit: int) -> str:
+    """At most `limit` characters and a word on what was cut; text that was wrapped as data stays so. What
+    this gateway did not wrap itself is defused: a tool may not pose as a skill or a summary, nor may whatever
+    it read."""
+    wrapped = isinstance(content, Wrapped)
+    content = clean_text(str(content))
+    shown = content[:limit] if wrapped else defuse(content[:limit])
     if len(content) <= limit:
-        return content
-    told = f"{content[:limit]}\n[... truncated: {limit} of {len(content)} characters shown ...]"
+        return shown
+    told = f"{shown}\n[... truncated: {limit} of {len(content)} characters shown ...]"
+    if not wrapped:
+        return told
     return f"{told}\n{closing[1]}" if (closing := _CLOSING.search(content)) else told

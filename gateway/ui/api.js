@@ -52,10 +52,21 @@ function unreachable(error) {
   throw error.name === "AbortError" ? error : new Unreachable(error.message);
 }
 
+// `body` is sent as JSON; text is sent as it is.
 export async function request(method, path, body) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  return answerTo(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  return answerTo(path, { method, headers, body: typeof body === "string" ? body : JSON.stringify(body) });
+}
+
+// Whether integers that a number cannot hold keep their digits: browsers of before 2025 round them.
+export const isExact = "rawJSON" in JSON;
+
+// What `text` says; an integer beyond 2^53 becomes what JSON.stringify writes with the same digits.
+export function parse(text) {
+  if (!isExact || !/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_, value, { source }) =>
+    typeof value === "number" && /^-?\d+$/.test(source) && !Number.isSafeInteger(value) ? JSON.rawJSON(source) : value);
 }
 
 // Sends a file as it is.
@@ -65,7 +76,7 @@ export function upload(path, file) {
 
 async function answerTo(path, options) {
   const response = await authorized(path, options);
-  const answer = await response.json().catch(() => ({}));
+  const answer = await response.text().then(parse).catch(() => ({}));
   if (!response.ok) throw new Refused(response.status, answer.error);
   return answer;
 }
@@ -111,7 +122,7 @@ export async function follow(session, cursor, { onEvent, onLink, signal }) {
         onLink(true);
         wait = 500;
         if (!frame.id || frame.event === "stream_open") continue; // a control frame, or one of a later version
-        const event = JSON.parse(frame.data);
+        const event = parse(frame.data);
         if (event.seq <= cursor) continue;
         cursor = event.seq;
         onEvent(event);
@@ -136,7 +147,7 @@ export async function replay(session, speed, { onEvent, signal }) {
     try {
       for await (const { event, data } of frames(`/api/sessions/${session}/replay?speed=${speed}`, cursor, signal)) {
         if (!data) continue; // a heartbeat
-        const said = JSON.parse(data);
+        const said = parse(data);
         if (event === "stream_error") throw new Refused(503, said);
         if (event === "stream_open") end = said.head;
         if (!(said.seq > cursor)) continue;

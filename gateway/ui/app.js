@@ -198,6 +198,7 @@ function growInput() {
 
 async function showHealth() {
   const health = await request("GET", "/healthz").catch(() => ({}));
+  if (health.demo && byId("badge").hidden) offer(words.demoExample);
   byId("badge").hidden = !health.demo;
   byId("badge").title = words.demo;
   byId("model").textContent = health.demo ? "" : health.model ?? "";
@@ -262,15 +263,17 @@ function listenToMenu(menu) {
   });
 }
 
+function offer(question) {
+  const example = make("button", "example", question);
+  example.type = "button";
+  example.addEventListener("click", () => send(question));
+  byId("examples").append(example);
+}
+
 function begin() {
   translatePage();
   input.placeholder = words.placeholder;
-  for (const question of words.examples) {
-    const example = make("button", "example", question);
-    example.type = "button";
-    example.addEventListener("click", () => send(question));
-    byId("examples").append(example);
-  }
+  words.examples.forEach(offer);
   if (matchMedia("(max-width: 900px)").matches) toggleEvents();
   onKeyNeeded(askForKey);
   listen();

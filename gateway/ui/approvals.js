@@ -1,6 +1,6 @@
 // A person's say in a tool call: the card that asks for it, and the line that tells what was decided.
 
-import { Refused, persist, request } from "./api.js";
+import { Refused, isExact, persist, request } from "./api.js";
 import { make } from "./dom.js";
 import { fill, inWords, language, words } from "./words.js";
 
@@ -11,7 +11,7 @@ let cards = 0; // made so far: labels need ids
 
 // Invisible letters, and those that turn the direction of reading, are escaped: what is approved is what is seen.
 export function shown(value) {
-  return JSON.stringify(value, null, 2).replace(/[\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu,
+  return JSON.stringify(value, null, 2).replace(/[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}\u007f-\u009f]/gu,
     (letter) => [...Array(letter.length).keys()].map((at) => `\\u${letter.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""));
 }
 
@@ -33,6 +33,7 @@ export class ApprovalCard {
     this.editor = make("div", "", label(this.edited, words.argumentsAsJson), this.edited);
     this.editor.hidden = true;
     this.edit = press(words.editArguments, "small", () => this.startEditing());
+    this.edit.disabled = isRounded(given); // the rounded number would be sent
     this.approve = press(words.approve, "go", () => this.decide("approve"));
     this.deny = press(words.deny, "go stop", () => this.decide("deny"));
     const title = make("h3", "", fill(words.needsApproval, { name }));
@@ -40,7 +41,7 @@ export class ApprovalCard {
     this.root = make("section", "approval",
       make("div", "approval-head", title, this.time),
       reason ? make("p", "", reasonInWords(reason)) : null,
-      this.given, this.editor, this.edit,
+      this.given, this.edit.disabled ? make("p", "why", words.rounded) : null, this.editor, this.edit,
       make("div", "choice", this.approve, label(this.scope, words.howLong), this.scope),
       make("div", "choice", this.deny, label(this.reason, words.whyNot), this.reason),
       this.trouble);
@@ -63,9 +64,11 @@ export class ApprovalCard {
   }
 
   async decide(decision) {
+    const edited = decision === "approve" && !this.editor.hidden;
+    if (edited && !this.isSound()) return;
     const body = decision === "deny" ? { decision, reason: this.reason.value.trim() || undefined }
-      : { decision, scope: this.scope.value, arguments: this.replacement() };
-    if (body.arguments === null) return;
+      : edited ? `{"decision":"approve","arguments":${this.edited.value}}` // as it was written, digit by digit
+        : { decision, scope: this.scope.value };
     this.allow(false);
     this.trouble.textContent = "";
     try {
@@ -77,21 +80,20 @@ export class ApprovalCard {
     }
   }
 
-  // The edited arguments; undefined when they were not edited, null when they are none.
-  replacement() {
+  // Whether the edited arguments are a JSON object; if not, it is told.
+  isSound() {
     this.edited.removeAttribute("aria-invalid");
-    if (this.editor.hidden) return undefined;
     let problem = words.notAnObject;
     try {
       const edited = JSON.parse(this.edited.value);
-      if (edited !== null && typeof edited === "object" && !Array.isArray(edited)) return edited;
+      if (edited !== null && typeof edited === "object" && !Array.isArray(edited)) return true;
     } catch (error) {
       problem = fill(words.notJson, { reason: error.message });
     }
     this.edited.setAttribute("aria-invalid", "true");
     this.trouble.textContent = problem;
     this.edited.focus();
-    return null;
+    return false;
   }
 
   allow(isAllowed) {
@@ -113,6 +115,12 @@ export function decisionLine({ decision, by, scope, reason, arguments: edited })
   const facts = [who, words.scopesOf[scope], edited && words.withEdits].filter(Boolean).join(words.comma);
   const told = reason && !words.deciders[by] ? `${facts}: ${reason}` : facts;
   return make("p", `decision ${decision}`, told);
+}
+
+function isRounded(value) {
+  if (isExact) return false;
+  if (value !== null && typeof value === "object") return Object.values(value).some(isRounded);
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 // The server's own two reasons in the reader's language; others as they are.

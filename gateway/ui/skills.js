@@ -2,6 +2,7 @@
 
 import { request } from "./api.js";
 import { byId, make } from "./dom.js";
+import { Grants } from "./grants.js";
 import { inWords, words } from "./words.js";
 
 export class Skills {
@@ -10,10 +11,16 @@ export class Skills {
     this.type = byId("skill-type");
     this.list = byId("skill-list");
     this.note = byId("skills-note");
+    this.grants = new Grants((text) => this.tell(text));
     this.asked = 0;
-    this.menu.addEventListener("toggle", () => this.menu.open && this.show());
+    this.menu.addEventListener("toggle", () => this.menu.open && this.open());
     this.type.addEventListener("change", () => this.show());
     byId("skills-refresh").addEventListener("click", () => this.show(() => request("POST", "/api/skills/refresh")));
+  }
+
+  async open() {
+    await this.show();
+    await this.grants.show();
   }
 
   // `first` is done before the list is asked for.

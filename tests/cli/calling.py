@@ -18,19 +18,22 @@ class Said(NamedTuple):
 
 
 class Command:
-    """`command("skills", "list")` runs it as a shell would, with `given` on its standard input."""
+    """`command("skills", "list", GATEWAY_PORT="1")` runs it as a shell would, with these variables and with
+    `given` on its standard input."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, captured: pytest.CaptureFixture[str]) -> None:
-        self._patch = patch
+    def __init__(self, captured: pytest.CaptureFixture[str]) -> None:
         self._captured = captured
 
-    def __call__(self, *arguments: str, given: bytes | None = None) -> Said:
-        self._patch.setattr(sys, "argv", ["gateway", *arguments])
-        if given is not None:
-            self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+    def __call__(self, *arguments: str, given: bytes | None = None, **environment: str) -> Said:
         self._captured.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["gateway", *arguments])
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            if given is not None:
+                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+            with pytest.raises(SystemExit) as ended:
+                main()
         out, err = self._captured.readouterr()
         assert isinstance(ended.value.code, int)
         return Said(ended.value.code, out, err)

@@ -24,4 +24,4 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     for name in os.environ:
         if name.startswith(("GATEWAY_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
-    return Command(monkeypatch, capsys)
+    return Command(capsys)

@@ -9,26 +9,28 @@ import pytest
 
 from gateway.cli.client import Client
 from gateway.cli.transcript import printable
+from tests.cli.calling import Command
 from tests.relay import relaying
-from tests.running import PATIENCE, Running, clean_environment, command, run
+from tests.running import PATIENCE, Running, clean_environment
+from tests.running import command as command_line
 
 
-def test_the_answer_is_on_stdout_and_the_steps_beside_it(running: Running, tmp_path: Path) -> None:
+def test_the_answer_is_on_stdout_and_the_steps_beside_it(command: Command, running: Running) -> None:
     """The answer alone goes to stdout, so that it can be piped; tool calls and results are on stderr."""
-    asked = run(tmp_path, "chat", "What is 17*23?", "--url", running.url)
+    asked = command("chat", "What is 17*23?", "--url", running.url)
 
-    assert asked.returncode == 0
-    assert "391" in asked.stdout
-    assert "→" not in asked.stdout
-    assert '→ calculate {"expression":"17*23"}' in asked.stderr
-    assert "← calculate ok in" in asked.stderr
+    assert asked.code == 0
+    assert "391" in asked.out
+    assert "→" not in asked.out
+    assert '→ calculate {"expression":"17*23"}' in asked.err
+    assert "← calculate ok in" in asked.err
 
 
-def test_json_prints_the_events_of_the_turn_and_nothing_else(running: Running, tmp_path: Path) -> None:
+def test_json_prints_the_events_of_the_turn_and_nothing_else(command: Command, running: Running) -> None:
     """`--json` prints every event as it came, one a line, from turn_start to done."""
-    asked = run(tmp_path, "chat", "/pieces 5", "--json", "--url", running.url)
+    asked = command("chat", "/pieces 5", "--json", "--url", running.url)
 
-    events = [json.loads(line) for line in asked.stdout.splitlines()]
+    events = [json.loads(line) for line in asked.out.splitlines()]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert [event["type"] for event in events] == [
         "turn_start",
@@ -37,35 +39,35 @@ def test_json_prints_the_events_of_the_turn_and_nothing_else(running: Running, t
         "iteration_end",
         "done",
     ]
-    assert asked.stderr == ""
+    assert asked.err == ""
 
 
-def test_a_failed_turn_fails_the_command(running: Running, tmp_path: Path) -> None:
+def test_a_failed_turn_fails_the_command(command: Command, running: Running) -> None:
     """The reason is told in words, and the exit code is 1."""
-    asked = run(tmp_path, "chat", "/fault http_401", "--url", running.url)
+    asked = command("chat", "/fault http_401", "--url", running.url)
 
-    assert asked.returncode == 1
-    assert "✗ " in asked.stderr
-    assert "■ failed" in asked.stderr
+    assert asked.code == 1
+    assert "✗ " in asked.err
+    assert "■ failed" in asked.err
 
 
 @pytest.mark.parametrize("cuts", [(700,), (900, 400, 1500)])
-def test_a_lost_connection_loses_nothing(cuts: tuple[int, ...], running: Running, tmp_path: Path) -> None:
+def test_a_lost_connection_loses_nothing(command: Command, cuts: tuple[int, ...], running: Running) -> None:
     """However often and wherever the stream is cut off, every event is printed once and in order."""
     with relaying(running.url, cuts=cuts) as relay:
-        asked = run(tmp_path, "chat", "/pieces 30 /pace 5", "--json", "--url", relay.url)
+        asked = command("chat", "/pieces 30 /pace 5", "--json", "--url", relay.url)
 
-    events = [json.loads(line) for line in asked.stdout.splitlines()]
+    events = [json.loads(line) for line in asked.out.splitlines()]
     assert relay.cuts == []
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert events[-1]["type"] == "done"
-    assert asked.returncode == 0
+    assert asked.code == 0
 
 
 def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path) -> None:
     """Ctrl-C cancels the turn, waits for its done, and ends with exit code 130."""
     with subprocess.Popen(
-        command("chat", "/pieces 2000 /pace 20", "--json", "--url", running.url),
+        command_line("chat", "/pieces 2000 /pace 20", "--json", "--url", running.url),
         cwd=tmp_path,
         env=clean_environment(),
         stdout=subprocess.PIPE,
@@ -87,7 +89,7 @@ def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path
 def test_without_a_message_it_is_a_conversation(running: Running, tmp_path: Path) -> None:
     """Lines from stdin are turns of one session until stdin ends."""
     talked = subprocess.run(
-        command("chat", "--url", running.url),
+        command_line("chat", "--url", running.url),
         input="/say first answer\n\n/say second answer\n",
         cwd=tmp_path,
         env=clean_environment(),

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from gateway import __version__
-from tests.running import clean_environment, command, run
+from tests.cli.calling import Command
+from tests.running import clean_environment, run
+from tests.running import command as command_line
 
 COMMANDS = (
     *("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor"),
@@ -21,7 +23,7 @@ HEAVY = {"alembic", "anthropic", "httpx2", "pydantic", "rich", "sqlalchemy", "st
 def test_help_loads_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Help is quick since it imports neither an SDK nor the server, for the whole and for each command."""
     shown = subprocess.run(
-        [command()[0], "-X", "importtime", *command()[1:], *arguments, "--help"],
+        [command_line()[0], "-X", "importtime", *command_line()[1:], *arguments, "--help"],
         cwd=tmp_path,
         env=clean_environment(),
         capture_output=True,
@@ -34,12 +36,12 @@ def test_help_loads_nothing_heavy(arguments: tuple[str, ...], tmp_path: Path) ->
     assert loaded & HEAVY == set()
 
 
-def test_help_names_every_command(tmp_path: Path) -> None:
+def test_help_names_every_command(command: Command) -> None:
     """`gateway --help` lists the commands, and `--version` the version."""
-    shown = run(tmp_path, "--help")
+    shown = command("--help")
 
-    assert [name for name in COMMANDS if f"\n  {name} " not in shown.stdout] == []
-    assert run(tmp_path, "--version").stdout == f"gateway {__version__}\n"
+    assert [name for name in COMMANDS if f"\n  {name} " not in shown.out] == []
+    assert command("--version").out == f"gateway {__version__}\n"
 
 
 def test_a_busy_port_gets_one_clear_line(tmp_path: Path) -> None:
@@ -66,39 +68,39 @@ def test_an_address_of_another_machine_gets_one_clear_line(tmp_path: Path) -> No
     )
 
 
-def test_serve_refuses_to_start_without_a_model(tmp_path: Path) -> None:
+def test_serve_refuses_to_start_without_a_model(command: Command) -> None:
     """Production needs a model, and the message says what to set."""
-    refused = run(tmp_path, "serve", "--port", "0")
+    refused = command("serve", "--port", "0")
 
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("gateway: No model is configured. Set ANTHROPIC_API_KEY")
-    assert refused.stderr.count("\n") == 1
+    assert refused.code == 2
+    assert refused.err.startswith("gateway: No model is configured. Set ANTHROPIC_API_KEY")
+    assert refused.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["dev", "serve"])
-def test_an_open_address_needs_keys(name: str, tmp_path: Path) -> None:
+def test_an_open_address_needs_keys(command: Command, name: str) -> None:
     """Neither server listens where others can reach it without API keys."""
-    refused = run(tmp_path, name, "--host", "0.0.0.0", "--port", "0", ANTHROPIC_API_KEY="sk-test")
+    refused = command(name, "--host", "0.0.0.0", "--port", "0", ANTHROPIC_API_KEY="sk-test")
 
-    assert refused.returncode == 2
-    assert "Listening on 0.0.0.0 lets others in" in refused.stderr
-    assert "GATEWAY_API_KEYS" in refused.stderr
+    assert refused.code == 2
+    assert "Listening on 0.0.0.0 lets others in" in refused.err
+    assert "GATEWAY_API_KEYS" in refused.err
 
 
-def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+def test_a_wrong_setting_is_named(command: Command) -> None:
     """A value of the wrong type is told with the variable that holds it, without a stack trace."""
-    refused = run(tmp_path, "dev", GATEWAY_MAX_TOKENS="many")
+    refused = command("dev", GATEWAY_MAX_TOKENS="many")
 
-    assert refused.returncode == 2
-    assert "GATEWAY_MAX_TOKENS" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    assert refused.code == 2
+    assert "GATEWAY_MAX_TOKENS" in refused.err
+    assert "Traceback" not in refused.err
 
 
-def test_chat_without_a_gateway_says_so(tmp_path: Path) -> None:
+def test_chat_without_a_gateway_says_so(command: Command) -> None:
     """When nothing answers at the address, one line says so and how to start it."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    refused = run(tmp_path, "chat", "hello", "--url", url)
+    refused = command("chat", "hello", "--url", url)
 
-    assert refused.returncode == 1
-    assert refused.stderr == f"gateway: Nothing answers at {url}. `gateway dev` starts a gateway there.\n"
+    assert refused.code == 1
+    assert refused.err == f"gateway: Nothing answers at {url}. `gateway dev` starts a gateway there.\n"

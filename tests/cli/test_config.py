@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.config import Origin, list_origins, unknown_variables
-from tests.running import run
+from tests.cli.calling import Command
 
 
 @pytest.fixture(autouse=True)
@@ -41,56 +41,87 @@ def test_the_second_name_of_a_setting_is_found(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_no_secret_is_shown(tmp_path: Path) -> None:
+def test_no_secret_is_shown(command: Command) -> None:
     """Neither keys nor a password inside an address appear, as a table or as JSON."""
-    secrets = {
-        "ANTHROPIC_API_KEY": "sk-very-secret",
-        "ANTHROPIC_BASE_URL": "http://me:hidden-word@127.0.0.1:9",
-        "GATEWAY_API_KEYS": "ada:hidden-hidden-hidden",
-    }
-    table, as_json = run(tmp_path, "config", **secrets), run(tmp_path, "config", "--json", **secrets)
+    table, as_json = (
+        command(
+            *arguments,
+            ANTHROPIC_API_KEY="sk-very-secret",
+            ANTHROPIC_BASE_URL="http://me:hidden-word@127.0.0.1:9",
+            GATEWAY_API_KEYS="ada:hidden-hidden-hidden",
+        )
+        for arguments in (["config"], ["config", "--json"])
+    )
 
-    assert (table.returncode, as_json.returncode) == (0, 0)
-    for shown in (table.stdout, as_json.stdout):
+    assert (table.code, as_json.code) == (0, 0)
+    for shown in (table.out, as_json.out):
         assert "secret" not in shown.replace("name:secret", "")
         assert "hidden" not in shown
         assert "********" in shown
 
 
-def test_no_secret_of_an_mcp_server_is_shown(tmp_path: Path) -> None:
+def test_no_secret_of_an_mcp_server_is_shown(command: Command) -> None:
     """Neither its environment and headers, nor what its arguments and its address carry; the rest is shown
     as it was set, and as JSON also in the table."""
     servers = {
         "weather": {
             "command": "npx",
-            "args": ["-y", "weather", "--api-key", "hidden-1", "--token=hidden-2", "pg://me:hidden-3@db/x"],
+            "args": [
+                *(
+                    "weather",
+                    "-y",
+                    "-p",
+                    "hidden-1",
+                    "--token=hidden-2",
+                    "-khidden-9",
+                    "--",
+                    "--tag",
+                    "hidden-10",
+                ),
+                *("--to", "pg://me:hidden-3@db/x", "https://db.example:99/hidden-11?k=hidden-12"),
+            ],
             "env": {"MODE": "hidden-4"},
             "cwd": "/srv/天气",
         },
         "docs": {
-            "url": "https://hidden-5@docs.example/mcp?user=hidden-6&k=hidden-7#top",
+            "url": "https://hidden-5@docs.example/hidden-13/mcp?user=hidden-6&k=hidden-7#top",
             "headers": {"X-Team": "hidden-8"},
         },
     }
-    given = {"GATEWAY_MCP_SERVERS": json.dumps(servers)}
-    table, as_json = run(tmp_path, "config", **given), run(tmp_path, "config", "--json", **given)
+    table, as_json = (
+        command(*arguments, GATEWAY_MCP_SERVERS=json.dumps(servers))
+        for arguments in (["config"], ["config", "--json"])
+    )
 
-    assert (table.returncode, as_json.returncode) == (0, 0)
-    assert "hidden" not in table.stdout + as_json.stdout
-    shown = next(each for each in json.loads(as_json.stdout) if each["name"] == "mcp_servers")
+    assert (table.code, as_json.code) == (0, 0)
+    assert "hidden" not in table.out + as_json.out
+    shown = next(each for each in json.loads(as_json.out) if each["name"] == "mcp_servers")
     assert shown["value"] == {
         "weather": {
-            "args": ["-y", "weather", "--api-key", "********", "--token=********", "pg://********@db/x"],
+            "args": [
+                *(
+                    "weather",
+                    "-y",
+                    "-p",
+                    "********",
+                    "--token=********",
+                    "-k********",
+                    "--",
+                    "--tag",
+                    "********",
+                ),
+                *("--to", "********", "https://db.example:99/********"),
+            ],
             "command": "npx",
             "cwd": "/srv/天气",
             "env": {"MODE": "********"},
         },
         "docs": {
             "headers": {"X-Team": "********"},
-            "url": "https://********@docs.example/mcp?user=********&k=********#top",
+            "url": "https://********@docs.example/********",
         },
     }
-    assert '{"weather": ' in table.stdout
+    assert '{"weather": ' in table.out
 
 
 def test_a_part_of_a_setting_names_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +131,7 @@ def test_a_part_of_a_setting_names_its_variables(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("GATEWAY_PORT__DOCS", "1")
 
     assert _origin("mcp_servers")[2:5] == (
-        {"docs": {"timeout": 5.0, "url": "http://127.0.0.1:1/mcp"}},
+        {"docs": {"timeout": 5.0, "url": "http://127.0.0.1:1/********"}},
         "environment",
         "GATEWAY_MCP_SERVERS__DOCS__TIMEOUT, GATEWAY_MCP_SERVERS__DOCS__URL",
     )
@@ -108,40 +139,60 @@ def test_a_part_of_a_setting_names_its_variables(monkeypatch: pytest.MonkeyPatch
     assert not [name for name in unknown_variables() if "MCP" in name]
 
 
-def test_json_has_every_setting(tmp_path: Path) -> None:
+def test_json_has_every_setting(command: Command) -> None:
     """`--json` is one array with name, variable, value, origin, source and description of each setting."""
-    listed = json.loads(run(tmp_path, "config", "--json", GATEWAY_PORT="8123").stdout)
+    listed = json.loads(command("config", "--json", GATEWAY_PORT="8123").out)
 
     port = next(each for each in listed if each["name"] == "port")
     assert (port["value"], port["origin"], port["source"]) == (8123, "environment", "GATEWAY_PORT")
     assert [each["name"] for each in listed] == [each.name for each in list_origins()]
 
 
-def test_keys_that_the_server_would_refuse_are_told(tmp_path: Path) -> None:
+def test_keys_that_the_server_would_refuse_are_told(command: Command) -> None:
     """The table is shown all the same, and what is wrong with the keys is said in one line."""
-    shown = run(tmp_path, "config", GATEWAY_API_KEYS="ada:short")
+    shown = command("config", GATEWAY_API_KEYS="ada:short")
 
-    assert shown.returncode == 2
-    assert "GATEWAY_PORT" in shown.stdout
-    assert shown.stderr.startswith("gateway: GATEWAY_API_KEYS: the secret of ada is shorter than")
-    assert shown.stderr.count("\n") == 1
+    assert shown.code == 2
+    assert "GATEWAY_PORT" in shown.out
+    assert shown.err.startswith("gateway: GATEWAY_API_KEYS: the secret of ada is shorter than")
+    assert shown.err.count("\n") == 1
 
 
-def test_a_settings_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+def test_a_settings_file_that_is_named_must_be_there(command: Command, tmp_path: Path) -> None:
     """GATEWAY_CONFIG with a path at which there is no file is one clear line; empty counts as not set."""
     (tmp_path / "folder").mkdir()
     for name in ("nowhere.toml", "folder"):
-        shown = run(tmp_path, "config", GATEWAY_CONFIG=name)
-        assert shown.returncode == 2
-        assert shown.stderr == f"gateway: GATEWAY_CONFIG is {name}, and there is no such file.\n"
-    assert run(tmp_path, "config", GATEWAY_CONFIG="").returncode == 0
+        shown = command("config", GATEWAY_CONFIG=name)
+        assert shown.code == 2
+        assert shown.err == f"gateway: GATEWAY_CONFIG is {name}, and there is no such file.\n"
+    assert command("config", GATEWAY_CONFIG="").code == 0
 
 
-def test_a_wrong_settings_file_is_told_in_plain_words(tmp_path: Path) -> None:
+def test_a_wrong_settings_file_is_told_in_plain_words(command: Command, tmp_path: Path) -> None:
     """An unknown name in the file is called that."""
     (tmp_path / "gateway.toml").write_text("prot = 9001\n")
 
-    assert run(tmp_path, "config").stderr == "gateway: These settings are wrong:\n  prot: unknown setting\n"
+    assert command("config").err == "gateway: These settings are wrong:\n  prot: unknown setting\n"
+
+
+def test_a_variable_that_is_no_json_is_named(command: Command) -> None:
+    """The variable and the place, and not its value, which may be a secret."""
+    shown = command("config", GATEWAY_MCP_SERVERS='{"天气": hidden}')
+
+    assert shown.code == 2
+    assert shown.err.startswith("gateway: The environment's GATEWAY_MCP_SERVERS is not valid JSON: ")
+    assert "at character 8." in shown.err
+    assert "hidden" not in shown.err
+
+
+def test_a_wrong_part_of_a_server_is_told_with_its_place(command: Command) -> None:
+    """Which server, and which of its keys."""
+    shown = command("config", GATEWAY_MCP_SERVERS='{"docs": {"comand": "x", "url": "http://docs.example"}}')
+
+    assert (
+        shown.err
+        == "gateway: These settings are wrong:\n  GATEWAY_MCP_SERVERS.docs.comand: unknown setting\n"
+    )
 
 
 def test_a_misspelt_variable_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

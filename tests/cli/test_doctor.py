@@ -9,8 +9,9 @@ from gateway.cli.client import Client
 from gateway.cli.stream_check import Arrival, judge
 from gateway.settings import load_settings
 from gateway.storage.folder import FolderLock
+from tests.cli.calling import Command
 from tests.relay import relaying
-from tests.running import Running, run
+from tests.running import Running
 
 
 def _sessions(url: str) -> bytes:
@@ -18,65 +19,65 @@ def _sessions(url: str) -> bytes:
         return response.read()
 
 
-def test_a_healthy_place_passes(running: Running, tmp_path: Path) -> None:
+def test_a_healthy_place_passes(command: Command, running: Running, tmp_path: Path) -> None:
     """Settings, storage, model and stream each get a line, the exit code is 0, and nothing is left behind."""
     before = _sessions(running.url)
-    seen = run(tmp_path, "doctor", running.url)
+    seen = command("doctor", running.url)
 
-    assert seen.returncode == 0, seen.stdout + seen.stderr
+    assert seen.code == 0, seen.out + seen.err
     for line in (
         "✓ settings: complete",
         f"✓ storage: {tmp_path / 'data'} is writable",
         "! model: only the demo model",
     ):
-        assert line in seen.stdout
-    assert "✓ stream: streams: 20 frames arrived over" in seen.stdout
+        assert line in seen.out
+    assert "✓ stream: streams: 20 frames arrived over" in seen.out
     assert not (tmp_path / "data").exists()
     assert _sessions(running.url) == before
 
 
-def test_a_proxy_that_buffers_is_found(running: Running, tmp_path: Path) -> None:
+def test_a_proxy_that_buffers_is_found(command: Command, running: Running) -> None:
     """A proxy that passes the response on when it is complete makes the doctor say what to look for."""
     with relaying(running.url, holds=True) as relay:
-        seen = run(tmp_path, "doctor", relay.url)
+        seen = command("doctor", relay.url)
 
-    assert seen.returncode == 1
-    assert "✗ stream: buffered: all 20 frames arrived within" in seen.stdout
-    assert "proxy_buffering" in seen.stdout
+    assert seen.code == 1
+    assert "✗ stream: buffered: all 20 frames arrived within" in seen.out
+    assert "proxy_buffering" in seen.out
 
 
-def test_a_model_that_does_not_answer_is_found(tmp_path: Path) -> None:
+def test_a_model_that_does_not_answer_is_found(command: Command) -> None:
     """An endpoint that cannot be reached is a ✗ with its address."""
-    seen = run(tmp_path, "doctor", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
+    seen = command("doctor", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
 
-    assert seen.returncode == 1
-    assert "✗ model: " in seen.stdout
-    assert "http://127.0.0.1:9" in seen.stdout
+    assert seen.code == 1
+    assert "✗ model: " in seen.out
+    assert "http://127.0.0.1:9" in seen.out
 
 
-def test_a_missing_gateway_is_found(tmp_path: Path) -> None:
+def test_a_missing_gateway_is_found(command: Command) -> None:
     """A URL at which nothing answers is a ✗ and not a stack trace."""
-    seen = run(tmp_path, "doctor", "http://127.0.0.1:9")
+    seen = command("doctor", "http://127.0.0.1:9")
 
-    assert seen.returncode == 1
-    assert "✗ stream: Nothing answers at http://127.0.0.1:9" in seen.stdout
+    assert seen.code == 1
+    assert "✗ stream: Nothing answers at http://127.0.0.1:9" in seen.out
 
 
-def test_a_misspelt_setting_is_told(tmp_path: Path) -> None:
+def test_a_misspelt_setting_is_told(command: Command) -> None:
     """A variable that is no setting is a doubt, not a failure."""
-    seen = run(tmp_path, "doctor", GATEWAY_PROT="9000")
+    seen = command("doctor", GATEWAY_PROT="9000")
 
-    assert seen.returncode == 0
-    assert "! settings: GATEWAY_PROT is set but is not a setting" in seen.stdout
+    assert seen.code == 0
+    assert "! settings: GATEWAY_PROT is set but is not a setting" in seen.out
 
 
-def test_keys_that_the_server_would_refuse_are_found(tmp_path: Path) -> None:
+def test_keys_that_the_server_would_refuse_are_found(command: Command) -> None:
     """An API key without a name is a ✗ here and not first when the server starts."""
-    seen = run(tmp_path, "doctor", GATEWAY_API_KEYS="just-one-long-secret-word")
+    seen = command("doctor", GATEWAY_API_KEYS="just-one-long-secret-word")
 
-    assert seen.returncode == 1
-    assert "✗ settings: GATEWAY_API_KEYS must be name:secret" in seen.stdout
-    assert "just-one-long-secret-word" not in seen.stdout + seen.stderr
+    assert seen.code == 1
+    assert "✗ settings: GATEWAY_API_KEYS must be name:secret" in seen.out
+    assert "just-one-long-secret-word" not in seen.out + seen.err
 
 
 def test_a_folder_that_cannot_hold_a_database_is_found(tmp_path: Path) -> None:

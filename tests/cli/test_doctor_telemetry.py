@@ -1,7 +1,6 @@
 """What the doctor says about collectors."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from google.rpc.status_pb2 import Status
@@ -10,7 +9,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from tests.running import run
+from tests.cli.calling import Command
 from tests.telemetry.collector import Collector, plain, running_collector
 
 
@@ -20,34 +19,36 @@ def collector() -> Iterator[Collector]:
         yield collector
 
 
-def test_a_collector_that_takes_everything_passes(collector: Collector, tmp_path: Path) -> None:
+def test_a_collector_that_takes_everything_passes(command: Command, collector: Collector) -> None:
     """One span, one metric and one log record arrive, under the service's name, and each gets its line."""
-    seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_SERVICE_NAME="support")
+    seen = command("doctor", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, OTEL_SERVICE_NAME="support")
 
-    assert seen.returncode == 0, seen.stdout + seen.stderr
+    assert seen.code == 0, seen.out + seen.err
     for signal in ("traces", "metrics", "logs"):
         line = f"✓ telemetry: {signal} to {collector.url}/v1/{signal} (OTEL_EXPORTER_OTLP_ENDPOINT): accepted"
-        assert line in seen.stdout
+        assert line in seen.out
     assert [span.name for span in collector.spans] == ["gateway.doctor"]
     assert b"gateway.doctor" in b"".join(request.SerializeToString() for request in collector.metrics)
     resource = collector.traces[0].resource_spans[0].resource
     assert plain(resource.attributes)["service.name"] == "support"
-    assert seen.stderr == ""
+    assert seen.err == ""
 
 
-def test_a_collector_that_refuses_is_quoted(collector: Collector, tmp_path: Path) -> None:
+def test_a_collector_that_refuses_is_quoted(command: Command, collector: Collector) -> None:
     """The status is told. Traces that nobody takes are a ✗; log records are none, since none will be sent."""
     collector.status = 405
-    seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
+    seen = command("doctor", OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
 
-    assert seen.returncode == 1
-    assert f"✗ telemetry: traces to {collector.url}/v1/traces" in seen.stdout
-    assert "✗ telemetry: metrics" in seen.stdout
-    assert "! telemetry: logs" in seen.stdout
-    assert seen.stdout.count("refused, 405 Method Not Allowed") == 3
+    assert seen.code == 1
+    assert f"✗ telemetry: traces to {collector.url}/v1/traces" in seen.out
+    assert "✗ telemetry: metrics" in seen.out
+    assert "! telemetry: logs" in seen.out
+    assert seen.out.count("refused, 405 Method Not Allowed") == 3
 
 
-def test_the_first_words_of_a_refusal_are_shown_without_secrets(collector: Collector, tmp_path: Path) -> None:
+def test_the_first_words_of_a_refusal_are_shown_without_secrets(
+    command: Command, collector: Collector
+) -> None:
     """Whatever form they have: words as they are, a page without its markup, the status message of OTLP."""
     collector.status = 401
     long = "no " * 1000
@@ -62,15 +63,15 @@ def test_the_first_words_of_a_refusal_are_shown_without_secrets(collector: Colle
         ("text/plain", long.encode(), f"401 Unauthorized: {long[:200]}…."),
     ):
         collector.body = (content_type, body)
-        seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
+        seen = command("doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
 
-        assert seen.returncode == 1
-        assert "refused, 401 Unauthorized" in seen.stdout
-        assert words in seen.stdout
-        assert "hush" not in seen.stdout
+        assert seen.code == 1
+        assert "refused, 401 Unauthorized" in seen.out
+        assert words in seen.out
+        assert "hush" not in seen.out
 
 
-def test_a_success_that_took_nothing_is_a_refusal(collector: Collector, tmp_path: Path) -> None:
+def test_a_success_that_took_nothing_is_a_refusal(command: Command, collector: Collector) -> None:
     """A partial success tells how many were rejected and why, in protobuf as in JSON."""
     answer = ExportTraceServiceResponse(
         partial_success=ExportTracePartialSuccess(rejected_spans=1, error_message="too old")
@@ -78,14 +79,14 @@ def test_a_success_that_took_nothing_is_a_refusal(collector: Collector, tmp_path
     said = b'{"partialSuccess": {"rejectedSpans": "1", "errorMessage": "too old"}}'
     for body in (("application/x-protobuf", answer.SerializeToString()), ("application/json", said)):
         collector.body = body
-        seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
+        seen = command("doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
 
-        assert seen.returncode == 1
-        assert "refused, 200 OK, but it was rejected: too old." in seen.stdout
+        assert seen.code == 1
+        assert "refused, 200 OK, but it was rejected: too old." in seen.out
 
 
 def test_a_warning_of_a_collector_that_takes_everything_is_passed_on(
-    collector: Collector, tmp_path: Path
+    command: Command, collector: Collector
 ) -> None:
     """A partial success that rejects nothing is a success with a remark."""
     answer = ExportTraceServiceResponse(
@@ -93,35 +94,35 @@ def test_a_warning_of_a_collector_that_takes_everything_is_passed_on(
     )
     collector.body = ("application/x-protobuf", answer.SerializeToString())
 
-    seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
+    seen = command("doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
 
-    assert seen.returncode == 0
-    assert ": accepted. It says: old version" in seen.stdout
+    assert seen.code == 0
+    assert ": accepted. It says: old version" in seen.out
 
 
-def test_a_page_to_log_in_is_no_collector(collector: Collector, tmp_path: Path) -> None:
+def test_a_page_to_log_in_is_no_collector(command: Command, collector: Collector) -> None:
     """A 200 in other words than OTLP means that nobody took the span."""
     collector.body = ("text/html; charset=utf-8", b"<html><title>Please log in</title></html>")
 
-    seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
+    seen = command("doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
 
-    assert seen.returncode == 1
-    assert "not understood, 200 OK with text/html: Please log in." in seen.stdout
+    assert seen.code == 1
+    assert "not understood, 200 OK with text/html: Please log in." in seen.out
 
 
-def test_a_collector_that_is_not_there_is_found(tmp_path: Path) -> None:
+def test_a_collector_that_is_not_there_is_found(command: Command) -> None:
     """Only what has an endpoint is sent, and the variable that leads nowhere is named."""
-    seen = run(tmp_path, "doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="http://ann:hush@127.0.0.1:9/v1/traces")
+    seen = command("doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="http://ann:hush@127.0.0.1:9/v1/traces")
 
-    assert seen.returncode == 1
-    assert "127.0.0.1:9/v1/traces (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT): unreachable, " in seen.stdout
-    assert "metrics to" not in seen.stdout
-    assert "hush" not in seen.stdout + seen.stderr
+    assert seen.code == 1
+    assert "127.0.0.1:9/v1/traces (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT): unreachable, " in seen.out
+    assert "metrics to" not in seen.out
+    assert "hush" not in seen.out + seen.err
 
 
-def test_without_a_collector_the_doctor_says_where_telemetry_is(tmp_path: Path) -> None:
+def test_without_a_collector_the_doctor_says_where_telemetry_is(command: Command) -> None:
     """No endpoint is no trouble."""
-    seen = run(tmp_path, "doctor")
+    seen = command("doctor")
 
-    assert seen.returncode == 0
-    assert "✓ telemetry: nothing is sent" in seen.stdout
+    assert seen.code == 0
+    assert "✓ telemetry: nothing is sent" in seen.out

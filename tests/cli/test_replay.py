@@ -13,7 +13,8 @@ import pytest
 from gateway.cli.client import Client
 from gateway.cli.replay_page import write_page
 from gateway.cli.timeline import lines_about, measured
-from tests.running import Running, run
+from tests.cli.calling import Command
+from tests.running import Running
 
 ASKED = "What is 17*23?"
 NASTY = "<script>alert(1)</script> \"' & \x1b[31m 中文"
@@ -61,65 +62,65 @@ class Tags(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_a_replay_tells_every_turn_with_its_timings(running: Running, session: str, tmp_path: Path) -> None:
+def test_a_replay_tells_every_turn_with_its_timings(command: Command, running: Running, session: str) -> None:
     """What was asked, each step with the time since its turn began, the answer in full, usage and cost."""
-    shown = run(tmp_path, "replay", session, "--url", running.url)
+    shown = command("replay", session, "--url", running.url)
 
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert shown.stdout.count("── t_") == 3
-    assert re.search(r"^ +\+0\.0\d s  › What is 17\*23\?$", shown.stdout, re.MULTILINE)
-    assert re.search(r"^ +\+\d\.\d\d s  → calculate ", shown.stdout, re.MULTILINE)
-    assert re.search(r"^ +\+\d\.\d\d s  ← calculate ok in \d+ ms: 391$", shown.stdout, re.MULTILINE)
-    assert re.search(r"model call 1 done: first token after \d+ ms, \d+\.\d\d s, \d+ tokens in", shown.stdout)
-    assert "⌕ docs" in shown.stdout
-    assert "\n你好，世界\n" in shown.stdout
-    assert (
-        len(re.findall(r"■ completed: \d model calls?, .*, cost unknown$", shown.stdout, re.MULTILINE)) == 3
-    )
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.count("── t_") == 3
+    assert re.search(r"^ +\+0\.0\d s  › What is 17\*23\?$", shown.out, re.MULTILINE)
+    assert re.search(r"^ +\+\d\.\d\d s  → calculate ", shown.out, re.MULTILINE)
+    assert re.search(r"^ +\+\d\.\d\d s  ← calculate ok in \d+ ms: 391$", shown.out, re.MULTILINE)
+    assert re.search(r"model call 1 done: first token after \d+ ms, \d+\.\d\d s, \d+ tokens in", shown.out)
+    assert "⌕ docs" in shown.out
+    assert "\n你好，世界\n" in shown.out
+    assert len(re.findall(r"■ completed: \d model calls?, .*, cost unknown$", shown.out, re.MULTILINE)) == 3
 
 
-def test_one_turn_can_be_picked(running: Running, session: str, tmp_path: Path) -> None:
+def test_one_turn_can_be_picked(command: Command, running: Running, session: str) -> None:
     """`--turn` shows that turn alone; one that is not there is told in words."""
-    everything = run(tmp_path, "replay", session, "--url", running.url).stdout
+    everything = command("replay", session, "--url", running.url).out
     turn = re.findall(r"── (t_\w+)", everything)[1]
 
-    shown = run(tmp_path, "replay", session, "--turn", turn, "--url", running.url)
-    missing = run(tmp_path, "replay", session, "--turn", "t_none", "--url", running.url)
+    shown = command("replay", session, "--turn", turn, "--url", running.url)
+    missing = command("replay", session, "--turn", "t_none", "--url", running.url)
 
-    assert re.findall(r"── (t_\w+)", shown.stdout) == [turn]
-    assert "resume a stream" in shown.stdout
-    assert ASKED not in shown.stdout
-    assert missing.returncode == 1
-    assert "There is no turn t_none" in missing.stderr
+    assert re.findall(r"── (t_\w+)", shown.out) == [turn]
+    assert "resume a stream" in shown.out
+    assert ASKED not in shown.out
+    assert missing.code == 1
+    assert "There is no turn t_none" in missing.err
 
 
-def test_a_speed_that_is_none_is_refused(running: Running, session: str, tmp_path: Path) -> None:
+def test_a_speed_that_is_none_is_refused(
+    command: Command, running: Running, session: str, tmp_path: Path
+) -> None:
     """In plain words, exit code 1, nothing on stdout; also where a page is made, which never waits."""
     for more in ([], ["--html", "session.html"]):
-        refused = run(tmp_path, "replay", session, "--speed", "fast", *more, "--url", running.url)
+        refused = command("replay", session, "--speed", "fast", *more, "--url", running.url)
 
-        assert (refused.returncode, refused.stdout) == (1, "")
-        assert refused.stderr.startswith("gateway: speed must be max, or a number above 0 such as 10 or 0.5")
+        assert (refused.code, refused.out) == (1, "")
+        assert refused.err.startswith("gateway: speed must be max, or a number above 0 such as 10 or 0.5")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_range_can_be_picked(running: Running, session: str, tmp_path: Path) -> None:
+def test_a_range_can_be_picked(command: Command, running: Running, session: str, tmp_path: Path) -> None:
     """`--from` and `--to` are the seq of the first and last event, as of the route; a turn whose beginning
     is left out says so, in the terminal and on the page."""
-    everything = run(tmp_path, "replay", session, "--url", running.url).stdout
+    everything = command("replay", session, "--url", running.url).out
     with Client(running.url) as client:
         first, second, _ = [client.turn(session, turn) for turn in re.findall(r"── (t_\w+)", everything)]
     begin, end = first["last_seq"] - 1, second["last_seq"]
     picked = ("replay", session, "--from", str(begin), "--to", str(end), "--url", running.url)
 
-    shown = run(tmp_path, *picked)
-    made = run(tmp_path, *picked, "--html", "part.html")
+    shown = command(*picked)
+    made = command(*picked, "--html", "part.html")
 
-    assert re.findall(r"── (t_\w+)", shown.stdout) == [first["turn_id"], second["turn_id"]]
-    assert f"── {first['turn_id']} · from event {begin} on · " in shown.stdout
-    assert ASKED not in shown.stdout
-    assert shown.stdout.count("■ completed") == 2
-    assert made.returncode == 0
+    assert re.findall(r"── (t_\w+)", shown.out) == [first["turn_id"], second["turn_id"]]
+    assert f"── {first['turn_id']} · from event {begin} on · " in shown.out
+    assert ASKED not in shown.out
+    assert shown.out.count("■ completed") == 2
+    assert made.code == 0
     page_of_part = (tmp_path / "part.html").read_text(encoding="utf-8")
     assert f"<h2>Turn {first['turn_id']}</h2>" in page_of_part
     assert "How do I resume a stream?" in page_of_part
@@ -135,26 +136,26 @@ def test_a_range_can_be_picked(running: Running, session: str, tmp_path: Path) -
     ],
 )
 def test_a_range_that_makes_no_sense_is_told(
-    running: Running, session: str, tmp_path: Path, options: str, told: tuple[int, str]
+    command: Command, running: Running, session: str, options: str, told: tuple[int, str]
 ) -> None:
     """The server's words, or those about the options."""
-    refused = run(tmp_path, "replay", session, *options.split(), "--url", running.url)
+    refused = command("replay", session, *options.split(), "--url", running.url)
 
-    assert (refused.returncode, refused.stdout) == (told[0], "")
-    assert told[1] in refused.stderr
+    assert (refused.code, refused.out) == (told[0], "")
+    assert told[1] in refused.err
 
 
 def test_a_page_of_a_session_is_one_file_that_needs_nothing_else(
-    running: Running, session: str, tmp_path: Path
+    command: Command, running: Running, session: str, tmp_path: Path
 ) -> None:
     """No script, nothing from elsewhere, a policy that forbids both, and everything that was said."""
-    made = run(tmp_path, "replay", session, "--html", "session.html", "--url", running.url)
+    made = command("replay", session, "--html", "session.html", "--url", running.url)
     text = (tmp_path / "session.html").read_text(encoding="utf-8")
     tags = Tags(text)
     style = text.partition("<style>")[2].partition("</style>")[0]
     allowed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
-    assert made.returncode == 0
+    assert made.code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["session.html"]
     assert tags.open == []
     assert not {"script", "link", "img", "iframe", "object", "base", "form"} & {tag for tag, _ in tags.found}
@@ -236,33 +237,35 @@ def test_what_is_not_known_is_said_to_be_unknown() -> None:
     assert measured({"usage": usage, "cost": 0.0}) == "5 tokens in, 2 out, 9 from cache, $0.000000"
 
 
-def test_a_session_goes_out_to_a_file_and_comes_back(running: Running, session: str, tmp_path: Path) -> None:
+def test_a_session_goes_out_to_a_file_and_comes_back(
+    command: Command, running: Running, session: str, tmp_path: Path
+) -> None:
     """`export` to a file and to stdout are the same; `import` prints the id of the session it made."""
-    kept = run(tmp_path, "export", session, "-o", "kept.jsonl", "--url", running.url)
-    shown = run(tmp_path, "export", session, "--url", running.url)
-    taken = run(tmp_path, "import", "kept.jsonl", "--url", running.url)
+    kept = command("export", session, "-o", "kept.jsonl", "--url", running.url)
+    shown = command("export", session, "--url", running.url)
+    taken = command("import", "kept.jsonl", "--url", running.url)
     with Client(running.url) as client:
         client.delete_session(session)
-    back = run(tmp_path, "import", "kept.jsonl", "--url", running.url)
-    again = run(tmp_path, "export", session, "--url", running.url)
+    back = command("import", "kept.jsonl", "--url", running.url)
+    again = command("export", session, "--url", running.url)
 
-    assert kept.returncode == 0
-    assert (tmp_path / "kept.jsonl").read_text() == shown.stdout == again.stdout
-    assert (taken.returncode, taken.stdout) == (1, "")
-    assert "is taken" in taken.stderr
-    assert (back.returncode, back.stdout) == (0, f"{session}\n")
+    assert kept.code == 0
+    assert (tmp_path / "kept.jsonl").read_text() == shown.out == again.out
+    assert (taken.code, taken.out) == (1, "")
+    assert "is taken" in taken.err
+    assert (back.code, back.out) == (0, f"{session}\n")
 
 
-def test_a_damaged_file_is_refused_with_its_line(running: Running, tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_with_its_line(command: Command, running: Running, tmp_path: Path) -> None:
     """So is one that is not there; nothing is made of either."""
     (tmp_path / "bad.jsonl").write_text('{"kind":"session"}\n')
 
-    damaged = run(tmp_path, "import", "bad.jsonl", "--url", running.url)
-    missing = run(tmp_path, "import", "none.jsonl", "--url", running.url)
-    unknown = run(tmp_path, "export", "s_none", "-o", "none.jsonl", "--url", running.url)
+    damaged = command("import", "bad.jsonl", "--url", running.url)
+    missing = command("import", "none.jsonl", "--url", running.url)
+    unknown = command("export", "s_none", "-o", "none.jsonl", "--url", running.url)
 
-    assert damaged.returncode == missing.returncode == unknown.returncode == 1
-    assert "Line 1" in damaged.stderr
-    assert "none.jsonl cannot be read" in missing.stderr
-    assert "There is no session s_none" in unknown.stderr
+    assert damaged.code == missing.code == unknown.code == 1
+    assert "Line 1" in damaged.err
+    assert "none.jsonl cannot be read" in missing.err
+    assert "There is no session s_none" in unknown.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl"]

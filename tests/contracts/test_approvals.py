@@ -103,7 +103,12 @@ async def test_the_same_decision_again_changes_nothing_and_another_is_refused(st
     first, _ = await storage.approvals.decide(asked(), APPROVED)
 
     assert await storage.approvals.decide(asked(), replace(APPROVED, by="eve", at=99)) == (first, None)
-    for other in (Verdict("denied", OWNER, 30), replace(APPROVED, arguments={})):
+    others = (
+        Verdict("denied", OWNER, 30),
+        replace(APPROVED, arguments={}),
+        replace(APPROVED, scope="always"),
+    )
+    for other in others:
         with pytest.raises(Conflict):
             await storage.approvals.decide(asked(), other)
 
@@ -136,11 +141,12 @@ async def test_parked_turns_are_found_when_they_are_due(storage: Storage) -> Non
     await parked(storage, asked(), until=50)
 
     assert await storage.approvals.count_parked() == 1
-    assert await storage.approvals.overdue(49) == []
-    assert await storage.approvals.overdue(50) == ["t"]
+    assert await storage.approvals.overdue(49, 9) == []
+    assert await storage.approvals.overdue(50, 9) == ["t"]
+    assert await storage.approvals.overdue(50, 0) == []
     assert await storage.approvals.wake("t") is not None
     assert await storage.approvals.wake("t") is None
-    assert await storage.approvals.overdue(50) == []
+    assert await storage.approvals.overdue(50, 9) == []
 
 
 async def test_an_approval_for_longer_is_a_grant_that_can_be_taken_back(storage: Storage) -> None:
@@ -163,6 +169,34 @@ async def test_an_approval_for_longer_is_a_grant_that_can_be_taken_back(storage:
     assert await storage.approvals.revoke("bob", "post") == 0
     assert await storage.approvals.revoke(OWNER, "post") == 1
     assert await storage.approvals.granted(OWNER, "other", tools) == {}
+
+
+async def test_what_is_granted_twice_is_one_grant(storage: Storage) -> None:
+    await running(storage)
+    rows = [asked("toolu_1"), asked("toolu_2")]
+    await storage.approvals.ask(rows)
+    for row in rows:
+        await storage.approvals.decide(row, replace(APPROVED, scope="always"))
+
+    assert [grant.tool for grant in await storage.approvals.grants(OWNER)] == ["send"]
+
+
+async def test_a_parked_turn_that_is_to_be_cancelled_is_found_at_once(storage: Storage) -> None:
+    """Whoever cancelled it may have ended before it could wake the turn."""
+    await parked(storage, asked())
+    await storage.turns.request_cancel("t")
+
+    assert await storage.approvals.overdue(0, 9) == ["t"]
+
+
+async def test_a_turn_that_ends_waits_for_nobody(storage: Storage) -> None:
+    """Also one whose owner gave it up and had its time run out in the same moment."""
+    writer = await parked(storage, asked())
+
+    assert await writer.close() is None
+
+    assert (await turn_of(storage)).status == "done"
+    assert await storage.approvals.count_parked() == 0
 
 
 async def test_what_was_decided_goes_with_its_session(storage: Storage) -> None:
@@ -196,3 +230,27 @@ async def test_parked_turns_switches_and_grants_outlive_the_process(
         _, taken = await second.approvals.decide(asked(), APPROVED)
         assert taken is not None
         assert await second.switches.disabled() == {"calculate"}
+
+
+async def test_what_nobody_decided_in_time_is_a_stored_denial(storage: Storage) -> None:
+    """What was decided before stays, and so does what still has time."""
+    await running(storage)
+    rows = [asked("toolu_1", expires_at=50), asked("toolu_2", expires_at=50), asked("toolu_3", expires_at=51)]
+    await storage.approvals.ask(rows)
+    await storage.approvals.decide(rows[0], APPROVED)
+
+    await storage.approvals.expire("t", 50, "too late")
+
+    verdicts = [row.verdict for row in await storage.approvals.of_turn("t")]
+    assert verdicts == [APPROVED, Verdict("denied", "expiry", 50, "once", "too late"), None]
+
+
+async def test_an_owner_finds_what_waits_for_a_decision(storage: Storage) -> None:
+    """Not what is decided, and nothing of a turn that is over."""
+    writer = await parked(storage, asked(), asked("toolu_2"))
+    await storage.approvals.decide(asked(), APPROVED)
+
+    assert await storage.approvals.waiting(OWNER, 9) == [asked("toolu_2")]
+    assert await storage.approvals.waiting("bob", 9) == []
+    assert await writer.close() is None
+    assert await storage.approvals.waiting(OWNER, 9) == []

@@ -1,14 +1,12 @@
-"""Sessions as tests export, import and archive them."""
+"""Sessions as tests export and import them."""
 
 import io
+from pathlib import Path
 
-from gateway.events.envelope import StoredEvent
-from gateway.history.archive import archive_session
 from gateway.history.copies.export import Export
 from gateway.history.copies.imports import MOST_ROWS, import_session
-from gateway.storage.records import ArchiveRow
 from gateway.wiring import Storage
-from tests.history.past import OWNER
+from tests.storage.writing import OWNER
 
 
 async def exported(storage: Storage, session_id: str = "s", owner: str = OWNER) -> bytes:
@@ -28,15 +26,6 @@ async def imported(storage: Storage, file: bytes, owner: str = OWNER, *, most_ro
     )
 
 
-async def archived(storage: Storage) -> ArchiveRow | None:
-    return await archive_session(
-        "s", log=storage.log, sessions=storage.sessions, archives=storage.archives, blobs=storage.blobs
-    )
-
-
-async def all_events(storage: Storage) -> list[StoredEvent]:
-    """Everything that happened in `s`, page by page."""
-    found: list[StoredEvent] = []
-    while page := await storage.log.read("s", after=len(found), limit=1000):
-        found += page
-    return found
+def blobs_in(folder: Path) -> list[str]:
+    """The names of the archives in a folder, and of what is left of unfinished ones."""
+    return sorted(path.name for path in folder.rglob("*.jsonl.gz*"))

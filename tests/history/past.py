@@ -1,8 +1,7 @@
 """Sessions with a past: written through the storage as turns write them, without a model."""
 
-import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
@@ -14,11 +13,13 @@ from gateway.events.lifecycle import Done, TurnStart
 from gateway.history.archive import write_version
 from gateway.messages import Message, Usage, text_block
 from gateway.settings import Settings, load_settings
-from gateway.storage.base import Append, Closing, NewTurn
+from gateway.storage.base import Closing, NewTurn
 from gateway.storage.records import CompressionRow, SummaryRow
 from gateway.wiring import Storage
+from tests.storage.archiving import append
+from tests.storage.saying import version
+from tests.storage.writing import OWNER
 
-OWNER = "ann"
 BEGAN = 1_795_187_109_422
 USAGE = Usage(input_tokens=7, output_tokens=3)
 
@@ -67,35 +68,17 @@ async def write_past(storage: Storage, session_id: str, turns: Sequence[Past], *
             for seq, data in enumerate(happened, accepted.head + 1)
         ]
         answer = "".join(past.pieces) or "-"
-        head = accepted.head
         question = Message("user", [text_block(past.asked)])
-        await _append(storage, session_id, head=head, events=events[:1], message=question)
-        await _append(
+        await append(storage, turn_id, events[:1], question, session_id=session_id)
+        await append(
             storage,
-            session_id,
-            head=head + 1,
-            events=events[1:],
-            message=Message("assistant", [text_block(answer)]),
+            turn_id,
+            events[1:],
+            Message("assistant", [text_block(answer)]),
+            session_id=session_id,
             usage=USAGE,
             closing=Closing("completed", 1, USAGE, 0.25, BEGAN + past.gap),
         )
-
-
-async def _append(
-    storage: Storage,
-    session_id: str,
-    *,
-    head: int,
-    events: Sequence[StoredEvent],
-    message: Message,
-    usage: Usage | None = None,
-    closing: Closing | None = None,
-) -> None:
-    fate: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
-    storage.log.append(
-        Append(session_id, events[0].turn_id, 1, head, events, fate.set_result, message, usage, closing)
-    )
-    assert await fate is None
 
 
 async def compress_past(storage: Storage, session_id: str, to: int) -> CompressionRow:
@@ -103,29 +86,23 @@ async def compress_past(storage: Storage, session_id: str, to: int) -> Compressi
     history = await storage.sessions.history(session_id)
     parent = history.compression
     begin = parent.to_position + 1 if parent else 1
-    version = await storage.compressions.next_version(session_id)
+    number = await storage.compressions.next_version(session_id)
     covered = await storage.sessions.messages(session_id, after=begin - 1, until=to)
-    path, size, sha256 = await write_version(storage.blobs, session_id, version, covered)
-    row = CompressionRow(
-        session_id=session_id,
-        version=version,
-        parent=parent.version if parent else None,
-        from_position=begin,
-        to_position=to,
-        kept_position=to,
+    path, size, sha256 = await write_version(storage.blobs, session_id, number, covered)
+    row = replace(
+        version(
+            number,
+            begin,
+            to,
+            parent=parent.version if parent else None,
+            kept=to,
+            trigger="manual",
+            session_id=session_id,
+        ),
         archive_path=path,
         archive_size=size,
         sha256=sha256,
         summary={"goal": "目标", "facts": ["a", None, 1.5]},
-        source="messages",
-        model="model",
-        prompt_digest="d" * 64,
-        tokens_before=100,
-        tokens_after=10,
-        trigger="manual",
-        usage=USAGE,
-        cost=None,
-        created_at=BEGAN,
     )
     await storage.compressions.add(row)
     return row
@@ -135,10 +112,6 @@ async def summarise_past(storage: Storage, session_id: str, to: int) -> None:
     await storage.summaries.save(
         SummaryRow(session_id, OWNER, None, to, {"goal": "x"}, "manual", "model", "d", None, 0.5, BEGAN)
     )
-
-
-async def everything(storage: Storage, session_id: str) -> list[StoredEvent]:
-    return await storage.log.read(session_id, after=0, limit=10_000)
 
 
 def sealed(lines: Sequence[bytes]) -> bytes:

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,12 +35,6 @@ from tests.storage.writing import OWNER, accepted, sqlite_storage
 pytestmark = pytest.mark.anyio
 
 PATHS = ("sessions/s/archive/events-1.jsonl.gz", "sessions/s/archive/messages-1.jsonl.gz")
-
-
-@pytest.fixture
-async def storage(tmp_path: Path) -> AsyncGenerator[Storage]:
-    async with sqlite_storage(tmp_path) as opened:
-        yield opened
 
 
 # Everything as before

@@ -14,19 +14,19 @@ from gateway.errors import BadImport, Conflict, NotFound, TurnInProgress
 from gateway.history.copies.export import Export
 from gateway.storage.base import NewTurn
 from gateway.wiring import Storage, open_storage
-from tests.history.copying import archived, exported, imported
+from tests.history.copying import blobs_in, exported, imported
 from tests.history.past import (
     BEGAN,
-    OWNER,
     PASTS,
     Past,
     compress_past,
-    everything,
     sealed,
     settings_in,
     summarise_past,
     write_past,
 )
+from tests.storage.archiving import all_events, archive
+from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
 
@@ -54,10 +54,6 @@ async def is_empty(storage: Storage) -> bool:
     return not (rows or events or versions or await storage.copies.taken("s"))
 
 
-def blobs_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*.jsonl.gz"))
-
-
 @EVERY_EXAMPLE
 @given(PASTS.filter(bool), st.data())
 async def test_what_comes_back_is_what_went_out(
@@ -77,15 +73,15 @@ async def test_what_comes_back_is_what_went_out(
             await summarise_past(storage, "s", 1)
         first = await exported(storage)
         if data.draw(st.booleans()):
-            await archived(storage)
+            await archive(storage)
             assert await exported(storage) == first
-        events, messages = await everything(storage, "s"), await storage.sessions.messages("s")
+        events, messages = await all_events(storage, "s"), await storage.sessions.messages("s")
         history = await storage.sessions.history("s")
     async with open_storage(settings_in(folder / "b")) as storage:
         await imported(storage, first)
 
         assert await exported(storage) == first
-        assert await everything(storage, "s") == events
+        assert await all_events(storage, "s") == events
         assert await storage.sessions.messages("s") == messages
         assert await storage.sessions.history("s") == history
         for version in await storage.compressions.list("s"):

@@ -12,10 +12,9 @@ from gateway.errors import ArchiveDamaged, Conflict, StorageError
 from gateway.history.copies.imports import MOST_ROWS, MOST_ROWS_SIZE
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.wiring import Storage, open_storage
-from tests.history.copying import all_events, archived, exported, imported
+from tests.history.copying import blobs_in, exported, imported
 from tests.history.past import (
     BEGAN,
-    OWNER,
     PASTS,
     Past,
     compress_past,
@@ -23,6 +22,8 @@ from tests.history.past import (
     summarise_past,
     write_past,
 )
+from tests.storage.archiving import all_events, archive
+from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
 
@@ -48,10 +49,6 @@ async def storage(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Storage]
     """Of a gateway that knows nothing yet."""
     async with open_storage(settings_in(tmp_path / "b")) as opened:
         yield opened
-
-
-def blobs_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*.jsonl.gz*"))
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -85,7 +82,7 @@ async def test_what_comes_in_archived_answers_as_what_went_out(
                 assert await storage.blobs.read(path) == await source.blobs.read(path)
             for each in (storage, source):
                 await write_past(each, "s", TALK, name=f"more{again}-")
-            await archived(storage)
+            await archive(storage)
 
 
 async def test_only_a_large_session_comes_in_archived(tmp_path: Path, storage: Storage) -> None:
@@ -106,7 +103,7 @@ async def test_nothing_of_an_archived_import_lies_in_the_tables(storage: Storage
     await imported(storage, file, most_rows=0)
 
     assert await storage.archives.due(idle_before=BEGAN * 2, limit=9) == []
-    assert await archived(storage) is None
+    assert await archive(storage) is None
 
 
 async def test_an_archived_import_can_be_searched(storage: Storage, file: bytes) -> None:
@@ -180,7 +177,7 @@ async def test_a_session_that_is_made_meanwhile_keeps_what_it_has(
     async def meanwhile(*given: object) -> object:
         await write_past(storage, "s", TALK, name="own")
         with pytest.raises(Conflict) as told:
-            await archived(storage)
+            await archive(storage)
         refused.append(told.value)
         await compress_past(storage, "s", 4)
         return await add(*given)  # pyright: ignore[reportArgumentType] - as it was called

@@ -1,7 +1,6 @@
 """The tool read_archive: what was compressed is found and read again, and nothing else."""
 
-from collections.abc import AsyncGenerator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,27 +11,21 @@ from gateway.errors import BadArguments, ToolError
 from gateway.events.content import Retrieval, Text
 from gateway.events.envelope import EventData, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done
-from gateway.history.archive import archive_session
 from gateway.history.lookup import EXCERPT, SEARCHED, excerpt
 from gateway.history.read_archive import EXCERPTS, MAX_TOKENS, MESSAGES, read_archive
 from gateway.lexical import estimate_tokens, query_tokens
 from gateway.messages import Block, Message, Role, Usage, text_block, tool_result_block
 from gateway.storage.base import Closing
-from gateway.storage.records import CompressionRow
 from gateway.tools.base import ToolContext
 from gateway.wiring import Storage
-from tests.storage.writing import running, sqlite_storage
+from tests.storage.archiving import archive
+from tests.storage.saying import version
+from tests.storage.writing import running
 
 pytestmark = pytest.mark.anyio
 
 CALL: Block = {"type": "tool_use", "id": "toolu_1", "name": "calculate", "input": {"expression": "6*7"}}
 LOOKUP: Block = {"type": "tool_use", "id": "toolu_2", "name": "read_archive", "input": {"search": "zeppelin"}}
-
-
-@pytest.fixture
-async def storage(tmp_path: Path) -> AsyncGenerator[Storage]:
-    async with sqlite_storage(tmp_path) as opened:
-        yield opened
 
 
 async def say(storage: Storage, *said: str | Sequence[Block], session: str = "s", turn: str = "t") -> None:
@@ -56,30 +49,10 @@ def _body(session: str, turn: str, seq: int, data: EventData) -> bytes:
 
 async def compress(storage: Storage, to: int, *, session: str = "s") -> None:
     """Puts a version in force that covers everything up to position `to`."""
-    parent = (await storage.sessions.history(session)).compression
-    await storage.compressions.add(
-        CompressionRow(
-            session_id=session,
-            version=await storage.compressions.next_version(session),
-            parent=parent.version if parent else None,
-            from_position=parent.to_position + 1 if parent else 1,
-            to_position=to,
-            kept_position=None,
-            archive_path="sessions/s/archive/1.jsonl.gz",
-            archive_size=1,
-            sha256="0" * 64,
-            summary={"goal": "x"},
-            source="messages",
-            model="model",
-            prompt_digest="0" * 64,
-            tokens_before=2,
-            tokens_after=1,
-            trigger="manual",
-            usage=None,
-            cost=None,
-            created_at=1,
-        )
-    )
+    former = (await storage.sessions.history(session)).compression
+    number = await storage.compressions.next_version(session)
+    parent, begin = (former.version, former.to_position + 1) if former else (None, 1)
+    await storage.compressions.add(version(number, begin, to, parent=parent, session_id=session))
 
 
 async def ask(storage: Storage, *, session: str = "s", **arguments: Any) -> tuple[str, list[EventData]]:
@@ -316,9 +289,7 @@ async def test_an_archived_session_reads_the_same(storage: Storage) -> None:
     await compress(storage, 10)
     before = [await ask(storage, first=2, to=7), await ask(storage, search="zeppelin")]
 
-    row = await archive_session(
-        "s", log=storage.log, sessions=storage.sessions, archives=storage.archives, blobs=storage.blobs
-    )
+    row = await archive(storage)
 
     assert row is not None
     assert [await ask(storage, first=2, to=7), await ask(storage, search="zeppelin")] == before

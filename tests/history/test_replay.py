@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from gateway.events.envelope import StoredEvent
 from gateway.history.replay import PAGE, TICK, Pace, replay
 from gateway.wiring import Storage, open_storage
-from tests.history.past import Past, everything, settings_in, write_past
+from tests.history.past import Past, settings_in, write_past
+from tests.storage.archiving import all_events
 
 pytestmark = pytest.mark.anyio
 
@@ -93,7 +94,7 @@ async def test_days_between_turns_do_not_hold_up_a_replay_at_max(tmp_path: Path)
     """Without a speed nothing waits, however long ago and far apart the events are."""
     async with open_storage(settings_in(tmp_path)) as storage:
         await write_past(storage, "s", [Past("one", ("a", "b"), gap=10**9)])
-        log = await everything(storage, "s")
+        log = await all_events(storage, "s")
 
         assert await replayed(storage, until=log[-1].seq, longest_pause=3600) == log
 

@@ -18,6 +18,7 @@ from gateway.storage.base import StoredMessage
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.records import CompressionRow
+from tests.storage.saying import version
 
 pytestmark = pytest.mark.anyio
 
@@ -29,28 +30,9 @@ def blobs(tmp_path: Path) -> Blobs:
     return open_blobs(None, tmp_path)
 
 
-def version(path: str, size: int, sha256: str) -> CompressionRow:
-    return CompressionRow(
-        session_id="s",
-        version=3,
-        parent=None,
-        from_position=1,
-        to_position=9,
-        kept_position=None,
-        archive_path=path,
-        archive_size=size,
-        sha256=sha256,
-        summary={},
-        source="messages",
-        model="m",
-        prompt_digest="d",
-        tokens_before=1,
-        tokens_after=1,
-        trigger="manual",
-        usage=None,
-        cost=None,
-        created_at=1,
-    )
+def archived_at(path: str, size: int, sha256: str) -> CompressionRow:
+    """A version whose archive that is."""
+    return replace(version(3, 1, 9), archive_path=path, archive_size=size, sha256=sha256)
 
 
 def said(*texts: str) -> list[StoredMessage]:
@@ -71,7 +53,7 @@ async def test_a_version_comes_back_as_it_was_written(blobs: Blobs, texts: Seque
     """Line by line, message by message, as a file, and with the size that was told."""
     messages = said(*texts)
     path, size, sha256 = await write_version(blobs, "s", 3, messages)
-    row = version(path, size, sha256)
+    row = archived_at(path, size, sha256)
     found = await lines_of(blobs, row)
     file = await blobs.read(path)
 
@@ -85,7 +67,7 @@ async def test_a_version_comes_back_as_it_was_written(blobs: Blobs, texts: Seque
 async def test_a_line_says_where_a_message_stood_and_what_it_said(blobs: Blobs) -> None:
     """The form that auditors read with jq."""
     path, size, sha256 = await write_version(blobs, "s", 3, said("好"))
-    [line] = await lines_of(blobs, version(path, size, sha256))
+    [line] = await lines_of(blobs, archived_at(path, size, sha256))
 
     assert (
         line
@@ -99,7 +81,7 @@ async def test_a_line_says_where_a_message_stood_and_what_it_said(blobs: Blobs) 
 async def test_a_large_version_is_read_in_lines_however_the_pieces_fall(blobs: Blobs) -> None:
     """Lines longer than a member, and members with many lines."""
     messages = said("x" * 700_000, *["y" * 90] * 9000, "z" * 300_000)
-    row = version(*await write_version(blobs, "s", 3, messages))
+    row = archived_at(*await write_version(blobs, "s", 3, messages))
 
     assert await lines_of(blobs, row) == [message_line(each) for each in messages]
 
@@ -107,7 +89,7 @@ async def test_a_large_version_is_read_in_lines_however_the_pieces_fall(blobs: B
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut off", "emptied", "replaced"])
 async def test_a_damaged_version_is_named(blobs: Blobs, tmp_path: Path, damage: str) -> None:
     """Whether a checksum of the file tells or only the digest that was recorded."""
-    row = version(*await write_version(blobs, "s", 3, said("one", "two")))
+    row = archived_at(*await write_version(blobs, "s", 3, said("one", "two")))
     file = tmp_path / "blobs" / PATH
     whole = file.read_bytes()
     if damage == "missing":
@@ -128,7 +110,7 @@ async def test_a_damaged_version_is_named(blobs: Blobs, tmp_path: Path, damage: 
 
 async def test_another_digest_is_damage(blobs: Blobs) -> None:
     """A sound file is not enough: it has to be the one that was recorded."""
-    row = replace(version(*await write_version(blobs, "s", 3, said("one"))), sha256="0" * 64)
+    row = replace(archived_at(*await write_version(blobs, "s", 3, said("one"))), sha256="0" * 64)
 
     with pytest.raises(ArchiveDamaged, match="sha256"):
         await lines_of(blobs, row)

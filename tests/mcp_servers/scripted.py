@@ -26,6 +26,8 @@ def tools() -> list[Any]:
         "fickle": ["asked", f"tool_{asked['lists']}"],
         "child": ["child", "pid"],
     }.get(WAY, ["echo", "pid"])
+    if WAY == "nonsense":
+        return [asked["lists"]] * 300
     listed: list[Any] = [{"name": name, "inputSchema": OBJECT} for name in names]
     if WAY == "odd":
         listed += [
@@ -54,11 +56,16 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
             text = "大" * 17_000_000
         case "parts", "echo":
             return {"content": [], "structuredContent": {"a": [[]] * 100_000}}
+        case "brackets", "echo":
+            text = "[1,2]," * 110_000
+        case "hangs", "echo":
+            time.sleep(3600)
+            text = "never"
         case "quits", "echo":
             sys.stderr.write(f"leaving with {os.environ['TRIAL_TOKEN']}\n")
             sys.exit(7)
         case "odd", "checked":
-            return {"content": [], "structuredContent": {"a": "a" * 60 + "!"}}
+            return {"content": [], "structuredContent": {"a": "a" * 60 + "!"}, "tools": ["no list of tools"]}
         case "result", "echo":
             return {"content": "no list"}
         case _, "pid":
@@ -81,8 +88,9 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
             return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server}
         case "tools/list":
             asked["lists"] += 1
-            pages = {"nextCursor": str(asked["lists"])} if WAY == "pages" else {}
-            return {"tools": tools(), **pages}
+            pages = {"nextCursor": str(asked["lists"])} if WAY in ("pages", "nonsense") else {}
+            odd = {"_meta": ["no object"]} if WAY == "odd" else {}
+            return {"tools": tools(), **pages, **odd}
         case "tools/call":
             return call(params["name"], params.get("arguments", {}))
         case _:

@@ -2,12 +2,12 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.events.envelope import EventData
@@ -16,10 +16,10 @@ from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp.offered import RemoteTool
 from gateway.tools.mcp.server import ServerState
 from gateway.tools.mcp.servers import McpServers
+from tests.harness import PATIENCE
+from tests.tools import calling
 
 HERE = Path(__file__).parent
-PATIENCE = 20.0
-"""Seconds after which a test that waits has found a bug."""
 TRACEPARENT = f"00-{'a' * 32}-{'b' * 16}-01"
 
 
@@ -53,7 +53,7 @@ class Attached:
 
 
 def context(emit: Callable[[EventData], None] = lambda _: None) -> ToolContext:
-    return ToolContext("s_1", "t_1", "toolu_1", "ada", "t_1:toolu_1", emit, traceparent=TRACEPARENT)
+    return replace(calling.context(emit), owner="ada", traceparent=TRACEPARENT)
 
 
 def program(*args: str, **settings: Any) -> McpServer:
@@ -92,30 +92,6 @@ async def attached(**servers: McpServer) -> AsyncGenerator[Attached]:
             await running
 
 
-@asynccontextmanager
-async def served(app: ASGIApp, port: int = 0, *, lifespan: bool = True) -> AsyncGenerator[str]:
-    """The application on loopback, at this URL."""
-    config = uvicorn.Config(
-        app,
-        port=port,
-        lifespan="on" if lifespan else "off",
-        log_config=None,
-        access_log=False,
-        ws="none",
-        timeout_graceful_shutdown=0,
-    )
-    server = uvicorn.Server(config)
-    server.capture_signals = _no_signals  # pyright: ignore[reportAttributeAccessIssue] - the test runner keeps its own
-    serving = asyncio.create_task(server.serve())
-    while not server.started:
-        await asyncio.sleep(0.005)
-    try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        await serving
-
-
 def before_2026(app: ASGIApp) -> ASGIApp:
     """The application as one that knows only the protocol's older versions."""
 
@@ -128,8 +104,3 @@ def before_2026(app: ASGIApp) -> ASGIApp:
             await app(scope, receive, send)
 
     return older
-
-
-@contextmanager
-def _no_signals() -> Generator[None]:
-    yield

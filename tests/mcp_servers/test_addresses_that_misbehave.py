@@ -18,16 +18,18 @@ from structlog.testing import capture_logs
 
 from gateway.errors import ServerUnreachable
 from gateway.tools.mcp import bounds, server
-from tests.mcp_servers.serving import Attached, address, attached, before_2026, body, served
+from tests.loopback import served
+from tests.mcp_servers.serving import (
+    Attached,
+    address,
+    attached,
+    before_2026,
+    body,
+)
 
 pytestmark = pytest.mark.anyio
 
 Answer = Callable[[str, dict[str, Any]], Response | None]
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.fixture(autouse=True)

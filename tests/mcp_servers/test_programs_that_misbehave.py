@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from gateway.errors import ServerUnreachable, ToolError
+from gateway.errors import ServerUnreachable, ToolError, ToolTimedOut
 from gateway.settings.values import McpServer
+from gateway.tools.in_time import run_in_time
 from gateway.tools.mcp import bounds, server, stdio
-from tests.mcp_servers.serving import attached, body, program
+from tests.mcp_servers.serving import attached, body, context, program
 
 pytestmark = pytest.mark.anyio
 
@@ -158,6 +159,45 @@ async def test_an_answer_beyond_all_bounds_ends_the_session_and_not_the_gateway(
         await servers.until(lambda: servers.state.status == "connected")
 
 
+async def test_brackets_in_text_are_text() -> None:
+    """A text of many lists is one string: the call gets it, and the session goes on."""
+    async with attached(it=scripted("brackets")) as servers:
+        assert body(await servers.call("echo")) == "[1,2]," * 110_000
+        assert servers.state.status == "connected"
+
+
+async def test_a_server_that_hangs_is_started_anew() -> None:
+    """A call that took too long is not enough; but then it answers nothing for as long as a call may take."""
+    async with attached(it=scripted("hangs", timeout=0.3)) as servers:
+        pid = body(await servers.call("pid"))
+        with pytest.raises(ToolTimedOut):
+            await run_in_time(servers.tool("echo"), {}, context())
+        await servers.until(lambda: servers.state.error == "it does not answer any more")
+        await servers.until(lambda: servers.state.status == "connected")
+        assert body(await servers.call("pid")) != pid
+
+
+async def test_a_list_is_read_as_far_as_it_is_bearable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes after so many bytes is left out, and the log says why."""
+    monkeypatch.setattr(bounds, "LIST", 80)
+    with capture_logs() as lines:
+        async with attached(it=scripted("plain")) as servers:
+            assert servers.names() == ["mcp__it__echo"]
+
+    (told,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
+    assert told["tools"] == ["pid: the list has more than 80 bytes"]
+
+
+async def test_a_list_of_nonsense_is_not_read_to_its_end() -> None:
+    """What is no tool counts too, over all pages."""
+    with capture_logs() as lines:
+        async with attached(it=scripted("nonsense")) as servers:
+            assert servers.names() == []
+
+    (told,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
+    assert told["number"] == bounds.LISTED
+
+
 async def test_an_answer_that_is_no_result_fails_the_call_alone() -> None:
     """The session goes on."""
     async with attached(it=scripted("result")) as servers:
@@ -185,8 +225,8 @@ async def test_a_list_without_end_is_not_read_to_its_end() -> None:
 
 
 async def test_a_tool_that_is_none_costs_the_others_nothing() -> None:
-    """What cannot be used is left out and named with the reason, once; a result is not checked against the
-    server's own patterns."""
+    """What cannot be used is left out and named with the reason, once; what else the list carries is not
+    looked at, and a result is not checked against the server's own patterns."""
     with capture_logs() as lines:
         async with attached(it=scripted("odd")) as servers:
             assert servers.names() == ["mcp__it__checked", "mcp__it__echo", "mcp__it__pid"]

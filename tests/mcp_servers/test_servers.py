@@ -1,15 +1,20 @@
 """The source of tools as a whole: with nothing to connect, with nothing to connect with, and at its end."""
 
 import asyncio
+import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from gateway import app
+from gateway.settings import Settings
 from gateway.tools.mcp import server
 from gateway.tools.mcp.servers import McpServers
-from tests.mcp_servers.serving import PATIENCE, address, program
+from tests.harness import PATIENCE, running_gateway
+from tests.mcp_servers.serving import address, program
 
 pytestmark = pytest.mark.anyio
 
@@ -21,11 +26,6 @@ asyncio.run(source.run())
 asyncio.run(source.tried())
 print(source.tools, source.states, "mcp" in sys.modules)
 """
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 def nothing() -> None:
@@ -69,3 +69,41 @@ async def test_it_ends_at_whatever_moment_it_is_cancelled(monkeypatch: pytest.Mo
 
         assert running in done
         assert running.cancelled()
+
+
+@pytest.mark.parametrize(
+    ("limits", "longest"), [((12.0, 7.0), 12.0), ((7.0, 600.0), 30.0)], ids=["their own", "the most"]
+)
+async def test_the_start_waits_as_long_as_servers_may_take(
+    limits: tuple[float, ...],
+    longest: float,
+    settings: Settings,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A call that was approved before a restart is made at once, and needs its tool."""
+    servers = {f"it_{limit:g}": program("scripted.py", "plain", connect_timeout=limit) for limit in limits}
+    waiting = settings.model_copy(update={"mcp_servers": servers, "log_format": "json", "log_level": "info"})
+    async with running_gateway(waiting):
+        pass
+
+    (told,) = [line for line in logged(capsys) if line["event"] == "mcp_servers_awaited"]
+    assert (told["servers"], told["longest"]) == (sorted(servers), longest)
+
+
+async def test_the_start_does_not_wait_for_ever(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log names who was late."""
+    monkeypatch.setattr(app, "START_PATIENCE", 0.01)
+    servers = {"late": program("scripted.py", "silent")}
+    waiting = settings.model_copy(update={"mcp_servers": servers, "log_format": "json", "log_level": "info"})
+    async with running_gateway(waiting):
+        pass
+
+    (told,) = [line for line in logged(capsys) if line["event"] == "mcp_servers_not_ready"]
+    assert (told["servers"], told["waited"]) == (["late"], 0.01)
+
+
+def logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    out, err = capsys.readouterr()
+    return [json.loads(line) for line in (out + err).splitlines() if line.startswith("{")]

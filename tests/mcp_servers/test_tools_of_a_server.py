@@ -12,8 +12,9 @@ from gateway.events.calls import ToolProgress
 from gateway.events.envelope import EventData
 from gateway.settings.values import McpServer
 from gateway.tools.mcp import server
+from tests.harness import PATIENCE
+from tests.loopback import served
 from tests.mcp_servers.serving import (
-    PATIENCE,
     TRACEPARENT,
     Attached,
     address,
@@ -22,7 +23,6 @@ from tests.mcp_servers.serving import (
     body,
     context,
     program,
-    served,
 )
 
 pytestmark = pytest.mark.anyio

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 from asyncio.subprocess import STDOUT
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -12,6 +11,8 @@ from typing import Any
 
 import httpx2
 import pytest
+
+from tests.loopback import free_port
 
 WITH = "GATEWAY_TEST_BACKENDS"
 """The folder of their environments; without it the tests that ask them are left out."""
@@ -27,7 +28,7 @@ with_backends = (
 @asynccontextmanager
 async def running_phoenix(folder: Path) -> AsyncGenerator[httpx2.AsyncClient]:
     """Arize Phoenix with its data in `folder`, and a client of its API."""
-    port, grpc = _free_port(), _free_port()
+    port, grpc = free_port(), free_port()
     settings = {
         "PHOENIX_WORKING_DIR": str(folder),
         "PHOENIX_HOST": "127.0.0.1",
@@ -43,7 +44,7 @@ async def running_phoenix(folder: Path) -> AsyncGenerator[httpx2.AsyncClient]:
 @asynccontextmanager
 async def running_mlflow(folder: Path) -> AsyncGenerator[httpx2.AsyncClient]:
     """MLflow's tracking server with its data in `folder`, and a client of its API."""
-    port = _free_port()
+    port = free_port()
     arguments = ["-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     arguments += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}"]
     settings = {"MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
@@ -104,9 +105,3 @@ async def _until_ready(http: httpx2.AsyncClient, path: str) -> None:
 
 def _python(name: str) -> Path:
     return Path(os.environ[WITH]) / name / "bin" / "python"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

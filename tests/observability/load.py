@@ -1,16 +1,14 @@
 """A scripted day at the gateway: everything that a panel or an alert is about happens at least once."""
 
 import asyncio
-import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from gateway.demo.server import serve_demo
 from gateway.settings import Settings
-from tests.harness import PATIENCE, Client, events, running_gateway, text_of, the
+from tests.harness import PATIENCE, Client, events, running_gateway, stalled_reader, text_of, the
 from tests.observability.permitted import LEFT_ALONE, NEEDED, needed_tools, permitted_round
 from tests.stories.asking import ask
 
@@ -195,7 +193,7 @@ async def _stalled(client: Client) -> None:
     path = f"/api/sessions/{session}/events?turn_id={turn}"
     slow = "gateway_stream_slow_consumer_drops_total"
     before = await measured(client, slow)
-    with _stalled_reader(client.url, path):
+    with stalled_reader(client.url, path):
         await until_seen(lambda: _grown(client, slow, before))
 
 
@@ -212,16 +210,6 @@ async def _compressed(client: Client) -> Told:
         if any(event["type"] == "compression" for event in found):
             return Told("/say " + PARAGRAPH, found)
     raise AssertionError("the session was never too long")
-
-
-@contextmanager
-def _stalled_reader(url: str, path: str) -> Generator[None]:
-    address = urlsplit(url)
-    with socket.socket() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.connect((address.hostname, address.port))
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
-        yield
 
 
 async def _grown(client: Client, name: str, before: float) -> bool:

@@ -1,5 +1,6 @@
 """Finding written skills: where they lie, what is left out, and that nothing is read twice."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -155,6 +156,25 @@ def test_nothing_is_read_again_while_nothing_changes(tmp_path: Path, monkeypatch
 
     assert looking.scan() is first
     assert len(first.warnings) == 1
+
+
+def test_what_could_not_be_read_just_now_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is as it was, so its state says nothing of a failure that is over; one that lasts is kept."""
+    write_skill(tmp_path, "周报")
+    looking = SkillFolders({"project": tmp_path})
+
+    def fail(*_: object, **__: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", fail)
+        assert told(looking.scan()) == [
+            "周报/SKILL.md cannot be used: it cannot be read: Too many open files."
+        ]
+
+    assert names(looking.scan()) == ["周报"]
 
 
 def test_each_change_is_seen(tmp_path: Path) -> None:

@@ -1,81 +1,18 @@
-"""The skills of a running gateway: looked at again, switched, told."""
+"""The catalog of a running gateway: put together, switched, told."""
 
-import asyncio
-import threading
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 import structlog
 
-from gateway.errors import Conflict, NotFound, StorageError
-from gateway.skills import library as library_module
-from gateway.skills.catalog import Catalog
-from gateway.skills.library import SkillLibrary
-from gateway.skills.markdown import Tier
-from gateway.skills.skill import FunctionSkill
+from gateway.errors import Conflict, NotFound
+from gateway.settings import Settings
 from gateway.storage.decisions import SkillSwitches
-from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.switches import SqlSkillSwitches
 from gateway.tools.base import ToolContext
-from tests.skills.writing import PLENTY, Served, function, served, skill_text, write_skill
+from gateway.wiring import look_at_skills
+from tests.skills.writing import Servers, function, library_of, served, skill_text, write_skill
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def switches(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SkillSwitches]:
-    async with await SqliteDatabase.open(tmp_path / "data" / "gateway.db") as database:
-        yield SqlSkillSwitches(database)
-
-
-class Servers:
-    """MCP servers whose tools can change."""
-
-    def __init__(self, *tools: Served) -> None:
-        self.tools = tools
-
-    def __call__(self) -> tuple[Served, ...]:
-        return self.tools
-
-
-def library_of(
-    tmp_path: Path,
-    switches: SkillSwitches,
-    *functions: FunctionSkill,
-    servers: Servers | None = None,
-    folders: Mapping[Tier, Path | None] | None = None,
-) -> SkillLibrary:
-    return SkillLibrary(
-        folders=folders or {"project": tmp_path / "skills"},
-        functions=functions,
-        server_tools=servers or Servers(),
-        switches=switches,
-        share_tokens=PLENTY,
-        snapshot_path=tmp_path / "SKILLS_SNAPSHOT.md",
-    )
-
-
-@asynccontextmanager
-async def watching(library: SkillLibrary) -> AsyncGenerator[None]:
-    task = asyncio.create_task(library.watch())
-    await asyncio.sleep(0)  # it has begun
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-
-
-async def other_than(library: SkillLibrary, former: Catalog) -> Catalog:
-    """The next catalog."""
-    async with asyncio.timeout(10):
-        while library.catalog is former:
-            await asyncio.sleep(0.005)
-    return library.catalog
 
 
 async def test_one_catalog_holds_all_three_types(tmp_path: Path, switches: SkillSwitches) -> None:
@@ -135,7 +72,7 @@ async def test_nothing_is_made_anew_while_nothing_changes(tmp_path: Path, switch
     third = await library.refresh()
     assert "mcp__files__write" in third.tools
 
-    await switches.switch("plan", enabled=False, by="ann", at=1)
+    await switches.switch("project/plan/SKILL.md", enabled=False, by="ann", at=1)
     fourth = await library.refresh()
     assert "read_skill" not in fourth.tools
     assert await library.refresh() is fourth
@@ -163,6 +100,49 @@ async def test_a_switch_is_kept_and_holds_at_once(tmp_path: Path, switches: Skil
     assert (await library.switch("plan", enabled=True, by="ann")).enabled
     await library.switch("add", enabled=True, by="ann")
     assert library.catalog.snapshot == before.snapshot
+
+
+async def test_a_switch_stays_with_its_skill_when_that_is_called_otherwise(
+    tmp_path: Path, switches: SkillSwitches
+) -> None:
+    """The namesake that came first goes: what was off is now called by the bare name, and is off; and what
+    was on is on, whatever had the name before."""
+    home = write_skill(tmp_path / "skills", "plan", body="The project's.")
+    write_skill(tmp_path / "mine", "plan", body="The user's.")
+    library = library_of(
+        tmp_path, switches, folders={"project": tmp_path / "skills", "user": tmp_path / "mine"}
+    )
+
+    async def listed() -> dict[str, bool]:
+        rows = (await library.refresh()).skills
+        return {row.name: row.enabled for row in rows if row.type == "markdown"}
+
+    assert await listed() == {"plan": True, "plan@user": True}
+    await library.switch("plan@user", enabled=False, by="ann")
+    home.rename(tmp_path / "away")
+    assert await listed() == {"plan": False}
+
+    (tmp_path / "away").rename(home)
+    assert await listed() == {"plan": True, "plan@user": False}
+    await library.switch("plan", enabled=False, by="ann")
+    await library.switch("plan@user", enabled=True, by="ann")
+    home.rename(tmp_path / "away")
+    assert await listed() == {"plan": True}
+
+
+async def test_both_folders_may_be_given_from_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a settings file has it, where no shell puts anything in the place of ~."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write_skill(tmp_path / "skills", "plan")
+    write_skill(tmp_path / "mine", "周报")
+    folders = {"skills_dir": "~/skills", "user_skills_dir": "~/mine", "data_dir": tmp_path}
+    settings = Settings.model_validate({**folders, "bundled_skills": False})
+
+    catalog = await look_at_skills(settings, (), tuple, 100_000).refresh()
+
+    assert list(catalog.written) == ["plan", "周报"]
 
 
 async def test_what_is_not_there_cannot_be_switched(tmp_path: Path, switches: SkillSwitches) -> None:
@@ -263,100 +243,3 @@ async def test_a_warning_is_logged_when_it_is_new(tmp_path: Path, switches: Skil
 
     assert [(line["event"], line["log_level"]) for line in lines] == [("skill_warning", "warning")]
     assert lines[0]["told"] in library.catalog.warnings
-
-
-async def test_an_edit_is_noticed_without_being_told(
-    tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The folders are looked at again and again, and one that appears is seen."""
-    monkeypatch.setattr(library_module, "POLL", 0.01)
-    library = library_of(tmp_path, switches)
-    first = await library.refresh()
-
-    async with watching(library):
-        write_skill(tmp_path / "skills", "plan")
-        second = await other_than(library, first)
-
-    assert list(second.written) == ["plan"]
-
-
-async def test_whoever_knows_of_a_change_says_so_from_any_thread(
-    tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The watcher looks at once; without a watcher, or after it, nothing happens."""
-    monkeypatch.setattr(library_module, "POLL", 3600)
-    servers = Servers()
-    library = library_of(tmp_path, switches, servers=servers)
-    first = await library.refresh()
-    library.changed()
-
-    async with watching(library):
-        servers.tools = (served("files", "read"),)
-        thread = threading.Thread(target=library.changed)
-        thread.start()
-        thread.join()
-        second = await other_than(library, first)
-
-    assert "mcp__files__read" in second.tools
-    library.changed()
-
-
-async def test_a_look_that_fails_is_told_and_tried_again(
-    tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A database that is away for a moment does not end the watch; whoever asks directly is told."""
-    monkeypatch.setattr(library_module, "POLL", 0.01)
-    away = asyncio.Event()
-    away.set()
-
-    class Failing:
-        async def disabled(self) -> frozenset[str]:
-            if away.is_set():
-                raise StorageError("The database is away.")
-            return await switches.disabled()
-
-        async def switch(self, name: str, *, enabled: bool, by: str, at: int) -> None:
-            await switches.switch(name, enabled=enabled, by=by, at=at)
-
-    write_skill(tmp_path / "skills", "plan")
-    library = library_of(tmp_path, Failing())
-    first = library.catalog
-    with pytest.raises(StorageError):
-        await library.refresh()
-
-    with structlog.testing.capture_logs() as lines:
-        async with watching(library):
-            async with asyncio.timeout(10):
-                while not lines:
-                    await asyncio.sleep(0.005)
-            away.clear()
-            assert list((await other_than(library, first)).written) == ["plan"]
-    assert lines[0]["event"] == "skills_not_refreshed"
-
-
-async def test_a_look_whose_caller_gave_up_leaves_nothing_stale(
-    tmp_path: Path, switches: SkillSwitches
-) -> None:
-    """Cancelled in the middle, by whatever ends a request: the next look has what is there."""
-    library = library_of(tmp_path, switches)
-    await library.refresh()
-
-    for number in range(20):
-        write_skill(tmp_path / "skills", f"s{number}")
-        looking = asyncio.create_task(library.refresh())
-        for _ in range(number):
-            await asyncio.sleep(0)
-        looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await looking
-        assert len((await library.refresh()).written) == number + 1
-
-
-async def test_many_at_once_get_the_same(tmp_path: Path, switches: SkillSwitches) -> None:
-    """Looks at the same time, from requests and the watch, end with one catalog."""
-    write_skill(tmp_path / "skills", "plan")
-    library = library_of(tmp_path, switches)
-
-    found: list[Any] = await asyncio.gather(*(library.refresh() for _ in range(16)))
-
-    assert all(each is library.catalog for each in found)

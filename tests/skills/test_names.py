@@ -1,14 +1,18 @@
 """Who is called what when several skills want one name."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.skills.markdown import TIERS, MarkdownSkill
+from gateway.skills.files import MOST_LISTED
+from gateway.skills.folders import SkillFolders
+from gateway.skills.markdown import MAX_REFERENCE, TIERS, MarkdownSkill, Tier
 from gateway.skills.names import named
 from gateway.skills.skill import FunctionSkill
-from tests.skills.writing import catalog_of, function, served, skill
+from tests.skills.writing import catalog_of, function, served, skill, write_skill
 
 
 def test_a_function_owns_its_bare_name_and_the_written_namesake_is_marked() -> None:
@@ -76,6 +80,35 @@ def test_a_function_beside_two_written_skills_leaves_one_marked_and_one_with_its
 
     assert list(catalog.written) == ["md:plan", "plan@bundled"]
     assert len(catalog.warnings) == 2
+
+
+def test_copies_with_other_files_beside_them_are_no_copies(tmp_path: Path) -> None:
+    """The same SKILL.md may send the model to another text: a conflict, unless all files are the same."""
+    roots: dict[Tier, Path] = {tier: tmp_path / tier for tier in TIERS}
+    for tier, rates in zip(TIERS, ("19 %", "19 %", "两成"), strict=True):
+        home = write_skill(roots[tier], "税率")
+        (home / "references").mkdir()
+        (home / "references" / "rates.md").write_text(rates)
+
+    catalog = catalog_of(*SkillFolders(roots).scan().skills)
+
+    assert {name: each.tier for name, each in catalog.written.items()} == {
+        "税率": "project",
+        "税率@bundled": "bundled",
+    }
+    assert len(catalog.warnings) == 1
+
+
+@pytest.mark.parametrize(("count", "size"), [(MOST_LISTED, 1), (1, MAX_REFERENCE + 1)])
+def test_what_is_too_much_to_compare_is_no_copy(tmp_path: Path, count: int, size: int) -> None:
+    """More files than are listed, or one that is larger than can be read: both skills are kept."""
+    roots: dict[Tier, Path] = {"project": tmp_path / "one", "user": tmp_path / "two"}
+    for root in roots.values():
+        home = write_skill(root, "plan")
+        for number in range(count):
+            (home / f"{number}.md").write_bytes(b"x" * size)
+
+    assert list(catalog_of(*SkillFolders(roots).scan().skills).written) == ["plan", "plan@user"]
 
 
 def test_a_function_wins_over_a_tool_of_a_server() -> None:

@@ -1,8 +1,10 @@
 """The tool read_skill: what it shows, and everything that it refuses."""
 
 import hashlib
+import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +12,14 @@ from gateway.errors import ToolError
 from gateway.events.envelope import EventData
 from gateway.events.upkeep import Skill
 from gateway.skills.catalog import Catalog
+from gateway.skills.files import MOST_FOLDERS, listing
 from gateway.skills.folders import SkillFolders
-from gateway.skills.read_skill import MAX_REFERENCE, read_skill
+from gateway.skills.gate import refusal
+from gateway.skills.markdown import MAX_REFERENCE
+from gateway.skills.read_skill import read_skill
 from gateway.skills.skill import FunctionSkill
 from gateway.tools.base import ToolContext
+from gateway.turn.progress import Progress
 from tests.skills.traversals import SECRET, TRAVERSALS, plant_traps
 from tests.skills.writing import Served, catalog_of, function, served, skill_text, write_skill
 
@@ -75,7 +81,10 @@ async def test_the_body_is_read_as_data_with_what_lies_beside_it(home: Path) -> 
     assert "Files beside it, for read_skill with their path: notes.txt, references/格式.md.\n" in shown
     assert shown.endswith("\n\n# 月报\n\n1. 计算 with `calculate`.\n</skill>")
     digest = hashlib.sha256((home / "SKILL.md").read_bytes()).hexdigest()
-    assert reader.events == [Skill(name="月报", type="markdown", action="read", digest=digest)]
+    [event] = reader.events
+    assert event == Skill(
+        name="月报", type="markdown", action="read", digest=digest, allowed_tools=["calculate"]
+    )
 
 
 @pytest.mark.parametrize("path", ["references/格式.md", "./references/格式.md"])
@@ -93,25 +102,57 @@ async def test_a_file_beside_it_is_read_by_its_path(home: Path, path: str) -> No
     ]
 
 
-@pytest.mark.parametrize("path", ["", "SKILL.md"])
+@pytest.mark.parametrize("path", ["", "SKILL.md", "./SKILL.md", "link.md", "again/link.md", "hard.md"])
 async def test_the_path_of_the_skill_itself_is_the_skill(home: Path, path: str) -> None:
-    """Models fill in what may be left out."""
+    """Models fill in what may be left out. Whoever gets the body, by whatever path, is told of its limits,
+    and the event says so: the skill is active."""
+    (home / "link.md").symlink_to("SKILL.md")
+    (home / "again").symlink_to(".")
+    (home / "hard.md").hardlink_to(home / "SKILL.md")
     reader = reader_of(home.parent)
 
     assert await reader.read("月报", path) == await reader.read("月报")
+    by_path, by_name = reader.events
+    assert by_path == by_name
+    assert isinstance(by_path, Skill)
+    assert (by_path.path, by_path.allowed_tools) == (None, ["calculate"])
 
 
 async def test_an_edit_is_seen_at_once_and_tells_by_its_digest(home: Path) -> None:
     """The disk is read each time, whatever the catalog knew."""
     reader = reader_of(home.parent)
     await reader.read("月报")
-    (home / "SKILL.md").write_text(skill_text("月报", body="New steps."))
+    (home / "SKILL.md").write_text(skill_text("月报", body="New steps.", allowed_tools="search"))
 
     assert "New steps." in await reader.read("月报")
     first, second = reader.events
     assert isinstance(first, Skill)
     assert isinstance(second, Skill)
     assert first.digest != second.digest
+    assert (first.allowed_tools, second.allowed_tools) == (["calculate"], ["search"])
+
+
+async def test_what_was_told_holds_for_the_turn(home: Path) -> None:
+    """Of the turn's record: a new catalog, an edit or a removal change nothing; reading again does."""
+    turn = catalog_of(function("calculate"), function("search"))
+    reader = reader_of(home.parent)
+    progress = Progress()
+
+    def refused() -> list[str]:
+        for event in reader.events[-1:]:
+            progress.apply(event, 1, 1, "toolu_1")
+        read = progress.skills.items()
+        return [tool for tool in ("calculate", "search") if refusal(tool, turn, read, ()) is not None]
+
+    assert refused() == []
+    await reader.read("月报", "notes.txt")
+    assert refused() == []
+    await reader.read("月报")
+    assert refused() == ["search"]
+    (home / "SKILL.md").write_text(skill_text("月报", allowed_tools="search"))
+    assert refused() == ["search"]
+    await reader.read("月报")
+    assert refused() == ["calculate"]
 
 
 async def test_what_a_reviewer_cannot_see_the_model_does_not_see_either(home: Path) -> None:
@@ -209,13 +250,31 @@ async def test_a_definition_that_is_gone_or_broken_meanwhile_is_refused(
     assert str(home) not in reason
 
 
-def test_there_are_enough_forms_and_each_is_another() -> None:
-    """The table below is what it claims to be."""
-    assert len(set(TRAVERSALS)) == len(TRAVERSALS) >= 80
+def test_the_forms_would_lead_out_if_nothing_held_them(home: Path) -> None:
+    """Those of which the table says what must hold them open something when a path is only put behind the
+    folder: 80 at least."""
+    leading = {path for path, why in TRAVERSALS.items() if why}
+    with plant_traps(home):
+        assert {path for path in leading if not opens(home, path)} == set()
+    assert len(leading) >= 80
 
 
-@pytest.mark.parametrize("path", TRAVERSALS, ids=ascii)
-async def test_no_path_leads_out_of_the_folder(home: Path, path: str) -> None:
+def opens(home: Path, path: str) -> bool:
+    """Whether a reader without any guard gets something to read."""
+    try:
+        descriptor = os.open(home / path, os.O_RDONLY | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return False
+    try:
+        return os.read(descriptor, 1) != b""
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize(("path", "why"), TRAVERSALS.items(), ids=ascii)
+async def test_no_path_leads_out_of_the_folder(home: Path, path: str, why: str) -> None:
     """Upwards, absolute, of other systems, encoded, invisible, hidden, by links, or no file at all: refused,
     and nothing that is told holds what lies outside or where the folder is."""
     reader = reader_of(home.parent)
@@ -223,7 +282,7 @@ async def test_no_path_leads_out_of_the_folder(home: Path, path: str) -> None:
     with plant_traps(home):
         reason = await reader.refused("月报", path)
 
-    assert reason.startswith("That file of the skill 月报 was not read: ")
+    assert reason.startswith(f"That file of the skill 月报 was not read: {why}")
     assert SECRET not in reason
     assert str(home.parent.parent) not in reason
     assert "Files beside SKILL.md: " in reason
@@ -262,6 +321,47 @@ async def test_a_link_that_stays_inside_is_followed(home: Path) -> None:
     assert "- 标题" in await reader_of(home.parent).read("月报", "same.md")
 
 
+@pytest.mark.parametrize("swapped", ["月报", "group"])
+async def test_a_folder_that_became_a_link_is_not_followed(home: Path, tmp_path: Path, swapped: str) -> None:
+    """The skill's own, or one on the way to it: neither body nor files nor their names come from outside."""
+    write_skill(home.parent, "deep", under="group")
+    reader = reader_of(home.parent)
+    name = {"月报": "月报", "group": "deep"}[swapped]
+    outside = tmp_path / "outside"
+    write_skill(outside, "deep", body=SECRET)
+    (outside / "SKILL.md").write_text(skill_text("x", body=SECRET))
+    for folder in (outside, outside / "deep"):
+        (folder / "secret.md").write_text(SECRET)
+    (home.parent / swapped).rename(tmp_path / "former")
+    (home.parent / swapped).symlink_to(outside)
+
+    for path in (None, "secret.md"):
+        reason = await reader.refused(name, path)
+        assert "a link lies on the way to the skill's folder" in reason
+        assert reason.endswith("Files beside SKILL.md: none.")
+
+
+async def test_a_folder_that_becomes_a_link_during_the_look_is_not_followed(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the check of a path and the opening of its file."""
+    reader = reader_of(home.parent)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "格式.md").write_text(SECRET)
+    really, former = os.open, tmp_path / "former"
+
+    def swap(*given: Any, **more: Any) -> int:
+        if not former.exists():
+            (home / "references").rename(former)
+            (home / "references").symlink_to(tmp_path / "outside")
+        return really(*given, **more)
+
+    monkeypatch.setattr(os, "open", swap)
+
+    assert "it cannot be read" in await reader.refused("月报", "references/格式.md")
+    assert former.exists()
+
+
 async def test_what_is_told_of_a_crowded_folder_is_bounded(home: Path) -> None:
     """A hundred names and none below the fourth folder; where something is refused, twenty."""
     for number in range(300):
@@ -278,6 +378,28 @@ async def test_what_is_told_of_a_crowded_folder_is_bounded(home: Path) -> None:
     files = (await reader.refused("月报", "missing")).partition("Files beside SKILL.md: ")[2]
     assert len(files.split(", ")) == 20
     assert files.endswith(" and 80 more.")
+
+
+async def test_how_many_folders_are_looked_into_is_bounded(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where none of them holds a file: a tree of any width costs the same."""
+    for number in range(3 * MOST_FOLDERS):
+        (home / "assets" / f"{number}" / "empty").mkdir(parents=True)
+    really, looked = os.scandir, list[object]()
+
+    def counted(folder: Any) -> Any:
+        looked.append(folder)
+        return really(folder)
+
+    monkeypatch.setattr(os, "scandir", counted)
+
+    assert "Files beside it, for read_skill with their path: notes.txt" in await reader_of(home.parent).read(
+        "月报"
+    )
+    looked.clear()
+    assert listing(home) == ["notes.txt", "references/格式.md"]
+    assert len(looked) == MOST_FOLDERS
 
 
 def test_the_model_is_told_the_same_whatever_the_skills(home: Path) -> None:

@@ -65,11 +65,80 @@ TRAPPED = [
     *("link-to-file", "link-to-folder/secret.md", "link-up/secret.md", "link-absolute", "link-loop"),
     *("link-nowhere", "links/again/secret.md", "link-proc/environ", "pipe", "socket"),
 ]
-TRAVERSALS = UPWARDS + ABSOLUTE + OF_OTHER_SYSTEMS + WITH_CONTROLS + ENCODED + HIDDEN_OR_NO_FILE + TRAPPED
+_ROUNDABOUT = [
+    *("", "./", "././", "references/../", "./references/../", "references/.././", "references//../"),
+    *("references/../references/../", "../月报/", "../月报/references/../", "../../skills/月报/"),
+    "references/deep/../../",
+]
+_OUTSIDE = ["../secret.md", "../../secret.md", "../other/SKILL.md", "../../.env"]
+LEADING: dict[str, list[str]] = {
+    "no part of the path may be empty or begin with a dot": [
+        *(way + target for way in _ROUNDABOUT for target in _OUTSIDE),
+        *(".env", ".git/config", "./.env", "references/.hidden", "references//格式.md", "./.git/../.env"),
+        *("references/./格式.md", ".git/../../other/SKILL.md"),
+    ],
+    "the path is not relative to the skill's folder": [
+        *(
+            "/etc/passwd",
+            "//etc/passwd",
+            "///etc/passwd",
+            "/./etc/passwd",
+            "/../etc/passwd",
+            "/usr/../etc/passwd",
+        ),
+        *("/etc//passwd", "/etc/./passwd", "/etc/../etc/passwd", "/proc/self/root/etc/passwd"),
+        *("/proc/self/environ", "/proc/self/status", "/dev/zero", "/dev/urandom", "~/secret.md"),
+    ],
+    "the path has a character that is not allowed": [
+        *(
+            "..\\secret.md",
+            "..\\..\\secret.md",
+            "\\etc\\passwd",
+            "C:secret.md",
+            "C:\\secret.md",
+            "notes.txt:stream",
+        ),
+        *("notes.txt\n", "..\r/secret.md", ".\x1b./secret.md", ".\u200b./secret.md", "\u202e../secret.md"),
+        *("a\ufe0f.md", "\u3164.md", "notes\U000e0100.txt", "*", "|id"),
+    ],
+    "it is a link that leads out of the skill's folder": [
+        *(
+            "link-to-file",
+            "link-to-folder/secret.md",
+            "link-up/secret.md",
+            "link-absolute",
+            "link-proc/environ",
+        ),
+        *("references/again/secret.md", "link-up/other/SKILL.md", "./link-to-file", "links/again/secret.md"),
+    ],
+}
+"""Paths that open something when they are only put behind the folder, by the reason that must hold them."""
+OTHERS = [
+    *UPWARDS,
+    *ABSOLUTE,
+    *OF_OTHER_SYSTEMS,
+    *WITH_CONTROLS,
+    *ENCODED,
+    *HIDDEN_OR_NO_FILE,
+    *TRAPPED,
+]
+TRAVERSALS = {
+    **dict.fromkeys(OTHERS, ""),
+    **{path: reason for reason, paths in LEADING.items() for path in paths},
+}
+"""Each path, and why it is refused; "" where the way does not matter, since there is nothing at its end."""
 
 
 def plant_traps(home: Path) -> socket.socket:
-    """Links that lead out of the folder, and things that are no files."""
+    """What the paths in LEADING name, links that lead out of the folder, and things that are no files."""
+    for path in (home.parent / "secret.md", home.parent.parent / ".env", home / "references" / ".hidden"):
+        path.write_text(SECRET)
+    for folder in (home.parent / "other", home / "references" / "deep", home / "~"):
+        folder.mkdir()
+    (home.parent / "other" / "SKILL.md").write_text(SECRET)
+    for name in ("~/secret.md", *LEADING["the path has a character that is not allowed"]):
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(SECRET)
     links = {
         "link-to-file": "../../secret.md",
         "link-to-folder": "../..",

@@ -1,5 +1,6 @@
 """Skills made for tests: written ones on the disk or as values, functions, and tools of a server."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 from gateway.events.calls import Effect
 from gateway.messages import ToolSpec
 from gateway.skills.catalog import Catalog, build_catalog
+from gateway.skills.library import SkillLibrary
 from gateway.skills.markdown import MarkdownSkill, Tier
 from gateway.skills.skill import FunctionSkill
+from gateway.storage.decisions import SkillSwitches
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.function import tool
 
@@ -40,7 +43,8 @@ def skill(
     """A written skill that is on no disk. Without a digest its text is like no other's."""
     location = location or f"{name}/SKILL.md"
     digest = digest or f"digest of {tier} {location}"
-    return MarkdownSkill(name, description, tier, Path("/nowhere"), location, digest, allowed)
+    folder = Path("/nowhere", tier, location).parent
+    return MarkdownSkill(name, description, tier, folder, location, digest, allowed)
 
 
 def function(name: str, source: str = "acme.tools") -> FunctionSkill:
@@ -70,10 +74,37 @@ def served(server: str, name: str) -> Served:
 
 
 def catalog_of(*parts: MarkdownSkill | FunctionSkill | Served, disabled: tuple[str, ...] = ()) -> Catalog:
-    return build_catalog(
-        [part for part in parts if isinstance(part, FunctionSkill)],
-        [part for part in parts if isinstance(part, MarkdownSkill)],
-        [part for part in parts if isinstance(part, Served)],
-        disabled,
+    """Without those of the names `disabled`."""
+    functions = [part for part in parts if isinstance(part, FunctionSkill)]
+    written = [part for part in parts if isinstance(part, MarkdownSkill)]
+    servers = [part for part in parts if isinstance(part, Served)]
+    named = build_catalog(functions, written, servers, (), share_tokens=PLENTY)
+    off = {row.switched_as for row in named.skills if row.name in disabled}
+    return build_catalog(functions, written, servers, off, share_tokens=PLENTY)
+
+
+class Servers:
+    """MCP servers whose tools can change."""
+
+    def __init__(self, *tools: Served) -> None:
+        self.tools = tools
+
+    def __call__(self) -> tuple[Served, ...]:
+        return self.tools
+
+
+def library_of(
+    tmp_path: Path,
+    switches: SkillSwitches,
+    *functions: FunctionSkill,
+    servers: Servers | None = None,
+    folders: Mapping[Tier, Path | None] | None = None,
+) -> SkillLibrary:
+    return SkillLibrary(
+        folders=folders or {"project": tmp_path / "skills"},
+        functions=functions,
+        server_tools=servers or Servers(),
+        switches=switches,
         share_tokens=PLENTY,
+        snapshot_path=tmp_path / "SKILLS_SNAPSHOT.md",
     )

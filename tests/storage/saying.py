@@ -2,11 +2,11 @@
 
 import orjson
 
-from gateway.history.archive import archive_session
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import Closing, OnConflict
 from gateway.storage.records import CompressionRow, SummaryRow, Trigger
 from gateway.wiring import Storage
+from tests.storage import archiving
 from tests.storage.writing import OWNER, Writer, accepted, writer_of
 
 
@@ -62,14 +62,7 @@ async def positions(storage: Storage, *, whole: bool = False) -> list[int]:
 
 async def archive(storage: Storage, session_id: str) -> None:
     """Moves everything that the session's tables hold to an archive."""
-    moved = await archive_session(
-        session_id,
-        log=storage.log,
-        sessions=storage.sessions,
-        archives=storage.archives,
-        blobs=storage.blobs,
-    )
-    assert moved is not None
+    assert await archiving.archive(storage, session_id) is not None
 
 
 def version(

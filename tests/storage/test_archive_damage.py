@@ -4,7 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,12 +33,6 @@ from tests.storage.writing import OWNER, sqlite_storage
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-async def storage(tmp_path: Path) -> AsyncGenerator[Storage]:
-    async with sqlite_storage(tmp_path) as opened:
-        yield opened
 
 
 def flipped(data: bytes) -> bytes:

@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import sqlite3
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -34,17 +34,11 @@ from tests.storage.archiving import (
     everything,
     packed_archive,
 )
-from tests.storage.writing import OWNER, accepted, sqlite_storage
+from tests.storage.writing import OWNER, accepted
 
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-async def storage(tmp_path: Path) -> AsyncGenerator[Storage]:
-    async with sqlite_storage(tmp_path) as opened:
-        yield opened
 
 
 # Lines

@@ -1,8 +1,7 @@
 """Histories under faults: statements that fail, and sessions that move or vanish while they are read."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,22 +12,11 @@ from gateway.storage.records import ArchiveRow
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch
-from gateway.wiring import Storage, storage_on
+from gateway.wiring import Storage
 from tests.storage.saying import archive, talk, version
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncGenerator[SqliteDatabase]:
-    async with await SqliteDatabase.open(tmp_path / "gateway.db") as opened:
-        yield opened
-
-
-@pytest.fixture
-def storage(database: SqliteDatabase) -> Storage:
-    return storage_on(database)
 
 
 async def run(database: SqliteDatabase, statement: str) -> None:

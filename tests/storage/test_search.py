@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -31,12 +31,6 @@ SAID = {
     "code": "def read_file(path: str): return open(path).read()  # ERR_4021",
     "deutsch": "Die Straße nach Köln ist gesperrt",
 }
-
-
-@pytest.fixture
-async def storage(tmp_path: Path) -> AsyncGenerator[Storage]:
-    async with sqlite_storage(tmp_path) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -18,23 +17,12 @@ from gateway.storage.base import Append
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.event_log import PAGE_BYTES
-from gateway.wiring import Storage, storage_on
+from gateway.wiring import Storage
 from tests.storage.writing import OWNER, accepted, running
 
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-async def database(tmp_path: Path) -> AsyncGenerator[SqliteDatabase]:
-    async with await SqliteDatabase.open(tmp_path / "data" / "gateway.db") as opened:
-        yield opened
-
-
-@pytest.fixture
-def storage(database: SqliteDatabase) -> Storage:
-    return storage_on(database)
 
 
 def add_session(connection: Connection, session_id: str) -> None:

@@ -1,8 +1,10 @@
 """A person's say in tool calls, over real sockets."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from gateway.settings import Settings
@@ -220,7 +222,10 @@ async def test_an_approval_that_does_not_come_in_time_is_a_denial(settings: Sett
     ) as client:
         asked = await ask(client, SEND)
         told = await asked.all_events()
+        stored = (await client.get(f"{asked.path}/approvals/{asked.calls['send']}")).json()
+        waiting = (await client.get("/api/approvals")).json()["approvals"]
 
+    assert (stored["decision"], stored["by"], waiting) == ("denied", "expiry", [])
     assert the(told, "approval_response")["by"] == "expiry"
     assert the(told, "tool_result")["status"] == "denied"
     assert the(told, "done")["status"] == "completed"
@@ -274,10 +279,14 @@ async def test_a_waiting_turn_outlives_its_process(settings: Settings) -> None:
     async with running_gateway(settings, *outbox.tools) as client:
         assert await asked.status(client) == "awaiting_approval"
         snapshot = (await client.get(f"/api/sessions/{asked.session}/snapshot")).json()
+        waiting = (await client.get("/api/approvals")).json()["approvals"]
         await asked.decide("approve", client=client)
         told = await asked.all_events(client)
 
     assert snapshot["open_turn"]["status"] == "awaiting_approval"
+    assert [(each["turn_id"], each["tool_call_id"]) for each in waiting] == [
+        (asked.turn, asked.calls["send"])
+    ]
     assert types(told).count("approval_request") == 1
     assert the(told, "tool_result")["status"] == "ok"
     assert outbox.sent == ["李雷"]
@@ -321,3 +330,106 @@ async def test_a_session_with_a_waiting_turn_is_not_compressed_or_archived(setti
 
     assert (compressed.status_code, compressed.json()["error"]["code"]) == (409, "awaiting_approval")
     assert archived.status_code == 409
+
+
+def _raw(call_id: str, to: str) -> str:
+    """A call under an id of the endpoint's own choice, as the demo is told to stream it."""
+    block = {"type": "tool_use", "id": call_id, "name": "send", "input": {}}
+    delta = {"type": "input_json_delta", "partial_json": orjson.dumps({"to": to}).decode()}
+    told = [
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+    ]
+    return "\n".join([*(f"/raw {orjson.dumps(each).decode()}" for each in told), "/stop tool_use"])
+
+
+@pytest.mark.parametrize("call_id", ["call_1", "functions.send:0", "a/b"])
+async def test_what_is_approved_is_one_call_whatever_ids_the_endpoint_uses(
+    settings: Settings, call_id: str
+) -> None:
+    """Some count from 1 in every answer, some use ids that no URL can hold."""
+    outbox = Outbox()
+    message = f"{_raw(call_id, 'alice')}\n/then\n{_raw(call_id, 'everybody')}\n/then\n/say over"
+    async with running_gateway(settings, *outbox.tools) as client:
+        first = await _waiting(client, message)
+        assert (await first.decide("approve")).status_code == 200
+        async with asyncio.timeout(20):
+            while not (waiting := (await client.get("/api/approvals")).json()["approvals"]):
+                await asyncio.sleep(0.01)
+        assert outbox.sent == ["alice"]
+        second = waiting[0]["tool_call_id"]
+        await client.post(f"{first.path}/approvals/{second}", {"decision": "deny"})
+        told = await first.all_events()
+        view = (await client.get(f"/api/sessions/{first.session}/messages")).json()["messages"]
+
+    assert outbox.sent == ["alice"]
+    calls = [event["tool_call_id"] for event in told if event["type"] == "tool_call"]
+    assert calls == [first.calls["send"], second]
+    assert len(set(calls)) == 2
+    used = [block["id"] for message in view for block in message["content"] if block["type"] == "tool_use"]
+    assert used == calls
+
+
+async def test_a_rule_that_forbids_a_call_meanwhile_wins_over_its_approval(settings: Settings) -> None:
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+    stricter = settings.model_copy(update={"tool_policy": ("send=deny",)})
+    async with running_gateway(stricter, *outbox.tools) as client:
+        await asked.decide("approve", client=client)
+        told = await asked.all_events(client)
+
+    assert outbox.sent == []
+    assert the(told, "approval_response")["by"] == "policy"
+    assert the(told, "tool_result")["status"] == "denied"
+
+
+async def test_a_prompt_that_changes_while_a_turn_waits_begins_an_epoch(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """What was thought before was signed for another prefix, also in a session's first turn."""
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (prompts / "style.md").write_text("Be short.")
+    outbox = Outbox()
+    async with running_gateway(settings.model_copy(update={"prompts_dir": prompts}), *outbox.tools) as client:
+        asked = await _waiting(client)
+        (prompts / "style.md").write_text("Be very long, and kind.")
+        await asked.decide("approve")
+        told = await asked.all_events()
+
+    assert the(told, "warning")["code"] == "prompt_changed"
+    hashes = [event["data"]["prefix_hash"] for event in told if event["type"] == "iteration_start"]
+    assert len(set(hashes)) == 2
+
+
+async def test_a_call_that_is_overdue_at_the_start_has_one_owner(settings: Settings) -> None:
+    """Nobody woke it while the server was down; the new process takes it up once, and not as a crash."""
+    outbox = Outbox()
+    brief = settings.model_copy(update={"approval_timeout": 0.3, "recover_attempts": 0})
+    async with running_gateway(brief, *outbox.tools) as client:
+        asked = await _waiting(client)
+    await asyncio.sleep(0.4)
+    async with running_gateway(brief, *outbox.tools) as client:
+        told = await asked.all_events(client)
+
+    assert the(told, "approval_response")["by"] == "expiry"
+    assert the(told, "done")["status"] == "completed"
+    assert outbox.sent == []
+
+
+async def test_a_turn_whose_cancel_was_cut_short_does_not_wait_on(settings: Settings) -> None:
+    """The process ended between storing the wish and waking the turn; what was queued behind it runs."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await _waiting(client)
+        queued = await client.begin(asked.session, "/say queued", on_conflict="queue")
+        await client.app.state.parts.turns.request_cancel(asked.turn)
+    async with running_gateway(settings, *outbox.tools) as client:
+        told = await asked.all_events(client)
+        path = f"/api/sessions/{asked.session}/events?turn_id={queued['turn_id']}"
+        after = events(await client.all_frames(path))
+
+    assert the(told, "done")["status"] == "cancelled"
+    assert text_of(after) == "queued"

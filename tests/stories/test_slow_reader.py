@@ -1,15 +1,11 @@
 """A reader that takes nothing: it is dropped, the turn does not notice, and a resume gets the rest."""
 
 import asyncio
-import socket
-from collections.abc import Generator
-from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 import pytest
 
 from gateway.settings import Settings
-from tests.harness import Client, events, running_gateway, the
+from tests.harness import Client, events, running_gateway, stalled_reader, the
 
 pytestmark = pytest.mark.anyio
 
@@ -22,24 +18,13 @@ async def test_a_stalled_reader_is_dropped_and_the_turn_goes_on(settings: Settin
         session = await client.session()
         turn = (await client.begin(session, "/fault huge_delta"))["turn_id"]
         path = f"/api/sessions/{session}/events?turn_id={turn}"
-        with _stalled_reader(client.url, path):
+        with stalled_reader(client.url, path):
             told = events(await client.all_frames(path))
             while not (dropped := await _dropped(client)):
                 await asyncio.sleep(0.1)
 
     assert the(told, "done")["status"] == "completed"
     assert dropped[0].endswith(" 1.0")
-
-
-@contextmanager
-def _stalled_reader(url: str, path: str) -> Generator[None]:
-    """A connection that asks for the stream and reads none of it."""
-    address = urlsplit(url)
-    with socket.socket() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.connect((address.hostname, address.port))
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
-        yield
 
 
 async def _dropped(client: Client) -> list[str]:

@@ -76,7 +76,7 @@ class Collector:
 @contextmanager
 def running_collector() -> Generator[Collector]:
     collector = Collector()
-    thread = Thread(target=collector.server.serve_forever)
+    thread = Thread(target=collector.server.serve_forever, args=(0.02,))
     thread.start()
     try:
         yield collector

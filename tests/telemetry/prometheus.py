@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import shutil
-import socket
 import subprocess
 from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -18,6 +17,7 @@ import httpx2
 import pytest
 
 from tests.harness import PATIENCE
+from tests.loopback import free_port
 
 WITHOUT = "GATEWAY_TEST_WITHOUT_PROMETHEUS"
 CONFIG = """
@@ -107,7 +107,7 @@ async def running_prometheus(
     config = folder / "prometheus.yml"
     target, files = urlsplit(gateway_url).netloc, [str(path) for path in rules]
     config.write_text(CONFIG.format(target=target, rules=json.dumps(files)), encoding="utf-8")
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     process = await asyncio.create_subprocess_exec(
         program,
         f"--config.file={config}",
@@ -123,9 +123,3 @@ async def running_prometheus(
     finally:
         process.terminate()
         await asyncio.wait_for(process.wait(), PATIENCE)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

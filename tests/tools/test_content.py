@@ -158,3 +158,20 @@ async def test_other_work_goes_on_while_a_large_value_is_written() -> None:
 
     assert text.endswith(",[99999]]")
     assert turns > 50
+
+
+async def test_long_pieces_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list that repeats one long text is given up at the bound, not some thousand texts later."""
+    monkeypatch.setattr(content, "MOST_CONTENT", 1000)
+    looked_at: list[str] = []
+
+    class Repeated(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            for text in super().__iter__():
+                looked_at.append(text)
+                yield text
+
+    with pytest.raises(ToolError, match="more than 1,000 characters"):
+        await content_of("repeat", Repeated(["很" * 400] * 1990))
+
+    assert len(looked_at) == 3

@@ -6,19 +6,15 @@ import zlib
 import pytest
 
 from gateway.errors import BadArguments, ToolError, ToolTimedOut
-from gateway.tools.base import ToolContext
 from gateway.tools.fetch import fetcher as fetching
 from gateway.tools.fetch.fetcher import MOST_BYTES, MOST_REDIRECTS
 from gateway.tools.fetch.tool import http_fetch
+from tests.tools.calling import context
 from tests.tools.web import PUBLIC, answer, moved, serving
 
 pytestmark = pytest.mark.anyio
 
 HTML = "text/html; charset=utf-8"
-
-
-def context() -> ToolContext:
-    return ToolContext("s_1", "t_1", "toolu_1", "local", "t_1:toolu_1", lambda _: None)
 
 
 async def test_a_page_is_told_as_data_under_its_address() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gateway.errors import ToolError
 from gateway.tools.fetch.addresses import checked, host_of, is_public, literal
-from gateway.tools.fetch.fetcher import Fetcher, resolve
+from gateway.tools.fetch.fetcher import Fetcher
+from gateway.tools.fetch.names import SystemNames
 from tests.tools.forms import LEADS_INSIDE, REDIRECTS, REFUSED
 from tests.tools.web import PUBLIC, answer, certificate, moved, serving
 
@@ -104,7 +105,7 @@ async def test_the_check_stands_before_the_real_way_out_as_well() -> None:
     """Without a transport of its own a fetcher refuses what leads inside, too."""
 
     async def inside(host: str, port: int) -> Sequence[str]:
-        return await resolve("localhost", port)
+        return await SystemNames()("localhost", port)
 
     with pytest.raises(ToolError, match="no public web page"):
         await Fetcher(inside).get("http://news.example/")

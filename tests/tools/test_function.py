@@ -86,7 +86,7 @@ async def test_wrong_arguments_are_refused_with_what_to_mend(arguments: dict[str
         await book.run(arguments, context())
 
     assert told in caught.value.message
-    assert caught.value.message.endswith("Its parameters: place, seats, kind.")
+    assert caught.value.message.endswith("Its parameters: place, seats?, kind?.")
 
 
 async def test_arguments_nested_without_end_are_refused() -> None:

@@ -1,17 +1,20 @@
 """What a function tells beside its result."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 import structlog
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from gateway.errors import ToolError
 from gateway.events.calls import MemoryWriteSuggestion, StepTrace
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import ToolResult, tool
+from gateway.tools.in_time import run_in_time
 from gateway.tools.result import MOST_ITEMS, MOST_PROBLEMS, WRITES_SIZE
 from gateway.tools.steps import Steps
 from tests.tools.calling import context
@@ -43,7 +46,7 @@ async def output_of(value: Any) -> ToolOutput:
         """Reports."""
         return value
 
-    return await report.run({}, context())
+    return await run_in_time(report, {}, context())
 
 
 async def test_every_field_is_optional() -> None:
@@ -248,3 +251,46 @@ async def test_the_log_names_the_request(given_id: str | None, logged: str) -> N
         await output_of(ToolResult(request_id=given_id))
 
     assert [(line["event"], line["request_id"]) for line in lines] == [("tool_reported", logged)]
+
+
+TIMED = StepTrace(step_id="1", step_name="x", duration_ms=1)
+
+
+@pytest.mark.parametrize(
+    ("output", "problem"),
+    [
+        (ToolOutput("ok", problems=cast("Any", 5)), "problems: is no list"),
+        (ToolOutput("ok", problems=cast("Any", [5])), "problems[0]: cannot be read"),
+        (ToolOutput("ok", steps=cast("Any", ["s"])), "steps[0]: Input should be"),
+        (
+            ToolOutput("ok", steps=[TIMED.model_copy(update={"duration_ms": 10**30})]),
+            "steps[0].duration_ms: Input should be less",
+        ),
+        (
+            ToolOutput("ok", steps=[TIMED.model_copy(update={"timestamp": 10**30})]),
+            "steps[0].timestamp: Input should be less",
+        ),
+    ],
+)
+async def test_what_is_wrong_beside_the_content_of_an_output_is_a_problem(
+    output: ToolOutput, problem: str
+) -> None:
+    """The content is told, since the work is done."""
+    told = await output_of(output)
+
+    assert (told.content, told.steps) == ("ok", [])
+    assert told.problems[0].startswith(problem)
+
+
+@pytest.mark.parametrize("content", [{"订单": 1}, None])
+async def test_an_output_whose_content_is_no_text_is_an_error(content: Any) -> None:
+    """In words that keep the model from doing it all again."""
+    with pytest.raises(ToolError, match="It was carried out, but the content of its ToolOutput is no text"):
+        await output_of(ToolOutput(content))
+
+
+@pytest.mark.parametrize("field", ["duration_ms", "timestamp"])
+def test_a_step_has_no_time_that_an_event_cannot_carry(field: str) -> None:
+    """JSON's readers keep integers up to 2**53."""
+    with pytest.raises(ValidationError):
+        StepTrace.model_validate({"step_id": "1", "step_name": "x", "duration_ms": 1} | {field: 10**30})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.events.calls import StepTrace
 from gateway.tools.function import ToolContext, tool
-from gateway.tools.running import run_in_time
+from gateway.tools.in_time import run_in_time
 from gateway.tools.steps import LABEL_LENGTH, MOST_STEPS, STEPS_SIZE, Steps
 from tests.tools.calling import context
 

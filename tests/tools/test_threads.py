@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import ToolError, ToolTimedOut
-from gateway.tools import threads
+from gateway.tools import in_time, threads
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import tool
-from gateway.tools.running import run_in_time
+from gateway.tools.in_time import run_in_time
 from gateway.tools.threads import in_thread
 from tests.tools.calling import context
 
@@ -84,6 +84,67 @@ async def test_a_function_without_a_place_waits_and_then_says_so(
     await asyncio.gather(*busy)
 
     assert await run_in_time(replace(quick, timeout=20), {}, context()) == ToolOutput("sent")
+
+
+async def test_a_function_that_was_left_behind_keeps_its_place_until_it_ends(
+    released: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are never more threads than places, however many calls are given up."""
+    monkeypatch.setattr(threads, "MOST_THREADS", 2)
+
+    @tool(effect="read_only", timeout=0.01)
+    def stuck() -> bool:
+        """Blocks."""
+        return released.wait()
+
+    @tool(effect="read_only", timeout=0.01)
+    def works() -> str:
+        """Works."""
+        return "完成"
+
+    await asyncio.gather(*(run_in_time(stuck, {}, context()) for _ in range(6)), return_exceptions=True)
+    alive = [each for each in threading.enumerate() if each.name == "tool stuck"]
+    with pytest.raises(ToolTimedOut, match="works did not begin: 2 other calls are running"):
+        await run_in_time(works, {}, context())
+    released.set()
+
+    assert len(alive) == 2
+    assert await run_in_time(replace(works, timeout=20), {}, context()) == ToolOutput("完成")
+
+
+async def test_a_call_that_waited_for_a_place_does_not_begin_when_too_many_were_left_behind_meanwhile(
+    released: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it was let in to wait is no reason to lose one more thread to its tool."""
+    monkeypatch.setattr(threads, "MOST_THREADS", 2)
+    monkeypatch.setattr(in_time, "MOST_LEFT_BEHIND", 1)
+    began, other_ends = threading.Semaphore(0), threading.Event()
+
+    @tool(effect="read_only", timeout=5)
+    def sticks() -> bool:
+        """Blocks."""
+        began.release()
+        return released.wait()
+
+    @tool(effect="read_only", timeout=20)
+    def other() -> bool:
+        """Ends."""
+        began.release()
+        return other_ends.wait()
+
+    first, busy = (asyncio.create_task(run_in_time(each, {}, context())) for each in (sticks, other))
+    for _ in range(2):
+        await asyncio.to_thread(began.acquire)
+    waiting = asyncio.create_task(run_in_time(sticks, {}, context()))
+    await asyncio.sleep(0)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    other_ends.set()
+
+    with pytest.raises(ToolError, match="sticks is not available: 1 earlier calls"):
+        await waiting
+    assert (await busy).content == "true"
 
 
 async def test_a_system_without_threads_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,12 +1,15 @@
-"""The browser of the page's tests."""
+"""The browser of the page's tests, and a gateway that several of them share."""
 
 import os
 import shutil
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.running import Running, gateway_process
+from tests.ui.garden import GARDEN, write_skill
 from tests.ui.page import PATIENCE_MS, WITHOUT
 
 FLAGS = [
@@ -36,3 +39,24 @@ def browser() -> Generator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def garden_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the garden's tools and skills are."""
+    folder = tmp_path_factory.mktemp("garden")
+    (folder / "garden.py").write_text(GARDEN)
+    write_skill(folder, "tend-roses", "Tends roses. 照料玫瑰。<b>", "Water them.")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def garden(garden_folder: Path) -> Generator[Running]:
+    """A gateway with tools that have effects, a written skill, and rules for two tools."""
+    settings = {
+        "GATEWAY_SKILL_MODULES": "garden",
+        "GATEWAY_SKILLS_DIR": str(garden_folder / "skills"),
+        "GATEWAY_TOOL_POLICY": "forbidden=deny,current_*=ask",
+    }
+    with gateway_process(garden_folder, **settings) as gateway:
+        yield gateway

@@ -7,50 +7,17 @@ from collections.abc import Generator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.running import Running, gateway_process
+from tests.running import Running
 from tests.ui.page import ask, in_a_browser, opened, types
 
 pytestmark = in_a_browser
 
-GARDEN = '''
-from gateway.tools.base import ToolContext
-from gateway.tools.function import tool
-
-
-@tool(effect="effectful")
-async def water(plant: str, litres: int, context: ToolContext) -> str:
-    """Waters a plant."""
-    with context.step("open the valve", {"litres": litres}):
-        pass
-    try:
-        with context.step("look for snails"):
-            raise LookupError
-    except LookupError:
-        pass
-    return f"{plant} got {litres} l"
-
-
-@tool(effect="read_only")
-async def forbidden() -> str:
-    """Is never allowed."""
-    return "ran"
-'''
 CALL = '/call water {"plant": "玫瑰 <b>", "litres": 5}'
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
-    """A gateway with a tool that has effects."""
-    folder = tmp_path_factory.mktemp("approvals")
-    (folder / "garden.py").write_text(GARDEN)
-    policy = {"GATEWAY_SKILL_MODULES": "garden", "GATEWAY_TOOL_POLICY": "forbidden=deny,current_*=ask"}
-    with gateway_process(folder, **policy) as gateway:
-        yield gateway
-
-
 @pytest.fixture
-def page(browser: Browser, running: Running) -> Generator[Page]:
-    with opened(browser, running.url) as page:
+def page(browser: Browser, garden: Running) -> Generator[Page]:
+    with opened(browser, garden.url) as page:
         yield page
 
 
@@ -150,6 +117,37 @@ def test_arguments_can_be_edited_before_the_yes(page: Page) -> None:
     expect(page.locator(".result")).to_contain_text("rose got 2 l")
 
 
+def test_long_numbers_keep_their_digits(page: Page) -> None:
+    """Beyond 2^53, where a number of JavaScript is rounded: shown, edited and told as they are."""
+    card = asked(page, '/call transfer {"cents": 9007199254740993}\n/then /say done')
+    expect(card.locator("pre")).to_have_text('{\n  "cents": 9007199254740993\n}')
+    card.get_by_role("button", name="Edit arguments").click()
+    box = card.get_by_label("Arguments (JSON)")
+    expect(box).to_have_value('{\n  "cents": 9007199254740993\n}')
+    box.fill('{"cents": 9007199254740995}')
+    card.get_by_role("button", name="Approve").click()
+
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    page.locator(".step.tool summary").first.click()
+    expect(page.locator(".step.tool summary").first).to_contain_text("9007199254740995")
+    expect(page.locator(".result")).to_contain_text("moved 9007199254740995")
+    page.reload()  # the conversation as it is kept has what the model wrote
+    expect(page.locator(".step.tool summary").first).to_contain_text("9007199254740993")
+
+
+def test_a_browser_that_rounds_numbers_says_so(page: Page) -> None:
+    """What would be sent back rounded cannot be edited; as it stands it can be approved."""
+    page.add_init_script("delete JSON.rawJSON")
+    page.reload()
+    card = asked(page, '/call transfer {"cents": 9007199254740993}\n/then /say done')
+    expect(card).to_contain_text("Long numbers are shown rounded by this browser.")
+    expect(card.get_by_role("button", name="Edit arguments")).to_be_disabled()
+    card.get_by_role("button", name="Approve").click()
+
+    page.locator(".step.tool summary").first.click()
+    expect(page.locator(".result")).to_have_text("moved 9007199254740993")
+
+
 def test_a_yes_may_hold_for_the_chat(page: Page) -> None:
     """The second call of the same tool is not asked about any more."""
     card = asked(page, f"{CALL}\n/then\n{CALL}\n/then /say both")
@@ -230,15 +228,17 @@ def test_a_rule_is_named_and_a_refusal_by_rule_asks_nobody(page: Page) -> None:
 
 def test_what_cannot_be_seen_is_written_out(page: Page) -> None:
     """Letters without a shape, or that turn the reading around, do not hide what is approved."""
-    invisible = json.dumps({"plant": "a\u202eb\u200bc\U000e0041", "litres": 1}, ensure_ascii=False)
+    plant = "a\u202eb\u200bc\U000e0041\u3164\uffa0\u115f\u1160\u180e\ufe0f\U000e0100\u034f\x85"
+    invisible = json.dumps({"plant": plant, "litres": 1}, ensure_ascii=False)
     card = asked(page, f"/call water {invisible}\n/then /say done")
 
-    expect(card.locator("pre")).to_contain_text(r'"a\u202eb\u200bc\udb40\udc41"')
+    escaped = json.dumps(plant)  # where everything but ASCII is escaped
+    expect(card.locator("pre")).to_contain_text(escaped)
 
 
-def test_the_card_fits_a_phone_and_works_by_keyboard(browser: Browser, running: Running) -> None:
+def test_the_card_fits_a_phone_and_works_by_keyboard(browser: Browser, garden: Running) -> None:
     """Nothing is wider than the screen; Tab reaches all, Enter approves."""
-    with opened(browser, running.url, locale="zh-CN") as page:
+    with opened(browser, garden.url, locale="zh-CN") as page:
         page.set_viewport_size({"width": 360, "height": 740})
         page.locator("#input").fill(CALL.replace("玫瑰", "很长的名字" * 40) + "\n/then /say 好的")
         page.locator("#input").press("Enter")

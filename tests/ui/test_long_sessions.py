@@ -277,7 +277,7 @@ def test_replay_plays_the_whole_chat_in_the_panel(page: Page, running: Running) 
 
 def test_a_replay_can_be_stopped_and_gives_way_to_what_happens_now(page: Page, running: Running) -> None:
     """Stop replay brings the last turn back; a new turn ends a replay by itself."""
-    converse(running, "stopped", "/pieces 40 /pace 100")
+    converse(running, "stopped", "/pieces 20 /pace 100")
     show(page, running, "stopped")
     page.get_by_label("Speed").select_option("1×")
     page.get_by_role("button", name="Replay").click()

@@ -51,6 +51,15 @@ def test_a_question_is_answered_and_its_events_are_shown(page: Page) -> None:
     expect(page.get_by_role("button", name="Send")).to_be_visible()
 
 
+def test_an_example_of_the_demo_asks_for_approval(page: Page) -> None:
+    """The first run shows a call that waits for a person, beside the examples that every model gets."""
+    expect(page.locator(".example")).to_have_count(4)
+    page.get_by_role("button", name="Note that the door code is 4711.").click()
+
+    expect(page.locator(".approval").get_by_role("heading")).to_have_text("write_note needs your approval")
+    expect(page.locator(".approval pre")).to_contain_text("the door code is 4711")
+
+
 def test_a_reload_in_the_middle_loses_nothing(page: Page) -> None:
     """After a reload in the middle of an answer the whole answer is there, once."""
     ask(page, "/pieces 60 /pace 30")
@@ -173,8 +182,8 @@ def test_chats_can_be_left_and_found_again(page: Page) -> None:
 
 def test_a_session_that_is_gone_is_told(page: Page, running: Running) -> None:
     """An address with an unknown session opens a new chat and says so."""
+    page.goto("about:blank")  # else only the fragment changes
     page.goto(f"{running.url}/#s=s_unknown")
-    page.reload()
 
     expect(page.locator("#link")).to_have_text("This chat is no longer there.")
     expect(page.locator("#welcome")).to_be_visible()

@@ -6,44 +6,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.running import Running, gateway_process
+from tests.running import Running
+from tests.ui.garden import write_skill
 from tests.ui.page import ask, in_a_browser, opened
 
 pytestmark = in_a_browser
 
-SKILL = """---
-name: {name}
-description: {description}
----
-# Steps
-1. {body}
-"""
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("skills")
-    write(folder, "tend-roses", "Tends roses. 照料玫瑰。<b>", "Water them.")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def running(folder: Path) -> Generator[Running]:
-    """A gateway with one written skill of its own."""
-    with gateway_process(folder, GATEWAY_SKILLS_DIR=str(folder / "skills")) as gateway:
-        yield gateway
-
 
 @pytest.fixture
-def page(browser: Browser, running: Running) -> Generator[Page]:
-    with opened(browser, running.url) as page:
+def page(browser: Browser, garden: Running) -> Generator[Page]:
+    with opened(browser, garden.url) as page:
         yield page
-
-
-def write(folder: Path, name: str, description: str, body: str) -> None:
-    place = folder / "skills" / name
-    place.mkdir(parents=True)
-    (place / "SKILL.md").write_text(SKILL.format(name=name, description=description, body=body))
 
 
 def catalog(page: Page) -> Locator:
@@ -100,11 +73,11 @@ def test_a_switch_that_is_refused_stays_as_it_was(page: Page) -> None:
     expect(row).to_have_attribute("aria-checked", "true")
 
 
-def test_refresh_finds_what_is_new_and_what_is_broken(page: Page, folder: Path) -> None:
+def test_refresh_finds_what_is_new_and_what_is_broken(page: Page, garden_folder: Path) -> None:
     """A new file is there, a broken one is a warning."""
     menu = catalog(page)
-    write(folder, "prune-hedges", "Prunes hedges.", "Cut.")
-    write(folder, "broken", "''", "Nothing.")
+    write_skill(garden_folder, "prune-hedges", "Prunes hedges.", "Cut.")
+    write_skill(garden_folder, "broken", "''", "Nothing.")
     menu.get_by_role("button", name="Refresh").click()
 
     expect(menu.get_by_role("switch", name="prune-hedges")).to_be_visible()
@@ -121,9 +94,28 @@ def test_a_skill_that_is_read_is_told_in_the_conversation(page: Page) -> None:
     expect(page.locator(".skill.refused")).to_contain_text("tend-roses: ")
 
 
-def test_the_catalog_fits_a_phone_and_speaks_chinese(browser: Browser, running: Running) -> None:
+@pytest.mark.parametrize(("scope", "where"), [("in this chat", "in chats: 1"), ("always", "in every chat")])
+def test_what_was_allowed_for_longer_can_be_taken_back(page: Page, scope: str, where: str) -> None:
+    """It is listed with the skills; once it is taken back, the tool asks again."""
+    ask(page, "/call current_time {}\n/then /say done")
+    card = page.locator(".approval")
+    card.get_by_label("Holds").select_option(scope)
+    card.get_by_role("button", name="Approve").click()
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    grant = catalog(page).get_by_role("list", name="Allowed without asking").locator("li")
+    grant = grant.filter(has_text="current_time")
+    expect(grant).to_contain_text(where)
+    grant.get_by_role("button", name="Ask again before current_time runs").click()
+    expect(grant).to_have_count(0)
+    page.keyboard.press("Escape")
+
+    ask(page, "/call current_time {}")
+    expect(card).to_be_visible()
+
+
+def test_the_catalog_fits_a_phone_and_speaks_chinese(browser: Browser, garden: Running) -> None:
     """The menu is as wide as the screen, and nothing is wider."""
-    with opened(browser, running.url, locale="zh-CN") as page:
+    with opened(browser, garden.url, locale="zh-CN") as page:
         page.set_viewport_size({"width": 360, "height": 740})
         page.get_by_text("技能", exact=True).click()
         expect(page.get_by_role("switch", name="tend-roses")).to_contain_text("文档 · project")

@@ -66,7 +66,7 @@ class Compressor:
         self._summariser = summariser
         self._meter = meter
         self._settings = settings
-        self._busy: set[str] = set()
+        self._busy: dict[str, asyncio.Event] = {}
         self._paused: OrderedDict[str, None] = OrderedDict()
 
     async def window(self, model: str) -> int:
@@ -82,6 +82,11 @@ class Compressor:
         if history.failed_compressions >= MOST_FAILURES:
             return None
         return int(share * await self.window(model))
+
+    async def idle(self, session_id: str) -> None:
+        """Returns when no compression of the session runs."""
+        if (done := self._busy.get(session_id)) is not None:
+            await done.wait()
 
     def is_pause_news(self, session_id: str, history: History) -> bool:
         """Whether automatic compression of the session is paused and nobody was told so yet: True once for
@@ -126,7 +131,7 @@ class Compressor:
                 code="compression_in_progress",
                 retryable=True,
             )
-        self._busy.add(session_id)
+        done = self._busy[session_id] = asyncio.Event()
         try:
             attempt = await self._begin(session_id, model, trigger, overhead, added)
             await say(attempt.event("started"))
@@ -134,7 +139,8 @@ class Compressor:
             await say(attempt.event("completed", tokens_after=row.tokens_after))
             return row
         finally:
-            self._busy.discard(session_id)
+            del self._busy[session_id]
+            done.set()
 
     async def _begin(
         self, session_id: str, model: str, trigger: Trigger, overhead: int, added: int

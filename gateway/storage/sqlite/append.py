@@ -111,7 +111,8 @@ INSERT_MESSAGE = """
 """
 CLOSE_TURN = """
     UPDATE turns
-    SET status = 'done', outcome = ?, iterations = ?, usage = ?, cost = ?, ended_at = ?, last_seq = ?
+    SET status = 'done', outcome = ?, iterations = ?, usage = ?, cost = ?, ended_at = ?, last_seq = ?,
+        parked_until = NULL
     WHERE id = ?
 """
 # An epoch that is still open was made for another prompt than this turn's.

@@ -11,7 +11,6 @@ credentials from the environment, no redirect that was not checked.
 
 import asyncio
 import re
-import socket
 import ssl
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
@@ -26,6 +25,7 @@ import httpx2
 from gateway import __version__
 from gateway.errors import ToolError, ToolTimedOut
 from gateway.tools.fetch.addresses import MOST_URL, Address, checked, host_of, is_public, literal, not_public
+from gateway.tools.fetch.names import LOOKUP_SECONDS, SystemNames
 
 MOST_BYTES = 1_048_576
 """Bytes of a page that are read, compressed and unpacked; the rest is left."""
@@ -48,7 +48,7 @@ _HEADERS = {
 }
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Host and port -> all its addresses. Raises OSError when there are none."""
+"""Host and port -> all its addresses. Raises OSError when there are none, TimeoutError when it took long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,6 @@ class Page:
     whole: bool
 
 
-async def resolve(host: str, port: int) -> Sequence[str]:
-    """Asks the system. The name is absolute: the system's search domains are not for names from outside."""
-    found = await asyncio.get_running_loop().getaddrinfo(f"{host}.", port, type=socket.SOCK_STREAM)
-    return [str(entry[4][0]) for entry in found]
-
-
 def way_out(verify: ssl.SSLContext | bool = True) -> httpx2.AsyncHTTPTransport:
     """Connections to addresses; `verify` says whose certificates are trusted."""
     return httpx2.AsyncHTTPTransport(verify=verify, limits=_CONNECTIONS)
@@ -79,9 +73,9 @@ class Fetcher:
     addresses that were checked are asked for."""
 
     def __init__(
-        self, resolve: Resolve = resolve, transport: httpx2.AsyncBaseTransport | None = None
+        self, resolve: Resolve | None = None, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
-        self._resolve = resolve
+        self._resolve = resolve or SystemNames()
         self._transport = transport or way_out()
 
     async def get(self, url: str) -> Page:
@@ -90,7 +84,7 @@ class Fetcher:
         Raises:
             ToolError: it may not be fetched, does not answer, or is no text. The message says what to do, and
                 nothing about what is inside the network.
-            ToolTimedOut: it took longer than MOST_SECONDS.
+            ToolTimedOut: it took longer than MOST_SECONDS, or its name longer than LOOKUP_SECONDS.
         """
         try:
             async with asyncio.timeout(MOST_SECONDS):
@@ -139,6 +133,9 @@ class Fetcher:
         port = url.port or (443 if url.scheme == "https" else 80)
         try:
             found = [literal(address) for address in await self._resolve(host, port)]
+        except TimeoutError:
+            told = f"The address of {host} was not found within {LOOKUP_SECONDS:g} seconds. Try again later."
+            raise ToolTimedOut(told) from None
         except (OSError, UnicodeError):
             raise not_public(host) from None
         public = [address for address in found if address is not None and is_public(address)]

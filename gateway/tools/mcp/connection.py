@@ -26,6 +26,7 @@ from mcp_types import (
 from mcp_types.methods import validate_server_result
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from gateway import __version__
 from gateway.errors import ServerUnreachable, ToolError
@@ -47,6 +48,7 @@ IDEMPOTENCY_KEY = "chat-gateway/idempotency-key"
 _PROGRESS_PAUSE = 0.2  # seconds between two reports of progress that are passed on
 _LISTEN_AGAIN = 5.0  # seconds after the stream of notices broke off
 _USED = ("name", "title", "description", "inputSchema", "annotations")  # of a tool; the rest is not looked at
+_PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}  # what a list must have, since 2026
 
 
 @asynccontextmanager
@@ -80,6 +82,9 @@ class Connection:
         self._is_open = False
         self._is_over = False
         self._left_out: list[LeftOut] = []
+        self._looked_at = 0
+        self._room = bounds.LIST
+        self._check: asyncio.Task[None] | None = None
         self._client: Client
 
     async def open(self, stack: AsyncExitStack, hear: Callable[[str], None]) -> None:
@@ -99,6 +104,7 @@ class Connection:
             )
         )
         self._is_open = True
+        stack.push_async_callback(self._end_check)
         if self._client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             subscribing = asyncio.create_task(self._subscribe())
             stack.push_async_callback(put_to_end, subscribing)
@@ -128,7 +134,7 @@ class Connection:
     async def list_tools(self) -> tuple[list[ListedTool], list[LeftOut]]:
         """What the server offers, in its own order, and what of it is no tool."""
         listed: list[ListedTool] = []
-        self._left_out = []
+        self._left_out, self._looked_at, self._room = [], 0, bounds.LIST
         if self._client.server_capabilities.tools is None:
             return listed, self._left_out
         cursor: str | None = None
@@ -137,12 +143,13 @@ class Connection:
                 page = await self._client.list_tools(cursor=cursor)
                 listed += [_listed(tool) for tool in page.tools]
                 cursor = page.next_cursor
-                if cursor is None or len(listed) > bounds.TOOLS:
+                if cursor is None or len(listed) > bounds.TOOLS or self._looked_at >= bounds.LISTED:
                     break
         return listed, self._left_out
 
     async def call(self, tool: str, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
-        """Calls a tool by the server's own name for it. Cancelling tells the server.
+        """Calls a tool by the server's own name for it. Cancelling tells the server, which then has as long
+        as a call may take to answer a question, or the session is over.
 
         Raises:
             ServerUnreachable: the session ended before the answer came.
@@ -153,6 +160,10 @@ class Connection:
             result = await self._client.call_tool(
                 tool, arguments, progress_callback=_progress(context), meta=cast("RequestParamsMeta", meta)
             )
+        except asyncio.CancelledError:
+            if self._is_open and (self._check is None or self._check.done()):
+                self._check = asyncio.create_task(self._check_answers())
+            raise
         except MCPError as error:
             if self._is_over or has_broken_off(error):
                 raise ServerUnreachable(self.why(error)) from None
@@ -167,6 +178,23 @@ class Connection:
     def why(self, error: BaseException) -> str:
         """Why the session is over, or never began."""
         return reason_of(error, self._ending, self._server)
+
+    async def _check_answers(self) -> None:
+        """Ends the session when the server hangs: also what it does not know, it would answer."""
+        session = self._client.session
+        is_modern = self.version in MODERN_PROTOCOL_VERSIONS  # they have no ping
+        with suppress(Exception):  # a refusal is an answer too, and who ended meanwhile is noticed elsewhere
+            try:
+                async with asyncio.timeout(self._server.timeout):
+                    await (session.send_discover(self.version) if is_modern else session.send_ping())
+            except TimeoutError:
+                self._ending.because("it does not answer any more")
+                self._over()
+
+    async def _end_check(self) -> None:
+        self._is_open = False
+        if self._check is not None:
+            await put_to_end(self._check)
 
     def _over(self) -> None:
         self._is_over = True
@@ -214,20 +242,30 @@ class Connection:
             return message
         result = message.message.result
         if self._is_open and isinstance(tools := result.get("tools"), list):
-            entries = [self._kept(tool, result) for tool in tools[: bounds.LISTED]]
+            entries = [self._kept(tool) for tool in tools[: max(0, bounds.LISTED - self._looked_at)]]
+            self._looked_at += len(entries)
             result["tools"] = [kept for kept in entries if kept is not None]
+            if "content" not in result:  # otherwise it is a call's
+                result.pop("_meta", None)
         return message
 
-    def _kept(self, tool: Any, result: dict[str, Any]) -> dict[str, Any] | None:
+    def _kept(self, tool: Any) -> dict[str, Any] | None:
         kept = {key: tool[key] for key in _USED if key in tool} if isinstance(tool, dict) else {}
         try:
-            validate_server_result("tools/list", self.version, {**result, "tools": [kept]})
+            self._room -= len(to_json(kept)) if self._room > 0 else 0
+            if self._room <= 0:
+                raise ValueError(f"the list has more than {bounds.LIST} bytes")
+            validate_server_result("tools/list", self.version, {**_PAGE, "tools": [kept]})
         except ValidationError as error:
             problem = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part) for part in problem["loc"][2:])
-            self._left_out.append(LeftOut(str(kept.get("name", "?")), f"{where}: {problem['msg']}"))
-            return None
-        return kept
+            reason = f"{where}: {problem['msg']}"
+        except ValueError as error:
+            reason = str(error)
+        else:
+            return kept
+        self._left_out.append(LeftOut(str(kept.get("name", "?"))[: bounds.LINE], reason[: bounds.LINE]))
+        return None
 
 
 def _listed(tool: Tool) -> ListedTool:

@@ -63,11 +63,11 @@ class _Bounded(httpx2.AsyncByteStream):
         self._longest = longest
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = parts = 0
+        size, parts = 0, bounds.Parts()
         async for chunk in self._stream:
             size += len(chunk)
-            parts += bounds.parts(chunk)
-            if parts > bounds.PARTS or (self._longest is not None and size > self._longest):
+            number = parts.add(chunk)
+            if number > bounds.PARTS or (self._longest is not None and size > self._longest):
                 # The one kind of error that the SDK takes for that of a single call.
                 raise httpx2.StreamError("an answer is too large")
             yield chunk

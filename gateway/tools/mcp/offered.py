@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from gateway.events.calls import Effect
-from gateway.messages import ToolSpec, clean_text
+from gateway.messages import ToolSpec
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
 from gateway.tools.mcp.naming import tool_names
-from gateway.tools.mcp.schemas import usable_schema
-from gateway.tools.wrapping import defuse
+from gateway.tools.mcp.schemas import shown, usable_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +92,5 @@ def _effect(tool: ListedTool, settings: McpServer) -> Effect:
 
 
 def _described(tool: ListedTool) -> str:
-    """The description as one that nothing hides in: without invisible characters and tags of ours."""
-    shown = "".join(
-        letter if letter.isprintable() or letter == "\n" else " " if letter.isspace() else ""
-        for letter in clean_text(tool.description[: 2 * bounds.DESCRIPTION])
-    )
-    text = defuse(shown).strip() or tool.name[: bounds.DESCRIPTION]
+    text = shown(tool.description[: 2 * bounds.DESCRIPTION]).strip() or tool.name[: bounds.DESCRIPTION]
     return text if len(text) <= bounds.DESCRIPTION else f"{text[: bounds.DESCRIPTION - 1]}…"

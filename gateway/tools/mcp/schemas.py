@@ -8,14 +8,17 @@ import orjson
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
+from gateway.messages import clean_text
 from gateway.tools.mcp import bounds
+from gateway.tools.mcp.references import check_references
+from gateway.tools.wrapping import defuse, visible
 
 _COMBINED = ("oneOf", "anyOf", "allOf")
 _PARAMETER = re.compile(r"[a-zA-Z0-9_.-]{1,64}")  # Anthropic Messages API, keys of "input_schema.properties"
 _DATA = frozenset({"const", "default", "enum", "examples", "required"})
 _BY_NAME = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
 _LEFT_OUT = frozenset({"$schema", "$id", "pattern", "patternProperties"})
-_REFERENCES = ("$ref", "$dynamicRef")
+_TOLD = ("title", "description", "$comment")
 
 
 def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -50,8 +53,7 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _check(schema: dict[str, Any]) -> None:
     Draft202012Validator.check_schema(schema)
-    if _Weight(schema).of(schema) > bounds.CHECKS:
-        raise ValueError(f"its references come to more than {bounds.CHECKS} schemas")
+    check_references(schema)
     Draft202012Validator(schema).is_valid({})  # RecursionError where it refers to itself without end
     for name in _properties(schema):
         if not _PARAMETER.fullmatch(name):
@@ -81,7 +83,7 @@ def _properties(schema: Any) -> dict[str, Any]:
 
 
 def _mended(schema: Any) -> Any:
-    """The schema and all in it, without what is dangerous to check."""
+    """The schema and all in it, without what is dangerous to check, and with nothing hidden in its words."""
     if isinstance(schema, list):
         return [_mended(each) for each in schema]
     if not isinstance(schema, dict):
@@ -91,49 +93,21 @@ def _mended(schema: Any) -> Any:
         mended.pop("additionalProperties", None)
         mended.pop("unevaluatedProperties", None)
     if "pattern" in schema:
-        mended["description"] = f"{schema.get('description', '')} (pattern: {schema['pattern']})".strip()
+        said = f"{schema.get('description', '')} (pattern: {schema['pattern']})".strip()
+        mended["description"] = shown(said)
     return mended
 
 
 def _part(key: str, value: Any) -> Any:
     if key in _DATA:
         return value
+    if key in _TOLD and isinstance(value, str):
+        return shown(value)
     if key in _BY_NAME and isinstance(value, dict):
         return {name: _mended(each) for name, each in value.items()}
     return _mended(value)
 
 
-class _Weight:
-    """How many subschemas a check may come to. References let a small schema say an endless one."""
-
-    def __init__(self, root: dict[str, Any]) -> None:
-        self._root = root
-        self._known: dict[str, int] = {}
-
-    def of(self, schema: Any) -> int:
-        if isinstance(schema, list):
-            return sum(self.of(each) for each in schema)
-        if not isinstance(schema, dict):
-            return 0
-        weight = 1 + sum(self.of(value) for value in schema.values())
-        return weight + sum(
-            self._of_target(schema[key]) for key in _REFERENCES if isinstance(schema.get(key), str)
-        )
-
-    def _of_target(self, reference: str) -> int:
-        if reference not in self._known:
-            self._known[reference] = 1  # where it refers to itself, it is bounded by the arguments
-            self._known[reference] = self.of(self._target(reference))
-        return self._known[reference]
-
-    def _target(self, reference: str) -> Any:
-        if not (reference == "#" or reference.startswith("#/")):
-            # To be followed it would have to be fetched, from wherever the server says.
-            raise ValueError(f"its schema refers to {reference[:100]!r}, which is not a part of it")
-        target: Any = self._root
-        for step in reference[2:].split("/") if len(reference) > 1 else ():
-            name = step.replace("~1", "/").replace("~0", "~")
-            target = target.get(name) if isinstance(target, dict) else None
-        if not isinstance(target, dict | bool):
-            raise ValueError(f"its schema refers to {reference[:100]!r}, which is not a part of it")
-        return target
+def shown(text: str) -> str:
+    """Words of a server as ones that nothing hides in: without invisible characters and tags of ours."""
+    return defuse(visible(clean_text(text)))

@@ -97,7 +97,7 @@ async def _read(process: Process, inbox: Inbox, ending: Ending) -> None:
             except asyncio.LimitOverrunError:
                 ending.because(f"it sent a message of more than {bounds.MESSAGE} bytes")
                 return
-            if bounds.parts(line) > bounds.PARTS:
+            if bounds.Parts().add(line) > bounds.PARTS:
                 ending.because(f"it sent a message of more than {bounds.PARTS} objects and lists")
                 return
             try:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.demo.answers import answer
 from gateway.demo.asked import Asked, ToolSaid
 from gateway.demo.directives import Call
-from gateway.demo.procedures import MAX_STEPS, skill_for, steps_of
+from gateway.demo.skills import MAX_STEPS, skill_for, steps_of
 from gateway.skills.markdown import MarkdownSkill
 from gateway.skills.snapshot import snapshot
 from gateway.tools.wrapping import wrap

@@ -13,11 +13,12 @@ import structlog
 from gateway.errors import ToolError, ToolTimedOut
 from gateway.events.envelope import EventData
 from gateway.tools.base import Tool, ToolContext, ToolOutput
+from gateway.tools.result import sound
 
 STOP_PATIENCE = 1.0
 """Seconds that a cancelled call gets to end; then it is left behind."""
 MOST_LEFT_BEHIND = 8
-"""Calls of one tool that may be left behind; while there are so many, it is not called any more."""
+"""Calls of one tool that may be left behind; while there are so many, no other one of it begins."""
 EMIT_PATIENCE = 10.0
 """Seconds that a thread waits for the event loop to say what it emits: only a blocked loop takes so long."""
 
@@ -33,14 +34,11 @@ async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContex
     Raises:
         ToolTimedOut: it was not done in time.
         ToolError: the tool says so, it gave up, it raised something that would stop the server, or too many
-            calls of it are left behind.
+            calls of it are left behind, or what it gave back has no text.
         Exception: whatever else the tool raises.
     """
     name = tool.spec.name
-    if len(_left_behind[name]) >= MOST_LEFT_BEHIND:
-        raise ToolError(
-            f"{name} is not available: {MOST_LEFT_BEHIND} earlier calls of it have not ended yet."
-        )
+    refuse_stuck(name)
     line = _Line(context.emit)
     call = asyncio.create_task(_run(tool, arguments, replace(context, emit=line.emit)), name=f"tool {name}")
     try:
@@ -53,7 +51,7 @@ async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContex
             line.hang_up()
     outcome = call.result() if call.done() and not call.cancelled() else asyncio.CancelledError()
     if isinstance(outcome, ToolOutput):
-        return outcome  # also a late one: it knows better than the clock what came of the call
+        return sound(outcome)  # also a late one: it knows better than the clock what came of the call
     if not done and not isinstance(outcome, ToolError):
         raise ToolTimedOut(_too_late(tool))
     if isinstance(outcome, asyncio.CancelledError):
@@ -61,6 +59,14 @@ async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContex
     if isinstance(outcome, Exception):
         raise outcome
     raise ToolError(f"The tool failed: {type(outcome).__name__}.")
+
+
+def refuse_stuck(name: str) -> None:
+    """Raises errors.ToolError when too many calls of the tool `name` are left behind to begin another."""
+    if len(_left_behind[name]) >= MOST_LEFT_BEHIND:
+        raise ToolError(
+            f"{name} is not available: {MOST_LEFT_BEHIND} earlier calls of it have not ended yet."
+        )
 
 
 def leave_behind(name: str, running: asyncio.Future[Any]) -> None:

@@ -1,0 +1,30 @@
+"""What a check finds, and how it looks in a terminal."""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from rich.console import Console
+
+from gateway.cli.transcript import printable
+
+State = Literal["good", "doubtful", "bad"]
+_MARKS: dict[State, str] = {"good": "[green]✓[/]", "doubtful": "[yellow]![/]", "bad": "[red]✗[/]"}
+
+
+class Finding(NamedTuple):
+    """One line of a report; `says` includes what to do unless all is well."""
+
+    state: State
+    subject: str
+    says: str
+
+
+def show_findings(findings: Iterable[Finding]) -> bool:
+    """Prints them, one a line; returns whether none is bad."""
+    console = Console(highlight=False, soft_wrap=True)
+    healthy = True
+    for finding in findings:
+        console.print(f"{_MARKS[finding.state]} ", end="")
+        console.print(printable(f"{finding.subject}: {finding.says}"), markup=False)
+        healthy = healthy and finding.state != "bad"
+    return healthy

@@ -1,0 +1,56 @@
+"""What a test serves on loopback."""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
+
+PATIENCE = 20.0
+"""Seconds after which a test that waits has found a bug."""
+
+
+@asynccontextmanager
+async def served(
+    app: ASGIApp, port: int = 0, *, lifespan: bool = True, patient: bool = False
+) -> AsyncGenerator[str]:
+    """The application in this event loop, at this URL. When the context is left, responses that are under way
+    end by themselves if the server is `patient`, else they are soon cancelled.
+
+    uvicorn's `serve` would look ten times a second whether it should end, and then wait as long again.
+    """
+    config = uvicorn.Config(
+        app, port=port, lifespan="on" if lifespan else "off", log_config=None, access_log=False, ws="none"
+    )
+    config.load()
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup()
+    await server.on_tick(0)  # makes the headers that every response has
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        for listening in server.servers:
+            listening.close()
+        under_way = server.server_state
+        for connection in list(under_way.connections):
+            connection.shutdown()
+        try:
+            async with asyncio.timeout(PATIENCE if patient else 0.1):
+                while under_way.connections or under_way.tasks:
+                    await asyncio.sleep(0.002)
+        except TimeoutError:
+            if patient:
+                raise
+            for task in list(under_way.tasks):
+                task.cancel()
+        await server.lifespan.shutdown()
+
+
+def free_port() -> int:
+    """A port that nobody listens on, for a program that cannot choose one itself."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

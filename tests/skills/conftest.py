@@ -1,0 +1,12 @@
+"""Which skills are switched off, in a real database."""
+
+import pytest
+
+from gateway.storage.decisions import SkillSwitches
+from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.switches import SqlSkillSwitches
+
+
+@pytest.fixture
+def switches(database: SqliteDatabase) -> SkillSwitches:
+    return SqlSkillSwitches(database)

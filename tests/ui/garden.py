@@ -1,0 +1,48 @@
+"""What a gateway with tools and skills of its own is made of."""
+
+from pathlib import Path
+
+GARDEN = '''
+from gateway.tools.base import ToolContext
+from gateway.tools.function import tool
+
+
+@tool(effect="effectful")
+async def water(plant: str, litres: int, context: ToolContext) -> str:
+    """Waters a plant."""
+    with context.step("open the valve", {"litres": litres}):
+        pass
+    try:
+        with context.step("look for snails"):
+            raise LookupError
+    except LookupError:
+        pass
+    return f"{plant} got {litres} l"
+
+
+@tool(effect="effectful")
+async def transfer(cents: int) -> str:
+    """Moves money."""
+    return f"moved {cents}"
+
+
+@tool(effect="read_only")
+async def forbidden() -> str:
+    """Is never allowed."""
+    return "ran"
+'''
+
+SKILL = """---
+name: {name}
+description: {description}
+---
+# Steps
+1. {body}
+"""
+
+
+def write_skill(folder: Path, name: str, description: str, body: str) -> None:
+    """A written skill in the skills of `folder`."""
+    place = folder / "skills" / name
+    place.mkdir(parents=True)
+    (place / "SKILL.md").write_text(SKILL.format(name=name, description=description, body=body))
