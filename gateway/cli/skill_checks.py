@@ -12,6 +12,7 @@ from gateway.settings import Settings
 from gateway.skills.folders import SkillFolders
 from gateway.skills.markdown import SKILL_FILE, read_definition
 from gateway.skills.skill import READ_SKILL
+from gateway.skills.template import template
 
 
 def check_skills(path: Path, settings: Settings, *, lenient: bool) -> list[Finding]:
@@ -54,6 +55,8 @@ class _Checks:
             yield Finding("bad", file, str(error))
             return
         notes = [*definition.advice, *self._unknown(definition.allowed_tools or ())]
+        if definition.description in template(definition.name):
+            notes.append("the description is still the template's: say what it does, and when to use it")
         if not definition.problems and not notes:
             yield Finding("good", file, f"{definition.name} is as the specification has it")
         for problem in definition.problems:

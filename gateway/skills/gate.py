@@ -50,7 +50,7 @@ def _needs_skill(tool: str, catalog: Catalog, active: Active, only_with_skill: C
         return None
     allowing = [name for name, skill in catalog.written.items() if skill.allows(tool)]
     if not allowing:
-        return f"{tool} may be called only while a skill that allows it is active, and there is none."
+        return f"{tool} may be called only while a skill that allows it is active, and none here does."
     return (
         f"{tool} may be called only while a skill that allows it is active. Read one with {READ_SKILL} "
         f"first: {_some(allowing)}."

@@ -84,15 +84,23 @@ def test_a_check_of_nothing_fails(command: Command, tmp_path: Path) -> None:
     assert (misnamed.code, misnamed.out) == (1, "✗ skill.md: it must be called SKILL.md\n")
 
 
+UNTOUCHED = "the description is still the template's: say what it does, and when to use it"
+
+
 @pytest.mark.parametrize("name", ["check-invoice", "核对发票", "ｃｈｅｃｋ-2"])
 def test_a_new_skill_passes_the_check(command: Command, tmp_path: Path, name: str) -> None:
-    """`new` writes a skill that is found and strictly valid, and says what to do next."""
+    """`new` writes a skill that is found and strictly valid, and says what to do next: its description is
+    still nobody's."""
     written = command("skills", "new", name)
 
     assert written.code == 0
     file = Path(written.out.rstrip("\n"))
     assert file.is_file()
     assert f"gateway skills check {file.parent}" in written.err
+    checked = command("skills", "check", str(file.parent))
+    assert checked.code == 0
+    assert checked.out == f"! {file}: {UNTOUCHED}\n"
+    file.write_text(file.read_text().replace("the way we do it here", "to the cent"))
     assert command("skills", "check", str(file.parent)).out.startswith("✓ ")
     assert file.parent.name in command("skills", "list", "--type", "markdown").out
 

@@ -77,7 +77,10 @@ async def test_a_database_that_nobody_has_open_is_left_as_it_was(
     monkeypatch.chdir(tmp_path)
     settings = load_settings(data_dir=tmp_path / "数据 100%?#")
     async with wiring.open_storage(settings) as storage:
-        await storage.switches.switch("hand-over", enabled=False, by="ada", at=now_ms())
+        catalog = await wiring.look_at_skills(settings, (), tuple, 200_000).refresh()
+        skill = catalog.find("hand-over")
+        assert skill is not None
+        await storage.switches.switch(skill.switched_as, enabled=False, by="ada", at=now_ms())
     before = contents(settings.data_dir)
 
     catalog = await wiring.look_at_skills(settings, (), tuple, 200_000).refresh()

@@ -93,7 +93,7 @@ def test_a_tool_held_back_needs_an_active_skill_that_allows_it() -> None:
     assert refused("deploy_site", "deploy", only=only) == ""
     assert refused("deploy_site", "free", only=only) != ""
     assert refused("calculate", "deploy", only=only).endswith("first: 数学.")
-    assert refused("report", only=only).endswith("and there is none.")
+    assert refused("report", only=only).endswith("and none here does.")
     assert refused("mcp__files__read", only=only) == ""
 
 

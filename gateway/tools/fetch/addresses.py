@@ -110,7 +110,10 @@ def checked(url: str) -> httpx2.URL:
 def not_public(host: str) -> ToolError:
     """The same words for a name that does not exist and one that leads inside: whoever asks learns nothing
     about the inside."""
-    return ToolError(f"There is no public web page at {host}. Use the address of a page on the public web.")
+    return ToolError(
+        f"There is no public web page at {host}: the name leads nowhere, or not to a public address. "
+        "Use the address of a page on the public web."
+    )
 
 
 def _check_name(host: str) -> None:
