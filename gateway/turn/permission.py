@@ -32,8 +32,9 @@ async def seek_permission(parts: Parts, catalog: Catalog, tools: Tools, emitter:
         if state.asked or state.verdict is not None or _forbid(parts, catalog, emitter, call_id, state):
             continue
         ruling = verdict_of(parts.settings.tool_policy, state.name, state.effect)
-        asks = state.needs_approval or ruling.verdict == "ask"
-        if asks and state.name in tools and _fits(call_id, state, tools, emitter):
+        if state.needs_approval and ruling.verdict != "ask":  # what was told with the call still holds
+            ruling = Ruling("ask", None)
+        if ruling.verdict == "ask" and state.name in tools and _fits(call_id, state, tools, emitter):
             asking[call_id] = ruling
     if asking:
         await _ask(parts, asking, emitter)
