@@ -150,7 +150,7 @@ async def calling() -> Sequence[Figure]:
     tool run in time, its result put together. The tools themselves take less than a microsecond."""
     async with opened() as (settings, storage):
         functions = [FunctionSkill(each, "bench", each.spec.name) for each in (echo, echo_in_thread)]
-        skills = wiring.open_skills(settings, storage, functions, tuple, WINDOW)
+        skills = wiring.open_skills(settings, storage.switches, functions, tuple, WINDOW)
         await skills.refresh()
         model = wiring.open_model(settings, "http://127.0.0.1:9")
         parts = wiring.assemble_parts(settings, storage, model, skills, Remembering())

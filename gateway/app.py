@@ -104,7 +104,6 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
             cost_of, settings.model, Usage(input_tokens=1, output_tokens=1)
         )  # loads prices
         stack.push_async_callback(model.close)
-
         skills, servers = await _open_skills(app, storage, stack)
         remembering = Remembering()
         parts = wiring.assemble_parts(settings, storage, model, skills, remembering)
@@ -152,7 +151,7 @@ async def _lifespan(app: Starlette) -> AsyncGenerator[None]:
 async def _open_skills(
     app: Starlette, storage: wiring.Storage, stack: AsyncExitStack
 ) -> tuple[SkillLibrary, McpServers]:
-    """The catalog as it is before any MCP server is connected, and the servers, which are being connected."""
+    """The catalog, still to be looked at, and the MCP servers, which are being connected."""
     settings: Settings = app.state.settings
 
     def changed() -> None:
@@ -160,9 +159,10 @@ async def _open_skills(
 
     servers = McpServers(settings.mcp_servers, changed=changed)
     window = await window_in_force(settings, settings.model)
-    skills = wiring.open_skills(settings, storage, app.state.functions, lambda: servers.tools, window)
+    skills = wiring.open_skills(
+        settings, storage.switches, app.state.functions, lambda: servers.tools, window
+    )
     await stack.enter_async_context(_in_background(servers.run(), "MCP servers"))
-    await skills.refresh()
     return skills, servers
 
 

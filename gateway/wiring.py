@@ -116,37 +116,27 @@ def open_model(settings: Settings, demo_url: str | None = None) -> Model:
     )
 
 
-def open_skills(
-    settings: Settings,
-    storage: Storage,
-    functions: Sequence[FunctionSkill],
-    server_tools: Callable[[], Sequence[ServerTool]],
-    window: int,
-) -> SkillLibrary:
-    """The catalog of what is configured, whose snapshot may take a share of `window` tokens; it is looked at
-    first with `refresh`."""
-    return _skills(settings, storage.switches, functions, server_tools, window)
-
-
 def look_at_skills(
     settings: Settings,
     functions: Sequence[FunctionSkill],
     server_tools: Callable[[], Sequence[ServerTool]],
     window: int,
 ) -> SkillLibrary:
-    """The same for whoever only looks, also while a gateway has the data folder: no snapshot is written."""
-    switches = StoredSwitches(settings.database_path)
+    """As `open_skills`, for whoever only looks, also while a gateway has the data folder: no snapshot is
+    written."""
     unwritten = settings.model_copy(update={"skills_snapshot": False})
-    return _skills(unwritten, switches, functions, server_tools, window)
+    return open_skills(unwritten, StoredSwitches(settings.database_path), functions, server_tools, window)
 
 
-def _skills(
+def open_skills(
     settings: Settings,
     switches: SkillSwitches,
     functions: Sequence[FunctionSkill],
     server_tools: Callable[[], Sequence[ServerTool]],
     window: int,
 ) -> SkillLibrary:
+    """The catalog of what is configured, whose snapshot may take a share of `window` tokens; it is looked at
+    first with `refresh`."""
     return SkillLibrary(
         folders={
             "project": settings.skills_dir.expanduser(),

@@ -102,7 +102,7 @@ def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
     for call_id, state in open_calls.items():
         status: ResultStatus = "cancelled"
         content = STOPPED if outcome == "cancelled" else "The turn ended while this call was open."
-        if state.effect == "effectful" and not (state.needs_approval and state.verdict is None):
+        if state.may_have_run:
             status, content = (
                 "unknown_outcome",
                 UNKNOWN_OUTCOME.replace("The server stopped", "The turn ended"),

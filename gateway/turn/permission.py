@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import structlog
 
 from gateway.errors import BadArguments
-from gateway.events.calls import ApprovalRequest, ApprovalResponse, Scope
+from gateway.events.calls import DECIDERS, ApprovalRequest, ApprovalResponse, Scope
 from gateway.events.upkeep import Skill
 from gateway.ids import now_ms
 from gateway.skills.catalog import Catalog
@@ -129,13 +129,13 @@ def _told(verdict: Verdict) -> ApprovalResponse:
 
 
 def _deny(call_id: str, state: CallState, response: ApprovalResponse, emitter: Emitter) -> None:
-    content = response.reason
-    if response.by not in {"policy", "expiry"}:
+    content = response.reason or ""
+    if response.by not in DECIDERS:
         said = f" They say: {response.reason}" if response.reason else ""
         content = f"The user did not allow this call, and it was not run.{said}"
     with emitter.together():
         emitter.emit(response, tool_call_id=call_id)
-        answer_call(emitter, call_id, tool_result(state.name, "denied", content or EXPIRED))
+        answer_call(emitter, call_id, tool_result(state.name, "denied", content))
 
 
 def _forbid(parts: Parts, catalog: Catalog, emitter: Emitter, call_id: str, state: CallState) -> bool:

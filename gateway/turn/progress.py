@@ -52,6 +52,12 @@ class CallState:
         """Whether it still has to be decided: it has certainly not run."""
         return self.asked and self.verdict is None
 
+    @property
+    def may_have_run(self) -> bool:
+        """Of a call without a result: whether it may have taken effect. A decision is durable before the call
+        that it is about begins."""
+        return self.effect == "effectful" and not (self.needs_approval and self.verdict is None)
+
 
 @dataclass(slots=True)
 class Progress:

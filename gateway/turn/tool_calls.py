@@ -50,10 +50,9 @@ def refuse_bad_inputs(answer: Answer, emitter: Emitter) -> None:
 def settle_interrupted(emitter: Emitter) -> None:
     """Answers open calls of a former process that may have run and must not be repeated. Those stay open that
     are read_only or idempotent, which run again under the same idempotency key, and those that a person has
-    yet to decide about: a decision is durable before its call begins."""
+    yet to decide about."""
     for call_id, state in open_calls(emitter).items():
-        undecided = state.needs_approval and state.verdict is None
-        if state.effect == "effectful" and not undecided:
+        if state.may_have_run:
             answer_call(emitter, call_id, tool_result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
 
 
