@@ -61,6 +61,7 @@ bench: $(VENV)/.dev ## Measure speed beside a bare relay (takes minutes)
 	@$(BIN)/python -m bench $(ARGS)
 	@$(BIN)/python -m bench.sessions $(ARGS)
 	@$(BIN)/python -m bench.skills $(ARGS)
+	@$(BIN)/python -m bench.memory $(ARGS)
 
 .PHONY: kill
 kill: $(VENV)/.dev ## Kill -9 the server at random moments during 200 turns and check the record (takes minutes)
@@ -81,7 +82,7 @@ dashboards: $(VENV)/.dev ## Write grafana/dashboards from grafana/boards
 .PHONY: lock
 lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml (UPGRADE=1 moves every pin)
 	@test -x $(BIN)/uv || $(PIP) install --quiet uv
-	@$(LOCK) pyproject.toml --extra mcp --output-file requirements.txt
+	@$(LOCK) pyproject.toml --extra mcp --extra vectors --output-file requirements.txt
 	@$(BUILD_REQUIRES) | $(LOCK) - --constraint requirements.txt --output-file requirements-build.txt
 	@$(LOCK) pyproject.toml --extra dev requirements-build.txt --constraint requirements.txt \
 		--output-file requirements-dev.txt

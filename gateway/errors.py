@@ -9,6 +9,9 @@
     │   ├── NotFound           no such thing, or it belongs to somebody else
     │   ├── TurnInProgress     the session already has a turn in flight
     │   ├── Conflict           the same id was used for something else, or somebody else was faster
+    │   │   ├── MemoryChanged      a memory is at another version than the caller knows
+    │   │   └── DuplicateMemory    the same is remembered already
+    │   ├── MemoryFull         a user's store of memories is at its limit
     │   ├── NothingToCompress  a session's history is too short to be worth it
     │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit
@@ -24,7 +27,9 @@
     │   ├── TurnLost           another owner has taken the turn over: stop writing
     │   ├── BlobMissing        the blob store has nothing under that path
     │   └── ArchiveDamaged     an archive is missing or not what was written; the message names it
+    ├── EmbeddingsFailed       the embeddings API gave no usable vectors; memories are found by words alone
     ├── CompressionFailed      no summary that may stand for the history; the old view is kept
+    ├── LearningFailed         no usable answer to what is worth remembering; nothing was remembered
     └── SettingsError          a setting is missing or wrong; the message says which and what to do
 
 Exceptions cross only at edges: inside a turn a failure becomes an event.
@@ -92,6 +97,19 @@ class TurnInProgress(RequestRefused):
 
 class Conflict(RequestRefused):
     code = "conflict"
+
+
+class MemoryChanged(Conflict):
+    code = "memory_changed"
+    retryable = True
+
+
+class DuplicateMemory(Conflict):
+    code = "memory_duplicate"
+
+
+class MemoryFull(RequestRefused):
+    code = "memory_full"
 
 
 class NothingToCompress(RequestRefused):
@@ -169,11 +187,27 @@ class ArchiveDamaged(StorageError):
     retryable = False
 
 
+class EmbeddingsFailed(GatewayError):
+    """`code` is one of embeddings_unreachable, embeddings_timeout, embeddings_refused (they cannot be had as
+    asked for) and embeddings_invalid (what came is no set of vectors)."""
+
+    code = "embeddings_unreachable"
+    retryable = True
+
+
 class CompressionFailed(GatewayError):
     """A compression came to nothing. `code` is one of summary_empty, summary_invalid, summary_too_long,
     summary_refused, summary_truncated, or the code of the failure underneath."""
 
     code = "compression_failed"
+    retryable = True
+
+
+class LearningFailed(GatewayError):
+    """Nothing was learned from a conversation. `code` is learning_failed when the model's answer cannot be
+    used, or that of the failure underneath."""
+
+    code = "learning_failed"
     retryable = True
 
 

@@ -20,6 +20,8 @@ MAX_WORD = 64
 _CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _RUN = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+)")
 _CJK_RUN = re.compile(rf"[{_CJK}]+")
+_BETWEEN_CJK = re.compile(rf"(?<=[{_CJK}]) (?=[{_CJK}])")
+_AT_ENDS = " .,;:!?'\"。、「」『』“”‘’…"  # after NFKC, which writes full-width signs as ASCII
 _STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
 
 _ASKING = (
@@ -49,6 +51,15 @@ def tokens(text: str) -> list[str]:
         found.extend(run)
         found.extend(map("".join, pairwise(run)))
     return found
+
+
+def plain_form(text: str) -> str:
+    """`text` as it is compared with others that say the same in another spelling: Unicode NFKC, case folded,
+    traditional Chinese as simplified, blanks joined, none between CJK characters, and no punctuation at the
+    ends. Signs inside stay: C and C++ are not the same."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    simple = _CJK_RUN.sub(lambda run: _simplified(run[0]), folded)
+    return _BETWEEN_CJK.sub("", " ".join(simple.split())).strip(_AT_ENDS)
 
 
 def query_tokens(text: str) -> list[str]:

@@ -61,6 +61,15 @@ class Usage(BaseModel):
         )
 
 
+RECALLED = "recalled"
+"""The type of a block of our own that records which memories a turn was told: `memories`, a list of `id` and
+`text`. It is no one's words, and becomes text only in the view that the model gets."""
+
+
+def recalled_block(memories: Sequence[tuple[str, str]]) -> Block:
+    return {"type": RECALLED, "memories": [{"id": each, "text": text} for each, text in memories]}
+
+
 def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 

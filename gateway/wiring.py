@@ -12,6 +12,18 @@ from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.history.read_archive import read_archive
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
+from gateway.memory.controller import Controller
+from gateway.memory.corrections import Corrections
+from gateway.memory.documents.library import Documents
+from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.memories import Changed, Memories
+from gateway.memory.profiles import Profiles
+from gateway.memory.recall import Recall
+from gateway.memory.room import MemoryRoom, households_of
+from gateway.memory.search.embeddings import embeddings_of
+from gateway.memory.search.searcher import Searcher
+from gateway.memory.tool import NAME as MANAGE_MEMORY
+from gateway.memory.tool import manage_memory, manage_nothing
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
@@ -30,11 +42,13 @@ from gateway.storage.compressions import SqlCompressions
 from gateway.storage.copies import Copies
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.imports import SqlCopies
+from gateway.storage.memory.store import SqlMemories
 from gateway.storage.records import Archives, Compressions, Search, Summaries
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.storage.sqlite.search import SqliteSearch
+from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.storage.sqlite.stored_switches import StoredSwitches
 from gateway.storage.sqlite.writer import Flushed
 from gateway.storage.summaries import SqlSummaries
@@ -47,6 +61,8 @@ from gateway.turn.parts import Parts
 from gateway.turn.remembering import Remembering
 
 DEMO_KEY = "demo"
+TAKEN = frozenset({READ_ARCHIVE, MANAGE_MEMORY})
+"""Names of tools that are made here."""
 
 log = structlog.get_logger(__name__)
 
@@ -102,6 +118,63 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
         blobs=blobs,
         bus=bus,
     )
+
+
+@asynccontextmanager
+async def open_memory(
+    settings: Settings, model: Model | None = None, *, told: Callable[[Changed], None] = lambda _: None
+) -> AsyncGenerator[MemoryRoom]:
+    """The memories of the data folder, which other processes may have open at the same time. `model` is asked
+    what rules cannot tell, where settings allow it; `told` hears of each change that is made through here.
+
+    Raises:
+        StorageError: the file cannot be used.
+        SettingsError: vectors are configured, and what they need is not installed.
+    """
+    async with await SharedDatabase.open(settings.memory_path) as database:
+        store = SqlMemories(database)
+        searcher = Searcher(store, embeddings_of(settings))
+        memories = Memories(store, most=settings.memory_limit, told=told)
+        controller = Controller(settings, model)
+        recall = Recall(store, searcher, controller, settings)
+        try:
+            yield MemoryRoom(
+                store=store,
+                memories=memories,
+                searcher=searcher,
+                corrections=Corrections(memories),
+                profiles=Profiles(store),
+                controller=controller,
+                recall=recall,
+            )
+        finally:
+            await recall.close()
+            await searcher.close()
+
+
+def open_keeper(settings: Settings, room: MemoryRoom, model: Model) -> Keeper:
+    """What learns from conversations, and takes what tools suggest to remember."""
+    prompts = PromptFolder(settings.prompts_dir)
+    return Keeper(
+        room.memories,
+        room.searcher,
+        model,
+        settings,
+        instructions=lambda: prompts.instructions("memory.md"),
+    )
+
+
+def open_documents(settings: Settings, room: MemoryRoom) -> Documents:
+    """The documented memories of the folder that is set; they are looked at first with `refresh`."""
+    return Documents(room.store, settings.documents_dir.expanduser())
+
+
+def memory_skill(settings: Settings, room: MemoryRoom | None) -> FunctionSkill:
+    """The tool with which a model looks after memories; without a room it only tells that it is there."""
+    if room is None:
+        return FunctionSkill(manage_nothing(), BUILT_IN, MANAGE_MEMORY)
+    tool = manage_memory(room.memories, room.searcher, lambda user: households_of(settings, user))
+    return FunctionSkill(tool, BUILT_IN, MANAGE_MEMORY)
 
 
 def open_model(settings: Settings, demo_url: str | None = None) -> Model:
@@ -176,13 +249,19 @@ def find_functions(
         *loaded,
     ]
     for skill in functions:
-        if skill.tool.spec.name == READ_ARCHIVE:
-            raise SettingsError(f"{skill.source}: the name {READ_ARCHIVE} is taken. Give the tool another.")
+        if (name := skill.tool.spec.name) in TAKEN:
+            raise SettingsError(f"{skill.source}: the name {name} is taken. Give the tool another.")
     return functions, warnings
 
 
 def assemble_parts(
-    settings: Settings, storage: Storage, model: Model, skills: SkillLibrary, remembering: Remembering
+    settings: Settings,
+    storage: Storage,
+    model: Model,
+    skills: SkillLibrary,
+    *,
+    remembering: Remembering,
+    memory: MemoryRoom | None = None,
 ) -> Parts:
     """What turns work with."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
@@ -220,5 +299,6 @@ def assemble_parts(
         read_archive=read_archive(storage.sessions),
         approvals=storage.approvals,
         remembering=remembering,
+        memory=memory,
         prompts=prompts,
     )

@@ -9,7 +9,8 @@ from gateway.ids import ID_PATTERN
 from gateway.storage.base import SessionRow, TurnRow, TurnStatus
 
 
-def _no_nul(text: str) -> str:
+def no_nul(text: str) -> str:
+    """Raises ValueError."""
     if "\x00" in text:
         raise ValueError("must not contain NUL characters")
     return text
@@ -18,7 +19,7 @@ def _no_nul(text: str) -> str:
 def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty")
-    return _no_nul(text)
+    return no_nul(text)
 
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
@@ -60,12 +61,14 @@ class TurnOptions(Body):
 class ChatBody(TurnOptions):
     session_id: Id | None = Field(None, description="Made if it does not exist; absent for a new session.")
     project_id: Id | None = Field(None, description="The project of a new session.")
+    role_id: Id | None = Field(None, description="The role, or interface, that a new session is in.")
 
 
 class SessionBody(Body):
     id: Id | None = Field(None, description="Your own id; absent for a new one.")
     title: Title | None = None
     project_id: Id | None = Field(None, description="Sessions of a project know of each other's summaries.")
+    role_id: Id | None = Field(None, description="The role, or interface, that it is in.")
 
 
 class RenameBody(Body):
@@ -93,6 +96,7 @@ class Session(Reply):
     updated_at: int
     head: int = Field(description="seq of the last event; 0 before the first.")
     project_id: str | None = None
+    role_id: str | None = None
 
     @classmethod
     def of(cls, row: SessionRow) -> "Session":

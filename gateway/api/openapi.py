@@ -26,6 +26,7 @@ MEANING = {
     403: "Not from this page or host",
     404: "No such thing, or it belongs to somebody else",
     409: "In conflict with what is there",
+    412: "It is at another version than If-Match says",
     413: "The body is too large",
     429: "Too much at once; see Retry-After",
     500: "What is kept is damaged; the message names it",

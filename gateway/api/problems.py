@@ -14,6 +14,8 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.Forbidden, 403),
     (errors.NotFound, 404),
     (errors.TurnInProgress, 409),
+    (errors.MemoryChanged, 412),
+    (errors.MemoryFull, 409),
     (errors.Conflict, 409),
     (errors.NothingToCompress, 409),
     (errors.TooLarge, 413),
@@ -23,6 +25,7 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.ArchiveDamaged, 500),
     (errors.StorageError, 503),
     (errors.CompressionFailed, 502),
+    (errors.LearningFailed, 502),
     (errors.ModelError, 502),
     (GatewayError, 500),
 )

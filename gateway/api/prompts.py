@@ -1,35 +1,37 @@
 """What the model is told, for whoever writes the prompts."""
 
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gateway.api.bodies import Id, Query
 from gateway.api.replies import json_reply
-from gateway.api.requests import parts_of
-from gateway.prompt.assemble import Assembled, assemble
-from gateway.prompt.components import Components
+from gateway.api.requests import gateway_of, principal_of, read_query
 from gateway.prompt.report import describe
 from gateway.prompt.report import preview as preview_of
-from gateway.turn.conversation import prompt_limits, skills_told
+from gateway.service.prompts import Asked
+
+
+class PreviewQuery(Query):
+    """For which turn; without a session, the first of a new one."""
+
+    session_id: Id | None = Field(None, description="The next turn of this session.")
+    role_id: Id | None = Field(None, description="Of a new session.")
+    project_id: Id | None = Field(None, description="Of a new session.")
+    message: str | None = Field(
+        None, max_length=8000, description="Shows what the memory would add to this message."
+    )
 
 
 async def components(request: Request) -> Response:
     """The prompt's components in their order: digest, size, limits, and what was cut."""
-    return json_reply(describe(*_assembled(request)))
+    shown = gateway_of(request).prompts.components()
+    return json_reply(describe(shown.components, shown.assembled))
 
 
 async def preview(request: Request) -> Response:
-    """The assembled prompt as the model gets it, layer by layer."""
-    return json_reply(preview_of(_assembled(request)[1]))
-
-
-def _assembled(request: Request) -> tuple[Components, Assembled]:
-    parts = parts_of(request)
-    components, catalog = parts.prompts.read(), parts.skills.catalog
-    assembled = assemble(
-        components,
-        (),
-        tools=catalog.tools.specs(),
-        skills=skills_told(parts, catalog),
-        limits=prompt_limits(parts),
-    )
-    return components, assembled
+    """The assembled prompt as the model gets it in your next turn, layer by layer, with what is remembered."""
+    query = read_query(request, PreviewQuery)
+    asked = Asked(query.session_id, query.role_id, query.project_id, query.message)
+    shown = await gateway_of(request).prompts.preview(principal_of(request), asked)
+    return json_reply(preview_of(shown.assembled, shown.retrieved))

@@ -1,12 +1,11 @@
 """Whole sessions: replayed, exported, imported, archived."""
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import structlog
 from pydantic import Field
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Query, Reply, Session
@@ -22,16 +21,13 @@ from gateway.api.requests import (
     telemetry_of,
 )
 from gateway.api.stream import HEADERS, event_stream
+from gateway.api.uploads import NDJSON, upload
 from gateway.encoders import encode_open
-from gateway.errors import BadImport, GatewayError, InvalidRequest, TooLarge
+from gateway.errors import GatewayError
 from gateway.history.copies.export import Export, trouble_line
 from gateway.history.replay import LONGEST_PAUSE, SPEED, read_speed
 from gateway.service.gateway import Gateway
 from gateway.storage.records import ArchiveRow
-
-NDJSON = "application/x-ndjson"
-UPLOADS = frozenset({NDJSON, "application/jsonl", "application/octet-stream", ""})
-"""Content types of an import; "" is an absent one."""
 
 log = structlog.get_logger(__name__)
 
@@ -110,14 +106,7 @@ async def export(request: Request) -> Response:
 async def import_(request: Request) -> Response:
     """Makes a session of an exported file, with its own id. A file that is damaged is refused with the line
     and the reason, and nothing of it is kept."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in UPLOADS:
-        raise InvalidRequest(f"The content type must be {NDJSON}, not {kind[:100]}.")
-    most, told = settings_of(request).max_import_size, request.headers.get("content-length", "")
-    if told.isdigit() and int(told) > most:
-        raise TooLarge(f"The file is larger than {most} bytes.", details={"max_import_size": most})
-    chunks = _upload(request, settings_of(request).send_timeout)
-    row = await gateway_of(request).records.import_(principal_of(request), chunks)
+    row = await gateway_of(request).records.import_(principal_of(request), upload(request))
     request.app.state.indexer.nudge(row.id)
     return json_reply(Session.of(row), 201, headers={"location": f"/api/sessions/{row.id}"})
 
@@ -138,22 +127,6 @@ async def _lines(gateway: Gateway, exporting: Export) -> AsyncGenerator[bytes]:
     except GatewayError as error:
         log.warning("export_failed", session_id=exporting.moment.session.id, reason=error.message)
         yield trouble_line(error)
-
-
-async def _upload(request: Request, patience: float) -> AsyncIterator[bytes]:
-    """The body as it comes in. Raises errors.BadImport when it stops coming."""
-    stream = request.stream()
-    while True:
-        try:
-            async with asyncio.timeout(patience):
-                chunk = await anext(stream, None)
-        except TimeoutError:
-            raise BadImport(f"Nothing of the file came for {patience:g} seconds.") from None
-        except ClientDisconnect:
-            raise BadImport("The upload broke off.") from None
-        if chunk is None:
-            return
-        yield chunk
 
 
 def _archived(row: ArchiveRow) -> Archived:

@@ -122,6 +122,18 @@ def read_cursor(request: Request, after: int) -> int:
     return int(header)
 
 
+def if_match(request: Request) -> int | None:
+    """The version that a change expects (the header If-Match, with an ETag such as `"3"`); None: any. Raises
+    errors.InvalidRequest."""
+    given = request.headers.get("if-match", "*").strip()
+    if given == "*":
+        return None
+    version = given.removeprefix("W/").strip('"')
+    if not (version.isascii() and version.isdigit() and len(version) <= 12):
+        raise InvalidRequest('If-Match must be the ETag of an answer, such as "3".')
+    return int(version)
+
+
 def wants(request: Request, media_type: str) -> bool:
     """Whether the client asks for `media_type` by name."""
     return media_type in request.headers.get("accept", "").lower()

@@ -9,7 +9,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gateway.api import approvals, compressions, health, prompts, records, sessions, skills, summaries, turns
+from gateway.api import (
+    approvals,
+    compressions,
+    documents,
+    health,
+    memory,
+    memory_copies,
+    profiles,
+    prompts,
+    recall,
+    records,
+    sessions,
+    skills,
+    summaries,
+    turns,
+)
 from gateway.api.approvals import Approval, Approvals, DecisionBody, Grants
 from gateway.api.bodies import (
     AcceptedTurn,
@@ -29,9 +44,26 @@ from gateway.api.bodies import (
     TurnOptions,
 )
 from gateway.api.compressions import CompressionDetails, CompressionList
-from gateway.api.records import NDJSON, Archived, ReplayQuery
+from gateway.api.documents import DocumentList, DocumentRow
+from gateway.api.memory_bodies import (
+    CorrectBody,
+    MemoriesQuery,
+    MemoryChanges,
+    MemoryDetails,
+    MemoryItem,
+    MemoryPage,
+    MemoryPatch,
+    MergeBody,
+    NewMemoryBody,
+)
+from gateway.api.memory_copies import Imported
+from gateway.api.profiles import ProfileBody, ProfileReply
+from gateway.api.prompts import PreviewQuery
+from gateway.api.recall import ControlBody, ControlReply, RetrieveBody, Retrieved, WriteBody, Written
+from gateway.api.records import Archived, ReplayQuery
 from gateway.api.skills import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries import Summaries, SummariesQuery, Summary, SummaryBody
+from gateway.api.uploads import NDJSON
 from gateway.prompt.report import PromptPreview, PromptReport
 
 STREAM = "text/event-stream"
@@ -64,6 +96,10 @@ T = S + "/turns/{turn_id}"
 A = T + "/approvals/{tool_call_id}"
 V = S + "/compressions/{version}"
 SUMMARY = "/api/session/summary"
+MEMORY = "/api/memory"
+M = MEMORY + "/{memory_id}"
+PROFILE = "/api/profiles/{kind}/{profile_id}"
+VERSION = MappingProxyType({"If-Match": "The ETag that a change expects; absent: any."})
 CURSOR = MappingProxyType({"Last-Event-ID": "Cursor; wins over `after`."})
 
 ENDPOINTS = (
@@ -152,8 +188,106 @@ ENDPOINTS = (
         SwitchBody,
         refusals=(403, 404, 409, 413),
     ),
+    Endpoint(
+        "POST",
+        MEMORY + "/control",
+        recall.control,
+        {200: (ControlReply,)},
+        ControlBody,
+        refusals=(404, 413),
+    ),
+    Endpoint(
+        "POST", MEMORY + "/retrieve", recall.retrieve, {200: (Retrieved,)}, RetrieveBody, refusals=(404, 413)
+    ),
+    Endpoint(
+        "POST",
+        MEMORY + "/write",
+        recall.write,
+        {200: (Written,)},
+        WriteBody,
+        refusals=(404, 409, 413, 429, 502),
+    ),
+    Endpoint(
+        "POST",
+        MEMORY + "/correct",
+        memory.correct,
+        {200: (MemoryChanges,)},
+        CorrectBody,
+        refusals=(404, 409, 412, 413),
+    ),
+    Endpoint(
+        "POST",
+        MEMORY + "/merge",
+        memory.merge,
+        {201: (MemoryChanges,)},
+        MergeBody,
+        refusals=(404, 409, 412, 413),
+    ),
+    Endpoint("GET", MEMORY + "/export", memory_copies.export, {200: (NDJSON,)}, refusals=(404,)),
+    Endpoint(
+        "POST",
+        MEMORY + "/import",
+        memory_copies.import_,
+        {200: (Imported,)},
+        upload=NDJSON,
+        refusals=(404, 409, 413, 429),
+    ),
+    Endpoint(
+        "POST",
+        MEMORY,
+        memory.create,
+        {200: (MemoryItem,), 201: (MemoryItem,)},
+        NewMemoryBody,
+        refusals=(404, 409, 413),
+    ),
+    Endpoint("GET", MEMORY, memory.find, {200: (MemoryPage,)}, query=MemoriesQuery, refusals=(404,)),
+    Endpoint("GET", M, memory.read, {200: (MemoryDetails,)}, refusals=(404,)),
+    Endpoint(
+        "PATCH",
+        M,
+        memory.change,
+        {200: (MemoryItem,)},
+        MemoryPatch,
+        refusals=(404, 409, 412, 413),
+        headers=VERSION,
+    ),
+    Endpoint("DELETE", M, memory.delete, {204: (None,)}, refusals=(404, 412), headers=VERSION),
+    Endpoint("POST", M + "/erase", memory.erase, {204: (None,)}, refusals=(404,)),
+    Endpoint("POST", M + "/confirm", memory.confirm, {200: (MemoryItem,)}, refusals=(404, 409, 412)),
+    Endpoint("GET", PROFILE, profiles.read, {200: (ProfileReply,)}, refusals=(404,)),
+    Endpoint(
+        "PUT",
+        PROFILE,
+        profiles.put,
+        {200: (ProfileReply,)},
+        ProfileBody,
+        refusals=(404, 412, 413),
+        headers=VERSION,
+    ),
+    Endpoint("GET", "/api/documents", documents.find, {200: (DocumentList,)}, refusals=(404,)),
+    Endpoint(
+        "POST",
+        "/api/documents/{document_id}/deprecate",
+        documents.deprecate,
+        {200: (DocumentRow,)},
+        refusals=(403, 404, 409),
+    ),
+    Endpoint(
+        "POST",
+        "/api/documents/{document_id}/restore",
+        documents.restore,
+        {200: (DocumentRow,)},
+        refusals=(403, 404, 409),
+    ),
     Endpoint("GET", "/api/prompts", prompts.components, {200: (PromptReport,)}),
-    Endpoint("GET", "/api/prompts/preview", prompts.preview, {200: (PromptPreview,)}),
+    Endpoint(
+        "GET",
+        "/api/prompts/preview",
+        prompts.preview,
+        {200: (PromptPreview,)},
+        query=PreviewQuery,
+        refusals=(404,),
+    ),
     Endpoint("GET", "/api/schema/events.json", health.event_schema, {200: ("application/schema+json",)}),
     Endpoint("GET", "/healthz", health.alive, {200: (Health,)}),
     Endpoint("GET", "/readyz", health.ready, {200: (Health,)}, refusals=(503,)),

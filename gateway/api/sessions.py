@@ -1,8 +1,5 @@
 """Sessions, what was said in them, and what happened in them."""
 
-import base64
-import binascii
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,6 +17,7 @@ from gateway.api.bodies import (
     SnapshotReply,
     Turn,
 )
+from gateway.api.paging import read_place, write_place
 from gateway.api.replies import json_reply
 from gateway.api.requests import (
     gateway_of,
@@ -34,21 +32,17 @@ from gateway.api.stream import stream_response
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render
-from gateway.ids import is_id
 from gateway.messages import Message
 from gateway.service.following import Following
-from gateway.storage.base import SessionRow
 
 TYPES = frozenset(event_types())
-LATEST = 2**53
-"""Unix milliseconds: beyond every clock, and a whole number in JSON and SQLite."""
 
 
 async def create(request: Request) -> Response:
     """Makes a session, under your own id if you like."""
     body = await read_body(request, SessionBody)
     row = await gateway_of(request).create_session(
-        principal_of(request), body.id, body.title, body.project_id
+        principal_of(request), body.id, body.title, project_id=body.project_id, role_id=body.role_id
     )
     return json_reply(Session.of(row), 201, headers={"location": f"/api/sessions/{row.id}"})
 
@@ -56,12 +50,12 @@ async def create(request: Request) -> Response:
 async def find(request: Request) -> Response:
     """Your sessions, the last used first; `q` searches what was said, in English and Chinese."""
     query = read_query(request, SessionsQuery)
-    before = _read_place(query.before) if query.before is not None else None
+    before = read_place(query.before) if query.before is not None else None
     rows = await gateway_of(request).sessions(
         principal_of(request), limit=query.limit + 1, before=before, query=query.q
     )
     page = rows[: query.limit]
-    more = _write_place(page[-1]) if len(rows) > query.limit else None
+    more = write_place(page[-1].updated_at, page[-1].id) if len(rows) > query.limit else None
     return json_reply(SessionPage(sessions=[Session.of(row) for row in page], next=more))
 
 
@@ -158,17 +152,3 @@ def _read_types(text: str | None) -> frozenset[str]:
 
 def _message(message: Message) -> ModelMessage:
     return ModelMessage(role=message.role, content=list(message.content))
-
-
-def _write_place(row: SessionRow) -> str:
-    return base64.urlsafe_b64encode(f"{row.updated_at}.{row.id}".encode()).decode().rstrip("=")
-
-
-def _read_place(text: str) -> tuple[int, str]:
-    try:
-        at, _, session_id = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")
-        if 0 <= int(at) <= LATEST and is_id(session_id):
-            return int(at), session_id
-    except (ValueError, binascii.Error):
-        pass
-    raise InvalidRequest("before must be the `next` of a former page.")

@@ -14,7 +14,14 @@ from gateway.turn.request import TurnRequest
 async def chat(request: Request) -> Response:
     """Starts a turn and streams it; makes the session if there is none."""
     body = await read_body(request, ChatBody)
-    accepted = await _start(request, body, body.session_id, create_session=True, project_id=body.project_id)
+    accepted = await _start(
+        request,
+        body,
+        body.session_id,
+        create_session=True,
+        project_id=body.project_id,
+        role_id=body.role_id,
+    )
     return _stream(request, accepted)
 
 
@@ -54,6 +61,7 @@ async def _start(
     *,
     create_session: bool,
     project_id: str | None = None,
+    role_id: str | None = None,
 ) -> Accepted:
     asked = TurnRequest(
         message=body.message,
@@ -63,6 +71,7 @@ async def _start(
         on_conflict=body.on_conflict,
         model=body.model,
         project_id=project_id,
+        role_id=role_id,
     )
     accepted = await gateway_of(request).start(principal_of(request), asked)
     span = span_of(request)

@@ -17,12 +17,13 @@ def main() -> NoReturn:
     import typer
 
     from gateway import __version__
-    from gateway.cli import skills, tools
+    from gateway.cli import documents, memory, skills, tools
     from gateway.cli.chat import chat
     from gateway.cli.config import config
     from gateway.cli.dev import dev
     from gateway.cli.doctor import doctor
     from gateway.cli.files import export, import_
+    from gateway.cli.mcp import mcp
     from gateway.cli.migrate import migrate
     from gateway.cli.replay import replay
     from gateway.cli.serve import serve
@@ -40,11 +41,23 @@ def main() -> NoReturn:
     ) -> None:
         """Chat Gateway: a message in, a durable stream of typed events out."""
 
-    app = _group("gateway", dev, serve, chat, replay, export, import_, config, migrate, doctor)
+    app = _group("gateway", dev, serve, chat, replay, export, import_, config, migrate, doctor, mcp)
     app.callback()(gateway)
     written = _group("skills", skills.list_, skills.check, skills.new, skills.snapshot)
     app.add_typer(written, help="Skills: list them, check and write SKILL.md files.")
     app.add_typer(_group("tools", tools.list_, tools.run), help="Tools: list them, run one alone.")
+    remembered = _group(
+        "memory",
+        *(memory.list_, memory.search, memory.show, memory.save, memory.edit, memory.delete, memory.erase),
+        *(memory.confirm, memory.correct, memory.merge, memory.export, memory.import_),
+    )
+    app.add_typer(remembered, help="Memory: what is remembered, to look after by hand.")
+    written_down = _group(
+        "documents",
+        *(documents.list_, documents.check, documents.deprecate, documents.restore, documents.update),
+        *(documents.export, documents.import_, documents.migrate),
+    )
+    app.add_typer(written_down, help="Documents: memories that are files.")
     try:
         app()
     except SettingsError as error:

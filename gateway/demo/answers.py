@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from gateway.demo import expressions, notes, recall, reports, skills
+from gateway.demo import expressions, lasting, memory, notes, recall, reports, skills
 from gateway.demo.asked import Asked
 from gateway.demo.directives import Call, Think, Wanted
 from gateway.demo.statements import sentences, statements
@@ -69,8 +69,16 @@ def answer(asked: Asked) -> list[Wanted]:
         if asked.step == 1 and not tool_calls(asked):
             return [skills.only_read(read, chinese=asked.chinese)]
     if asked.step > 1:
-        return [text_block(reports.report(asked))]
-    return skills.read(asked) or notes.note(asked) or _own(asked)
+        return memory.go_on(asked) or [text_block(reports.report(asked))]
+    return skills.read(asked) or notes.note(asked) or _remembering(asked) or _own(asked)
+
+
+def _remembering(asked: Asked) -> list[Wanted]:
+    """The calls of the memory, with those that the rest of the message is for."""
+    if not (begun := memory.begin(asked)):
+        return []
+    rest = lasting.without_lasting(asked.text) if lasting.lasting(asked.text) else ""
+    return [*begun, *tool_calls(replace(asked, text=rest))]
 
 
 def _own(asked: Asked) -> list[Wanted]:
@@ -82,14 +90,16 @@ def _own(asked: Asked) -> list[Wanted]:
     calls = [] if _only_states(asked.text) else tool_calls(asked)
     if calls:
         return [*thought, text_block(_announcement(calls, asked.chinese)), *calls]
-    if statements(asked.text):
+    heeded = memory.heeded(asked)
+    if statements(asked.text) and not heeded:
         return [*thought, text_block(recall.say("noted", asked.chinese))]
-    return [*thought, text_block(reports.introduce(asked, greeted=_is_greeting(asked.text)))]
+    introduced = reports.introduce(asked, greeted=_is_greeting(asked.text))
+    return [*thought, text_block(f"{heeded}\n\n{introduced}" if heeded else introduced)]
 
 
 def _recalled(asked: Asked) -> list[Wanted]:
     """The answer to a question about what the user told; nothing when it may be one about the gateway."""
-    if found := recall.from_conversation(asked):
+    if found := recall.from_conversation(asked) or memory.answer(asked):
         return [text_block(found)]
     if calls := recall.lookup(asked):
         return [text_block(recall.say("lookup", asked.chinese)), *calls]

@@ -1,10 +1,12 @@
 """What one request asks: the newest question, how far its turn has come, what the tools have said, and which
-written skills there are."""
+written skills and memories it tells of."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from gateway.demo.remembered import Remembered, is_wrapped, wrapped_in
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _SKILLS = re.compile(r"^<skills>\n(.*?)\n</skills>$", re.DOTALL | re.MULTILINE)
@@ -36,7 +38,8 @@ class Asked:
     """`step` counts the model calls of the turn from 1; `results` are those of all its tool calls, in their
     order; `earlier` is what came before the question under the user's name: summaries of former sessions in
     the system prompt, a summary of older messages, and messages; `skills` are the written skills that the
-    system prompt lists, with their descriptions."""
+    system prompt lists, with their descriptions; `memories` are those that the gateway told the
+    model."""
 
     text: str
     step: int
@@ -45,6 +48,7 @@ class Asked:
     thinking: bool
     earlier: Sequence[str] = ()
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
+    memories: Sequence[Remembered] = ()
 
     @property
     def chinese(self) -> bool:
@@ -53,20 +57,26 @@ class Asked:
 
 def read(body: Mapping[str, Any]) -> Asked:
     """Reads a valid request body. The question is the last text block of the newest user message that has
-    one: what the gateway puts before the user's own words (retrieved context) comes first in that message."""
+    one: what the gateway puts beside the user's own words (retrieved context) is not taken for them."""
     messages: list[dict[str, Any]] = body["messages"]
+    system = _system(body)
     said: list[str] = []
+    beside: list[str] = []
     at = 0
     for index, message in enumerate(messages):
         texts = [b["text"] for b in blocks(message) if b["type"] == "text"]
         if message["role"] == "user" and texts:
-            said += texts
+            # A message that is nothing but such a block was written by the user after all.
+            own = [text for text in texts if not is_wrapped(text)] or texts[-1:]
+            said += own
             at = index
+            beside += [text for text in texts if text not in own]
+        elif message["role"] == "system":
+            beside += texts
     *earlier, text = said or [""]
     answers = [message for message in messages[at + 1 :] if message["role"] == "assistant"]
     thinking = body.get("thinking", {}).get("type", "disabled") != "disabled"
     tools = frozenset(str(tool.get("name")) for tool in body.get("tools") or ())
-    system = _system(body)
     carried = [told for told in system if told.startswith("<conversation_summary>")]
     return Asked(
         text=text,
@@ -76,6 +86,7 @@ def read(body: Mapping[str, Any]) -> Asked:
         thinking=thinking,
         earlier=[*carried, *earlier],
         skills=_skills(system),
+        memories=wrapped_in([*system, *beside]),
     )
 
 

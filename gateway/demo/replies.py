@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import answers, asked, summaries
+from gateway.demo import answers, asked, keeping, summaries
 from gateway.demo.asked import Asked
 from gateway.demo.directives import UNSET, Call, FaultCall, Step, Think, Wanted, parse
 from gateway.demo.signatures import redacted_block, thinking_block
@@ -42,8 +42,8 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
         directives.BadDirective: the script cannot be read.
     """
     question = asked.read(body)
-    if not script and summaries.is_asked(body):
-        step = Step([text_block(summaries.summarise(body))], burst=True)
+    if not script and (said := _beside(body)) is not None:
+        step = Step([text_block(said)], burst=True)
     else:
         steps, plain = parse(script.split(_HEADER_LINES) if script else question.text.split("\n"))
         step = _step(replace(question, text=question.text if script else plain), steps)
@@ -61,6 +61,11 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
         burst=step.burst,
     )
     return Plan(reply, step.fault, tuple(sorted(question.tools)), seed, step.window)
+
+
+def _beside(body: Mapping[str, Any]) -> str | None:
+    """The answer to a call that is no turn of a conversation."""
+    return summaries.summarise(body) if summaries.is_asked(body) else keeping.answer(body)
 
 
 def _step(question: Asked, steps: list[Step]) -> Step:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import notes, recall
+from gateway.demo import memory, notes, recall
 from gateway.demo.asked import Asked, ToolSaid
 
 MAX_QUOTES = 3
@@ -50,10 +50,10 @@ _WORDS = {
 def report(asked: Asked) -> str:
     """The answer after the tools have run."""
     chinese = asked.chinese
-    told = [_told(said, asked) for said in asked.results]
+    told = [said for said in (memory.heeded(asked), *(_told(said, asked) for said in asked.results)) if said]
     if not told:
         return _say("nothing", chinese)
-    if all(said.name == recall.TOOL for said in asked.results):
+    if {said.name for said in asked.results} <= {recall.TOOL, memory.TOOL}:
         return "\n\n".join(told)
     return "\n\n".join([*told, closing(chinese)])
 
@@ -83,7 +83,7 @@ def _say(what: str, chinese: bool, *values: object) -> str:
     return _WORDS[what][chinese].format(*values)
 
 
-def _told(said: ToolSaid, asked: Asked) -> str:
+def _told(said: ToolSaid, asked: Asked) -> str | None:
     content, chinese = said.content.strip(), asked.chinese
     if said.is_error:
         return failure(said.name, content, chinese=chinese)
@@ -95,10 +95,16 @@ def _told(said: ToolSaid, asked: Asked) -> str:
             return _say("result", chinese, said.arguments.get("expression", ""), _number(content))
         case "current_time":
             return _say("time", chinese, short(content, 100))
-        case recall.TOOL:
-            return recall.from_archive(asked.text, content, chinese=chinese)
+        case recall.TOOL | memory.TOOL:
+            return _from_memory(said, asked)
         case _:
             return "\n\n".join([_say("said", chinese, said.name), _quote(content)])
+
+
+def _from_memory(said: ToolSaid, asked: Asked) -> str | None:
+    if said.name == memory.TOOL:
+        return memory.told(said, asked)
+    return recall.from_archive(asked.text, said.content.strip(), chinese=asked.chinese)
 
 
 def quotes(content: str) -> list[str]:

@@ -3,7 +3,7 @@ understands nothing.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from gateway.lexical import is_cjk, query_tokens, tokens
@@ -92,21 +92,23 @@ def statements(text: str) -> list[str]:
 def answering(question: str, stated: Iterable[str], least: float = STATED) -> str | None:
     """The statement that has most of the question's words; of equals one about the same thing, then the last.
     None when no statement has the share `least` of them."""
-    wanted = {word: _weight(word) for word in words(question)}
-    total = sum(wanted.values())
-    if not total:
-        return None
+    wanted = _weighed(question)
     about = _subject(question)
     best: tuple[bool, float] | None = None
     found: str | None = None
     for statement in list(stated)[-MAX_STATEMENTS:]:
-        share = sum(wanted[word] for word in wanted.keys() & words(statement)) / total
-        if share < least:
+        part = _share(wanted, statement)
+        if part < least:
             continue
-        rank = (about is not None and _subject(statement) == about, round(share, 3))
+        rank = (about is not None and _subject(statement) == about, round(part, 3))
         if best is None or rank >= best:
             best, found = rank, statement
     return found
+
+
+def share(question: str, text: str) -> float:
+    """Of the question's words, by their weight, the share that a text has."""
+    return _share(_weighed(question), text)
 
 
 def words(text: str) -> frozenset[str]:
@@ -126,6 +128,15 @@ def _words(text: str) -> frozenset[str]:
     plain = _EMPTY_CHINESE.sub(" ", text)
     found = set(query_tokens(plain)) - _stems(_EMPTY)
     return frozenset(word for word in found if len(word) > 1 or is_cjk(word) or word.isdecimal())
+
+
+def _weighed(text: str) -> dict[str, float]:
+    return {word: _weight(word) for word in words(text)}
+
+
+def _share(wanted: Mapping[str, float], text: str) -> float:
+    total = sum(wanted.values())
+    return sum(wanted[word] for word in wanted.keys() & words(text)) / total if total else 0.0
 
 
 def _weight(word: str) -> float:

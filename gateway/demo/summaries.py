@@ -25,10 +25,10 @@ _FIELDS = ("trajectory_start", "open_questions")
 _LIMIT = re.compile(r"at most (\d{1,9}) tokens")
 _HEAD = re.compile(r"^\[\d+\] (.+):$")
 _CONVERSATION = re.compile(r"^(.*?)<conversation>\n(.*)\n</conversation>(.*)$", re.DOTALL)
-_RULES = re.compile(
+RULES = re.compile(
     r"\b(?:must|never|always|only|at most|at least)\b|必须|必須|不要|不能|一定|最多|至少", re.IGNORECASE
 )
-_DECIDED = re.compile(
+DECIDED = re.compile(
     r"\b(?:decided|let['’]?s use|we(?:['’]ll| will) use|chose)\b|[决決]定|[选選]用", re.IGNORECASE
 )
 _LISTS = ("facts", "constraints", "decisions", "progress", "open_questions")
@@ -127,8 +127,8 @@ def _extracted(messages: Iterable[tuple[str, str]]) -> dict[str, Any]:
     said = list(messages)
     by_user = [_brief(each) for who, text in said if who == "user" for each in sentences(text)]
     stated = {_brief(each) for who, text in said if who == "user" for each in statements(text)}
-    rules = [each for each in by_user if _RULES.search(each) and not is_question(each)]
-    decided = [each for each in by_user if each in stated and _DECIDED.search(each)]
+    rules = [each for each in by_user if RULES.search(each) and not is_question(each)]
+    decided = [each for each in by_user if each in stated and DECIDED.search(each)]
     requests = [each for each in by_user if each not in stated]
     unanswered = bool(by_user) and said[-1][0] == "user" and is_question(by_user[-1])
     return {

@@ -31,6 +31,23 @@ class RetrievalHit(Part):
     snippet: str
     score: float = Field(description="Higher is better; comparable within one retrieval only.")
     title: str | None = None
+    type: str | None = Field(default=None, description="Of a memory: preference, fact, ...")
+    importance: int | None = Field(default=None, ge=1, le=5)
+    lexical_rank: int | None = Field(default=None, ge=1, description="Its place by words.")
+    vector_rank: int | None = Field(default=None, ge=1, description="Its place by meaning.")
+    freshness: float | None = Field(default=None, ge=0, le=1)
+    version: int | None = Field(default=None, ge=1)
+    told: Literal["now", "before"] | None = Field(
+        default=None,
+        description="`before`: the model knows it already in this session, it is not told again.",
+    )
+
+
+class Omission(Part):
+    """Something that was found and not shown, and why."""
+
+    id: str
+    reason: Literal["budget", "similar"]
 
 
 class Retrieval(EventData):
@@ -45,6 +62,14 @@ class Retrieval(EventData):
     tokens: int = Field(ge=0, description="Estimated size of the results in tokens.")
     degraded: bool | None = Field(default=None, description="True when a part of the search did not work.")
     duration_ms: int | None = Field(default=None, ge=0, description="How long the search took.")
+    omissions: list[Omission] | None = Field(
+        default=None, description="The first of what `omitted` counts, where that is known."
+    )
+    mode: Literal["snapshot", "catalog", "details"] | None = Field(
+        default=None,
+        description="Of memories: what stands in the prompt for the session, summaries, or everything.",
+    )
+    notes: list[str] | None = Field(default=None, description="Why it was looked for, in words.")
 
 
 TextEvent = Event[Literal["text"], Text]

@@ -13,11 +13,18 @@ class Memory(EventData):
 
     event_type: ClassVar[str] = "memory"
 
-    op: Literal["remembered", "corrected", "forgotten"]
+    op: Literal["remembered", "reinforced", "corrected", "confirmed", "flagged", "forgotten"]
     memory_id: str
-    kind: str
-    content: str | None = None
+    kind: str = Field(description="The type of the memory: preference, fact, constraint, ...")
+    content: str | None = Field(default=None, description="What is remembered from now on.")
     reason: str
+    version: int | None = Field(default=None, ge=1, description="Of the memory, after this.")
+    by: str | None = Field(default=None, description="The user's id, `model`, `keeper`, or a tool's name.")
+    status: Literal["active", "suppressed", "frozen", "replaced"] | None = None
+    superseded_by: str | None = Field(default=None, description="The memory that says it now.")
+    quarantined: Literal[True] | None = Field(
+        default=None, description="It stems from a tool and is not recalled before somebody confirms it."
+    )
 
 
 class Skill(EventData):

@@ -226,7 +226,7 @@ def _told(block: Block) -> Iterator[str]:
                 [content] if isinstance(content, str) else [part for each in content for part in _told(each)]
             )
             yield f"({'failed' if block.get('is_error') else 'result'}: {' '.join(inner)})"
-        case {"type": "thinking" | "redacted_thinking"}:
+        case {"type": "thinking" | "redacted_thinking" | "recalled"}:
             return
         case _:
             yield f"({block['type']})"

@@ -17,6 +17,7 @@ from gateway.storage.base import History
 MESSAGE_TOKENS = 4
 """What a message costs beside its content: its role and the marks around it."""
 _CALL_TOKENS = 12  # the frame of a tool call or of its result: ids and marks
+_RECALLED_TOKENS = 60  # the tags and the note around it
 _IMAGE_TOKENS = (
     1600  # the most that one image costs by the rule of 750 pixels a token (docs.claude.com "Vision")
 )
@@ -147,6 +148,8 @@ def block_tokens(block: Block) -> int:  # noqa: PLR0911 - a line for each type
             return _CALL_TOKENS + estimate_tokens(name) + _json_tokens(block.get("input"))
         case {"type": "tool_result"}:
             return _CALL_TOKENS + _content_tokens(block.get("content"))
+        case {"type": "recalled", "memories": list(memories)}:
+            return sum(estimate_tokens(each["text"]) for each in memories) + _RECALLED_TOKENS
         case {"type": "image"}:
             return _IMAGE_TOKENS
         case {"type": "document", "source": dict(source)}:

@@ -1,6 +1,7 @@
 """Components, tools and transcript -> what one model call is given. Pure: same inputs, same bytes.
 
-    tools, sorted -> system: one block per run of components of one layer, the skills, what is carried
+    tools, sorted -> system: one block per run of components of one layer, the skills, the memories, what is
+        carried of former sessions
         -> messages, as they were said
 
 Within a session only the end grows, so the provider's cache and its signed thinking stay valid: no time, no
@@ -85,15 +86,18 @@ def assemble(
     skills: str = "",
     limits: PromptLimits | None = None,
     carried: str | None = None,
+    memories: str = "",
 ) -> Assembled:
     """Cuts what is too long, lowest priority first, and puts the parts in their order: `skills`, the snapshot
-    of their catalog, comes after the components, and `carried`, what this session was told of former ones,
-    last in the system prompt.
+    of their catalog, comes after the components; `memories`, their snapshot, and `carried`, what this session
+    was told of former ones, come last in the system prompt.
 
     A component is never cut below its `min_tokens`, and a fixed one never at all: where that leaves more than
     the limit, a warning says so. Nothing that is passed in is changed.
     """
-    prefix = prefix_of(components, tools=tools, skills=skills, limits=limits, carried=carried)
+    prefix = prefix_of(
+        components, tools=tools, skills=skills, limits=limits, carried=carried, memories=memories
+    )
     return Assembled(
         system=prefix.system,
         messages=mark_messages(transcript),
@@ -112,10 +116,13 @@ def prefix_of(
     skills: str = "",
     limits: PromptLimits | None = None,
     carried: str | None = None,
+    memories: str = "",
 ) -> Prefix:
     """What `assemble` puts before the messages."""
     prefix = _prefix(components, tools, skills, limits or PromptLimits())
-    return prefix if carried is None else _carrying(prefix, carried)
+    own = {"memories": memories, "former sessions": carried or ""}
+    sections = tuple(_section_of(name, "MEMORY", text) for name, text in own.items() if text)
+    return _with_own(prefix, sections) if sections else prefix
 
 
 _made: deque[tuple[Components, Sequence[ToolSpec], str, PromptLimits, Prefix]] = deque(maxlen=4)
@@ -133,14 +140,16 @@ def _prefix(components: Components, tools: Sequence[ToolSpec], skills: str, limi
     return prefix
 
 
-def _carrying(prefix: Prefix, carried: str) -> Prefix:
-    """No cache breakpoint of its own: those of the messages cover it, and there are only four."""
-    digest = hashlib.sha256(f"{prefix.prefix_hash}\n{carried}".encode()).hexdigest()
+def _with_own(prefix: Prefix, sections: Sequence[Section]) -> Prefix:
+    """What is this user's and this session's alone. No cache breakpoint of its own: those of the messages
+    cover it, and there are only four."""
+    text = _SEPARATOR.join(section.text for section in sections)
     return replace(
         prefix,
-        system=(*prefix.system, text_block(carried)),
-        prefix_hash=digest,
-        tokens=prefix.tokens + estimate_tokens(carried),
+        system=(*prefix.system, text_block(text)),
+        sections=(*prefix.sections, *sections),
+        prefix_hash=hashlib.sha256(f"{prefix.prefix_hash}\n{text}".encode()).hexdigest(),
+        tokens=prefix.tokens + sum(section.tokens for section in sections),
     )
 
 
@@ -149,7 +158,7 @@ def _make_prefix(
 ) -> Prefix:
     sections, tokens = _fit(components.items, limits.total_tokens)
     if skills:
-        sections = (*sections, _skills_section(skills))
+        sections = (*sections, _section_of("skills", "TOOL INSTRUCTIONS", skills))
     blocks, fixed = _blocks(sections)
     told = tuple(_canonical(spec) for spec in sorted(tools, key=lambda spec: spec.name))
     warnings = list(components.warnings)
@@ -165,11 +174,10 @@ def _make_prefix(
     )
 
 
-def _skills_section(skills: str) -> Section:
+def _section_of(name: str, layer: Layer, text: str) -> Section:
     """Within its own limit already, so it is not cut with the components and does not count among them."""
-    size = estimate_tokens(skills)
-    digest = hashlib.sha256(skills.encode()).hexdigest()
-    return Section("skills", "TOOL INSTRUCTIONS", digest, skills, size, size)
+    size = estimate_tokens(text)
+    return Section(name, layer, hashlib.sha256(text.encode()).hexdigest(), text, size, size)
 
 
 def _fit(items: Sequence[Component], limit: int) -> tuple[tuple[Section, ...], int]:

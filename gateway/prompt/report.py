@@ -51,6 +51,9 @@ class PromptPreview(_Shape):
     """The assembled prompt by layer, and the names of the tools told with it."""
 
     layers: list[LayerText]
+    retrieved: str | None = Field(
+        default=None, description="What the memory would add to the message that was given, at its end."
+    )
     tools: list[str]
     tokens: int
     prefix_hash: str
@@ -86,7 +89,7 @@ def describe(components: Components, assembled: Assembled) -> PromptReport:
     )
 
 
-def preview(assembled: Assembled) -> PromptPreview:
+def preview(assembled: Assembled, retrieved: str | None = None) -> PromptPreview:
     """The text that the model is given, layer by layer."""
     runs = [[*run] for _, run in groupby(assembled.sections, key=lambda section: section.layer)]
     return PromptPreview(
@@ -94,6 +97,7 @@ def preview(assembled: Assembled) -> PromptPreview:
             LayerText(layer=run[0].layer, text=block["text"], components=[section.name for section in run])
             for run, block in zip(runs, assembled.system, strict=True)
         ],
+        retrieved=retrieved,
         tools=[tool.name for tool in assembled.tools],
         tokens=assembled.tokens,
         prefix_hash=assembled.prefix_hash,

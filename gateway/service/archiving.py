@@ -1,5 +1,6 @@
 """A session ends: its rows move to the archive, and a summary of it is left."""
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 import structlog
@@ -26,11 +27,15 @@ def nobody(session_id: str, started_at: int, ended_at: int, error: str | None = 
 
 
 class Archiver:
-    """Moves sessions to their archives, and tells `told` of it."""
+    """Moves sessions to their archives, and tells `told` of it. `ended` hears of sessions that are over for
+    now: they were archived, or summarised because nobody uses them."""
 
-    def __init__(self, parts: Parts, told: Told = nobody) -> None:
+    def __init__(
+        self, parts: Parts, told: Told = nobody, ended: Callable[[SessionRow], None] = lambda _: None
+    ) -> None:
         self._parts = parts
         self._told = told
+        self.ended = ended
 
     async def archive(self, session: SessionRow) -> ArchiveRow | None:
         """Moves events and messages to the archive; None when there is nothing to move. Where summaries are
@@ -44,6 +49,7 @@ class Archiver:
         row = await self._move(session.id)
         if row is not None:
             log.info("session_archived", session_id=session.id, events=row.to_seq - row.from_seq + 1)
+            self.ended(session)
             if parts.settings.session_summaries and parts.settings.summary_after is not None:
                 await _summarise(parts, session, row.to_position)
         return row

@@ -12,8 +12,11 @@ from gateway.history.transcript import fold, view
 from gateway.ids import new_session_id, new_turn_id, now_ms
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiving import Archiver
+from gateway.service.documents import DocumentedMemories
 from gateway.service.following import Following, Snapshot
 from gateway.service.history import SessionHistory
+from gateway.service.memory import UserMemories
+from gateway.service.prompts import Prompts
 from gateway.service.records import SessionRecords
 from gateway.service.skills import SkillsOffered
 from gateway.storage.base import Accepted, NewTurn, SessionRow, TurnRow
@@ -29,12 +32,23 @@ PAGE = 500
 class Gateway:
     """One per process; doors share it."""
 
-    def __init__(self, parts: Parts, in_flight: InFlight, archiver: Archiver) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        in_flight: InFlight,
+        archiver: Archiver,
+        *,
+        memory: UserMemories,
+        documents: DocumentedMemories,
+    ) -> None:
         self._parts = parts
         self._in_flight = in_flight
         self.history = SessionHistory(parts, in_flight)
         self.approvals = TurnApprovals(parts, in_flight)
         self.skills = SkillsOffered(parts)
+        self.prompts = Prompts(parts)
+        self.memory = memory
+        self.documents = documents
         self.records = SessionRecords(parts, in_flight, archiver)
         self._followers: WeakSet[asyncio.Event] = WeakSet()
         self._closing = False
@@ -51,11 +65,22 @@ class Gateway:
     # Sessions
 
     async def create_session(
-        self, who: Principal, session_id: str | None, title: str | None, project_id: str | None
+        self,
+        who: Principal,
+        session_id: str | None,
+        title: str | None,
+        *,
+        project_id: str | None = None,
+        role_id: str | None = None,
     ) -> SessionRow:
         """Raises errors.Conflict when the id is taken."""
         return await self._parts.sessions.create(
-            session_id or new_session_id(), who.user_id, title, now_ms(), project_id
+            session_id or new_session_id(),
+            who.user_id,
+            title,
+            now_ms(),
+            project_id=project_id,
+            role_id=role_id,
         )
 
     async def session(self, who: Principal, session_id: str) -> SessionRow:
@@ -232,6 +257,7 @@ class Gateway:
             create_session=request.create_session or request.session_id is None,
             at=now_ms(),
             project_id=request.project_id,
+            role_id=request.role_id,
         )
 
     async def _accept(self, new: NewTurn) -> Accepted:

@@ -5,22 +5,21 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from gateway.auth import Principal
-from gateway.errors import Conflict, Forbidden, InvalidRequest, StorageError
+from gateway.errors import Conflict, Forbidden, InvalidRequest
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version
 from gateway.history.tokens import overhead_of
 from gateway.history.transcript import fold, view
-from gateway.ids import new_operation_id, now_ms
+from gateway.ids import new_operation_id
 from gateway.messages import Message
+from gateway.prompt.assemble import Prefix
 from gateway.service.archiving import summarise
+from gateway.service.telling import Telling
 from gateway.storage.base import SessionRow
 from gateway.storage.records import CompressionRow, SummaryRow
-from gateway.turn.conversation import prefix_for
+from gateway.turn.conversation import memories_told, prefix_for
 from gateway.turn.in_flight import InFlight
 from gateway.turn.parts import Parts
-
-TELL_ATTEMPTS, TELL_PAUSE = 100, 0.02
-"""How long an event waits for the moment between two turns, in attempts and seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class SessionHistory:
 
     def __init__(self, parts: Parts, in_flight: InFlight) -> None:
         self._parts = parts
-        self._in_flight = in_flight
+        self._telling = Telling(parts.log, in_flight)
         self._tasks: set[asyncio.Task[CompressionRow]] = set()
 
     async def messages(self, who: Principal, session_id: str) -> Sequence[Message]:
@@ -86,7 +85,7 @@ class SessionHistory:
         operation = new_operation_id()
 
         async def say(data: Compression) -> None:
-            await self._tell(session_id, operation, data)
+            await self._telling.tell(session_id, operation, data)
 
         # Shielded: what has begun is not stopped by a client that leaves.
         plain, offered = await self._overheads(session_id)
@@ -164,23 +163,21 @@ class SessionHistory:
     async def _overheads(self, session_id: str) -> tuple[int, int]:
         """The estimates of system prompt and tools, as they are and with what comes with a compression."""
         parts = self._parts
-        active = await parts.compressions.in_force(session_id)
+        history = await parts.sessions.history(session_id)
         components, catalog = parts.prompts.read(), parts.skills.catalog
-        now = prefix_for(parts, components, catalog, compressed=active is not None)
-        then = prefix_for(parts, components, catalog, compressed=True)
+
+        def prefix(*, compressed: bool) -> Prefix:
+            return prefix_for(
+                parts,
+                components,
+                catalog,
+                compressed=compressed,
+                carried=history.carried,
+                memories=memories_told(history),
+            )
+
+        now, then = prefix(compressed=history.compression is not None), prefix(compressed=True)
         return overhead_of(now.system, now.tools), overhead_of(then.system, then.tools)
 
     async def _session(self, who: Principal, session_id: str) -> SessionRow:
         return await self._parts.sessions.get(session_id, who.user_id)
-
-    async def _tell(self, session_id: str, operation: str, data: Compression) -> None:
-        """Puts the event into the log: through the turn that runs, else by itself."""
-        for _ in range(TELL_ATTEMPTS):
-            emitter = self._in_flight.emitter_of(session_id)
-            if emitter is not None:
-                emitter.emit(data)
-                return
-            if await self._parts.log.note(session_id, operation, data, now_ms()):
-                return
-            await asyncio.sleep(TELL_PAUSE)
-        raise StorageError(f"The log of session {session_id} did not take an event.")

@@ -68,12 +68,14 @@ class Upkeep:
             if session_id in failed:
                 continue
             try:
-                await summarise(self._parts, await self._parts.sessions.get(session_id, owner), "idle")
+                session = await self._parts.sessions.get(session_id, owner)
+                await summarise(self._parts, session, "idle")
             except GatewayError as error:
                 failed.add(session_id)
                 log.warning("summary_failed", session_id=session_id, code=error.code, error=error.message)
                 return  # the others may fail for the same reason, and each attempt is paid for
             log.info("session_summarised", session_id=session_id)
+            self._archiver.ended(session)
 
     async def _archive_old(self, idle_before: int) -> None:
         failed = self._not_archived

@@ -21,7 +21,7 @@ from pydantic_settings import (
 from pydantic_settings import SettingsError as UnreadableSetting
 
 from gateway.errors import SettingsError, plain_words
-from gateway.settings.values import McpServers, Names, Policy, TraceUrl
+from gateway.settings.values import Households, McpServers, Names, Policy, TraceUrl
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -120,6 +120,39 @@ class Settings(BaseSettings):
         (), description="User ids who may enable and disable skills; absent: everybody who may ask."
     )
 
+    # Memory
+    memory: bool = Field(True, description="Whether anything is remembered across sessions and recalled.")
+    memory_limit: int = Field(10_000, ge=1, description="Most memories of one user.")
+    memory_full_count: int = Field(
+        100, ge=0, description="With at most so many memories all of them stand in the prompt, in full."
+    )
+    memory_full_characters: int = Field(
+        10_000, ge=0, description="Likewise, the characters of all their contents together."
+    )
+    memory_turn_tokens: int = Field(
+        1000, ge=0, description="Most tokens of memories that one turn is told beside those of the prompt."
+    )
+    memory_learning: Literal["off", "turns", "sessions"] = Field(
+        "off",
+        description="When a model looks for what to remember in what the user said: never, after each turn, "
+        "or when a session is summarised or archived.",
+    )
+    memory_model: str | None = Field(
+        None, description="Looks for what to remember; absent: the session's own model."
+    )
+    memory_control_model: str | None = Field(
+        None, description="Is asked whether a message needs memories when rules cannot tell; absent: nobody."
+    )
+    documents_dir: Path = Field(Path("documents"), description="Folder of the documented memories.")
+    households: Households = Field({}, description="Members of households by name: {name: [user ids]}.")
+    embeddings_url: str | None = Field(
+        None, description="Base address, with /v1, of an embeddings API; absent: memories are found by words."
+    )
+    embeddings_api: Literal["openai", "voyage"] = Field("openai", description="Which API that is.")
+    embeddings_model: str = Field("text-embedding-3-small", description="Makes the vectors.")
+    embeddings_key: SecretStr | None = Field(None, description="Key of the embeddings API.")
+    embeddings_timeout: float = Field(2, gt=0, description="Longest wait for the vector of a query.")
+
     # Limits
     max_iterations: int = Field(16, ge=1, description="Model calls in one turn.")
     turn_timeout: float = Field(900, gt=0, description="Longest time of one turn.")
@@ -215,6 +248,11 @@ class Settings(BaseSettings):
                 "GATEWAY_DATABASE_URL must be sqlite:///PATH: this version supports no other engine."
             )
         return Path(self.database_url.removeprefix(prefix))
+
+    @property
+    def memory_path(self) -> Path:
+        """The SQLite file of the memories, beside the database: other processes may have it open too."""
+        return self.database_path.parent / "memory.db"
 
     @property
     def has_model(self) -> bool:

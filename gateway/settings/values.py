@@ -15,6 +15,8 @@ from pydantic import (
 )
 from pydantic_settings import NoDecode
 
+from gateway.ids import is_id
+
 LONGEST_SERVER_NAME = 32
 _SERVER_NAME = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 VERDICTS = ("allow", "ask", "deny")
@@ -80,6 +82,16 @@ def _check_servers(servers: dict[str, McpServer]) -> dict[str, McpServer]:
             )
     return servers
 
+
+def _check_households(households: dict[str, Names]) -> dict[str, Names]:
+    for name in households:
+        if not is_id(name):
+            raise ValueError(f"the name {name[:64]!r} of a household must be an id: letters, digits, _ and -")
+    return households
+
+
+Households = Annotated[dict[str, Names], AfterValidator(_check_households)]
+"""The user ids of each household's members."""
 
 McpServers = Annotated[dict[str, McpServer], AfterValidator(_check_servers)]
 TraceUrl = Annotated[str | None, AfterValidator(_check_trace_url)]

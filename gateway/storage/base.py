@@ -5,7 +5,7 @@ half-done is left behind. Owners are user ids; a row of another owner is as abse
 """
 
 from asyncio import Event as Signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -34,13 +34,14 @@ class SessionRow:
     updated_at: int
     head: int
     project_id: str | None = None
+    role_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
     """A turn. `first_seq` and `last_seq` bound its events, which are contiguous; 0 while it has none.
     `epoch` counts its owners: it grows with each take-over, and an append by an older one is refused. A turn
-    that is awaiting_approval has no owner, and is its session's running one nevertheless."""
+    that is awaiting_approval has no owner, and is its session's running one nevertheless. `project_id` and `role_id` are its session's."""
 
     id: str
     session_id: str
@@ -55,6 +56,8 @@ class TurnRow:
     first_seq: int
     last_seq: int
     cancel_requested: bool
+    project_id: str | None = None
+    role_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class NewTurn:
     create_session: bool
     at: int
     project_id: str | None = None
+    role_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +100,24 @@ class StoredMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class ToldMemories:
+    """What stands in a session's prompt of the memories, from the message after `epoch_from` on: `text` as
+    the model reads it, `digests` by what was told, to see when it is no longer so. `forgotten` are memories
+    that some turn was told and that must not be told again."""
+
+    text: str
+    digests: Mapping[str, str]
+    epoch_from: int
+    forgotten: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """What a session's view is made of. `messages` are those after what `compression` covers, and the one it
     keeps; all of them when it is None. Thinking up to position `epoch_from` was signed for another prefix.
     `carried` is what the session was told of former ones, `prefix_hash` identifies the prompt before the
-    messages as the last turn ended with it (None: unknown, or an epoch began since)."""
+    messages as the last turn ended with it (None: unknown, or an epoch began since). `memories` is what was
+    told of them, also when that was in a former epoch."""
 
     messages: Sequence[StoredMessage]
     compression: CompressionRow | None = None
@@ -108,6 +125,7 @@ class History:
     carried: str | None = None
     failed_compressions: int = 0
     prefix_hash: str | None = None
+    memories: ToldMemories | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +194,14 @@ class Sessions(Protocol):
     """Conversations and what was said in them."""
 
     async def create(
-        self, session_id: str, owner: str, title: str | None, at: int, project_id: str | None = None
+        self,
+        session_id: str,
+        owner: str,
+        title: str | None,
+        at: int,
+        *,
+        project_id: str | None = None,
+        role_id: str | None = None,
     ) -> SessionRow:
         """Raises errors.Conflict when the id is taken, by whomever."""
         ...
@@ -233,6 +258,10 @@ class Sessions(Protocol):
 
     async def carried(self, session_id: str) -> str | None:
         """What the session was told of former ones, if anything."""
+        ...
+
+    async def tell_memories(self, session_id: str, told: ToldMemories) -> None:
+        """Fixes what a session is told of the memories, until another is given."""
         ...
 
     async def carry(self, session_id: str, text: str) -> None:

@@ -55,6 +55,7 @@ class SessionCopy(Copied):
     epoch_from: Count
     carried: Words | None
     prefix_hash: Words | None
+    role_id: Words | None
 
 
 class TurnCopy(Copied):

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from gateway.messages import Message, Usage
-from gateway.storage.base import History, StoredMessage
+from gateway.storage.base import History, StoredMessage, ToldMemories
 from gateway.storage.compressions import COLUMNS as VERSION
 from gateway.storage.compressions import version_of
 from gateway.storage.database import Prepared
@@ -74,6 +74,7 @@ class View:
     carried: str | None
     failed_compressions: int
     prefix_hash: str | None
+    memories: ToldMemories | None
 
     async def read(self, archived: ReadArchived) -> History:
         """Raises errors.ArchiveDamaged."""
@@ -85,6 +86,7 @@ class View:
             self.carried,
             self.failed_compressions,
             self.prefix_hash,
+            self.memories,
         )
 
 
@@ -136,6 +138,7 @@ VIEW = Prepared(
         sessions.c.carried,
         sessions.c.failed_compressions,
         sessions.c.prefix_hash,
+        sessions.c.told_memories,
         archives_where(session_archives.c.session_id == sessions.c.id),
         messages_where(
             messages.c.session_id == sessions.c.id, messages.c.position == compressions.c.kept_position
@@ -169,10 +172,10 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     """What a session's view is made of; an empty one when there is no such session."""
     row = VIEW.one(connection, session_id=session_id, whole=int(whole))
     if row is None:
-        return View(None, Said(0, LAST, (), ()), None, 0, None, 0, None)
-    epoch_from, carried, failed, prefix_hash, archives, kept, since, *version = row
+        return View(None, Said(0, LAST, (), ()), None, 0, None, 0, None, None)
+    epoch_from, carried, failed, prefix_hash, told, archives, kept, since, *version = row
     archived = archives_of(archives)
-    known = (epoch_from, carried, failed, prefix_hash)
+    known = (epoch_from, carried, failed, prefix_hash, told_of(told))
     if version[0] is None:
         return View(None, Said(0, LAST, archived, messages_of(since)), None, *known)
     covers = version_of(version)
@@ -183,6 +186,13 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
 
 def messages_of(lines: str | None) -> list[StoredMessage]:
     return [_message(*fields) for fields in orjson.loads(f"[{lines}]")] if lines else []
+
+
+def told_of(stored: str | None) -> ToldMemories | None:
+    if stored is None:
+        return None
+    fields = orjson.loads(stored)
+    return ToldMemories(**fields | {"forgotten": frozenset(fields["forgotten"])})
 
 
 def archives_of(lines: str | None) -> Sequence[ArchiveRow]:

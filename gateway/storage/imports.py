@@ -140,6 +140,7 @@ def add(connection: Connection, owner: str, incoming: Incoming) -> SessionRow:
         session.updated_at,
         session.head,
         session.project_id,
+        session.role_id,
     )
 
 

@@ -27,7 +27,8 @@ WAITING = literal_column("'accepted'", Text)
 
 # `compression` is the version whose summary stands for what it covers; None: the model sees every message.
 # Thinking in messages up to position `epoch_from` was signed for another prefix and is not sent any more.
-# `carried` is what a session was told of former ones at its first turn; `indexed_head` how far the search
+# `carried` is what a session was told of former ones at its first turn, `told_memories` what stands in its
+# prompt of the memories, as JSON (see `ToldMemories`); `indexed_head` how far the search
 # index has come, -1 before the first time.
 sessions = Table(
     "sessions",
@@ -45,6 +46,8 @@ sessions = Table(
     Column("carried", Text),
     Column("prefix_hash", Text),
     Column("indexed_head", BigInteger, nullable=False, server_default="-1"),
+    Column("role_id", Text),
+    Column("told_memories", Text),
 )
 Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 

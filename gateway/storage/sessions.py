@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Protocol
 
+import orjson
 from sqlalchemy import (
     Connection,
     Select,
@@ -18,7 +20,7 @@ from sqlalchemy import (
 )
 
 from gateway.errors import ArchiveDamaged, Conflict, NotFound, TurnInProgress
-from gateway.storage.base import Bus, History, SessionRow, StoredMessage, TurnRow
+from gateway.storage.base import Bus, History, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.database import Database, Prepared
 from gateway.storage.history import ReadArchived, said_of, view_of
 from gateway.storage.schema import events, messages, sessions, turns
@@ -32,6 +34,7 @@ COLUMNS = (
     sessions.c.updated_at,
     sessions.c.head,
     sessions.c.project_id,
+    sessions.c.role_id,
 )
 ID = sessions.c.id == bindparam("session_id")
 OWN = and_(ID, sessions.c.owner == bindparam("owner"))
@@ -51,6 +54,7 @@ BEGIN_EPOCH = Prepared(
     .where(ID, sessions.c.epoch_from == bindparam("instead_of"))
     .values(epoch_from=bindparam("after"), prefix_hash=null())
 )
+TELL_MEMORIES = Prepared(update(sessions).where(ID).values(told_memories=bindparam("told")))
 CARRIED = Prepared(select(sessions.c.carried).where(ID))
 CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values(carried=bindparam("text")))
 
@@ -87,10 +91,17 @@ class SqlSessions:
         self._index = index
 
     async def create(
-        self, session_id: str, owner: str, title: str | None, at: int, project_id: str | None = None
+        self,
+        session_id: str,
+        owner: str,
+        title: str | None,
+        at: int,
+        *,
+        project_id: str | None = None,
+        role_id: str | None = None,
     ) -> SessionRow:
         """See `Sessions.create`."""
-        row = SessionRow(session_id, owner, title, at, at, 0, project_id)
+        row = SessionRow(session_id, owner, title, at, at, 0, project_id, role_id)
         words = await asyncio.to_thread(self._index.words, title) if title else None
 
         def work(connection: Connection) -> SessionRow:
@@ -211,6 +222,13 @@ class SqlSessions:
         )
         return row[0] if row is not None else None
 
+    async def tell_memories(self, session_id: str, told: ToldMemories) -> None:
+        """See `Sessions.tell_memories`."""
+        stored = orjson.dumps(asdict(told) | {"forgotten": sorted(told.forgotten)}).decode()
+        await self._database.write(
+            lambda connection: TELL_MEMORIES.run(connection, session_id=session_id, told=stored)
+        )
+
     async def carry(self, session_id: str, text: str) -> None:
         """See `Sessions.carry`. What was fixed first stays."""
         await self._database.write(
@@ -244,6 +262,7 @@ def create_session(connection: Connection, row: SessionRow) -> None:
             updated_at=row.updated_at,
             head=row.head,
             project_id=row.project_id,
+            role_id=row.role_id,
         )
     )
 

@@ -40,6 +40,8 @@ TURNS = (
         turns.c.first_seq,
         case((turns.c.status == RUNNING, sessions.c.head), else_=turns.c.last_seq),
         turns.c.cancel_requested,
+        sessions.c.project_id,
+        sessions.c.role_id,
         sessions.c.head,
     )
     .join_from(turns, sessions)
@@ -67,7 +69,14 @@ _waiting = (
     .scalar_subquery()
 )
 STATE = Prepared(
-    select(sessions.c.owner, sessions.c.head, _running, _waiting)
+    select(
+        sessions.c.owner,
+        sessions.c.head,
+        _running,
+        _waiting,
+        sessions.c.project_id,
+        sessions.c.role_id,
+    )
     .where(sessions.c.id == bindparam("session_id"))
     .with_for_update()
 )
@@ -90,6 +99,7 @@ ADD_SESSION = Prepared(
         updated_at=bindparam("at"),
         head=0,
         project_id=bindparam("project_id"),
+        role_id=bindparam("role_id"),
     )
 )
 TOUCH_SESSION = Prepared(
@@ -177,7 +187,7 @@ class SqlTurns:
 
 
 def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
-    head, running, waiting = enter_session(connection, new)
+    head, running, waiting, project_id, role_id = enter_session(connection, new)
     if new.client_message_id is not None:
         row = SAME_MESSAGE.one(connection, session_id=new.session_id, client_message_id=new.client_message_id)
         if row is not None:
@@ -206,6 +216,8 @@ def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
         first_seq=0,
         last_seq=0,
         cancel_requested=False,
+        project_id=project_id,
+        role_id=role_id,
     )
     ADD_TURN.run(
         connection,
@@ -228,8 +240,11 @@ def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
     return Accepted(turn, head, interrupts=interrupts)
 
 
-def enter_session(connection: Connection, new: NewTurn) -> tuple[int, str | None, int]:
-    """The session's head, its running turn and how many wait; the session is made if the caller may."""
+def enter_session(
+    connection: Connection, new: NewTurn
+) -> tuple[int, str | None, int, str | None, str | None]:
+    """The session's head, its running turn, how many wait, its project and its role; the session is made if
+    the caller may."""
     state = STATE.one(connection, session_id=new.session_id)
     if state is None:
         if not new.create_session:
@@ -241,14 +256,15 @@ def enter_session(connection: Connection, new: NewTurn) -> tuple[int, str | None
             title=None,
             at=new.at,
             project_id=new.project_id,
+            role_id=new.role_id,
         )
-        return 0, None, 0
-    owner, head, running, waiting = state
+        return 0, None, 0, new.project_id, new.role_id
+    owner, head, running, waiting, project_id, role_id = state
     if owner != new.owner:
         raise (
             Conflict(f"The session id {new.session_id} is taken.") if new.create_session else _no_session(new)
         )
-    return head, running, waiting
+    return head, running, waiting, project_id, role_id
 
 
 def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
@@ -266,7 +282,7 @@ def claim_next(connection: Connection, session_id: str) -> Accepted | None:
     state = STATE.one(connection, session_id=session_id)
     if state is None:
         return None
-    _, head, running, waiting = state
+    _, head, running, waiting, *_ = state
     if running is not None or not waiting:
         return None
     chosen = NEXT.one(connection, session_id=session_id)
@@ -291,10 +307,10 @@ def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
 
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
-    first_seq, last_seq, cancel_requested = row[10:13]
+    first_seq, last_seq, cancel_requested, *place = row[10:15]
     if last_seq < first_seq:
         first_seq = last_seq = 0
-    values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested)]
+    values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), *place]
     return TurnRow(*values)
 
 

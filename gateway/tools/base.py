@@ -18,6 +18,7 @@ class ToolContext:
     `idempotency_key` is the same in every repetition of the call: pass it on to services that understand one.
     `emit` puts an event (retrieval, tool_progress, ...) into the turn's stream, tied to this call.
     `traceparent` names the span of this call (W3C Trace Context); None while nobody records traces.
+    `project_id` and `role_id` are those of the session, if it has such.
     """
 
     session_id: str
@@ -28,6 +29,8 @@ class ToolContext:
     emit: Callable[[EventData], None]
     traceparent: str | None = None
     steps: Steps = field(default_factory=Steps)
+    project_id: str | None = None
+    role_id: str | None = None
 
     @property
     def trace_headers(self) -> dict[str, str]:

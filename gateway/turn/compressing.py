@@ -9,6 +9,7 @@ from gateway.storage.records import Trigger
 from gateway.turn.conversation import Conversation
 from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
+from gateway.turn.recalling import stand
 
 PAUSED = (
     "The last two compressions of this session failed: none is tried automatically until one that was asked "
@@ -69,5 +70,6 @@ async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, 
     except (NothingToCompress, CompressionFailed, Conflict):
         conversation.incompressible = True  # not again in this turn
         return False
-    conversation.replace(await parts.sessions.history(turn.session_id))
+    history = await parts.sessions.history(turn.session_id)
+    conversation.replace(await stand(parts, emitter, history))
     return True

@@ -71,6 +71,7 @@ class Conversation:
             self.catalog,
             compressed=compressed,
             carried=self.history.carried,
+            memories=memories_told(self.history),
         )
 
     def request(self) -> tuple[ModelRequest, str]:
@@ -87,6 +88,7 @@ class Conversation:
             skills=skills_told(self._parts, self.catalog),
             limits=prompt_limits(self._parts),
             carried=self.history.carried,
+            memories=memories_told(self.history),
         )
         if wrong := problems(assembled.messages):
             raise AssertionError(f"the history is not valid: {wrong}")
@@ -103,7 +105,13 @@ class Conversation:
 
 
 def prefix_for(
-    parts: Parts, components: Components, catalog: Catalog, *, compressed: bool, carried: str | None = None
+    parts: Parts,
+    components: Components,
+    catalog: Catalog,
+    *,
+    compressed: bool,
+    carried: str | None = None,
+    memories: str = "",
 ) -> Prefix:
     """What comes before the messages of a session with these skills."""
     return prefix_of(
@@ -112,7 +120,13 @@ def prefix_for(
         skills=skills_told(parts, catalog),
         limits=prompt_limits(parts),
         carried=carried,
+        memories=memories,
     )
+
+
+def memories_told(history: History) -> str:
+    """What stands in the prompt of the memories."""
+    return history.memories.text if history.memories is not None else ""
 
 
 def skills_told(parts: Parts, catalog: Catalog) -> str:

@@ -90,6 +90,11 @@ class Emitter:
             batch.closing = closing
         self.progress.apply(data, ts, self.iteration, tool_call_id)
 
+    def record(self, message: Message) -> None:
+        """Adds a message to the history without an event. Raises StorageError as `emit` does."""
+        with self.together() as batch:
+            batch.message, batch.sync = message, True
+
     def piece(self, kind: Literal["text", "thinking"], text: str) -> None:
         """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
         batch = _Batch()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
+from gateway.memory.room import MemoryRoom
 from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
@@ -21,7 +22,7 @@ from gateway.turn.remembering import Remembering
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Made once by wiring, shared by all turns. `read_archive` is the tool of a session that has been
-    compressed: it looks up what was."""
+    compressed: it looks up what was. `memory` is None where it is switched off."""
 
     settings: Settings
     log: EventLog
@@ -41,4 +42,5 @@ class Parts:
     read_archive: Tool
     approvals: Approvals
     remembering: Remembering
+    memory: MemoryRoom | None
     prompts: PromptFolder

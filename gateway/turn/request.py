@@ -9,7 +9,7 @@ from gateway.storage.base import OnConflict
 class TurnRequest:
     """A user's message and how to treat it. `session_id` None asks for a new session; `client_message_id`
     makes a repetition of the request return the same turn; `model` None takes the default;
-    `project_id` is for a session that is made."""
+    `project_id` and `role_id` are for a session that is made."""
 
     message: str
     session_id: str | None = None
@@ -18,3 +18,4 @@ class TurnRequest:
     on_conflict: OnConflict = "reject"
     model: str | None = None
     project_id: str | None = None
+    role_id: str | None = None

@@ -1,21 +1,24 @@
 """One turn from its first event to how it ends. Read this first.
 
-    turn_start -> load what was said -> read the prompt components
+    turn_start -> load what was said -> read the prompt components -> recall memories
         -> loop (compress if too long, ask, run tools, ...) -> ending, or parked for a person's decision
 
 A turn that another process left open, or that was parked, enters here too: its events are folded into
 `Progress` before, and each step that is done already is not done again. Whoever owns the task (in_flight.py)
 closes the books with the ending."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
 from gateway.storage.base import EPOCH_OPEN, History, TurnRow
-from gateway.turn.books import Ending, failed, open_books
+from gateway.storage.memories import MemoryRow
+from gateway.turn import recalling
+from gateway.turn.books import COMPLETED, Ending, failed, open_books
 from gateway.turn.conversation import Conversation, with_message, without_turn
 from gateway.turn.emitter import Emitter
+from gateway.turn.epochs import begin_epoch
 from gateway.turn.limits import Limits
 from gateway.turn.loop import run_loop
 from gateway.turn.parts import Parts
@@ -46,8 +49,12 @@ async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending | N
         emitter.emit(TurnWarning(code="prompt_component", message=warning))
     conversation = Conversation(parts, emitter.turn, components, history)
     await _begin_epoch_if_changed(parts, emitter, conversation)
+    recalled = await _recall(parts, emitter, conversation)
     try:
-        return await run_loop(parts, emitter, conversation, limits)
+        ending = await run_loop(parts, emitter, conversation, limits)
+        if ending is COMPLETED and parts.memory is not None:
+            parts.memory.recall.cited(recalled, "".join(emitter.progress.text))
+        return ending
     except ModelError as error:
         return failed(error.code, error.message, retryable=error.retryable)  # pyright: ignore[reportArgumentType] - a ModelError's code is one of the in-stream codes
 
@@ -75,20 +82,22 @@ async def _load(parts: Parts, turn: TurnRow) -> History:
     if history.epoch_from < EPOCH_OPEN:
         return history
     # The view changed while a turn ran: all that has been thought until now was signed for another prefix.
-    return await _begin_epoch(parts, turn.session_id, history)
-
-
-async def _begin_epoch(parts: Parts, session_id: str, history: History) -> History:
-    last = history.messages[-1].position if history.messages else 0
-    await parts.sessions.begin_epoch(session_id, last, instead_of=history.epoch_from)
-    return replace(history, epoch_from=last)
+    return await begin_epoch(parts, turn.session_id, history)
 
 
 async def _begin_epoch_if_changed(parts: Parts, emitter: Emitter, conversation: Conversation) -> None:
     before = emitter.progress.prefix_hash or conversation.history.prefix_hash
     if before is not None and before != conversation.prefix().prefix_hash:
         emitter.emit(TurnWarning(code="prompt_changed", message=PROMPT_CHANGED))
-        conversation.replace(await _begin_epoch(parts, emitter.turn.session_id, conversation.history))
+        conversation.replace(await begin_epoch(parts, emitter.turn.session_id, conversation.history))
+
+
+async def _recall(parts: Parts, emitter: Emitter, conversation: Conversation) -> Sequence[MemoryRow]:
+    """Tells the turn what the memory has for it; returns what was found for its message."""
+    history = await recalling.stand(parts, emitter, conversation.history)
+    recalled = await recalling.look_up(parts, emitter, history)
+    conversation.replace(recalled.history)
+    return recalled.rows
 
 
 async def _carry(parts: Parts, turn: TurnRow) -> str | None:

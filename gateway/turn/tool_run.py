@@ -141,6 +141,8 @@ def _context(call_id: str, emitter: Emitter, parts: Parts) -> ToolContext:
         idempotency_key=f"{turn.id}:{call_id}",
         emit=emit,
         traceparent=emitter.tracing.traceparent(emitter.progress.trace_id, call_id),
+        project_id=turn.project_id,
+        role_id=turn.role_id,
     )
 
 

@@ -31,6 +31,21 @@ class Nobody:
         pass
 
 
+class Several:
+    """A watcher that tells others, in their order."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        self._watchers = watchers
+
+    def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        for watcher in self._watchers:
+            watcher.recall(session_id, events)
+
+    def take_up(self, turn: TurnRow) -> None:
+        for watcher in self._watchers:
+            watcher.take_up(turn)
+
+
 @dataclass(frozen=True, slots=True)
 class Tracing:
     """What events and tools are told of a turn's trace. `recorded` is whether somebody keeps traces, `url` a

@@ -53,8 +53,8 @@ function unreachable(error) {
 }
 
 // `body` is sent as JSON; text is sent as it is.
-export async function request(method, path, body) {
-  const headers = { Accept: "application/json" };
+export async function request(method, path, body, more = {}) {
+  const headers = { Accept: "application/json", ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   return answerTo(path, { method, headers, body: typeof body === "string" ? body : JSON.stringify(body) });
 }
@@ -86,6 +86,14 @@ export async function download(path) {
   const response = await authorized(path, {});
   if (!response.ok) throw await refusal(response);
   return response.blob().catch(unreachable);
+}
+
+// An export, one JSON object a line; the last line says so when it could not be finished.
+export async function downloadLines(path) {
+  const file = await download(path);
+  const last = (await file.slice(-4000).text()).trimEnd().split("\n").at(-1);
+  if (last.startsWith('{"kind":"error"')) throw JSON.parse(last);
+  return file;
 }
 
 async function refusal(response) {

@@ -7,6 +7,8 @@ import { Chats } from "./chats.js";
 import { chainOf } from "./compressed.js";
 import { byId, make } from "./dom.js";
 import { EventPanel } from "./events.js";
+import { Memories } from "./memories.js";
+import { spokenOf } from "./memory_cards.js";
 import { Replay } from "./replay.js";
 import { SessionMenu } from "./session_menu.js";
 import { Skills } from "./skills.js";
@@ -107,6 +109,7 @@ function receive(event) {
     setOpenTurn(event.turn_id);
   }
   if (event.type === "approval_request") byId("announcer").textContent = fill(words.needsApproval, { name: event.data.name });
+  if (event.type === "memory") byId("announcer").textContent = spokenOf(event.data);
   if (event.type === "done" && (event.turn_id === openTurn || openTurn === null)) {
     setOpenTurn(null);
     byId("announcer").textContent = event.data.status === "completed" ? words.finished : words[event.data.status] ?? "";
@@ -198,7 +201,7 @@ function growInput() {
 
 async function showHealth() {
   const health = await request("GET", "/healthz").catch(() => ({}));
-  if (health.demo && byId("badge").hidden) offer(words.demoExample);
+  if (health.demo && byId("badge").hidden) words.demoExamples.forEach(offer);
   byId("badge").hidden = !health.demo;
   byId("badge").title = words.demo;
   byId("model").textContent = health.demo ? "" : health.model ?? "";
@@ -252,12 +255,13 @@ function listen() {
 
 function listenToMenu(menu) {
   for (const leaving of ["click", "focusin"]) {
-    document.addEventListener(leaving, ({ target }) => {
-      if (!menu.contains(target)) menu.open = false;
+    document.addEventListener(leaving, (event) => {
+      // The path as it was: what is clicked may take itself off the page.
+      if (!event.composedPath().includes(menu)) menu.open = false;
     });
   }
   document.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape" || !menu.open) return;
+    if (key !== "Escape" || !menu.open || menu.querySelector("dialog[open]")) return;
     menu.open = false;
     menu.querySelector("summary").focus();
   });
@@ -279,6 +283,7 @@ function begin() {
   listen();
   new Chats({ current, onChoose: openSession });
   new SessionMenu({ current, onOpen: openSession });
+  new Memories();
   new Skills();
   showHealth();
   openSession(remembered());

@@ -4,6 +4,7 @@ import { Call } from "./calls.js";
 import { CompressionCard, earlierMessages } from "./compressed.js";
 import { button, byId, make } from "./dom.js";
 import { renderMarkdown } from "./markdown.js";
+import { memoryCard, recalled } from "./memory_cards.js";
 import { words } from "./words.js";
 
 export class Chat {
@@ -65,6 +66,7 @@ export class Chat {
     if (type === "turn_start") return this.startTurn(turnId, data);
     const answer = this.turns.get(turnId);
     if (type === "compression") return this.compress(answer?.root ?? this.list, data);
+    if (type === "memory") return (answer?.calls.get(callId)?.root ?? answer?.root ?? this.list).append(memoryCard(data));
     if (!answer) return undefined;
     switch (type) {
       case "iteration_start": return answer.startIteration(iteration);
@@ -179,10 +181,12 @@ class Answer {
     part.thoughts.append(text);
   }
 
-  retrieval(iteration, { query, source, results }) {
+  retrieval(iteration, data) {
+    const { query, source, results } = data;
+    if (source === "memory") return this.part(iteration).root.append(recalled(data));
     const hits = results.map((hit) => make("li", "", make("strong", "", hit.title ?? hit.source), ` ${hit.snippet}`));
     const head = make("summary", "", make("b", "", source), ` “${query}” `, make("i", "", `${results.length} ${words.sources}`));
-    this.part(iteration).root.append(make("details", "step found", head, make("ul", "", ...hits)));
+    return this.part(iteration).root.append(make("details", "step found", head, make("ul", "", ...hits)));
   }
 
   toolCall(iteration, callId, name, given) {

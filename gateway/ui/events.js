@@ -93,6 +93,7 @@ function gistOf({ type, data = {} }) {
     case "tool_call": return `${data.name} ${JSON.stringify(data.arguments)}`;
     case "approval_request": return `${data.name} ${JSON.stringify(data.arguments)}`;
     case "approval_response": return [data.decision, data.by, data.scope, data.reason].filter(Boolean).join(" · ");
+    case "memory": return [data.op, data.kind, data.content ?? data.memory_id].join(" · ");
     case "skill": return [data.action, data.name, data.reason].filter(Boolean).join(" · ");
     case "tool_result": return `${data.name} ${data.status}: ${data.content}`;
     case "iteration_superseded": return data.reason;

@@ -1,6 +1,6 @@
 // What can be done with the chat on the screen: compress, undo, export, import, archive.
 
-import { download, request, upload } from "./api.js";
+import { downloadLines, request, upload } from "./api.js";
 import { count } from "./compressed.js";
 import { byId, make, save } from "./dom.js";
 import { fill, inWords, language, words } from "./words.js";
@@ -63,11 +63,7 @@ export class SessionMenu {
   }
 
   async export(session) {
-    const file = await download(`/api/sessions/${session}/export`);
-    const end = await file.slice(-4000).text(); // the last line says whether all of it is there
-    const last = JSON.parse(end.trimEnd().split("\n").at(-1));
-    if (last.kind === "error") throw last;
-    save(file, `${session}.jsonl`);
+    save(await downloadLines(`/api/sessions/${session}/export`), `${session}.jsonl`);
     return words.exported;
   }
 

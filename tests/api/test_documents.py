@@ -15,7 +15,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.generation import GenerationMode
 
 from gateway.api.openapi import openapi
-from gateway.api.records import NDJSON
+from gateway.api.uploads import NDJSON
 from gateway.api.routes import ENDPOINTS
 from tests.harness import Client, running_gateway, settings_for
 

@@ -12,10 +12,16 @@ from tests.running import clean_environment, run
 from tests.running import command as command_line
 
 COMMANDS = (
-    *("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor"),
-    *("skills", "tools"),
+    *("dev", "serve", "chat", "replay", "export", "import", "config", "migrate", "doctor", "mcp"),
+    *("skills", "tools", "memory"),
 )
-INNER_COMMANDS = (("skills", "list"), ("skills", "check"), ("skills", "new"), ("tools", "run"))
+INNER_COMMANDS = (
+    ("skills", "list"),
+    ("skills", "check"),
+    ("skills", "new"),
+    ("tools", "run"),
+    ("memory", "list"),
+)
 HEAVY = {"alembic", "anthropic", "httpx2", "pydantic", "rich", "sqlalchemy", "starlette", "uvicorn"}
 
 

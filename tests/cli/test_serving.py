@@ -67,12 +67,16 @@ def test_a_locked_data_folder_gets_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_migrate_tells_from_where_to_where(tmp_path: Path) -> None:
-    """The first run makes the database, the second finds nothing to do."""
+    """The first run makes both databases, the second finds nothing to do."""
     first, second = run(tmp_path, "migrate"), run(tmp_path, "migrate")
 
     assert (first.returncode, second.returncode) == (0, 0)
-    assert first.stdout.startswith("data/gateway.db: empty -> ")
-    assert second.stdout.endswith("already: nothing to do.\n")
+    for name, told, known in zip(
+        ("gateway", "memory"), first.stdout.splitlines(), second.stdout.splitlines(), strict=True
+    ):
+        assert told.startswith(f"data/{name}.db: empty -> ")
+        assert known.startswith(f"data/{name}.db is at ")
+        assert known.endswith("already: nothing to do.")
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])

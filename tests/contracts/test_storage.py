@@ -242,10 +242,10 @@ async def test_refused_events_are_never_published(storage: Storage) -> None:
 
 async def test_a_session_is_made_once(storage: Storage) -> None:
     """A taken id is a conflict for everybody, its owner included."""
-    made = await storage.sessions.create("s", OWNER, "mine", 5, "garden")
+    made = await storage.sessions.create("s", OWNER, "mine", 5, project_id="garden", role_id="design")
 
     assert (made.title, made.created_at, made.updated_at, made.head) == ("mine", 5, 5, 0)
-    assert made.project_id == "garden"
+    assert (made.project_id, made.role_id) == ("garden", "design")
     assert await storage.sessions.get("s", OWNER) == made
     for owner in (OWNER, "bob"):
         with pytest.raises(Conflict):

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 async def sessions(storage: Storage, *names: str, project_id: str | None = None) -> None:
     for name in names:
-        await storage.sessions.create(name, OWNER, f"title of {name}", 1, project_id)
+        await storage.sessions.create(name, OWNER, f"title of {name}", 1, project_id=project_id)
 
 
 async def test_a_session_has_its_newest_summary(storage: Storage) -> None:

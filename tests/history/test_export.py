@@ -189,7 +189,7 @@ def of(lines: list[dict[str, Any]], kind: str, number: int = 0) -> dict[str, Any
 
 
 FORGERIES: dict[str, Change] = {
-    "another format": lambda lines: lines[0].update(format=2),
+    "another format": lambda lines: lines[0].update(format=3),
     "an id that is none": lambda lines: lines[0].update(id="../x"),
     "no messages where some are told": lambda lines: lines.remove(of(lines, "message", -1)),
     "an event less": lambda lines: lines.remove(of(lines, "event", -1)),
@@ -227,6 +227,20 @@ FORGERIES: dict[str, Change] = {
     "a line of an unknown kind": lambda lines: lines.insert(1, {"kind": "owner", "owner": "root"}),
     "a NUL in a title": lambda lines: lines[0].update(title="a\0b"),
 }
+
+
+async def test_an_export_from_before_roles_is_still_read(tmp_path: Path) -> None:
+    """The first format had no role: such a session is in none."""
+    lines = [orjson.loads(line) for line in (await a_file(tmp_path / "a")).splitlines()][:-1]
+    lines[0]["format"] = 1
+    del lines[0]["role_id"]
+    old = sealed([orjson.dumps(line) for line in lines])
+    async with open_storage(settings_in(tmp_path / "b")) as storage:
+        await imported(storage, old)
+        session = await storage.sessions.get("s", OWNER)
+
+    assert session.role_id is None
+    assert session.head > 0
 
 
 @pytest.mark.parametrize("name", FORGERIES)

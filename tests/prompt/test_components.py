@@ -192,7 +192,7 @@ def test_every_bundled_file_is_in_the_manifest() -> None:
     """No component is forgotten, and none but the user's own is missing. How to summarise is no component."""
     manifest = read_manifest((bundled_folder() / "manifest.yaml").read_text())
 
-    files = {path.name for path in bundled_folder().glob("*.md")} - {"summary.md"}
+    files = {path.name for path in bundled_folder().glob("*.md")} - {"summary.md", "memory.md"}
 
     assert {entry.file for entry in manifest.components} == files | {"user.md"}
 

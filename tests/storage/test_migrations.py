@@ -1,37 +1,63 @@
-"""Migrations lead to the tables of schema.py, from any state, and refuse what they do not know."""
+"""Migrations lead to the tables that are defined, from any state, and refuse what they do not know."""
 
 import asyncio
 import sqlite3
+from collections.abc import Callable, Coroutine
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine
+from sqlalchemy import MetaData, create_engine
 
 import gateway.storage.migrations
 from gateway.errors import StorageError
-from gateway.storage.migrations import HEAD, current_revision, migrate
-from gateway.storage.schema import metadata
+from gateway.storage import folder, memory_schema, schema
+from gateway.storage.folder import opening
+from gateway.storage.migrations import (
+    HEAD,
+    MEMORIES,
+    MEMORY_HEAD,
+    SESSIONS,
+    current_revision,
+    migrate,
+    migrate_memories,
+)
 from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.sqlite.shared import SharedDatabase
+
+Migrate = Callable[[Path], tuple[str | None, str]]
+
+BOTH = pytest.mark.parametrize(("bring", "head"), [(migrate, HEAD), (migrate_memories, MEMORY_HEAD)])
 
 INDEXES = """
     SELECT name, sql FROM sqlite_master
-    WHERE type = 'index' AND tbl_name != 'alembic_version' AND tbl_name NOT LIKE 'search_%' ORDER BY name
+    WHERE type = 'index' AND tbl_name != 'alembic_version' AND tbl_name NOT LIKE 'search_%'
+    AND tbl_name NOT LIKE 'memory_words%' ORDER BY name
 """
 
 
 def is_common(name: str | None, kind: str, _parents: object) -> bool:
-    """Whether a table is for every engine, and so in schema.py: the full text index is SQLite's own."""
-    return kind != "table" or name is None or not name.startswith("search_")
+    """Whether a table is for every engine, and so in the schema: the full text index is SQLite's own."""
+    return kind != "table" or name is None or not name.startswith(("search_", "memory_words"))
 
 
-def test_the_migrated_tables_are_those_of_the_schema(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("bring", "head", "metadata", "index"),
+    [
+        (migrate, HEAD, schema.metadata, "turns_one_running"),
+        (migrate_memories, MEMORY_HEAD, memory_schema.metadata, "memories_once"),
+    ],
+)
+def test_the_migrated_tables_are_those_of_the_schema(
+    tmp_path: Path, bring: Migrate, head: str, metadata: MetaData, index: str
+) -> None:
     """Alembic's comparison finds no difference, and neither do the conditions of the partial indexes."""
-    path = tmp_path / "data" / "gateway.db"
-    assert migrate(path) == (None, HEAD)
+    path = tmp_path / "data" / "some.db"
+    assert bring(path) == (None, head)
 
     engine = create_engine(f"sqlite:///{path}")
     with engine.connect() as connection:
@@ -49,45 +75,69 @@ def test_the_migrated_tables_are_those_of_the_schema(tmp_path: Path) -> None:
 
     assert differences == []
     assert migrated == defined
-    assert ("turns_one_running", "CREATE UNIQUE INDEX") in [(name, sql[:19]) for name, sql in defined if sql]
+    assert (index, "CREATE UNIQUE INDEX") in [(name, sql[:19]) for name, sql in defined if sql]
 
 
 def test_the_newest_revision_is_the_one_the_code_expects() -> None:
-    """HEAD, by which start-up avoids Alembic, is the last file of versions/."""
-    scripts = ScriptDirectory(str(Path(gateway.storage.migrations.__file__).parent))
+    """The head of each chain, by which start-up avoids Alembic, is the last file of its folder."""
+    scripts_folder = Path(gateway.storage.migrations.__file__).parent
+    for chain in (SESSIONS, MEMORIES):
+        locations = [str(scripts_folder / chain.folder)]
+        scripts = ScriptDirectory(str(scripts_folder), version_locations=locations)
 
-    assert scripts.get_heads() == [HEAD]
+        assert scripts.get_heads() == [chain.head]
 
 
-def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
+@BOTH
+def test_migrating_again_changes_nothing(tmp_path: Path, bring: Migrate, head: str) -> None:
     """A database of today is left alone, and the folder is free again."""
-    path = tmp_path / "100% data" / "gateway.db"
-    migrate(path)
+    path = tmp_path / "100% data: one" / "some.db"
+    bring(path)
 
-    assert migrate(path) == (HEAD, HEAD)
-    assert current_revision(path) == HEAD
+    assert bring(path) == (head, head)
+    assert current_revision(path) == head
 
 
-def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("bring", "opens"), [(migrate, SqliteDatabase.open), (migrate_memories, SharedDatabase.open)]
+)
+def test_a_database_of_a_newer_version_is_refused(
+    tmp_path: Path, bring: Migrate, opens: Callable[[Path], Coroutine[Any, Any, object]]
+) -> None:
     """One clear message that names the file and the revision, and the file is left as it was."""
-    path = tmp_path / "gateway.db"
-    migrate(path)
+    path = tmp_path / "some.db"
+    bring(path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
 
     with pytest.raises(StorageError, match="newer version of the gateway \\(revision 9999\\)") as refused:
-        asyncio.run(SqliteDatabase.open(path))
+        asyncio.run(opens(path))
 
     assert refused.value.code == "database_too_new"
     assert current_revision(path) == "9999"
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+@BOTH
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path, bring: Migrate, head: str) -> None:
     """Something else at the path is neither migrated nor overwritten."""
-    path = tmp_path / "gateway.db"
+    path = tmp_path / "some.db"
     path.write_text("a letter to a friend, long enough to be taken for a page of a database" * 20)
 
     with pytest.raises(StorageError, match="cannot be read"):
-        migrate(path)
+        bring(path)
 
     assert path.read_text().startswith("a letter")
+
+
+def test_a_file_that_another_process_makes_is_waited_for_and_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memories may be opened by several at once: one after the other."""
+    path = tmp_path / "memory.db"
+    monkeypatch.setattr(folder, "OPENING_WAIT", 0.0)
+    with opening(path), pytest.raises(StorageError, match="Another process is making") as refused:
+        migrate_memories(path)
+    assert refused.value.retryable
+    assert not path.exists()
+
+    assert migrate_memories(path) == (None, MEMORY_HEAD)

@@ -53,7 +53,7 @@ def test_a_question_is_answered_and_its_events_are_shown(page: Page) -> None:
 
 def test_an_example_of_the_demo_asks_for_approval(page: Page) -> None:
     """The first run shows a call that waits for a person, beside the examples that every model gets."""
-    expect(page.locator(".example")).to_have_count(4)
+    expect(page.locator(".example")).to_have_count(5)
     page.get_by_role("button", name="Note that the door code is 4711.").click()
 
     expect(page.locator(".approval").get_by_role("heading")).to_have_text("write_note needs your approval")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gateway.errors import NothingToCompress
-from gateway.messages import Message
+from gateway.messages import RECALLED, Message
 from gateway.storage.base import History, StoredMessage
 
 LEAST = 400
@@ -123,7 +123,7 @@ def _newest_request(messages: Sequence[StoredMessage]) -> int:
 
 def _is_request(message: Message) -> bool:
     return message.role == "user" and any(
-        block["type"] != "tool_result" and (block["type"] != "text" or block["text"].strip())
+        block["type"] not in {"tool_result", RECALLED} and (block["type"] != "text" or block["text"].strip())
         for block in message.content
     )
 

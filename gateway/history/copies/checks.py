@@ -11,7 +11,7 @@ import orjson
 from gateway.errors import BadImport
 from gateway.events.contract import EVENT
 from gateway.history.copies.covered import CoveredRanges
-from gateway.history.copies.export import EVENT_HEAD, FORMAT, KINDS, archived, counts_of
+from gateway.history.copies.export import EVENT_HEAD, FORMAT, KINDS, WITHOUT_ROLES, archived, counts_of
 from gateway.history.copies.lines import Lines, copied, demand, read_line, valid
 from gateway.ids import is_id
 from gateway.messages import Usage
@@ -84,8 +84,10 @@ class Check:
         return self.session
 
     def _take_session(self, value: dict[str, Any]) -> None:
-        if (given := value.pop("format", None)) != FORMAT:
-            raise BadImport(f"The file has the format {given!r:.20}; this version reads {FORMAT}.")
+        if (given := value.pop("format", None)) not in {WITHOUT_ROLES, FORMAT}:
+            raise BadImport(f"The file has the format {given!r:.20}; this version reads 1 to {FORMAT}.")
+        if given == WITHOUT_ROLES:
+            value["role_id"] = None
         self.session = session = copied(SessionCopy, value)
         demand(session.epoch_from <= session.last_position, "epoch_from is beyond the last message")
 

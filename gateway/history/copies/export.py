@@ -1,6 +1,6 @@
 """A session as a file: lossless, one JSON object a line, in this order.
 
-    {"kind":"session","format":1,…}        SessionCopy
+    {"kind":"session","format":2,…}        SessionCopy
     {"kind":"turn",…}                      TurnCopy; in the order in which they were accepted
     {"kind":"compression",…}               VersionCopy; by number. The archive is told by its hash
     {"kind":"summary",…}                   SummaryCopy; only if there is one
@@ -24,7 +24,9 @@ from gateway.storage.archive_lines import message_line
 from gateway.storage.base import EventLog, Sessions
 from gateway.storage.copies import Copies, Moment
 
-FORMAT = 1
+FORMAT = 2
+WITHOUT_ROLES = 1
+"""The format before sessions had roles; it can still be read."""
 
 KINDS = ("session", "turn", "compression", "summary", "message", "event", "end")
 """Of lines, in their order."""

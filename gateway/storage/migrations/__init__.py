@@ -1,19 +1,34 @@
-"""How an older database becomes one of today: Alembic, run from inside the program."""
+"""How an older database becomes one of today: Alembic, run from inside the program. There are two databases,
+each with a chain of revisions of its own."""
 
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 from gateway.errors import StorageError
-from gateway.storage.folder import FolderLock
+from gateway.storage.folder import FolderLock, opening
 
-HEAD = "0003"
-"""The newest revision in versions/."""
+
+class Chain(NamedTuple):
+    """The revisions of one database: the folder they are in, beside this file, and the newest of them."""
+
+    folder: str
+    head: str
+
+
+HEAD = "0004"
+"""The newest revision of the sessions, in versions/."""
+SESSIONS = Chain("versions", HEAD)
+
+MEMORY_HEAD = "0001"
+"""The newest revision of the memories, in memory/."""
+MEMORIES = Chain("memory", MEMORY_HEAD)
 
 
 def migrate(path: Path) -> tuple[str | None, str]:
-    """Brings the SQLite file `path`, made if it is missing, to the newest revision. Returns the revision it
-    had (None: it was new) and the one it has.
+    """Brings the SQLite file `path` of the sessions, made if it is missing, to the newest revision. Returns
+    the revision it had (None: it was new) and the one it has.
 
     Raises:
         StorageError: the folder is in use (data_locked), the file was written by a newer version
@@ -23,14 +38,21 @@ def migrate(path: Path) -> tuple[str | None, str]:
         return upgrade(path)
 
 
-def upgrade(path: Path) -> tuple[str | None, str]:
-    """`migrate` for whoever holds the folder already."""
+def migrate_memories(path: Path) -> tuple[str | None, str]:
+    """The same for the file of the memories, which other processes may have open. Raises as well StorageError
+    when another process takes too long to migrate it."""
+    with opening(path):
+        return upgrade(path, MEMORIES)
+
+
+def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
+    """`migrate` for whoever keeps other processes away from the file already."""
     before = current_revision(path)
-    if before != HEAD:
+    if before != chain.head:
         from gateway.storage.migrations.run import run  # noqa: PLC0415 - Alembic takes half a second to import
 
-        run(path, before)
-    return before, HEAD
+        run(path, before, chain)
+    return before, chain.head
 
 
 def current_revision(path: Path) -> str | None:

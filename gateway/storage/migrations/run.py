@@ -9,19 +9,22 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, NullPool, create_engine, event
 
 from gateway.errors import StorageError
+from gateway.storage.migrations import Chain
 
 
-def run(path: Path, before: str | None) -> None:
-    """Brings the file from revision `before` to the newest, in one transaction per step.
+def run(path: Path, before: str | None, chain: Chain) -> None:
+    """Brings the file from revision `before` to the newest of `chain`, in one transaction per step.
 
     Raises:
         StorageError: `before` is not a revision of this version, or the database refused; the file is as it
             was after the last complete step.
     """
     config = Config()
+    folder = Path(__file__).parent
     # A percent sign in the path would be an interpolation to the config parser.
-    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.set_main_option("version_locations", str(folder / chain.folder).replace("%", "%%"))
+    config.set_main_option("path_separator", "newline")
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if before is not None and before not in known:
         raise StorageError(

@@ -1,8 +1,8 @@
-"""One SQLite file: one writing connection on a thread of its own, a few that only read."""
+"""A SQLite file: one writing connection on a thread of its own, a few that only read."""
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -20,6 +20,9 @@ from gateway.storage.sqlite.writer import Deliver, Flushed, Write, Writer
 
 T = TypeVar("T")
 
+LOCK_WAIT = 5.0
+"""Seconds that a connection waits for others of the same file."""
+
 # No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database.
 WRITER_PRAGMAS = """
     PRAGMA foreign_keys = ON;
@@ -32,20 +35,13 @@ READER_PRAGMAS = """
 """
 
 
-class SqliteDatabase:
-    """The `Database` protocol on one file, which this process alone may have open. Made by `open`."""
+class SqliteFile:
+    """What is the same for every file: the `Database` protocol on its connections. The first one writes."""
 
-    def __init__(
-        self,
-        path: Path,
-        lock: FolderLock,
-        writer: Connection,
-        readers: list[Connection],
-        flushed: Flushed | None,
-    ) -> None:
+    def __init__(self, path: Path, connections: Sequence[Connection], flushed: Flushed | None = None) -> None:
+        writer, *readers = connections
         self.path = path
-        self._lock = lock
-        self._connections = [writer, *readers]
+        self._connections = connections
         self._writer = Writer(raw_of(writer), writer, flushed)
         self._free: SimpleQueue[Connection] = SimpleQueue()
         for reader in readers:
@@ -54,19 +50,8 @@ class SqliteDatabase:
         self._loop = asyncio.get_running_loop()
         self._open = True
 
-    @classmethod
-    async def open(cls, path: Path, *, readers: int = 2, flushed: Flushed | None = None) -> Self:
-        """Opens the file, made and migrated as needed, for this process alone. Use it as an async context
-        manager, or `close` it. `flushed` is told of each transaction.
-
-        Raises:
-            StorageError: another process has the folder (code data_locked), the file was written by a newer
-                version (database_too_new), or it cannot be opened.
-        """
-        return cls(path, *await asyncio.to_thread(_open, path, readers), flushed)
-
     async def close(self) -> None:
-        """Commits what is pending and lets the folder go. Later calls do nothing."""
+        """Commits what is pending and lets the file go. Later calls do nothing."""
         if self._open:
             self._open = False
             await self._writer.close()
@@ -85,19 +70,6 @@ class SqliteDatabase:
         if not self._open:
             raise StorageError("The database is closed.", retryable=False)
         return await self._loop.run_in_executor(self._pool, self._read, work, snapshot)
-
-    def append(self, pending: Pending) -> None:
-        """Adds an append to the next transaction; `on_delivery` tells what became of it.
-
-        Raises:
-            StorageError: the database is closed.
-        """
-        self._writer.append(pending)
-
-    def on_delivery(self, deliver: Deliver) -> None:
-        """`deliver` is called on the event loop with the appends of each transaction, and None or an error
-        for each."""
-        self._writer.deliver = deliver
 
     def _read(self, work: Callable[[Connection], T], snapshot: bool) -> T:
         connection = self._free.get()
@@ -121,7 +93,6 @@ class SqliteDatabase:
         for connection in reversed(self._connections):
             connection.detach()
             connection.close()
-        self._lock.release()
 
     async def __aenter__(self) -> Self:
         return self
@@ -132,6 +103,44 @@ class SqliteDatabase:
         await self.close()
 
 
+class SqliteDatabase(SqliteFile):
+    """One file, which this process alone may have open. Made by `open`."""
+
+    def __init__(
+        self, path: Path, lock: FolderLock, connections: Sequence[Connection], flushed: Flushed | None
+    ) -> None:
+        super().__init__(path, connections, flushed)
+        self._lock = lock
+
+    @classmethod
+    async def open(cls, path: Path, *, readers: int = 2, flushed: Flushed | None = None) -> Self:
+        """Opens the file, made and migrated as needed, for this process alone. Use it as an async context
+        manager, or `close` it. `flushed` is told of each transaction.
+
+        Raises:
+            StorageError: another process has the folder (code data_locked), the file was written by a newer
+                version (database_too_new), or it cannot be opened.
+        """
+        return cls(path, *await asyncio.to_thread(_open, path, readers), flushed)
+
+    def append(self, pending: Pending) -> None:
+        """Adds an append to the next transaction; `on_delivery` tells what became of it.
+
+        Raises:
+            StorageError: the database is closed.
+        """
+        self._writer.append(pending)
+
+    def on_delivery(self, deliver: Deliver) -> None:
+        """`deliver` is called on the event loop with the appends of each transaction, and None or an error
+        for each."""
+        self._writer.deliver = deliver
+
+    def _release(self) -> None:
+        super()._release()
+        self._lock.release()
+
+
 def raw_of(connection: Connection) -> sqlite3.Connection:
     """The driver's connection beneath."""
     raw = connection.connection.dbapi_connection
@@ -139,18 +148,27 @@ def raw_of(connection: Connection) -> sqlite3.Connection:
     return raw
 
 
-def _open(path: Path, readers: int) -> tuple[FolderLock, Connection, list[Connection]]:
+def connected(path: Path, writer: str, reader: str, readers: int) -> list[Connection]:
+    """A connection that writes, with its pragmas, then `readers` that do not, with theirs.
+
+    Raises:
+        StorageError: it cannot be opened, or cannot keep a write-ahead log.
+    """
+    try:
+        connections = [_connect(path, writer)]
+        mode = raw_of(connections[0]).execute("PRAGMA journal_mode = WAL").fetchone()[0]
+        if mode != "wal":
+            raise StorageError(f"The database {path} cannot keep a write-ahead log: use a local disk.")
+        return connections + [_connect(path, reader) for _ in range(readers)]
+    except sqlite3.Error as error:
+        raise storage_error(error) from error
+
+
+def _open(path: Path, readers: int) -> tuple[FolderLock, Sequence[Connection]]:
     lock = FolderLock(path.parent)
     try:
         upgrade(path)
-        writer = _connect(path, WRITER_PRAGMAS)
-        mode = raw_of(writer).execute("PRAGMA journal_mode = WAL").fetchone()[0]
-        if mode != "wal":
-            raise StorageError(f"The database {path} cannot keep a write-ahead log: use a local disk.")
-        return lock, writer, [_connect(path, READER_PRAGMAS) for _ in range(readers)]
-    except sqlite3.Error as error:
-        lock.release()
-        raise storage_error(error) from error
+        return lock, connected(path, WRITER_PRAGMAS, READER_PRAGMAS, readers)
     except StorageError:
         lock.release()
         raise
@@ -158,7 +176,7 @@ def _open(path: Path, readers: int) -> tuple[FolderLock, Connection, list[Connec
 
 def _connect(path: Path, pragmas: str) -> Connection:
     """A Core connection in autocommit mode: BEGIN, SAVEPOINT and COMMIT are given by hand."""
-    raw = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False)
+    raw = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None, check_same_thread=False)
     raw.executescript(pragmas)
     engine = create_engine(
         "sqlite://", creator=lambda: raw, poolclass=StaticPool, skip_autocommit_rollback=True

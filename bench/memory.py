@@ -1,0 +1,244 @@
+"""`python -m bench.memory`: what is remembered, found again. All runs in this process, on SQLite in a
+temporary folder; only those who write at the same time are processes of their own."""
+
+import asyncio
+import itertools
+import random
+import re
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import orjson
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from bench.client import percentile
+from bench.sessions import OWNER, Figure, resident
+from gateway import wiring
+from gateway.memory.memories import By
+from gateway.memory.record import NewMemory
+from gateway.memory.room import MemoryRoom
+from gateway.memory.search.searcher import Query, Searcher
+from gateway.settings import Settings, load_settings
+from gateway.storage.memories import Filter, MemoryRow, Scope, Vector, Whole
+from tests.loopback import served
+from tests.memory.search.keeping import made, put, recall_rows
+from tests.memory.search.recall_set import ASKED, NO_ANSWER, NOT_BY_WORDS, by_words, recall
+
+MEMORIES = 10_000
+QUERIES = 2_000
+WRITERS, WRITTEN, SHARED = 4, 1_000, 50
+"""Processes, memories of each, and those that all of them write."""
+DIMENSIONS = 1_536
+SCOPE = Scope(OWNER)
+BY = By(OWNER, "the bench")
+HANZI = bytes(byte for high in range(0xB0, 0xD7) for low in range(0xA1, 0xFA) for byte in (high, low)).decode(
+    "gb2312"
+)
+"""The 3,471 most frequent characters, of the standard's first level."""
+ROOT = Path(__file__).parent.parent
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="python -m bench.memory", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the memories and queries")
+    parser.add_argument(
+        "--write", nargs=3, metavar=("FOLDER", "WRITER", "COUNT"), help="be one of the writers"
+    )
+    given, _ = parser.parse_known_args()
+    if given.write:
+        folder, writer, count = given.write
+        asyncio.run(write(Path(folder), int(writer), int(count)))
+        return
+    share = 10 if given.quick else 1
+    missed = 0
+    for measure in (recalling, searching, nearing, writing):
+        for figure in asyncio.run(measure(share)):
+            aim = f"{'<=' if figure.at_most else '>='} {figure.bound:g}"
+            missed += not figure.reached
+            print(
+                f"{figure.name:<58}{figure.value:>12,.1f} {figure.unit:<9}{aim:<10}"
+                f"{'reached' if figure.reached else 'MISSED'}",
+                flush=True,
+            )
+    sys.exit(0 if share == 10 or not missed else 1)
+
+
+async def recalling(share: int) -> Sequence[Figure]:
+    """recall@5 by words: alone, and among very many others."""
+    async with opened() as (_, room):
+        rows = recall_rows(SCOPE)
+        await put(room.store, *rows.values())
+        alone = await recalled(room.searcher, rows)
+        await fill(room, MEMORIES // share)
+        crowded = await recalled(room.searcher, rows)
+    return [
+        Figure("recall@5 by words, two languages", 100 * by_words(alone), "%", 95, at_most=False),
+        *(
+            Figure(f"  {name}", 100 * alone[name], "%", 0 if name == NOT_BY_WORDS else 70, at_most=False)
+            for name in alone
+        ),
+        Figure(
+            f"recall@5 among {MEMORIES // share:,} others", 100 * by_words(crowded), "%", 80, at_most=False
+        ),
+        Figure("  no-answer", 100 * crowded[NO_ANSWER], "%", 0, at_most=False),
+    ]
+
+
+async def recalled(searcher: Searcher, rows: dict[str, MemoryRow]) -> dict[str, float]:
+    names = {row.id: name for name, row in rows.items()}
+    found = {
+        asked: [names.get(hit.row.id, "") for hit in (await searcher.find(SCOPE, Query(asked.text))).hits]
+        for asked in ASKED
+    }
+    return recall(found)
+
+
+async def searching(share: int) -> Sequence[Figure]:
+    """By words, and what a turn waits for because of it."""
+    count, queries = MEMORIES // share, QUERIES // share
+    async with opened() as (_, room):
+        await fill(room, count)
+        texts = [ASKED[number % len(ASKED)].text for number in range(queries)]
+        await timed(texts[: len(ASKED)], lambda text: room.searcher.find(SCOPE, Query(text)))
+        before = resident()
+        times = await timed(texts, lambda text: room.searcher.find(SCOPE, Query(text)))
+        grown = resident() - before
+        turns = await timed(texts[:200], lambda text: before_turn(room, text))
+        standing = await timed(texts[:20], lambda _: room.recall.standing(SCOPE))
+    return [
+        Figure(f"search by words of {count:,} memories, p50", percentile(times, 0.5) * 1e3, "ms", 20),
+        Figure(f"search by words of {count:,} memories, p95", percentile(times, 0.95) * 1e3, "ms", 20),
+        Figure(f"  memory that grew in {queries:,} searches", grown / 1024**2, "MB", 16),
+        Figure("  what a turn waits for its memories, p50", percentile(turns, 0.5) * 1e3, "ms", 25),
+        Figure("  what a turn waits for its memories, p95", percentile(turns, 0.95) * 1e3, "ms", 25),
+        Figure("  what stands in the prompt, once a session, p50", median(standing) * 1e3, "ms", 250),
+    ]
+
+
+async def before_turn(room: MemoryRoom, message: str) -> None:
+    await room.recall.is_empty(SCOPE)
+    await room.recall.look_up(SCOPE, message, message_count=4, known=())
+
+
+async def nearing(share: int) -> Sequence[Figure]:
+    """By words and meaning, over loopback; every memory has a vector."""
+    count, rng = MEMORIES // share, np.random.default_rng(5)
+
+    async def answer(request: Request) -> Response:
+        asked = orjson.loads(await request.body())["input"]
+        data = [{"index": at, "embedding": rng.normal(size=DIMENSIONS).tolist()} for at in range(len(asked))]
+        return Response(orjson.dumps({"data": data}), media_type="application/json")
+
+    app = Starlette(routes=[Route("/v1/embeddings", answer, methods=["POST"])])
+    async with served(app, lifespan=False) as url, opened(embeddings_url=f"{url}/v1") as (settings, room):
+        model = settings.embeddings_model
+        rows = await fill(room, count)
+        for start in range(0, count, 500):
+            found = rng.normal(size=(500, DIMENSIONS)).astype("<f4")
+            found /= np.linalg.norm(found, axis=1, keepdims=True)
+            some = zip(rows[start : start + 500], found, strict=False)
+            await room.store.put_vectors(model, [Vector(row.id, row.digest, v.tobytes()) for row, v in some])
+        texts = [ASKED[number % len(ASKED)].text for number in range(QUERIES // share // 4)]
+        began = perf_counter()
+        first = await room.searcher.find(SCOPE, Query(texts[0]))
+        reading = perf_counter() - began
+        assert not first.degraded
+        before = resident()
+        times = await timed(texts, lambda text: room.searcher.find(SCOPE, Query(text)))
+        grown = resident() - before
+    return [
+        Figure(f"search by words and meaning of {count:,}, p50", percentile(times, 0.5) * 1e3, "ms", 50),
+        Figure(f"search by words and meaning of {count:,}, p95", percentile(times, 0.95) * 1e3, "ms", 50),
+        Figure("  the first one, which reads the vectors", reading * 1e3, "ms", 1_000),
+        Figure("  memory that grew meanwhile", grown / 1024**2, "MB", 16),
+    ]
+
+
+async def writing(share: int) -> Sequence[Figure]:
+    """Several processes remember at once; SHARED things are remembered by all of them."""
+    each = WRITTEN // share
+    async with opened() as (settings, room):
+        began = perf_counter()
+        await asyncio.gather(*(start_writer(settings.data_dir, writer, each) for writer in range(WRITERS)))
+        took = perf_counter() - began
+        count, _ = await room.store.count(Whole(OWNER), Filter())
+        wanted = WRITERS * (each - SHARED) + SHARED
+        found = await room.store.list(Whole(OWNER), Filter(), limit=count + 1)
+    doubled = len(found) - len({row.content for row in found})
+    return [
+        Figure(f"lost of {wanted:,} memories that {WRITERS} processes wrote", abs(wanted - count), "", 0),
+        Figure("  doubled", doubled, "", 0),
+        Figure("  written by all together", WRITERS * each / took, "a second", 50, at_most=False),
+    ]
+
+
+async def start_writer(folder: Path, writer: int, count: int) -> None:
+    given = ("-m", "bench.memory", "--write", str(folder), str(writer), str(count))
+    process = await asyncio.create_subprocess_exec(sys.executable, *given, cwd=ROOT)
+    assert await process.wait() == 0
+
+
+async def write(folder: Path, writer: int, count: int) -> None:
+    async with wiring.open_memory(settings_in(folder)) as room:
+        for number in range(count):
+            said = (
+                f"共同的记忆 shared number {number}"
+                if number < SHARED
+                else f"记忆 {number} of writer {writer}"
+            )
+            await room.memories.save(SCOPE, NewMemory(said), BY)
+
+
+async def timed(texts: Sequence[str], work: Callable[[str], Awaitable[object]]) -> list[float]:
+    times: list[float] = []
+    for text in texts:
+        began = perf_counter()
+        await work(text)
+        times.append(perf_counter() - began)
+    return times
+
+
+async def fill(room: MemoryRoom, count: int) -> list[MemoryRow]:
+    """Memories of ordinary length, half of them in Chinese, with few words often and many seldom."""
+    rng = random.Random(11)
+    pages = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")]
+    english = re.findall(r"[a-z]{2,}", " ".join(page.read_text(encoding="utf-8") for page in pages).lower())
+    chinese = ["".join(rng.choices(HANZI, k=2)) for _ in range(5_000)]
+    seldom = list(itertools.accumulate(1 / rank for rank in range(1, 5_001)))  # Zipf's law
+    rows = list[MemoryRow]()
+    while len(rows) < count:
+        if len(rows) % 2:
+            said = "".join(rng.choices(chinese, cum_weights=seldom, k=14)) + f"，{len(rows)}。"
+        else:
+            said = " ".join(rng.choices(english, k=16)) + f" {len(rows)}"
+        rows.append(made(said, SCOPE, days=rng.uniform(0, 300), importance=rng.randint(1, 5)))
+    for start in range(0, count, 500):
+        await put(room.store, *rows[start : start + 500])
+    return rows
+
+
+@asynccontextmanager
+async def opened(**given: str) -> AsyncGenerator[tuple[Settings, MemoryRoom]]:
+    """The memory of an empty folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = settings_in(Path(folder), **given)
+        async with wiring.open_memory(settings) as room:
+            yield settings, room
+
+
+def settings_in(folder: Path, **given: str) -> Settings:
+    return load_settings(data_dir=folder, model="demo", **given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,290 @@
+"""Memories as they come in and go out."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from gateway.api.bodies import Body, Id, Query, Reply, no_nul
+from gateway.memory.copies import QUOTES_MOST
+from gateway.memory.corrections import Action
+from gateway.memory.memories import Changed, Details
+from gateway.memory.record import CONTENT_MOST
+from gateway.memory.record import NewMemory as New
+from gateway.service.memory_access import Place
+from gateway.storage.memories import (
+    Evidence,
+    Filter,
+    Link,
+    MemoryRow,
+    MemoryType,
+    MemoryVersion,
+    Operation,
+    OwnerType,
+    Relation,
+    Status,
+    Visibility,
+)
+
+MOST = 100
+"""Of each list that belongs to one memory."""
+
+Text = Annotated[str, AfterValidator(no_nul)]
+Name = Annotated[str, AfterValidator(no_nul), StringConstraints(min_length=1, max_length=256)]
+Words = Annotated[str, AfterValidator(no_nul), StringConstraints(min_length=1, max_length=500)]
+Importance = Annotated[int, Field(ge=1, le=5)]
+Confidence = Annotated[float, Field(ge=0, le=1)]
+
+
+class Placed(Body):
+    """Where somebody asks from: what of the memory is seen there."""
+
+    user_id: Id | None = Field(None, description="You; another user's memories are refused.")
+    role_id: Id | None = Field(None, description="The role, or interface.")
+    project_id: Id | None = None
+    session_id: Id | None = Field(
+        None, description="A session of yours; brings its role and project along where they are absent."
+    )
+
+    @property
+    def place(self) -> Place:
+        return Place(self.role_id, self.project_id, self.session_id, self.user_id)
+
+
+class EvidenceBody(Body):
+    """What you said that shows it, word for word."""
+
+    session_id: Id
+    position: int = Field(ge=1, le=10**9, description="Of your message in the session, from 1.")
+    quote: Name = Field(description="A piece of that message.")
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence(self.session_id, self.position, self.quote)
+
+
+class NewMemoryBody(Placed):
+    content: Text = Field(description=f"What to remember, at most {CONTENT_MOST} characters.")
+    type: MemoryType = "fact"
+    summary: Text | None = Field(None, description="Absent: the beginning of the content.")
+    owner_type: OwnerType = "user"
+    owner_id: Name | None = Field(
+        None, description="Absent: you, your household, or the role, project or session you ask from."
+    )
+    visibility: Visibility | None = Field(None, description="Absent: follows from the owner.")
+    importance: Importance = 3
+    confidence: Confidence = 1.0
+    tags: list[Text] = Field([])
+    pinned: bool = Field(False, description="Always stands in the prompt, in full.")
+    context: Text | None = None
+    decisions: list[Text] = Field([])
+    refs: list[Text] = Field([], description="Where more is to be found: files, addresses, tickets.")
+    skill: Name | None = None
+    reference: Name | None = None
+    evidence: list[EvidenceBody] = Field([], max_length=QUOTES_MOST)
+    reason: Words = "Saved by its user."
+
+    @property
+    def new(self) -> New:
+        given = {name: getattr(self, name) for name in New.__dataclass_fields__ if hasattr(self, name)}
+        return New(**given)
+
+
+class MemoryPatch(Body):
+    """What changes; the rest stays."""
+
+    content: Text | None = None
+    summary: Text | None = None
+    type: MemoryType | None = None
+    visibility: Visibility | None = None
+    importance: Importance | None = None
+    confidence: Confidence | None = None
+    tags: list[Text] | None = None
+    pinned: bool | None = None
+    context: Text | None = Field(None, description="null or empty: none any more.")
+    decisions: list[Text] | None = None
+    refs: list[Text] | None = None
+    reason: Words = Field("Changed by its user.", description="Is kept with the version.")
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The fields that were given; null changes nothing but the context."""
+        given = {name: getattr(self, name) for name in self.model_fields_set - {"reason"}}
+        return {name: value for name, value in given.items() if value is not None or name == "context"}
+
+
+class CorrectBody(Body):
+    memory_id: Id
+    action: Action = Field(
+        description="suppress: kept, with less weight. freeze: not recalled any more. replace: new_content "
+        "says it now. activate: undoes suppress and freeze."
+    )
+    new_content: Text | None = Field(None, description="For replace.")
+    evidence: EvidenceBody | Words | None = Field(
+        None, description="What you said that shows it, or in words why."
+    )
+
+
+class MergeBody(Body):
+    memory_ids: list[Id] = Field(min_length=2, max_length=20)
+
+
+class MemoriesQuery(Query):
+    """Which memories. With a role, a project or a session: those seen there; else all of yours."""
+
+    role_id: Id | None = None
+    project_id: Id | None = None
+    session_id: Id | None = None
+    type: MemoryType | None = None
+    status: Status | None = None
+    owner_type: OwnerType | None = None
+    tag: Name | None = None
+    quarantined: bool | None = Field(None, description="Whether it waits for a person to confirm it.")
+    pinned: bool | None = None
+    q: Words | None = Field(None, description="Words, any of them: one page, the best match first.")
+    limit: int = Field(50, ge=1, le=200)
+    before: str | None = Field(None, max_length=200, description="The `next` of the former page.")
+
+    @property
+    def which(self) -> Filter:
+        return Filter(
+            types=(self.type,) if self.type else (),
+            statuses=(self.status,) if self.status else (),
+            owner_type=self.owner_type,
+            tag=self.tag,
+            quarantined=self.quarantined,
+            pinned=self.pinned,
+            runtime=True,
+        )
+
+
+class MemoryItem(Reply):
+    """A memory. Times are Unix milliseconds."""
+
+    id: str
+    type: MemoryType
+    content: str
+    summary: str
+    owner_type: OwnerType
+    owner_id: str
+    role_id: str | None = None
+    project_id: str | None = None
+    visibility: Visibility
+    status: Status
+    superseded_by: str | None = Field(None, description="The memory that says it now.")
+    source: str
+    importance: int
+    confidence: float
+    evidence_count: int
+    tags: list[str]
+    pinned: bool
+    quarantined: bool = Field(description="It stems from a tool, and is not recalled before you confirm it.")
+    flagged: str | None = Field(None, description="Why it should be looked at again.")
+    context: str | None = None
+    decisions: list[str]
+    refs: list[str]
+    skill: str | None = None
+    reference: str | None = None
+    version: int = Field(description="Counts its changes from 1; the ETag.")
+    created_at: int
+    updated_at: int
+    last_used: int = Field(description="When it was last cited, or made: its freshness follows from it.")
+
+    @classmethod
+    def of(cls, row: MemoryRow) -> "MemoryItem":
+        return cls.model_validate(row, from_attributes=True)
+
+
+class MemoryPage(Reply):
+    memories: list[MemoryItem]
+    next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
+
+
+class EvidenceItem(Reply):
+    session_id: str
+    position: int
+    quote: str
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> "EvidenceItem":
+        return cls.model_validate(evidence, from_attributes=True)
+
+
+class VersionItem(Reply):
+    """What a memory became at one change, by whom and why."""
+
+    version: int
+    operation: Operation
+    actor: str = Field(description="A user's id, `model`, `keeper`, or a tool's name.")
+    reason: str
+    turn_id: str | None = None
+    at: int
+    content: str
+    summary: str
+    type: MemoryType
+    status: Status
+    importance: int
+    confidence: float
+    tags: list[str]
+    superseded_by: str | None = None
+
+    @classmethod
+    def of(cls, each: MemoryVersion) -> "VersionItem":
+        row = {name: getattr(each.row, name) for name in MemoryItem.model_fields if name in cls.model_fields}
+        told = {name: getattr(each, name) for name in MemoryVersion.__dataclass_fields__ if name != "row"}
+        return cls.model_validate({**row, **told}, strict=False)
+
+
+class LinkItem(Reply):
+    """`from_id` depends on, was merged from, or contradicts `to_id`."""
+
+    from_id: str
+    to_id: str
+    relation: Relation
+
+    @classmethod
+    def of(cls, link: Link) -> "LinkItem":
+        return cls.model_validate(link, from_attributes=True)
+
+
+class MemoryDetails(MemoryItem):
+    """A memory with where it comes from, and what became of it."""
+
+    versions: list[VersionItem] = Field(description="The newest 100, the oldest of them first.")
+    evidence: list[EvidenceItem] = Field(description="What you said that it is remembered of; the first 100.")
+    links: list[LinkItem] = Field(description="The first 100.")
+
+    @classmethod
+    def whole(cls, details: Details) -> "MemoryDetails":
+        return cls(
+            **MemoryItem.of(details.row).model_dump(),
+            versions=[VersionItem.of(each) for each in details.versions[-MOST:]],
+            evidence=[EvidenceItem.of(each) for each in details.evidence[:MOST]],
+            links=[LinkItem.of(each) for each in details.links[:MOST]],
+        )
+
+
+class MemoryChange(Reply):
+    """A memory after a change."""
+
+    operation: Operation
+    reason: str
+    memory: MemoryItem
+
+    @classmethod
+    def of(cls, changed: Changed) -> "MemoryChange":
+        return cls(operation=changed.operation, reason=changed.by.reason, memory=MemoryItem.of(changed.row))
+
+
+class MemoryChanges(Reply):
+    """`memory` is the one that says it from now on, `changed` all that became another."""
+
+    memory: MemoryItem
+    changed: list[MemoryChange]
+
+    @classmethod
+    def of(cls, changed: Sequence[Changed], one: int) -> "MemoryChanges":
+        """`one` is the place of that memory."""
+        return cls(
+            memory=MemoryItem.of(changed[one].row), changed=[MemoryChange.of(each) for each in changed]
+        )

@@ -1,0 +1,207 @@
+"""What a message needs of the memory, what there is for it, and what is to be kept of a conversation."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.api.bodies import Body, Id, Message, Reply, no_nul
+from gateway.api.memory_bodies import MOST, EvidenceItem, MemoryChange, Placed
+from gateway.api.replies import json_reply
+from gateway.api.requests import gateway_of, principal_of, read_body
+from gateway.errors import InvalidRequest
+from gateway.events.content import Omission
+from gateway.ids import now_ms
+from gateway.memory.controller import Decision
+from gateway.memory.recall import DAYS
+from gateway.memory.search.searcher import Hit, Query
+from gateway.messages import Message as Said
+from gateway.messages import text_block
+from gateway.storage.memories import Evidence, MemoryType
+
+Needed = Literal["yes", "no", "maybe"]
+Mode = Literal["catalog", "details"]
+TimeRange = Literal["last_7_days", "last_30_days", "all"]
+
+DAY = 86_400_000
+"""Milliseconds."""
+
+
+class ControlBody(Placed):
+    user_message: Message
+    message_count: int = Field(0, ge=0, le=10**9, description="Messages of the session before this one.")
+
+
+class ControlReply(Reply):
+    """What a message needs. All but `needed` and `notes` can be passed on to retrieve."""
+
+    needed: Needed
+    memory_types: list[MemoryType] = Field(description="None: all of them.")
+    mode: Mode
+    budget_tokens: int
+    time_range: TimeRange
+    notes: list[str]
+
+    @classmethod
+    def of(cls, decision: Decision) -> "ControlReply":
+        return cls(
+            needed=decision.needed,
+            memory_types=list(decision.types),
+            mode=decision.mode,
+            budget_tokens=decision.budget_tokens,
+            time_range=decision.time_range,
+            notes=list(decision.notes),
+        )
+
+
+class RetrieveBody(Placed):
+    """A query, or the ids of memories whose details are wanted."""
+
+    query: Message | None = Field(None, description="A message, a question or words.")
+    memory_ids: list[Id] = Field(
+        [], max_length=50, description="Instead of a query: everything about these, as far as they are there."
+    )
+    mode: Mode = "catalog"
+    memory_types: list[MemoryType] = Field([], max_length=20, description="None: all of them.")
+    time_range: TimeRange = Field("all", description="When they were last changed.")
+    limit: int = Field(10, ge=1, le=50)
+    budget_tokens: int = Field(
+        1000, ge=0, le=100_000, description="Most tokens (estimated) of what is found, in that mode."
+    )
+
+    def asked(self, text: str) -> Query:
+        days = DAYS.get(self.time_range)
+        return Query(
+            text=text,
+            types=self.memory_types,
+            since=now_ms() - days * DAY if days else None,
+            budget_tokens=self.budget_tokens,
+            limit=self.limit,
+            mode=self.mode,
+        )
+
+
+class RetrievedMemory(Reply):
+    """A memory that fits. `context` and what follows it is there in mode details."""
+
+    id: str
+    summary: str
+    type: MemoryType
+    importance: int
+    tags: list[str]
+    score: float = Field(description="Comparable within one answer; 0 when asked for by id.")
+    lexical_rank: int | None = Field(None, description="Its place by words.")
+    vector_rank: int | None = Field(None, description="Its place by meaning.")
+    freshness: float
+    content: str | None = None
+    context: str | None = None
+    decisions: list[str] | None = None
+    refs: list[str] | None = None
+    evidence: list[EvidenceItem] | None = None
+
+    @classmethod
+    def of(cls, hit: Hit, quotes: Sequence[Evidence] | None) -> "RetrievedMemory":
+        """In full where there are `quotes`, if only none."""
+        row = hit.row
+        full: dict[str, Any] = {}
+        if quotes is not None:
+            full = {
+                "content": row.content,
+                "context": row.context,
+                "decisions": list(row.decisions),
+                "refs": list(row.refs),
+                "evidence": [EvidenceItem.of(each) for each in quotes[:MOST]],
+            }
+        return cls(
+            id=row.id,
+            summary=row.summary,
+            type=row.type,
+            importance=row.importance,
+            tags=list(row.tags),
+            score=hit.score,
+            lexical_rank=hit.lexical_rank,
+            vector_rank=hit.vector_rank,
+            freshness=hit.freshness,
+            **full,
+        )
+
+
+class Retrieved(Reply):
+    """The best first. `omitted` were found and left out: the first of them, and why; there are
+    `omitted_count`."""
+
+    mode: Mode
+    results: list[RetrievedMemory]
+    omitted: list[Omission]
+    omitted_count: int
+    tokens: int
+    degraded: bool = Field(description="The search by meaning did not work: found by words alone.")
+
+
+class SaidBody(Body):
+    role: Literal["user", "assistant"]
+    content: Annotated[str, AfterValidator(no_nul)]
+
+
+class WriteBody(Placed):
+    """A conversation, or the session that is to be read."""
+
+    conversation: list[SaidBody] | None = Field(None, min_length=1, max_length=1000)
+    messages: list[SaidBody] | None = Field(
+        None, min_length=1, max_length=1000, description="The same under another name."
+    )
+
+
+class Written(Reply):
+    """What became of the conversation; empty when nothing in it was worth remembering, or all was known."""
+
+    changed: list[MemoryChange]
+
+
+async def control(request: Request) -> Response:
+    """Whether memories help with a message, of which types, how much of them, and why."""
+    body = await read_body(request, ControlBody)
+    decision = await gateway_of(request).memory.decide(
+        principal_of(request), body.place, body.user_message, body.message_count
+    )
+    return json_reply(ControlReply.of(decision))
+
+
+async def retrieve(request: Request) -> Response:
+    """Memories that fit a query: summaries first (catalog), then everything about those that matter
+    (details)."""
+    body = await read_body(request, RetrieveBody)
+    memory, who = gateway_of(request).memory, principal_of(request)
+    if (body.query is None) == (not body.memory_ids):
+        raise InvalidRequest("Give a query, or memory_ids.")
+    if body.query is None:
+        found = await memory.recall(who, body.place, body.memory_ids)
+    else:
+        found = await memory.find(who, body.place, body.asked(body.query))
+    in_full = body.query is None or body.mode == "details"
+    return json_reply(
+        Retrieved(
+            mode="details" if in_full else "catalog",
+            results=[
+                RetrievedMemory.of(hit, await memory.quotes(who, hit.row) if in_full else None)
+                for hit in found.hits
+            ],
+            omitted=list(found.omissions),
+            omitted_count=found.omitted,
+            tokens=found.tokens,
+            degraded=found.degraded,
+        )
+    )
+
+
+async def write(request: Request) -> Response:
+    """Has a conversation read, and remembers what the user said in it that is worth it."""
+    body = await read_body(request, WriteBody)
+    if body.conversation is not None and body.messages is not None:
+        raise InvalidRequest("Give a conversation or messages, not both.")
+    given = body.conversation or body.messages
+    said = [Said(each.role, [text_block(each.content)]) for each in given] if given else None
+    changed = await gateway_of(request).memory.learn(principal_of(request), body.place, said)
+    return json_reply(Written(changed=[MemoryChange.of(each) for each in changed]))

@@ -1,0 +1,185 @@
+"""`gateway documents`: documented memories, which are files. No gateway has to run; one that does notices."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from gateway.memory.documents.exchange import Exchanged
+    from gateway.memory.documents.folder import Found
+    from gateway.memory.documents.library import Documents
+    from gateway.memory.room import MemoryRoom
+
+T = TypeVar("T")
+
+Named = Annotated[str, typer.Argument(metavar="ID", help="As `gateway documents list` shows it.")]
+User = Annotated[str, typer.Option("--user", help="Whose memories.")]
+Here = Annotated[
+    Path | None, typer.Argument(metavar="FOLDER", help="[default: GATEWAY_DOCUMENTS_DIR]", show_default=False)
+]
+
+
+def list_(
+    *,
+    deprecated: Annotated[
+        bool, typer.Option("--deprecated", help="Those out of use, which can be restored.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="What GET /api/documents returns, instead of a table.")
+    ] = False,
+) -> None:
+    """Show the documents in use."""
+    from gateway.api.documents import DocumentList, DocumentRow
+    from gateway.cli.catalog import show_table, tell
+    from gateway.memory.documents.document import iso
+
+    found = _look(None)
+    listed = DocumentList(
+        documents=[DocumentRow.of(filed) for filed in found.documents],
+        deprecated=[DocumentRow.of(filed) for filed in found.deprecated],
+        warnings=list(found.warnings),
+    )
+    if as_json:
+        print(listed.model_dump_json(exclude_none=True, indent=2))
+        return
+    for warning in found.warnings:
+        tell(f"! {warning}")
+    show_table(
+        ("Id", "Type", "Skill", "Updated", "Name", "Snippet"),
+        [
+            (each.id, each.type, each.skill[:30], iso(each.updated_at)[:10], each.name[:30], each.snippet)
+            for each in (listed.deprecated if deprecated else listed.documents)
+        ],
+    )
+
+
+def check(folder: Here = None) -> None:
+    """Check the files of documents, and say what to mend."""
+    from gateway.cli.findings import Finding, show_findings
+
+    found, place = _look(folder), str(folder or "documents")
+    findings = [
+        Finding("good", filed.file, f"is document {filed.document.id}") for filed in found.documents
+    ] + [Finding("bad", place, warning.removesuffix(".")) for warning in found.warnings]
+    sys.exit(0 if show_findings(findings or [Finding("doubtful", place, "there are none")]) else 1)
+
+
+def deprecate(document_id: Named) -> None:
+    """Take a document out of use. Its file is kept in .deprecated."""
+    print(_on_documents(lambda documents: documents.deprecate(document_id)).file)
+
+
+def restore(document_id: Named) -> None:
+    """Take a deprecated document into use again."""
+    print(_on_documents(lambda documents: documents.restore(document_id)).file)
+
+
+def update(
+    document_id: Named,
+    file: Annotated[Path, typer.Argument(help="The new content as text; - for the standard input.")],
+    snippet: Annotated[
+        str, typer.Option("--snippet", help="One line on it. [default: the content's beginning]")
+    ] = "",
+) -> None:
+    """Write a document anew with another content."""
+    from gateway.errors import GatewayError
+
+    try:
+        content = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise GatewayError(f"{file} cannot be read: {reason}.") from None
+    print(_on_documents(lambda documents: documents.update(document_id, content, snippet)).file)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder of the files; it is made.")], user: User = "local"
+) -> None:
+    """Write the memories of type skill and reference that were made at run time to files."""
+    from gateway.memory.documents.exchange import export_runtime
+    from gateway.storage.memories import Whole
+
+    _show(_on_memory(lambda room: export_runtime(room.memories, Whole(user), folder)))
+
+
+def import_(
+    folder: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Folder with documents.")],
+    user: User = "local",
+) -> None:
+    """Remember what documents say as memories of a user."""
+    from gateway.memory.documents.exchange import import_files
+    from gateway.memory.memories import By
+    from gateway.storage.memories import Scope
+
+    by = By(user, "imported from files")
+    _show(_on_memory(lambda room: import_files(room.memories, Scope(user), folder, by)))
+
+
+def migrate(
+    folder: Here = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be changed.")] = False,
+) -> None:
+    """Bring files of older forms to today's: their names, and the fields in them."""
+    from gateway.cli.findings import Finding, show_findings
+    from gateway.memory.documents import migration
+    from gateway.settings import load_settings
+
+    findings: list[Finding] = []
+    for each in migration.migrate(folder or load_settings().documents_dir.expanduser(), dry_run=dry_run):
+        if each.problem:
+            findings.append(Finding("bad", each.file, f"stays as it is: {each.problem}"))
+        elif each.changes:
+            done = "would become" if dry_run else "is now"
+            findings.append(Finding("good", each.file, f"{done} {each.name}: {', '.join(each.changes)}"))
+        else:
+            findings.append(Finding("good", each.file, "is in today's form"))
+    sys.exit(0 if show_findings(findings) else 1)
+
+
+def _look(folder: Path | None) -> "Found":
+    from gateway.memory.documents.folder import DocumentFolder
+    from gateway.settings import load_settings
+
+    return DocumentFolder(folder or load_settings().documents_dir.expanduser(), settling=0).scan()
+
+
+def _on_memory(work: "Callable[[MemoryRoom], Awaitable[T]]") -> T:
+    """What `work` returns, done on the store of the settings."""
+    import asyncio
+
+    from gateway import wiring
+    from gateway.settings import load_settings
+    from gateway.telemetry.logs import configure_logging
+
+    configure_logging("error")
+
+    async def at_once() -> T:
+        async with wiring.open_memory(load_settings()) as room:
+            return await work(room)
+
+    return asyncio.run(at_once())
+
+
+def _on_documents(work: "Callable[[Documents], Awaitable[T]]") -> T:
+    from gateway.memory.documents.library import Documents
+    from gateway.settings import load_settings
+
+    folder = load_settings().documents_dir.expanduser()
+    return _on_memory(lambda room: work(Documents(room.store, folder, settling=0)))
+
+
+def _show(exchanged: "list[Exchanged]") -> None:
+    """One line for each; leaves with 1 when one was left out."""
+    from gateway.cli.findings import Finding, show_findings
+
+    findings = [
+        Finding("bad" if each.outcome == "left out" else "good", each.name, f"{each.outcome}: {each.reason}")
+        if each.reason
+        else Finding("good", each.name, each.outcome)
+        for each in exchanged
+    ]
+    sys.exit(0 if show_findings(findings) else 1)

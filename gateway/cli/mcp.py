@@ -1,0 +1,136 @@
+"""`gateway mcp`: the memory as an MCP server, for other programs with a model in them."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from gateway.auth import ApiKeys
+    from gateway.doors.memory_mcp import Caller
+    from gateway.memory.room import MemoryRoom
+    from gateway.settings import Settings
+    from gateway.tools.base import FunctionTool
+
+GRACE = 5
+"""Seconds that requests get which are under way when it is asked to stop."""
+
+Role = Annotated[str | None, typer.Option(help="The role, or interface, that asks.")]
+Project = Annotated[str | None, typer.Option(help="The project that is worked in.")]
+
+
+def mcp(
+    user: Annotated[
+        str | None, typer.Option(help="Whose memory it is. [default: local, or whoever the key names]")
+    ] = None,
+    role: Role = None,
+    project: Project = None,
+    http: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve over HTTP there, not over the standard streams."),
+    ] = None,
+) -> None:
+    """Serve the memory to an MCP client: the tool manage_memory, over stdio or HTTP."""
+    from importlib.util import find_spec
+
+    from gateway.cli.memory import checked_id
+    from gateway.errors import GatewayError, SettingsError
+    from gateway.settings import load_settings
+    from gateway.telemetry.logs import configure_logging
+
+    if find_spec("mcp") is None:
+        raise GatewayError("The MCP SDK is not installed: pip install 'chat-gateway[mcp]'")
+    from gateway.auth import LOCAL_USER
+    from gateway.doors.memory_mcp import Caller
+
+    host, port = _address(http) if http is not None else (None, None)
+    settings = load_settings(host=host, port=port)
+    if not settings.memory:
+        raise SettingsError("GATEWAY_MEMORY is false: there is no memory to serve.")
+    configure_logging(settings.log_level, settings.log_format)
+    caller = Caller(
+        checked_id(user or LOCAL_USER.user_id, "--user"),
+        role and checked_id(role, "--role"),
+        project and checked_id(project, "--project"),
+    )
+    if http is None:
+        import signal
+
+        # The SDK waits for the next line in a thread that nothing interrupts. What was saved is saved.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        asyncio.run(_over_stdio(settings, caller))
+        return
+    if user is not None and settings.api_keys.get_secret_value():
+        raise typer.BadParameter("Leave --user out: with GATEWAY_API_KEYS the key of each request names it.")
+    _over_http(settings, caller)
+
+
+def _address(http: str) -> tuple[str, int]:
+    host, _, port = http.rpartition(":")
+    if not (port.isascii() and port.isdigit() and int(port) <= 65535):
+        raise typer.BadParameter("--http takes HOST:PORT, such as 127.0.0.1:8765; port 0 takes a free one.")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
+    from gateway.doors.memory_mcp import memory_server, serve_stdio
+    from gateway.wiring import open_memory
+
+    async with open_memory(settings) as room:
+        await serve_stdio(memory_server(_tool(settings, room), caller))
+
+
+def _over_http(settings: "Settings", caller: "Caller") -> None:
+    """Raises SettingsError where others could reach it and no key protects it."""
+    from gateway.auth import ApiKeys
+    from gateway.cli.listen import bind
+    from gateway.errors import SettingsError
+
+    keys = ApiKeys(settings.api_keys.get_secret_value())
+    if not settings.is_loopback and not keys:
+        raise SettingsError(
+            f"Listening on {settings.host} lets others in, and no API key is set. "
+            "Set GATEWAY_API_KEYS=name:secret, or listen on 127.0.0.1."
+        )
+    with bind(settings.host, settings.port) as listener:
+        asyncio.run(_listen(settings, caller, keys, listener))
+
+
+async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", listener: "socket") -> None:
+    import uvicorn
+
+    from gateway.cli.catalog import tell
+    from gateway.doors.memory_mcp import PATH, http_app, memory_server
+    from gateway.wiring import open_memory
+
+    host, port = listener.getsockname()[:2]
+    async with open_memory(settings) as room:
+        config = uvicorn.Config(
+            http_app(memory_server(_tool(settings, room), caller), keys, settings),
+            http="httptools",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE,
+        )
+        tell(f"The memory is served over MCP at http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
+        server = uvicorn.Server(config)
+        # Its own way of ending would raise the signal again, before the memory is closed.
+        server.handle_exit = lambda sig, frame: setattr(server, "should_exit", True)
+        await server.serve(sockets=[listener])
+
+
+def _tool(settings: "Settings", room: "MemoryRoom") -> "FunctionTool":
+    from gateway.memory.room import households_of
+    from gateway.memory.tool import manage_memory
+
+    def households(user_id: str) -> tuple[str, ...]:
+        return households_of(settings, user_id)
+
+    return manage_memory(room.memories, room.searcher, households, who="A model over MCP")

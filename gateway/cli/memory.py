@@ -1,0 +1,292 @@
+"""`gateway memory`: what is remembered, looked after by a person. A gateway may run meanwhile, or none."""
+
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+import typer
+
+from gateway.storage.memories import MemoryType, Status
+
+if TYPE_CHECKING:
+    from gateway.cli.memory_desk import Desk
+    from gateway.memory.memories import Changed
+
+MOST_INPUT = 1_048_576
+"""Bytes of a content on the standard input."""
+
+T = TypeVar("T")
+Id = Annotated[str, typer.Argument(help="Of the memory, as `gateway memory list` shows it.")]
+User = Annotated[str, typer.Option(help="Whose memories.")]
+Role = Annotated[str | None, typer.Option(help="As this role, or interface, sees them. [default: all]")]
+Project = Annotated[str | None, typer.Option(help="As they are seen in this project. [default: all]")]
+Kind = Annotated[MemoryType | None, typer.Option("--type", help="What kind of memory.")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="May be given several times.")]
+Importance = Annotated[int | None, typer.Option(min=1, max=5, help="5 is always to be heeded.")]
+Pinned = Annotated[
+    bool | None, typer.Option("--pinned/--not-pinned", help="Whether it always stands in the prompt.")
+]
+Version = Annotated[int | None, typer.Option(min=1, help="Only while it is at this version.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of text for people.")]
+Content = Annotated[str, typer.Argument(help="What to remember, in one sentence; - reads it from stdin.")]
+
+
+def list_(
+    *,
+    kind: Kind = None,
+    status: Annotated[Status | None, typer.Option(help="Only these.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only these.")] = None,
+    unconfirmed: Annotated[
+        bool, typer.Option("--unconfirmed", help="Only what tools claimed, and nobody confirmed.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Most to show.")] = 50,
+    user: User = "local",
+    role: Role = None,
+    project: Project = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is remembered, the newest first."""
+    from gateway.cli.memory_views import show_rows
+    from gateway.storage.memories import Filter
+
+    which = Filter(
+        types=(kind,) if kind else (),
+        statuses=(status,) if status else (),
+        tag=tag,
+        quarantined=True if unconfirmed else None,
+    )
+
+    async def work(desk: "Desk") -> None:
+        rows = await desk.room.memories.list(desk.viewer, which, limit=limit)
+        count, _ = await desk.room.store.count(desk.viewer, which)
+        show_rows(rows, count, as_json=as_json)
+
+    _at_desk(user, work, role=role, project=project)
+
+
+def search(
+    text: Annotated[str, typer.Argument(help="A few words or a question.")],
+    *,
+    kind: Kind = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Most to show.")] = 20,
+    user: User = "local",
+    role: Role = None,
+    project: Project = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look memories up, as a turn would."""
+    from gateway.cli.memory_views import show_hits
+    from gateway.memory.search.searcher import Query
+
+    async def work(desk: "Desk") -> None:
+        query = Query(text, types=(kind,) if kind else (), limit=limit, budget_tokens=100 * limit)
+        show_hits(await desk.room.searcher.find(desk.viewer, query), as_json=as_json)
+
+    _at_desk(user, work, role=role, project=project)
+
+
+def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> None:
+    """Show everything about one memory: its evidence, and what it was before."""
+    from gateway.cli.memory_views import show_details
+
+    async def work(desk: "Desk") -> None:
+        show_details(await desk.room.memories.details(desk.viewer, memory_id), as_json=as_json)
+
+    _at_desk(user, work)
+
+
+def save(
+    content: Content,
+    *,
+    kind: Kind = None,
+    importance: Importance = None,
+    tag: Tags = None,
+    pinned: Pinned = None,
+    owner: Annotated[
+        Literal["user", "role", "project", "household"],
+        typer.Option(help="Whose it is: the user's, or that of the --role or --project, or the household's."),
+    ] = "user",
+    user: User = "local",
+    role: Role = None,
+    project: Project = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remember something."""
+    from gateway.memory.record import NewMemory
+
+    if (owner == "role" and not role) or (owner == "project" and not project):
+        raise typer.BadParameter(f"--owner {owner} needs --{owner}.")
+    new = NewMemory(
+        _read(content),
+        type=kind or "fact",
+        importance=importance or 3,
+        tags=tag or (),
+        pinned=bool(pinned),
+        owner_type=owner,
+    )
+    _change(user, lambda desk: desk.save(new), role=role, project=project, as_json=as_json)
+
+
+def edit(
+    memory_id: Id,
+    *,
+    content: Annotated[
+        str | None, typer.Option(help="What it says from now on; - reads it from stdin.")
+    ] = None,
+    kind: Kind = None,
+    importance: Importance = None,
+    tag: Tags = None,
+    pinned: Pinned = None,
+    version: Version = None,
+    user: User = "local",
+    as_json: AsJson = False,
+) -> None:
+    """Change a memory."""
+    named = {
+        "content": None if content is None else _read(content),
+        "type": kind,
+        "importance": importance,
+        "tags": tag,
+        "pinned": pinned,
+    }
+    given = {name: value for name, value in named.items() if value is not None}
+    if not given:
+        raise typer.BadParameter(
+            "Nothing to change: give --content, --type, --importance, --tag or --pinned."
+        )
+    _change(user, lambda desk: desk.edit(memory_id, given, version), as_json=as_json)
+
+
+def delete(memory_id: Id, *, version: Version = None, user: User = "local", as_json: AsJson = False) -> None:
+    """Forget a memory: nothing recalls it any more. What it was stays on record until it is erased."""
+    _change(user, lambda desk: desk.delete(memory_id, version), as_json=as_json)
+
+
+def erase(
+    memory_id: Id,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    user: User = "local",
+) -> None:
+    """Remove a memory for good, with all it ever was. Also one that is deleted."""
+    if not yes:
+        if not sys.stdin.isatty():
+            raise typer.BadParameter("An erased memory cannot be had back: add --yes.")
+        typer.confirm(f"Erase {memory_id} for good?", err=True, abort=True)
+    _at_desk(user, lambda desk: desk.room.memories.erase(desk.viewer, memory_id))
+    print(f"{memory_id} is erased.")
+
+
+def confirm(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> None:
+    """Say that something is true which a tool claimed, or which is marked to be looked at."""
+    _change(user, lambda desk: desk.confirm(memory_id), as_json=as_json)
+
+
+def correct(
+    memory_id: Id,
+    action: Annotated[
+        Literal["suppress", "freeze", "activate", "replace"],
+        typer.Argument(
+            help="suppress: recalled last; freeze: not recalled; activate: undo; replace: --content."
+        ),
+    ],
+    *,
+    content: Annotated[str | None, typer.Option(help="What is true instead; - reads it from stdin.")] = None,
+    user: User = "local",
+    as_json: AsJson = False,
+) -> None:
+    """Weaken, exclude or replace a memory. What depended on it is marked to be looked at."""
+    if (action == "replace") != (content is not None):
+        raise typer.BadParameter("replace needs --content, the others take none.")
+    text = None if content is None else _read(content)
+    _change(user, lambda desk: desk.correct(memory_id, action, text), as_json=as_json)
+
+
+def merge(
+    memory_ids: Annotated[list[str], typer.Argument(help="Of two to twenty memories.")],
+    *,
+    user: User = "local",
+    as_json: AsJson = False,
+) -> None:
+    """Make one memory of several, which it replaces."""
+    _change(user, lambda desk: desk.merge(memory_ids), as_json=as_json)
+
+
+def export(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write. [default: stdout]")
+    ] = None,
+    user: User = "local",
+) -> None:
+    """Write all memories of a user to a file, one JSON object a line, that `import` reads."""
+    from gateway.cli.memory_files import write_memories
+
+    _at_desk(user, lambda desk: write_memories(desk, output))
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="An export; - is stdin.", allow_dash=True)],
+    user: User = "local",
+) -> None:
+    """Read memories from a file. What is there already is reinforced, not doubled."""
+    from gateway.cli.memory_files import read_memories
+
+    report = _at_desk(user, lambda desk: read_memories(desk, file))
+    sys.exit(1 if report.refused else 0)
+
+
+def checked_id(name: str, option: str) -> str:
+    """`name`, if it is an id. Raises typer.BadParameter."""
+    from gateway.ids import is_id
+
+    if not is_id(name):
+        raise typer.BadParameter(f"{option} takes an id: 1 to 64 letters, digits, _ and -.")
+    return name
+
+
+def _at_desk(
+    user: str,
+    work: "Callable[[Desk], Awaitable[T]]",
+    *,
+    role: str | None = None,
+    project: str | None = None,
+) -> T:
+    import asyncio
+
+    from gateway.cli.memory_desk import open_desk
+
+    checked_id(user, "--user")
+    role, project = role and checked_id(role, "--role"), project and checked_id(project, "--project")
+
+    async def at_once() -> T:
+        async with open_desk(user, role, project) as desk:
+            return await work(desk)
+
+    return asyncio.run(at_once())
+
+
+def _change(
+    user: str,
+    change: "Callable[[Desk], Awaitable[Sequence[Changed]]]",
+    *,
+    role: str | None = None,
+    project: str | None = None,
+    as_json: bool,
+) -> None:
+    from gateway.cli.memory_views import show_changes
+
+    show_changes(_at_desk(user, change, role=role, project=project), as_json=as_json)
+
+
+def _read(text: str) -> str:
+    """What was given, or what is on the standard input."""
+    if text != "-":
+        return text
+    given = sys.stdin.buffer.read(MOST_INPUT + 1)
+    if len(given) > MOST_INPUT:
+        raise typer.BadParameter(f"There are more than {MOST_INPUT} bytes on stdin.")
+    try:
+        return given.decode()
+    except UnicodeDecodeError:
+        raise typer.BadParameter("What is on stdin is not UTF-8.") from None

@@ -1,0 +1,162 @@
+"""How memories look in a terminal."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from gateway.cli.catalog import show_table, tell
+from gateway.cli.transcript import printable
+from gateway.memory.memories import Changed, Details
+from gateway.memory.search.searcher import Found
+from gateway.storage.memories import MemoryRow
+from gateway.storage.memories import as_json as fields_of
+
+VERSIONS_SHOWN = 20
+
+
+def show_rows(rows: Sequence[MemoryRow], count: int, *, as_json: bool) -> None:
+    """`count` is how many there are in all."""
+    if as_json:
+        _print_json({"memories": [_told(row) for row in rows], "count": count})
+        return
+    if not rows:
+        tell("Nothing is remembered.")
+        return
+    show_table(
+        ("Id", "Type", "Imp", "State", "What"),
+        [(row.id, row.type, str(row.importance), _state(row), _what(row)) for row in rows],
+    )
+    if count > len(rows):
+        tell(f"The newest {len(rows)} of {count}. --limit shows more, `gateway memory search` finds others.")
+
+
+def show_hits(found: Found, *, as_json: bool) -> None:
+    if as_json:
+        hits = [
+            {
+                **_told(hit.row),
+                "score": hit.score,
+                "lexical_rank": hit.lexical_rank,
+                "vector_rank": hit.vector_rank,
+                "freshness": hit.freshness,
+            }
+            for hit in found.hits
+        ]
+        _print_json({"memories": hits, "omitted": found.omitted, "degraded": found.degraded})
+        return
+    if not found.hits:
+        tell("Nothing like that is remembered.")
+    else:
+        show_table(
+            ("Id", "Score", "Type", "What"),
+            [(hit.row.id, f"{hit.score:.3f}", hit.row.type, _what(hit.row)) for hit in found.hits],
+        )
+    if found.degraded:
+        tell("! Only words were looked for: the embeddings cannot be had.")
+    if found.omitted:
+        tell(f"And {found.omitted} more that were left out.")
+
+
+def show_details(found: Details, *, as_json: bool) -> None:
+    row = found.row
+    if as_json:
+        _print_json(
+            {
+                **_told(row),
+                "evidence": [
+                    {"session_id": each.session_id, "position": each.position, "quote": each.quote}
+                    for each in found.evidence
+                ],
+                "links": [
+                    {"from_id": each.from_id, "to_id": each.to_id, "relation": each.relation}
+                    for each in found.links
+                ],
+                "versions": [
+                    {
+                        "version": each.version,
+                        "operation": each.operation,
+                        "actor": each.actor,
+                        "reason": each.reason,
+                        "turn_id": each.turn_id,
+                        "at": each.at,
+                        "memory": _told(each.row),
+                    }
+                    for each in found.versions
+                ],
+            }
+        )
+        return
+    for name, value in _facts(row):
+        if value:
+            print(f"{name + ':':<12} {printable(value)}")
+    for each in found.evidence:
+        print(f"{'evidence:':<12} “{printable(each.quote)}” ({each.session_id}, message {each.position})")
+    for link in found.links:
+        print(f"{'link:':<12} {link.from_id} {link.relation.replace('_', ' ')} {link.to_id}")
+    print()
+    show_table(
+        ("Version", "When", "Change", "By", "Why", "What"),
+        [
+            (str(each.version), _time(each.at), each.operation, each.actor, each.reason, _what(each.row))
+            for each in found.versions[-VERSIONS_SHOWN:]
+        ],
+    )
+    if len(found.versions) > VERSIONS_SHOWN:
+        tell(f"The last {VERSIONS_SHOWN} of {len(found.versions)} versions; --json shows all.")
+
+
+def show_changes(changes: Iterable[Changed], *, as_json: bool) -> None:
+    if as_json:
+        _print_json([{"operation": each.operation, "memory": _told(each.row)} for each in changes])
+        return
+    for each in changes:
+        print(printable(f"{each.row.id} {each.operation}, version {each.row.version}: {each.row.summary}"))
+
+
+def _facts(row: MemoryRow) -> list[tuple[str, str]]:
+    return [
+        ("id", row.id),
+        ("content", row.content),
+        ("summary", row.summary if row.summary != row.content else ""),
+        ("type", row.type),
+        ("state", _state(row)),
+        ("look again", row.flagged or ""),
+        ("replaced by", row.superseded_by or ""),
+        ("owner", f"{row.owner_type} {row.owner_id}"),
+        ("seen by", row.visibility),
+        ("source", row.source),
+        ("importance", str(row.importance)),
+        ("confidence", f"{row.confidence:g}"),
+        ("tags", ", ".join(row.tags)),
+        ("context", row.context or ""),
+        ("decided", "; ".join(row.decisions)),
+        ("see", "; ".join(row.refs)),
+        ("made", _time(row.created_at)),
+        ("changed", _time(row.updated_at)),
+        ("last used", _time(row.last_used)),
+    ]
+
+
+def _state(row: MemoryRow) -> str:
+    if row.quarantined:
+        return "unconfirmed"
+    return f"{row.status}, pinned" if row.pinned else row.status
+
+
+def _what(row: MemoryRow) -> str:
+    tags = "".join(f" #{tag}" for tag in row.tags)
+    return f"{row.content}{tags}"
+
+
+def _told(row: MemoryRow) -> dict[str, Any]:
+    """All fields, but for how duplicates are found."""
+    return {name: value for name, value in fields_of(row).items() if name != "digest" and value is not None}
+
+
+def _time(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2))

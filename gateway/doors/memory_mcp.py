@@ -1,0 +1,166 @@
+"""The memory for clients of the Model Context Protocol: the tool `manage_memory`, as turns have it.
+
+Importing this file takes a second of CPU: the SDK begins here.
+"""
+
+from typing import Any, NamedTuple
+
+import structlog
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gateway import __version__
+from gateway.auth import ApiKeys, Principal
+from gateway.errors import NotAuthenticated, ToolError
+from gateway.ids import new_operation_id
+from gateway.messages import clean_text
+from gateway.settings import LOOPBACK_HOSTS, Settings
+from gateway.tools.base import FunctionTool, ToolContext
+from gateway.tools.in_time import run_in_time
+from gateway.tools.mcp.connection import IDEMPOTENCY_KEY
+from gateway.tools.wrapping import Wrapped, defuse
+from gateway.turn.tool_run import failure
+
+PATH = "/mcp"
+LONGEST_KEY = 200
+"""Characters of a client's idempotency key that count."""
+
+log = structlog.get_logger(__name__)
+
+
+class Caller(NamedTuple):
+    """For whom, and where, the memory is used."""
+
+    user_id: str
+    role_id: str | None = None
+    project_id: str | None = None
+
+
+def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
+    """A server that offers `tool` alone, for that caller; over HTTP the user is who the request's key names.
+    The tool's words are the result's one text, also where it fails."""
+
+    async def list_tools(
+        _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        return ListToolsResult(tools=[_offered(tool)])
+
+    async def call_tool(context: ServerRequestContext[Any], params: CallToolRequestParams) -> CallToolResult:
+        if params.name != tool.spec.name:
+            return _result(f"There is no tool {params.name[:64]!r}, only {tool.spec.name}.", is_error=True)
+        try:
+            output = await run_in_time(tool, params.arguments or {}, _context_of(caller, context))
+        except Exception as error:  # noqa: BLE001 - whatever happens, the client gets an answer in words
+            if not isinstance(error, ToolError):
+                log.warning("tool_raised", tool=tool.spec.name, error=type(error).__name__)
+            return _result(failure(error)[1], is_error=True)
+        return _result(output.content, is_error=output.is_error)
+
+    return Server(
+        "chat-gateway-memory",
+        version=__version__,
+        title="Memory of the chat gateway",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Serves the client at the other end of the standard streams until it closes ours. Meanwhile whatever
+    else writes to the standard output writes to the standard error."""
+    async with stdio_server() as (messages, answers):
+        await server.run(messages, answers, server.create_initialization_options())
+
+
+def http_app(server: Server[Any], keys: ApiKeys, settings: Settings) -> Starlette:
+    """The server at PATH, over streamable HTTP; requests stand alone, so that none waits for another and
+    nothing is kept between them. With `keys` each request needs one. Without, only those are heard that name
+    this machine as their host: a page of some other site must not reach it through a browser."""
+    names = [*LOOPBACK_HOSTS, *settings.allowed_hosts]
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=settings.max_body_size,
+        transport_security=TransportSecuritySettings(
+            enable_dns_rebinding_protection=not keys,
+            allowed_hosts=[host for name in names for host in (_in_url(name), f"{_in_url(name)}:*")],
+            allowed_origins=list(settings.cors_origins),
+        ),
+    )
+    app.add_middleware(_Identified, keys=keys)
+    return app
+
+
+class _Identified:
+    """Finds out who asks, or refuses."""
+
+    def __init__(self, app: ASGIApp, keys: ApiKeys) -> None:
+        self._app = app
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._keys:
+            try:
+                scope["principal"] = self._keys.identify(Headers(scope=scope))
+            except NotAuthenticated as error:
+                problem = {"error": {"code": error.code, "message": error.message, "retryable": False}}
+                response = JSONResponse(problem, 401, {"www-authenticate": "Bearer"})
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _offered(tool: FunctionTool) -> Tool:
+    return Tool(
+        name=tool.spec.name,
+        title="Long-term memory",
+        description=tool.spec.description,
+        input_schema=tool.spec.input_schema,
+        annotations=ToolAnnotations(
+            read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+        ),
+    )
+
+
+def _context_of(caller: Caller, context: ServerRequestContext[Any]) -> ToolContext:
+    """A call that no turn of this gateway stands behind: it has neither a session nor a turn."""
+    request = context.request
+    principal: Principal | None = None if request is None else request.scope.get("principal")
+    given = (context.meta or {}).get(IDEMPOTENCY_KEY)
+    key = given[:LONGEST_KEY] if isinstance(given, str) else new_operation_id()
+    return ToolContext(
+        session_id="",
+        turn_id="",
+        tool_call_id=key,
+        owner=caller.user_id if principal is None else principal.user_id,
+        idempotency_key=f"mcp:{key}",
+        emit=lambda _: None,
+        role_id=caller.role_id,
+        project_id=caller.project_id,
+    )
+
+
+def _result(text: str, *, is_error: bool) -> CallToolResult:
+    """What the gateway did not wrap itself is defused, as in a turn."""
+    text = clean_text(text if isinstance(text, Wrapped) else defuse(text))
+    return CallToolResult(content=[TextContent(text=text)], is_error=is_error)
+
+
+def _in_url(name: str) -> str:
+    return f"[{name}]" if ":" in name else name

@@ -1,0 +1,205 @@
+"""What lives as long as the process: opened before the first request, closed after the last turn."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from starlette.applications import Starlette
+
+from gateway import wiring
+from gateway.demo.server import serve_demo
+from gateway.history.indexing import Indexer
+from gateway.memory.documents.library import Documents
+from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.room import MemoryRoom
+from gateway.messages import Usage
+from gateway.model.base import Model
+from gateway.model.prices import cost_of
+from gateway.model.prices import window as window_in_force
+from gateway.service.archiving import Archiver
+from gateway.service.documents import DocumentedMemories
+from gateway.service.gateway import Gateway
+from gateway.service.learning import Learning
+from gateway.service.memory import UserMemories
+from gateway.service.telling import Telling
+from gateway.service.upkeep import Upkeep
+from gateway.settings import Settings
+from gateway.skills.library import SkillLibrary
+from gateway.telemetry.logs import configure_logging
+from gateway.telemetry.setup import Telemetry, open_telemetry
+from gateway.tools.mcp.servers import McpServers
+from gateway.turn.in_flight import InFlight
+from gateway.turn.remembering import Remembering
+from gateway.turn.watching import Several
+
+START_PATIENCE = 30.0
+"""Seconds that the start waits at most for MCP servers that are not ready before their `connect_timeout`; who
+comes later is connected while the gateway serves."""
+
+log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+    """Puts what requests need into `app.state`: parts, gateway, telemetry, indexer, begin_shutdown."""
+    settings: Settings = app.state.settings
+    configure_logging(settings.log_level, settings.log_format)
+    async with AsyncExitStack() as stack:
+        telemetry = open_telemetry(settings)
+        stack.push_async_callback(telemetry.shutdown)
+        storage = await stack.enter_async_context(
+            wiring.open_storage(settings, flushed=telemetry.meters.log.flushed)
+        )
+        storage.bus.watch(telemetry.observe)
+        model = await _open_model(app, stack)
+        memory = await _open_memory(settings, model, stack) if settings.memory else Memory()
+        skills, servers = await _open_skills(app, storage, memory.room, stack)
+        remembering = Remembering(memory.keeper)
+        parts = wiring.assemble_parts(
+            settings, storage, model, skills, remembering=remembering, memory=memory.room
+        )
+        learning = Learning(parts, memory.keeper)
+        traced = telemetry.tracing is not None
+        in_flight = InFlight(parts, Several(telemetry, learning), traces_recorded=traced)
+        archiver = Archiver(parts, telemetry.archived, learning.session_ended)
+        gateway = Gateway(
+            parts,
+            in_flight,
+            archiver,
+            memory=UserMemories(parts, memory.keeper),
+            documents=DocumentedMemories(memory.documents, settings),
+        )
+        app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
+        _measure(telemetry, storage, gateway, skills, servers)
+        stack.enter_context(telemetry.meters.loop)
+        app.state.begin_shutdown = begin_shutdown = _shutdown_of(gateway, settings)
+        storage.bus.watch(learning.watch)
+        for work, name in (
+            (skills.watch(), "skills"),
+            (remembering.run(), "memory suggestions"),
+            (learning.run(Telling(storage.log, in_flight)), "learning"),
+        ):
+            await stack.enter_async_context(_in_background(work, name))
+        await _wait_for(servers, settings)
+        await skills.refresh()
+        await gateway.recover()
+        indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver)
+        storage.bus.watch(indexer.watch)
+        app.state.indexer = indexer
+        # Not before: a turn that a deadline wakes has an owner.
+        deadlines = gateway.approvals.watch_deadlines()
+        await stack.enter_async_context(_in_background(deadlines, "deadlines of approvals"))
+        await stack.enter_async_context(_in_background(indexer.run(), "search index"))
+        if upkeep.has_work:
+            await stack.enter_async_context(_in_background(upkeep.run(), "upkeep"))
+        try:
+            yield
+        finally:
+            await begin_shutdown()
+            await remembering.close()
+            await learning.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What there is of the memory; nothing where it is switched off."""
+
+    room: MemoryRoom | None = None
+    keeper: Keeper | None = None
+    documents: Documents | None = None
+
+
+async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
+    settings: Settings = app.state.settings
+    demo_url = await stack.enter_async_context(serve_demo()) if app.state.demo else None
+    model = wiring.open_model(settings, demo_url)
+    stack.push_async_callback(model.close)
+    # Loads the prices.
+    await asyncio.to_thread(cost_of, settings.model, Usage(input_tokens=1, output_tokens=1))
+    return model
+
+
+async def _open_memory(settings: Settings, model: Model, stack: AsyncExitStack) -> Memory:
+    room = await stack.enter_async_context(wiring.open_memory(settings, model))
+    documents = wiring.open_documents(settings, room)
+    await documents.refresh()
+    await stack.enter_async_context(_in_background(documents.watch(), "documents"))
+    if (embedding := room.searcher.embedding) is not None:
+        await stack.enter_async_context(_in_background(embedding.run(), "vectors of memories"))
+    return Memory(room, wiring.open_keeper(settings, room, model), documents)
+
+
+def _measure(
+    telemetry: Telemetry,
+    storage: wiring.Storage,
+    gateway: Gateway,
+    skills: SkillLibrary,
+    servers: McpServers,
+) -> None:
+    """Tells telemetry where to read how much there is."""
+    meters = telemetry.meters
+    meters.watch_readers(lambda: storage.bus.readers)
+    meters.watch_queue(lambda: gateway.queued)
+    meters.watch_parked(lambda: gateway.approvals.parked)
+    meters.watch_skills(lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
+    meters.watch_mcp(lambda: {s.name: s.status == "connected" for s in servers.states})
+
+
+def _shutdown_of(gateway: Gateway, settings: Settings) -> Callable[[], asyncio.Task[None]]:
+    """What begins the shutdown, once, and returns its task."""
+    draining: list[asyncio.Task[None]] = []
+
+    def begin_shutdown() -> asyncio.Task[None]:
+        if not draining:
+            log.info("draining", grace=settings.shutdown_grace)
+            draining.append(asyncio.create_task(gateway.drain(settings.shutdown_grace)))
+        return draining[0]
+
+    return begin_shutdown
+
+
+async def _open_skills(
+    app: Starlette, storage: wiring.Storage, memory: MemoryRoom | None, stack: AsyncExitStack
+) -> tuple[SkillLibrary, McpServers]:
+    """The catalog, still to be looked at, and the MCP servers, which are being connected."""
+    settings: Settings = app.state.settings
+
+    def changed() -> None:
+        skills.changed()
+
+    servers = McpServers(settings.mcp_servers, changed=changed)
+    window = await window_in_force(settings, settings.model)
+    functions = [*([wiring.memory_skill(settings, memory)] if memory else []), *app.state.functions]
+    skills = wiring.open_skills(settings, storage.switches, functions, lambda: servers.tools, window)
+    await stack.enter_async_context(_in_background(servers.run(), "MCP servers"))
+    return skills, servers
+
+
+async def _wait_for(servers: McpServers, settings: Settings) -> None:
+    """The first turns shall find the tools of MCP servers, and so shall calls that somebody approved before a
+    restart, which are made as soon as the gateway serves."""
+    limits = [server.connect_timeout for server in settings.mcp_servers.values()]
+    if not limits:
+        return
+    patience = min(START_PATIENCE, max(limits))
+    log.info("mcp_servers_awaited", servers=sorted(settings.mcp_servers), longest=patience)
+    try:
+        await asyncio.wait_for(servers.tried(), patience)
+    except TimeoutError:
+        late = [state.name for state in servers.states if state.status == "connecting"]
+        log.warning("mcp_servers_not_ready", servers=late, waited=patience)
+
+
+@asynccontextmanager
+async def _in_background(work: Coroutine[Any, Any, None], name: str) -> AsyncGenerator[None]:
+    """Runs `work` beside the requests until the context is left."""
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

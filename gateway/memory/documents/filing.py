@@ -1,0 +1,87 @@
+"""Writing and moving the files of documented memories: whole or not at all, and never over another one."""
+
+import os
+from pathlib import Path
+
+from gateway.errors import Conflict, StorageError
+from gateway.memory.documents.document import Document, as_bytes
+from gateway.memory.documents.folder import DEPRECATED, MOST_FILES, REFERENCE, REFERENCES
+from gateway.memory.documents.naming import numbered, unnumbered
+
+
+def write(root: Path, file: str, document: Document) -> None:
+    """Makes `file` say `document`. Raises errors.StorageError."""
+    path = root / file
+    part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with part.open("wb") as opened:
+                opened.write(as_bytes(document))
+                opened.flush()
+                os.fsync(opened.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise _failed(file, "written", error) from None
+
+
+def remove(root: Path, file: str) -> None:
+    """Raises errors.StorageError."""
+    try:
+        (root / file).unlink(missing_ok=True)
+    except OSError as error:
+        raise _failed(file, "removed", error) from None
+
+
+def deprecate(root: Path, file: str) -> str:
+    """Moves a file to DEPRECATED, and returns its path there: beside one of the same name under a number.
+
+    Raises:
+        errors.StorageError: it cannot be moved, or is gone.
+    """
+    for number in range(1, MOST_FILES + 1):
+        aside = f"{DEPRECATED}/{numbered(Path(file).name, number)}"
+        if _move(root, file, aside):
+            return aside
+    raise StorageError(f"{DEPRECATED} is full of files like {file}: delete some.", retryable=False)
+
+
+def restore(root: Path, file: str) -> str:
+    """Moves a file of DEPRECATED back to where its like are, and returns its path there.
+
+    Raises:
+        errors.Conflict: a file of its name is in use.
+        errors.StorageError: it cannot be moved, or is gone.
+    """
+    name = unnumbered(Path(file).name)
+    back = f"{REFERENCES}/{name}" if name.endswith(REFERENCE) else name
+    if not _move(root, file, back):
+        raise Conflict(f"{back} is in use. Deprecate that one first.")
+    return back
+
+
+def _move(root: Path, file: str, to: str) -> bool:
+    """False when there is a file `to`. An empty one is made first, which takes the name, and then replaced:
+    links, which would do it in one step, are not everywhere."""
+    target = root / to
+    try:
+        target.parent.mkdir(exist_ok=True)
+        if target.parent.resolve() != root.resolve() / Path(to).parent:
+            raise StorageError(f"{Path(to).parent} is a link: nothing is moved there.", retryable=False)
+        target.open("xb").close()
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _failed(to, "written", error) from None
+    try:
+        (root / file).replace(target)
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise _failed(file, "moved", error) from None
+    return True
+
+
+def _failed(file: str, done: str, error: OSError) -> StorageError:
+    return StorageError(f"{file} cannot be {done}: {error.strerror or 'the disk failed'}.")

@@ -1,0 +1,188 @@
+"""The folder of the documented memories, read without ever leaving it.
+
+    documents/
+      logo-design-skill-0f3a….json      documents
+      references/colours.md             references
+      .deprecated/                      what was taken out of use, and can be restored
+
+Nothing else is looked into. A file that cannot be used is a warning, and what it said before goes on.
+"""
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from gateway.memory.documents.document import Document, document_of, fields_of
+from gateway.memory.documents.in_use import Filed, in_use
+from gateway.memory.documents.naming import unnumbered
+from gateway.memory.documents.references import reference_of
+
+DOCUMENT, REFERENCE = ".json", ".md"
+REFERENCES, DEPRECATED = "references", ".deprecated"
+PLACES = {"": (DOCUMENT,), REFERENCES: (REFERENCE,), DEPRECATED: (DOCUMENT, REFERENCE)}
+"""Where documents are, and how their files end there."""
+
+MOST_SIZE = 1_048_576
+"""Bytes of a file; of a larger one nothing is read."""
+MOST_FILES, MOST_ENTRIES, MOST_WARNINGS = 2_000, 10_000, 100
+"""Of each place: files that are read, entries that are looked at; and warnings of all."""
+SETTLING = 2.0
+"""Seconds after its last change in which a file that cannot be used may be one that is just being written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`documents` are in use, with ids and keys that differ; `deprecated` are not, each as of its file. Both
+    by the names of their files."""
+
+    documents: tuple[Filed, ...] = ()
+    deprecated: tuple[Filed, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+_State = tuple[int, ...]
+
+
+class DocumentFolder:
+    """Not for use by several threads at once."""
+
+    def __init__(self, path: Path, *, settling: float = SETTLING) -> None:
+        self.path = path
+        self._settling = settling
+        self._read: dict[str, _Reading] = {}
+        self._last = Found()
+
+    def scan(self) -> Found:
+        """What is there now; the same object as before when nothing has changed. A file is read again only
+        when its state (times, size, inode) is another. An absent folder is an empty one, and one that cannot
+        be listed is as it was. Never raises: what cannot be used is a warning.
+
+        A file that cannot be used counts as it last was, if it was ever good; and it is told only when it has
+        not changed for `settling` seconds, since before it may be one that is edited half-way.
+        """
+        warnings: list[str] = []
+        read: dict[str, _Reading] = {}
+        for place, endings in PLACES.items():
+            try:
+                states = dict(_states(self.path, place, endings, warnings))
+            except OSError as error:
+                warnings.append(f"{place or 'The folder'} cannot be listed: {error.strerror}.")
+                states = {file: each.state for file, each in self._read.items() if _place(file) == place}
+            for file, state in states.items():
+                known = self._read.get(file)
+                read[file] = known if known and known.state == state else self._look(file, state, known)
+        self._read = read
+        warnings += [f"{file} cannot be used: {each.problem}." for file, each in read.items() if each.problem]
+        filed = [each.filed for each in read.values() if each.filed is not None]
+        used, unused = in_use([each for each in filed if _place(each.file) != DEPRECATED])
+        found = Found(
+            tuple(used),
+            tuple(each for each in filed if _place(each.file) == DEPRECATED),
+            tuple([*warnings, *unused][:MOST_WARNINGS]),
+        )
+        if found != self._last:
+            self._last = found
+        return self._last
+
+    def _look(self, file: str, state: _State | None, known: "_Reading | None") -> "_Reading":
+        former = known.filed if known else None
+        try:
+            return _Reading(state, Filed(read(self.path, file), file))
+        except ValueError as error:
+            settling = bool(state) and abs(time.time_ns() - state[0]) < self._settling * 1e9
+            return _Reading(None, former) if settling else _Reading(state, former, str(error))
+        except OSError as error:
+            return _Reading(None, former, f"it cannot be read: {error.strerror}")
+
+
+def read(root: Path, file: str) -> Document:
+    """The document of a file of the folder. Raises as `content_of`, and ValueError when it says none."""
+    content, changed = content_of(root, file)
+    if file.endswith(REFERENCE):
+        return reference_of(content, unnumbered(file) if _place(file) == DEPRECATED else file, changed)
+    return document_of(fields_of(content), changed)
+
+
+def content_of(root: Path, file: str) -> tuple[bytes, int]:
+    """The bytes of a file of the folder, and when they were written, in Unix milliseconds. Links are followed
+    as long as they stay in the folder, as those of a mounted ConfigMap do.
+
+    Raises:
+        ValueError: it is nothing to be read; the message says why, without an absolute path.
+        OSError: it cannot be read.
+    """
+    home = root.resolve()
+    try:
+        real = (home / file).resolve(strict=True)
+    except RuntimeError:  # Python before 3.13
+        raise ValueError("it is a link to itself") from None
+    except FileNotFoundError:
+        raise ValueError("it is gone, or a link that leads nowhere") from None
+    if not real.is_relative_to(home):
+        raise ValueError("it is a link that leads out of the folder")
+    # Nothing that took the file's place since is followed, nor is a writer waited for (a FIFO).
+    descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):
+            raise ValueError("it is not a regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as opened:
+            content = opened.read(MOST_SIZE + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > MOST_SIZE:
+        raise ValueError(f"it is larger than {MOST_SIZE} bytes")
+    return content, max(0, state.st_mtime_ns // 1_000_000)
+
+
+def files_of(root: Path) -> list[str]:
+    """The JSON files of a folder by name, MOST_FILES at most. Raises OSError when it cannot be listed."""
+    return [file for file, _ in _states(root, "", (DOCUMENT,), [])]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A file as it was read in a state, None if it is to be read again in any; `filed` may be of a former
+    state, when `problem` says why, or will."""
+
+    state: _State | None
+    filed: Filed | None
+    problem: str = ""
+
+
+def _place(file: str) -> str:
+    return file.rpartition("/")[0]
+
+
+def _states(
+    root: Path, place: str, endings: tuple[str, ...], warnings: list[str]
+) -> Iterator[tuple[str, _State | None]]:
+    """The files of a place by name, each with its state. Raises OSError when it cannot be listed."""
+    try:
+        with os.scandir(root / place) as entries:
+            named = {each.name: each for each in islice(entries, MOST_ENTRIES) if each.name.endswith(endings)}
+        if not (root / place).resolve().is_relative_to(root.resolve()):
+            warnings.append(f"{place} is a link that leads out of the folder: not followed.")
+            return
+    except FileNotFoundError:
+        return
+    names = sorted(name for name in named if not name.startswith("."))
+    if len(names) > MOST_FILES:
+        warnings.append(
+            f"{place or 'The folder'} has more than {MOST_FILES} files: what comes after "
+            f"{names[MOST_FILES - 1]!a} is left out."
+        )
+    for name in names[:MOST_FILES]:
+        if not name.isprintable():
+            warnings.append(f"{name!a} has a name that cannot be shown: not read.")
+            continue
+        try:
+            found = named[name].stat()
+            state = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        except OSError:
+            state = ()  # a link that leads nowhere
+        yield (f"{place}/{name}" if place else name), state

@@ -1,0 +1,67 @@
+"""Which of the documents that files say are in use: one of each key and id. Pure."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from gateway.memory.documents.document import Document
+from gateway.memory.documents.naming import file_name
+from gateway.storage.memories import MemoryRow
+
+MOST_CHARACTERS = 2_000_000
+"""Of the contents of all documents together: storing them for the first time takes some seconds, and whoever
+else writes memories waits that long."""
+
+
+@dataclass(frozen=True)
+class Filed:
+    """A document and its file, relative to the folder."""
+
+    document: Document
+    file: str
+
+    @cached_property
+    def row(self) -> MemoryRow:
+        """The memory that it is. Made once: comparing contents takes longer than all else of a look."""
+        return self.document.as_row
+
+
+def in_use(filed: Sequence[Filed]) -> tuple[list[Filed], list[str]]:
+    """Of several documents of one skill, type and reference the newest is in use, of equally new ones the
+    first; of several with one id the same. Then as many as the bound allows. And what is to be told: which
+    are left out and why, and which files are called otherwise than they should be."""
+    told: list[str] = []
+    chosen = _newest(filed, lambda each: each.document.key, "the same skill, type and reference", told)
+    chosen = _newest(chosen, lambda each: each.document.id, "the same id", told)
+    used: list[Filed] = []
+    room = MOST_CHARACTERS
+    for each in chosen:
+        room -= len(each.document.content)
+        if room < 0:
+            told.append(f"{each.file} and those after it are left out: all together are too long.")
+            break
+        used.append(each)
+        name = file_name(each.document.key)
+        if each.file.endswith(".json") and each.file != name:
+            told.append(
+                f"{each.file} should be called {name}: `gateway documents migrate` gives files their names."
+            )
+    return used, told
+
+
+def _newest(
+    filed: Iterable[Filed], same: Callable[[Filed], Hashable], what: str, told: list[str]
+) -> list[Filed]:
+    newest: dict[Hashable, Filed] = {}
+    for each in filed:
+        known = newest.setdefault(same(each), each)
+        if known is each:
+            continue
+        winner, other = (each, known) if _is_newer(each, known) else (known, each)
+        newest[same(each)] = winner
+        told.append(f"{other.file} is left out: {winner.file} has {what} and is not older.")
+    return sorted(newest.values(), key=lambda each: each.file)
+
+
+def _is_newer(one: Filed, other: Filed) -> bool:
+    return one.document.updated_at > other.document.updated_at

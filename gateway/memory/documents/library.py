@@ -1,0 +1,191 @@
+"""The documented memories of a running gateway: found, stored, changed, and looked at again while it runs."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import structlog
+
+from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, StorageError
+from gateway.ids import now_ms
+from gateway.memory.documents import filing
+from gateway.memory.documents.document import Document, document_of, words_of
+from gateway.memory.documents.folder import DOCUMENT, SETTLING, DocumentFolder, Found, read
+from gateway.memory.documents.in_use import Filed
+from gateway.storage.memories import MemoryRow, MemoryStore
+
+POLL = 2.0
+"""Seconds between two looks at the folder. It is asked, not watched: notifications do not come through
+network and bind mounts, nor survive a folder that is replaced."""
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
+
+
+class Documents:
+    """Belongs to one event loop. Several processes may have the same folder and store: what is stored is what
+    the folder says, whoever looks."""
+
+    def __init__(self, store: MemoryStore, folder: Path, *, settling: float = SETTLING) -> None:
+        self._store = store
+        self._folder = DocumentFolder(folder, settling=settling)
+        self._found = Found()
+        self._stored: tuple[Filed, ...] | None = None
+        self._in_turn, self._looking = asyncio.Lock(), threading.Lock()
+
+    @property
+    def found(self) -> Found:
+        """As of the last look."""
+        return self._found
+
+    async def refresh(self) -> Found:
+        """Looks again, and makes the documents in use the stored ones.
+
+        Raises:
+            StorageError: they cannot be stored; the next look tries again.
+        """
+        async with self._in_turn:
+            return await self._refresh()
+
+    async def watch(self) -> None:
+        """Looks again for ever, every POLL seconds. A look that fails is told and tried again."""
+        while True:
+            await asyncio.sleep(POLL)
+            try:
+                await self.refresh()
+            except GatewayError as error:
+                log.warning("documents_not_refreshed", code=error.code, error=error.message)
+
+    async def deprecate(self, document_id: str) -> Filed:
+        """Takes a document out of use; its file is kept.
+
+        Raises:
+            NotFound: there is no such document (document_not_found).
+            Conflict: it is deprecated already.
+            StorageError: its file cannot be moved.
+        """
+        async with self._in_turn:
+            found = await self._refresh()
+            filed = _of_id(found.documents, document_id)
+            if filed is None and _of_id(found.deprecated, document_id):
+                raise Conflict(f"{document_id} is deprecated already.")
+            filed = filed or _missing(document_id)
+            file = await self._run(lambda: filing.deprecate(self._folder.path, filed.file))
+            await self._refresh()
+            return Filed(filed.document, file)
+
+    async def restore(self, document_id: str) -> Filed:
+        """Takes a deprecated document into use again; of several with that id, the last that was deprecated.
+
+        Raises:
+            NotFound: no document of that id is deprecated (document_not_found).
+            Conflict: a file of its name is in use.
+            StorageError: its file cannot be moved.
+        """
+        async with self._in_turn:
+            found = await self._refresh()
+            aside = [each for each in found.deprecated if each.document.id == document_id]
+            filed = max(aside, key=lambda each: (len(each.file), each.file), default=None)
+            if filed is None and _of_id(found.documents, document_id):
+                raise Conflict(f"{document_id} is in use.")
+            filed = filed or _missing(document_id)
+            file = await self._run(lambda: filing.restore(self._folder.path, filed.file))
+            await self._refresh()
+            return Filed(filed.document, file)
+
+    async def update(self, document_id: str, content: str, snippet: str = "") -> Filed:
+        """Writes a document anew with another content, updated now. Without a `snippet` it has the beginning
+        of the content.
+
+        Raises:
+            NotFound: there is no such document in use (document_not_found).
+            InvalidRequest: the content is empty or too long, or the file is not JSON.
+            StorageError: its file cannot be written.
+        """
+        async with self._in_turn:
+            filed = _of_id((await self._refresh()).documents, document_id) or _missing(document_id)
+            if not filed.file.endswith(DOCUMENT):
+                raise InvalidRequest(f"{filed.file} is a Markdown file: edit it as such.")
+
+            def change() -> Filed:
+                former = read(self._folder.path, filed.file)
+                changed = _changed(former, content, snippet)
+                filing.write(self._folder.path, filed.file, changed)
+                return Filed(changed, filed.file)
+
+            try:
+                after = await self._run(change)
+            except ValueError as error:
+                raise InvalidRequest(f"{filed.file} stays as it is: {error}.") from None
+            except OSError as error:
+                raise StorageError(f"{filed.file} cannot be read: {error.strerror}.") from None
+            await self._refresh()
+            return after
+
+    async def _refresh(self) -> Found:
+        found = await self._run(self._folder.scan)
+        for warning in found.warnings:
+            if warning not in self._found.warnings:
+                log.warning("document_warning", told=warning)
+        self._found = found
+        if found.documents != self._stored:
+            await self._store.put_documents(await self._run(lambda: _rows(found.documents)))
+            self._stored = found.documents
+        return found
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        """In a thread, since it reads files. One whose caller was cancelled goes on, beside the next one."""
+
+        def alone() -> T:
+            with self._looking:
+                return work()
+
+        return await asyncio.to_thread(alone)
+
+
+def _rows(filed: Sequence[Filed]) -> list[tuple[MemoryRow, Sequence[str]]]:
+    return [(each.row, _Words(each.row)) for each in filed]
+
+
+class _Words(Sequence[str]):
+    """The search tokens of a document, made when somebody asks: a store that has the document as it is does
+    not, and a folder at its bounds has millions of them."""
+
+    def __init__(self, row: MemoryRow) -> None:
+        self._row = row
+
+    @cached_property
+    def _made(self) -> list[str]:
+        return words_of(self._row)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return self._made[index]
+
+
+def _changed(former: Document, content: str, snippet: str) -> Document:
+    """Raises ValueError when it cannot be a document's."""
+    fields: dict[str, Any] = former.model_dump(by_alias=True)
+    at = max(now_ms(), former.updated_at + 1)
+    return document_of({**fields, "content": content, "snippet": snippet, "updatedAt": at}, at)
+
+
+def _of_id(filed: Sequence[Filed], document_id: str) -> Filed | None:
+    return next((each for each in filed if each.document.id == document_id), None)
+
+
+def _missing(document_id: str) -> Filed:
+    raise NotFound(
+        f"There is no document {document_id[:64]}. List the documents to see their ids.",
+        code="document_not_found",
+    )

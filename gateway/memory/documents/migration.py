@@ -1,0 +1,105 @@
+"""Bringing files of older forms to today's: names of fields, dates, meta, and the names of the files.
+
+skill_description, created_at, …   ─▶ skillDescription, createdAt, …
+timestamp                          ─▶ createdAt (in seconds or milliseconds, or ISO 8601)
+no id, no meta, no dates           ─▶ filled in
+skill-type.json, 8-digit hash      ─▶ {skill}-{type}-{hash}.json
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from gateway.errors import StorageError
+from gateway.memory.documents import filing
+from gateway.memory.documents.document import Document, document_of, fields_of, is_document_id
+from gateway.memory.documents.folder import content_of, files_of
+from gateway.memory.documents.naming import file_name
+
+_SECONDS = 100_000_000_000
+"""A number below it is no time in milliseconds, which would be before 1973, but one in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What became, or would become, of a file: its `name` today and each change to it, or the `problem` for
+    which it stays as it is. Without either it was in today's form."""
+
+    file: str
+    name: str
+    changes: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def migrate(root: Path, *, dry_run: bool = False) -> list[Migrated]:
+    """Brings the JSON files of a folder to today's form, each whole or not at all; by name. What is in
+    today's form is not touched, so that a second run does nothing.
+
+    Raises:
+        errors.StorageError: the folder cannot be listed, or a file not be written.
+    """
+    try:
+        files = files_of(root)
+    except OSError as error:
+        raise StorageError(f"The folder cannot be listed: {error.strerror}.", retryable=False) from None
+    taken = set(files)
+    return [_migrate(root, file, taken, dry_run=dry_run) for file in files]
+
+
+def modern(fields: dict[str, Any], at: int) -> tuple[Document, list[str]]:
+    """The document of a file's fields in any form, and what was changed; `at` is for a time that it does not
+    tell. Raises ValueError as `document_of` does."""
+    changes: list[str] = []
+    given = _renamed(fields, changes)
+    if isinstance(given.get("meta"), dict):
+        given["meta"] = _renamed(given["meta"], changes)
+    if "timestamp" in given:
+        moment = given.pop("timestamp")
+        given.setdefault("createdAt", moment)
+        changes.append("timestamp is createdAt")
+    for name in ("createdAt", "updatedAt"):
+        number = given.get(name)
+        if isinstance(number, int | float) and not isinstance(number, bool):
+            given[name] = int(number * 1000 if number < _SECONDS else number)
+    if not is_document_id(given.get("id")):
+        given.pop("id", None)
+    changes += [
+        f"{name} is filled in" for name in ("id", "createdAt", "updatedAt", "meta") if given.get(name) is None
+    ]
+    return document_of(given, at), changes
+
+
+def _migrate(root: Path, file: str, taken: set[str], *, dry_run: bool) -> Migrated:
+    try:
+        content, at = content_of(root, file)
+        document, changes = modern(fields_of(content), at)
+    except ValueError as error:
+        return Migrated(file, file, problem=str(error))
+    except OSError as error:
+        return Migrated(file, file, problem=f"it cannot be read: {error.strerror}")
+    name = file_name(document.key)
+    if name != file and name in taken:
+        return Migrated(file, file, problem=f"{name} is there already, with the same skill, type, reference")
+    if name != file:
+        changes.append("the file's name")
+    if changes and not dry_run:
+        filing.write(root, name, document)
+        if name != file:
+            filing.remove(root, file)
+    taken.add(name)
+    return Migrated(file, name, tuple(changes))
+
+
+def _renamed(fields: dict[str, Any], changes: list[str]) -> dict[str, Any]:
+    """With names in camelCase. Where both are there, neither is touched, and the old one refused later."""
+    renamed: dict[str, Any] = {}
+    for name, value in fields.items():
+        modern_name = to_camel(name) if "_" in name else name
+        if modern_name != name and modern_name not in fields:
+            changes.append(f"{name[:64]} is {modern_name[:64]}")
+            renamed[modern_name] = value
+        else:
+            renamed[name] = value
+    return renamed

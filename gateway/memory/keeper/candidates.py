@@ -1,0 +1,69 @@
+"""What a model may offer to remember: the form of its answer. Pure."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gateway.errors import LearningFailed
+from gateway.model.base import Answer
+from gateway.model.strict_json import parse_object
+
+MOST = 20
+"""Candidates of one answer that are looked at: a conversation that fits one call has no more that lasts."""
+CONTENT_MOST, QUOTE_MOST = 1000, 1000
+
+_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
+_FINISHED = frozenset({"end_turn", "stop_sequence"})
+
+
+class Candidate(BaseModel):
+    """One thing to remember. `message` is the number of the user's message that says it, `quote` the words in
+    which it does, `confidence` how plainly (0 to 1)."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    type: Literal[
+        "preference",
+        "user_preference",
+        "fact",
+        "event",
+        "project_decision",
+        "discussion_conclusion",
+        "action_item",
+        "constraint",
+        "risk",
+        "feedback",
+    ]
+    content: Annotated[str, Field(min_length=1, max_length=CONTENT_MOST)]
+    quote: Annotated[str, Field(min_length=1, max_length=QUOTE_MOST)]
+    message: Annotated[int, Field(ge=1)]
+    importance: Annotated[int, Field(ge=1, le=5)] = 3
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.7
+    tags: Annotated[list[Annotated[str, Field(max_length=64)]], Field(max_length=5)] = []
+
+
+def read_answer(answer: Answer) -> tuple[Sequence[Candidate], int]:
+    """The candidates of the right form among the first MOST that a model offers, and how many were not.
+
+    Raises:
+        LearningFailed: the answer is not an object with a list `memories`, or it was broken off or declined.
+    """
+    if answer.stop_reason not in _FINISHED:
+        raise LearningFailed(f"The answer ended with {answer.stop_reason or 'no reason'}.")
+    said = "".join(block["text"] for block in answer.content if block["type"] == "text").strip()
+    fenced = _FENCE.fullmatch(said)
+    try:
+        offered = parse_object(fenced[1] if fenced else said).get("memories")
+    except ValueError as error:
+        raise LearningFailed(f"The answer is {error}.") from None
+    if not isinstance(offered, list):
+        raise LearningFailed("The answer has no list named memories.")
+    found: list[Candidate] = []
+    for each in offered[:MOST]:
+        try:
+            found.append(Candidate.model_validate(each))
+        except ValidationError:
+            continue
+    return found, len(offered) - len(found)

@@ -1,0 +1,96 @@
+"""Small documents about a user or a household that stand in every prompt: a name, a language, a time zone."""
+
+from collections.abc import Mapping
+
+from gateway.errors import InvalidRequest, MemoryChanged, NotFound
+from gateway.ids import now_ms
+from gateway.memory.memories import ATTEMPTS
+from gateway.memory.record import clean
+from gateway.storage.memories import MemoryStore, Profile, ProfileKind, Scope
+
+KEYS_MOST = 50
+KEY_MOST = 64
+VALUE_MOST = 1_000
+"""Characters of one value."""
+PROFILE_MOST = 10_000
+"""Characters of all keys and values: they are in every prompt."""
+
+
+class Profiles:
+    """Those of one store. A user has their own, and shares that of each household they are a member of."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    async def get(self, scope: Scope, kind: ProfileKind, id: str) -> Profile:
+        """The profile; while nobody wrote one, an empty one of version 0.
+
+        Raises:
+            errors.NotFound (profile_not_found): it is not one of the scope's.
+        """
+        _check_whose(scope, kind, id)
+        return await self._store.profile(kind, id) or Profile(kind, id, {}, 0, 0, "")
+
+    async def put(
+        self,
+        scope: Scope,
+        kind: ProfileKind,
+        id: str,
+        fields: Mapping[str, str],
+        actor: str,
+        *,
+        version: int | None = None,
+    ) -> Profile:
+        """Makes `fields` the whole of the profile; with `version` only while it is at that one.
+
+        Raises:
+            errors.NotFound (profile_not_found), errors.InvalidRequest (profile_invalid).
+            errors.MemoryChanged: it is at another version; `details` has it.
+        """
+        fields = checked(fields)
+        for attempt in range(ATTEMPTS):
+            known = await self.get(scope, kind, id)
+            if version is not None and known.version != version:
+                raise MemoryChanged(
+                    f"The profile is at version {known.version}, not {version}: read it again.",
+                    details={"id": id, "version": known.version},
+                )
+            profile = Profile(kind, id, fields, known.version + 1, max(now_ms(), known.updated_at), actor)
+            try:
+                await self._store.put_profile(profile)
+            except MemoryChanged:
+                if version is not None or attempt == ATTEMPTS - 1:
+                    raise
+                continue
+            return profile
+        raise AssertionError("the last attempt returns or raises")
+
+
+def checked(fields: Mapping[str, str]) -> dict[str, str]:
+    """`fields` as they are stored: visible characters only, keys on one line. Raises InvalidRequest."""
+    if len(fields) > KEYS_MOST:
+        raise _invalid(f"A profile has at most {KEYS_MOST} keys, not {len(fields)}.")
+    kept: dict[str, str] = {}
+    for given, text in fields.items():
+        key, value = " ".join(clean(given).split()), clean(text)
+        if not key or len(key) > KEY_MOST:
+            raise _invalid(f"A key has 1 to {KEY_MOST} characters.")
+        if key in kept:
+            raise _invalid(f"The key {key} is there twice.")
+        if not value or len(value) > VALUE_MOST:
+            raise _invalid(
+                f"The value of {key} has 1 to {VALUE_MOST} characters: leave a key out to remove it."
+            )
+        kept[key] = value
+    if sum(map(len, (*kept, *kept.values()))) > PROFILE_MOST:
+        raise _invalid(f"A profile has at most {PROFILE_MOST} characters: what is longer is a memory.")
+    return kept
+
+
+def _check_whose(scope: Scope, kind: ProfileKind, id: str) -> None:
+    if id not in ((scope.user_id,) if kind == "user" else scope.households):
+        raise NotFound(f"There is no such profile of a {kind}.", code="profile_not_found")
+
+
+def _invalid(message: str) -> InvalidRequest:
+    return InvalidRequest(message, code="profile_invalid")

@@ -1,0 +1,72 @@
+"""What is told of a recall, so that people see what was recalled and why: `retrieval` events."""
+
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from gateway.events.content import Omission, Retrieval, RetrievalHit
+from gateway.lexical import estimate_tokens
+from gateway.memory.search.searcher import Found, Hit
+from gateway.memory.snapshot import Snapshot
+from gateway.storage.memories import MemoryRow
+
+SOURCE = "memory"
+SHOWN = 50
+"""Memories, and omissions, that one event tells: a frame stays small."""
+
+
+def of_standing(message: str, taken: Snapshot) -> Retrieval:
+    """Of what stands in a session's prompt from now on; it has rows."""
+    note = "pinned memories in full, then a catalog" if taken.is_catalog else "everything, since it is little"
+    shown = [_hit(row, told="now", score=row.importance / 5) for row in taken.rows[:SHOWN]]
+    return Retrieval(
+        query=message,
+        source=SOURCE,
+        results=shown,
+        omitted=(len(taken.rows) - len(shown) + taken.unnamed) or None,
+        tokens=estimate_tokens(taken.text),
+        mode="snapshot",
+        notes=[f"It stands in the prompt of this session: {note}."],
+    )
+
+
+def of_search(
+    query: str,
+    found: Found,
+    mode: Literal["catalog", "details"],
+    *,
+    known: Collection[str] = (),
+    notes: Sequence[str] = (),
+) -> Retrieval:
+    """Of what was found, of which the model has been told what is `known` already; it has hits."""
+    omitted = found.omitted + max(0, len(found.hits) - SHOWN)
+    return Retrieval(
+        query=query,
+        source=SOURCE,
+        results=[_of(hit, "before" if hit.row.id in known else "now") for hit in found.hits[:SHOWN]],
+        omitted=omitted or None,
+        omissions=[Omission(id=each.id, reason=each.reason) for each in found.omissions[:SHOWN]] or None,
+        tokens=found.tokens,
+        degraded=found.degraded or None,
+        duration_ms=found.duration_ms,
+        mode=mode,
+        notes=list(notes) or None,
+    )
+
+
+def _of(hit: Hit, told: Literal["now", "before"]) -> RetrievalHit:
+    shown = _hit(hit.row, told=told, score=round(hit.score, 4))
+    ranks = {"lexical_rank": hit.lexical_rank, "vector_rank": hit.vector_rank}
+    return shown.model_copy(update=ranks | {"freshness": round(hit.freshness, 3)})
+
+
+def _hit(row: MemoryRow, *, told: Literal["now", "before"], score: float) -> RetrievalHit:
+    return RetrievalHit(
+        id=row.id,
+        source="document" if row.source == "document" else f"{SOURCE}:{row.owner_type}",
+        snippet=row.summary,
+        score=score,
+        type=row.type,
+        importance=row.importance,
+        version=row.version,
+        told=told,
+    )

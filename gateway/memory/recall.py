@@ -1,0 +1,155 @@
+"""What a turn is told of the memories: what stands in the prompt, and what is looked up for its message."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from gateway.errors import StorageError
+from gateway.ids import now_ms
+from gateway.lexical import query_tokens, tokens
+from gateway.memory import snapshot
+from gateway.memory.controller import Controller, Decision
+from gateway.memory.search.searcher import Found, Query, Searcher
+from gateway.memory.snapshot import Snapshot
+from gateway.settings import Settings
+from gateway.storage.memories import Filter, MemoryRow, MemoryStore, Profile, Scope, Whole
+
+DAYS = {"last_7_days": 7, "last_30_days": 30}
+CITED_SHARE = 0.6
+"""Of a memory's words, so many must be in an answer for it to count as used there."""
+ANYWHERE = "Nothing of these types and of that time fits: looked at everything."
+MOST_USERS = 2000
+"""Users of whom it is kept in mind that nothing is remembered."""
+MOST_NOTES = 100
+"""Citations that wait to be stored; more are dropped: freshness is no record."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """What was found for a message, and why it was looked for."""
+
+    decision: Decision
+    found: Found
+
+
+class Recall:
+    """One per process."""
+
+    def __init__(
+        self, store: MemoryStore, searcher: Searcher, controller: Controller, settings: Settings
+    ) -> None:
+        self._store = store
+        self._searcher = searcher
+        self._controller = controller
+        self._settings = settings
+        self._nothing: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._noting: set[asyncio.Task[None]] = set()
+
+    async def is_empty(self, scope: Scope) -> bool:
+        """Whether there is nothing to recall for the user, wherever they are. Free when asked again."""
+        user = (scope.user_id, *scope.households)
+        state = await self._store.state()
+        if self._nothing.get(user) == state:
+            return True
+        whole = Whole(scope.user_id, scope.households)
+        own, _ = await self._store.count(whole)
+        documents, _ = await self._store.count(scope, Filter(recallable=True)) if not own else (0, 0)
+        if own or documents or any(profile.fields for profile in await self.profiles(scope)):
+            return False
+        self._nothing[user] = state
+        while len(self._nothing) > MOST_USERS:
+            self._nothing.popitem(last=False)
+        return True
+
+    async def standing(self, scope: Scope) -> Snapshot:
+        """What a prompt that begins now is told. Raises errors.StorageError."""
+        return await snapshot.take(
+            self._store,
+            scope,
+            await self.profiles(scope),
+            full_count=self._settings.memory_full_count,
+            full_characters=self._settings.memory_full_characters,
+        )
+
+    async def profiles(self, scope: Scope) -> Sequence[Profile]:
+        """Those of the user and of their households, as far as there are such."""
+        found = [await self._store.profile("user", scope.user_id)]
+        found += [await self._store.profile("household", name) for name in scope.households]
+        return [profile for profile in found if profile is not None]
+
+    async def outdated(
+        self, scope: Scope, digests: Mapping[str, str], recalled: Collection[str]
+    ) -> tuple[bool, frozenset[str]]:
+        """Whether something that stands in a prompt under `digests` is no longer so, and which of the
+        memories that were `recalled` in a session must not be told any more."""
+        rows = await self._store.get(scope, *dict.fromkeys((*digests, *recalled)))
+        now = {row.id: snapshot.digest_of(row) for row in rows}
+        now |= {
+            snapshot.profile_key(profile): snapshot.profile_digest(profile)
+            for profile in await self.profiles(scope)
+        }
+        gone = {memory_id for memory_id in recalled if memory_id not in now}
+        gone |= {row.id for row in rows if row.id in recalled and not row.recallable}
+        return any(now.get(key) != digest for key, digest in digests.items()), frozenset(gone)
+
+    async def look_up(
+        self, scope: Scope, message: str, *, message_count: int, known: Collection[str]
+    ) -> LookedUp | None:
+        """What the memory has for a message; None when none is needed, or nothing fits. Those that are
+        `known` already take nothing of the budget."""
+        budget = self._settings.memory_turn_tokens
+        decision = await self._controller.decide(
+            message, message_count=message_count, project_id=scope.project_id, budget_tokens=budget
+        )
+        if decision.needed == "no" or decision.budget_tokens <= 0:
+            return None
+        days = DAYS.get(decision.time_range)
+        query = Query(
+            text=message,
+            types=decision.types,
+            since=now_ms() - days * 86_400_000 if days else None,
+            budget_tokens=decision.budget_tokens,
+            mode=decision.mode,
+            known=frozenset(known),
+        )
+        found = await self._searcher.find(scope, query)
+        if not found.hits and (query.types or query.since):
+            # What a message seems to be about is a guess: a decision may have been saved as a preference.
+            found = await self._searcher.find(scope, replace(query, types=(), since=None))
+            decision = replace(decision, notes=(*decision.notes, ANYWHERE))
+        return LookedUp(decision, found) if found.hits else None
+
+    def cited(self, rows: Sequence[MemoryRow], answer: str) -> None:
+        """Notes, beside the turn, which of `rows` the answer made use of: by their ids, or by their words.
+        Their freshness begins anew. Never raises and never waits."""
+        if rows and answer and len(self._noting) < MOST_NOTES:
+            task = asyncio.create_task(self._note(rows, answer), name="citations of memories")
+            self._noting.add(task)
+            task.add_done_callback(self._noting.discard)
+
+    async def close(self) -> None:
+        """Waits until what was cited has been noted."""
+        await asyncio.gather(*self._noting, return_exceptions=True)
+
+    async def _note(self, rows: Sequence[MemoryRow], answer: str) -> None:
+        try:
+            if used := await asyncio.to_thread(used_in, rows, answer):
+                await self._store.use(used, now_ms())
+        except StorageError as error:
+            log.warning("memory_citations_lost", code=error.code, memories=len(rows))
+
+
+def used_in(rows: Sequence[MemoryRow], answer: str) -> list[str]:
+    """The ids of those that an answer names, or most of whose words are in it. Pure."""
+    said = set(tokens(answer))
+    return [row.id for row in rows if row.id in answer or _share(row, said) >= CITED_SHARE]
+
+
+def _share(row: MemoryRow, said: Collection[str]) -> float:
+    words = [word for word in query_tokens(row.summary) if len(word) > 1]
+    return sum(word in said for word in words) / len(words) if words else 0.0

@@ -1,0 +1,209 @@
+"""Making a memory: what is filled in, cleaned and refused before it is stored. Pure."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.errors import InvalidRequest
+from gateway.lexical import plain_form, tokens
+from gateway.messages import clean_text
+from gateway.storage.memories import MemoryRow, MemorySource, MemoryType, OwnerType, Scope, Visibility
+from gateway.tools.wrapping import visible
+
+CONTENT_MOST = 8_000
+"""Characters of one memory: what is longer is a document."""
+SUMMARY_MOST = 200
+TAG_MOST = 64
+TAGS_MOST = 20
+REFS_MOST = 20
+REF_MOST = 1_000
+NAME_MOST = 256
+
+_SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """What somebody wants remembered. What is None is filled in: the owner is the user, the summary the
+    beginning of the content, the visibility follows from the owner."""
+
+    content: str
+    type: MemoryType = "fact"
+    summary: str | None = None
+    owner_type: OwnerType = "user"
+    owner_id: str | None = None
+    visibility: Visibility | None = None
+    source: MemorySource = "user"
+    importance: int = 3
+    confidence: float = 1.0
+    tags: Sequence[str] = ()
+    pinned: bool = False
+    quarantined: bool = False
+    context: str | None = None
+    decisions: Sequence[str] = ()
+    refs: Sequence[str] = ()
+    skill: str | None = None
+    reference: str | None = None
+
+
+def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
+    """The first version of a memory of `scope`'s user.
+
+    Who sees it unless a visibility is given: what is about the user, whoever serves them (global); a role's
+    own, that role (private); a project's, everyone in it (project); a session's, that session alone; a
+    household's, its members.
+
+    Raises:
+        InvalidRequest: (memory_content_missing) there is no content; (memory_invalid) it is too long, a
+            number is out of range, or the owner is not one that the scope may write for.
+    """
+    owner_type = new.owner_type
+    owner_id = checked_owner(owner_type, new.owner_id or default_owner(owner_type, scope), scope)
+    visibility = new.visibility or default_visibility(owner_type)
+    project_id = owner_id if owner_type == "project" else scope.project_id
+    if visibility == "project" and project_id is None:
+        raise _invalid("A memory for a project needs a project_id.")
+    content = checked_content(new.content)
+    if not (1 <= new.importance <= 5 and 0 <= new.confidence <= 1):
+        raise _invalid("importance is 1 to 5, confidence 0 to 1.")
+    return MemoryRow(
+        id=memory_id,
+        user_id=scope.user_id,
+        owner_type=owner_type,
+        owner_id=owner_id,
+        role_id=owner_id if owner_type == "role" else scope.role_id,
+        project_id=project_id,
+        type=new.type,
+        content=content,
+        summary=checked_summary(new.summary, content),
+        digest=digest_of(content),
+        visibility=visibility,
+        source=new.source,
+        importance=new.importance,
+        confidence=new.confidence,
+        tags=checked_tags(new.tags),
+        pinned=new.pinned,
+        quarantined=new.quarantined,
+        context=checked_context(new.context),
+        decisions=checked_lines(new.decisions),
+        refs=checked_lines(new.refs),
+        skill=checked_name(new.skill),
+        reference=checked_name(new.reference),
+        created_at=at,
+        updated_at=at,
+        last_used=at,
+    )
+
+
+def default_owner(owner_type: OwnerType, scope: Scope) -> str:
+    """Whose a memory is when only the kind of owner was said. Raises InvalidRequest where that is unknown."""
+    if owner_type == "household" and len(scope.households) == 1:
+        return scope.households[0]
+    known = {
+        "user": scope.user_id,
+        "role": scope.role_id,
+        "project": scope.project_id,
+        "session": scope.session_id,
+    }
+    found = known.get(owner_type)
+    if found is None:
+        raise _invalid(f"A memory of a {owner_type} needs its owner_id.")
+    return found
+
+
+def checked_owner(owner_type: OwnerType, owner_id: str, scope: Scope) -> str:
+    """Raises InvalidRequest for an owner that is not the scope's to write for."""
+    own = {"user": (scope.user_id,), "household": scope.households}.get(owner_type)
+    if owner_type == "session" and scope.session_id is not None:
+        own = (scope.session_id,)
+    if own is not None and owner_id not in own:
+        raise _invalid(f"You cannot write for the {owner_type} {owner_id[:64]!r}.")
+    return checked_name(owner_id) or owner_id
+
+
+def checked_name(name: str | None) -> str | None:
+    """A name of something else: one line, at most NAME_MOST characters. Raises InvalidRequest."""
+    cleaned = " ".join(clean(name or "").split())
+    if len(cleaned) > NAME_MOST:
+        raise _invalid(f"A name has at most {NAME_MOST} characters.")
+    return cleaned or None
+
+
+def checked_context(text: str | None) -> str | None:
+    """Raises InvalidRequest when it is too long."""
+    cleaned = clean(text or "")
+    if len(cleaned) > CONTENT_MOST:
+        raise _invalid(f"The context has {len(cleaned)} characters, at most {CONTENT_MOST} are kept.")
+    return cleaned or None
+
+
+def default_visibility(owner_type: OwnerType) -> Visibility:
+    match owner_type:
+        case "project":
+            return "project"
+        case "role" | "session":
+            return "private"
+        case _:
+            return "global"
+
+
+def digest_of(content: str) -> str:
+    """SHA-256 in hex of the content's plain form: the same for texts that say the same word for word."""
+    return hashlib.sha256(plain_form(content).encode()).hexdigest()
+
+
+def search_tokens(row: MemoryRow) -> list[str]:
+    """By which words it is found: those of its content, summary, tags and names."""
+    named = " ".join(filter(None, (row.summary, *row.tags, row.skill, row.reference, row.owner_id)))
+    return tokens(f"{row.content}\n{named}")
+
+
+def clean(text: str) -> str:
+    """`text` as it may be stored and shown: nothing invisible, no control characters, no lone surrogates."""
+    return visible(clean_text(text)).strip()
+
+
+def checked_content(text: str) -> str:
+    """Raises InvalidRequest when it is empty or too long."""
+    if len(text) > 4 * CONTENT_MOST or len(content := clean(text)) > CONTENT_MOST:
+        raise _invalid(
+            f"The content has {len(text)} characters, at most {CONTENT_MOST} are kept. Save what matters of "
+            "it, in several memories if need be."
+        )
+    if not content:
+        raise InvalidRequest(
+            "content is missing: say what is to be remembered, in one sentence.",
+            code="memory_content_missing",
+        )
+    return content
+
+
+def checked_summary(given: str | None, content: str) -> str:
+    """At most SUMMARY_MOST characters on one line: as given, or the beginning of the content."""
+    line = " ".join(clean(given or "").split())
+    if len(line) > SUMMARY_MOST:
+        raise _invalid(f"The summary has {len(line)} characters, at most {SUMMARY_MOST} are kept.")
+    if line:
+        return line
+    first = " ".join(next(part for part in _SENTENCE.split(content) if part.strip()).split())
+    return first if len(first) <= SUMMARY_MOST else first[: SUMMARY_MOST - 1].rstrip() + "…"
+
+
+def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    kept = tuple(dict.fromkeys(tag for tag in (" ".join(clean(each).split()) for each in tags) if tag))
+    if len(kept) > TAGS_MOST or any(len(tag) > TAG_MOST for tag in kept):
+        raise _invalid(f"At most {TAGS_MOST} tags of {TAG_MOST} characters are kept.")
+    return kept
+
+
+def checked_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """Decisions and references: at most REFS_MOST, each of at most REF_MOST characters."""
+    kept = tuple(line for line in map(clean, lines) if line)
+    if len(kept) > REFS_MOST or any(len(line) > REF_MOST for line in kept):
+        raise _invalid(f"At most {REFS_MOST} decisions or refs of {REF_MOST} characters are kept.")
+    return kept
+
+
+def _invalid(message: str) -> InvalidRequest:
+    return InvalidRequest(message, code="memory_invalid")

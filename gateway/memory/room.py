@@ -1,0 +1,30 @@
+"""Everything of the memory that doors and turns work with, made once by wiring."""
+
+from dataclasses import dataclass
+
+from gateway.memory.controller import Controller
+from gateway.memory.corrections import Corrections
+from gateway.memory.memories import Memories
+from gateway.memory.profiles import Profiles
+from gateway.memory.recall import Recall
+from gateway.memory.search.searcher import Searcher
+from gateway.settings import Settings
+from gateway.storage.memories import MemoryStore
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRoom:
+    """The parts of one store, the same for the gateway, the MCP server and the command line."""
+
+    store: MemoryStore
+    memories: Memories
+    searcher: Searcher
+    corrections: Corrections
+    profiles: Profiles
+    controller: Controller
+    recall: Recall
+
+
+def households_of(settings: Settings, user_id: str) -> tuple[str, ...]:
+    """The households that the user is a member of."""
+    return tuple(sorted(name for name, members in settings.households.items() if user_id in members))

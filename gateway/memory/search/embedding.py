@@ -1,0 +1,116 @@
+"""Gives memories their vectors, in the background, once somebody who sees them looks for something."""
+
+import asyncio
+from collections.abc import Sequence
+
+import structlog
+
+from gateway.errors import EmbeddingsFailed, GatewayError
+from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARACTERS, Embeddings
+from gateway.storage.memories import MemoryRow, MemoryStore, Vector, Viewer
+
+MOST_WAITING = 1000
+"""Viewers that are remembered; what does not fit is heard of again when they look for something."""
+PAUSE = 1.0
+"""Seconds between two looks at what is lacking: in a large memory each takes some."""
+MOST_REFUSED = 1000
+"""Contents that are not tried again before the next start."""
+FIRST_RETRY, LAST_RETRY = 1.0, 300.0
+"""Seconds after a failure until the next attempt: doubled each time, up to the last."""
+
+log = structlog.get_logger(__name__)
+
+
+class Embedding:
+    """One per process. Works while `run` runs."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        embeddings: Embeddings,
+        *,
+        pause: float = PAUSE,
+        first_retry: float = FIRST_RETRY,
+    ) -> None:
+        self._store, self._embeddings = store, embeddings
+        self._pause, self._first_retry = pause, first_retry
+        self._waiting: dict[Viewer, None] = {}
+        self._complete: dict[Viewer, int] = {}  # the store's state in which a viewer lacked nothing
+        self._refused: dict[str, None] = {}  # digests
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def nudge(self, viewer: Viewer) -> None:
+        """Some of what the viewer sees may lack a vector. Never raises and never waits."""
+        if len(self._waiting) < MOST_WAITING or viewer in self._waiting:
+            self._waiting[viewer] = None
+            self._idle.clear()
+            self._wake.set()
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        retry = self._first_retry
+        while True:
+            while not self._waiting:
+                self._wake.clear()
+                await self._wake.wait()
+            viewer = next(iter(self._waiting))
+            del self._waiting[viewer]
+            try:
+                await self._complete_for(viewer)
+            except Exception as error:  # noqa: BLE001 - whatever it was: memories are still found by words
+                code = error.code if isinstance(error, GatewayError) else type(error).__name__
+                log.warning("embedding_failed", error=code, retry_in=retry)
+                self._waiting[viewer] = None
+                await asyncio.sleep(retry)
+                retry = min(2 * retry, LAST_RETRY)
+                continue
+            retry = self._first_retry
+            if not self._waiting:
+                self._idle.set()
+            await asyncio.sleep(self._pause)
+
+    async def settled(self) -> None:
+        """Returns when all that was heard of until now is done."""
+        await self._idle.wait()
+
+    async def _complete_for(self, viewer: Viewer) -> None:
+        while (state := await self._store.state()) != self._complete.get(viewer):
+            if rows := await self._lacking(viewer):
+                await self._embed(batch_of(rows))
+                continue
+            if len(self._complete) >= MOST_WAITING:
+                self._complete.clear()
+            self._complete[viewer] = state
+
+    async def _lacking(self, viewer: Viewer) -> Sequence[MemoryRow]:
+        limit = BATCH + len(self._refused)
+        rows = await self._store.lacking(viewer, self._embeddings.model, limit=limit)
+        return [row for row in rows if row.digest not in self._refused]
+
+    async def _embed(self, rows: Sequence[MemoryRow]) -> None:
+        try:
+            made = await self._embeddings.documents([row.content for row in rows])
+        except EmbeddingsFailed as failed:
+            if failed.code != "embeddings_refused" or len(self._refused) >= MOST_REFUSED:
+                raise
+            if len(rows) == 1:
+                self._refused[rows[0].digest] = None
+                log.warning("embedding_refused", memory_id=rows[0].id)
+                return
+            for row in rows:  # one of them must not keep the others from being found
+                await self._embed([row])
+            return
+        found = [Vector(row.id, row.digest, vector.tobytes()) for row, vector in zip(rows, made, strict=True)]
+        await self._store.put_vectors(self._embeddings.model, found)
+
+
+def batch_of(rows: Sequence[MemoryRow]) -> Sequence[MemoryRow]:
+    """The first of `rows` that make up one request: at least one of them."""
+    characters = 0
+    for number, row in enumerate(rows[:BATCH]):
+        characters += min(len(row.content), TEXT_CHARACTERS)
+        if number and characters > BATCH_CHARACTERS:
+            return rows[:number]
+    return rows[:BATCH]

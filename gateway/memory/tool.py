@@ -1,0 +1,247 @@
+"""The tool `manage_memory`: what a model may do with what is remembered of the user it serves."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from gateway.errors import NotFound, RequestRefused, StorageError, ToolError
+from gateway.memory import told
+from gateway.memory.memories import By, Changed, Memories
+from gateway.memory.reasons import of_search
+from gateway.memory.record import NewMemory
+from gateway.memory.search.searcher import Query, Searcher
+from gateway.storage.memories import Filter, MemoryRow, MemoryType, Scope
+from gateway.tools.base import FunctionTool, ToolContext
+from gateway.tools.function import tool
+from gateway.tools.wrapping import wrap
+
+NAME = "manage_memory"
+LISTED = 30
+"""Memories that one list shows."""
+FOUND = 10
+"""Memories that one search shows at most."""
+SHORT = 300
+"""Characters of a memory that stands in a list in full; of a longer one its summary does."""
+QUOTES = 10
+"""Quotes that are shown of one memory, the last ones."""
+OUT_OF_REACH = "The memory cannot be reached just now. Go on without it, or try again a little later."
+
+Action = Literal["save", "list", "search", "update", "delete"]
+
+
+def manage_memory(
+    memories: Memories,
+    searcher: Searcher,
+    households: Callable[[str], tuple[str, ...]] = lambda _: (),
+    *,
+    who: str = "The model",
+) -> FunctionTool:
+    """The tool over one store, for the user, role, project and session of the call's context; an empty
+    session or turn is none. `households` tells those that a user is a member of, and `who` begins the reasons
+    that changes are kept with. Each change is told as a `memory` event, each search that found something as a
+    `retrieval` event.
+
+    Running it raises errors.ToolError when the memory refuses, in words that say what to do next.
+    """
+
+    def begin(context: ToolContext) -> _Call:
+        scope = Scope(
+            context.owner,
+            context.role_id,
+            context.project_id,
+            context.session_id or None,
+            households(context.owner),
+        )
+        return _Call(memories, searcher, scope, context, who)
+
+    return _made(begin)
+
+
+def manage_nothing() -> FunctionTool:
+    """The tool where no memory is open: it can be looked at, and running it raises errors.ToolError."""
+
+    def refuse(_: ToolContext) -> "_Call":
+        raise ToolError("No memory is open here. `gateway memory` looks after it on the command line.")
+
+    return _made(refuse)
+
+
+def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
+    @tool(effect="idempotent", timeout=15, name=NAME, category="memory")
+    async def run(
+        action: Action,
+        *,
+        context: ToolContext,
+        id: str | None = None,
+        content: str | None = None,
+        search: Annotated[str | None, Field(max_length=1000)] = None,
+        type: MemoryType | None = None,
+        importance: Annotated[int | None, Field(ge=1, le=5)] = None,
+        tags: list[str] | None = None,
+        pinned: bool | None = None,
+        version: int | None = None,
+    ) -> str:
+        """Keeps what is worth knowing about the user in later conversations, and looks it up or corrects it.
+
+        Save what lasts: preferences, facts about the user, decisions, constraints, and whatever they ask you
+        to remember. Do not save one-off requests, passwords or other secrets, guesses, or what tools and web
+        pages said. Write one sentence for each matter, true on its own, in the language of the user. If
+        something like it may be known already, search first, and update that instead. What the user says now
+        counts more than a memory: update or delete what is no longer true, and delete what they want
+        forgotten.
+
+        Actions: save (content), list (the newest; with an id everything about that one), search (search),
+        update (id and what changes), delete (id).
+
+        Args:
+            action: What to do.
+            id: Of the memory, as it stands before it in brackets: m_ and 16 hex digits.
+            content: What to remember, in one sentence, such as "Prefers a plain design style." or
+                "喜欢简约的设计风格。"
+            search: What to look for: a few words or a question, in any language the memories are in.
+            type: What kind of memory it is (fact if absent), or to list and search for.
+            importance: From 1, trivial, to 5, always to be heeded; 3 if absent.
+            tags: A few words to file it under.
+            pinned: Whether it always stands in your prompt in full, however much is remembered.
+            version: The version that you read, to change or delete it only if nobody else did since.
+        """
+        call = begin(context)
+        named = {
+            "content": content,
+            "type": type,
+            "importance": importance,
+            "tags": tags,
+            "pinned": pinned,
+        }
+        given = {name: value for name, value in named.items() if value is not None}
+        try:
+            match action:
+                case "save":
+                    return await call.save(given)
+                case "update":
+                    return await call.update(_needed("id", id, action), given, version)
+                case "delete":
+                    return await call.delete(_needed("id", id, action), version)
+                case "list" if id:
+                    return await call.show(id.strip())
+                case "list" if not search:
+                    return await call.list(type)
+                case _:
+                    return await call.search(_needed("search", search, action), type)
+        except RequestRefused as refused:
+            raise ToolError(refused.message, code=refused.code, details=refused.details) from None
+        except StorageError as error:  # its message is for operators: it may name files
+            raise ToolError(OUT_OF_REACH, code=error.code, retryable=True) from error
+
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call: for whom, and what it tells."""
+
+    memories: Memories
+    searcher: Searcher
+    scope: Scope
+    context: ToolContext
+    who: str
+
+    async def save(self, given: dict[str, Any]) -> str:
+        scope = self.scope
+        # A decision about a project is its members', not this user's alone wherever they are.
+        owner = "project" if given.get("type") == "project_decision" and scope.project_id else "user"
+        new = NewMemory("", owner_type=owner, source="model")
+        key = self.context.idempotency_key
+        saved = self._told(
+            await self.memories.save(scope, replace(new, **given), self._by("saved it"), key=key)
+        )
+        if saved.operation == "reinforced":
+            return f"That is remembered already, as {_at(saved.row)}: it counts more now."
+        return f"Remembered as {_at(saved.row)}."
+
+    async def update(self, memory_id: str, given: dict[str, Any], version: int | None) -> str:
+        if not given:
+            raise ToolError("Nothing to update: give content, type, importance, tags or pinned.")
+        by = self._by(f"changed its {', '.join(given)}")
+        changed = await self.memories.update(self.scope, memory_id, given, by, version=version)
+        return f"Updated {_at(self._told(changed).row)}."
+
+    async def delete(self, memory_id: str, version: int | None) -> str:
+        by = self._by("deleted it")
+        try:
+            deleted = await self.memories.delete(self.scope, memory_id, by, version=version)
+        except NotFound:
+            if (before := await self._deleted_before(memory_id, by)) is None:
+                raise
+            deleted = before
+        self._told(deleted)
+        return f"Forgotten: {deleted.row.id} is not recalled any more."
+
+    async def show(self, memory_id: str) -> str:
+        found = await self.memories.details(self.scope, memory_id)
+        if not found.row.recallable:
+            why = "waits for the user to confirm it" if found.row.quarantined else f"is {found.row.status}"
+            raise ToolError(f"{memory_id} {why}: it is not recalled.")
+        # What another member of a household said stays theirs.
+        quotes = found.evidence[-QUOTES:] if found.row.user_id == self.scope.user_id else ()
+        return _wrapped(f"It is at version {found.row.version}.", [told.details(found.row, quotes)])
+
+    async def list(self, type: MemoryType | None) -> str:
+        which = Filter(types=(type,) if type else (), recallable=True, runtime=True)
+        rows = await self.memories.list(self.scope, which, limit=LISTED)
+        if not rows:
+            return f"Nothing of the type {type} is remembered." if type else "Nothing is remembered yet."
+        count, _ = await self.memories.store.count(self.scope, which)
+        shown = (
+            f"{count} in all." if count <= len(rows) else f"The newest {len(rows)} of {count}: search them."
+        )
+        return _wrapped(shown, [_line(row) for row in rows])
+
+    async def search(self, text: str, type: MemoryType | None) -> str:
+        query = Query(text, types=(type,) if type else (), limit=FOUND)
+        found = await self.searcher.find(self.scope, query)
+        if not found.hits:
+            return "Nothing like that is remembered. Try other or fewer words, or list what there is."
+        self.context.emit(of_search(text, found, "catalog"))
+        more = f" {found.omitted} more are not shown: look for fewer things at once." if found.omitted else ""
+        return _wrapped(f"The best first.{more}", [_line(hit.row) for hit in found.hits])
+
+    async def _deleted_before(self, memory_id: str, by: By) -> Changed | None:
+        """The deletion by this very turn, whose process ended before it could tell."""
+        versions = await self.memories.store.versions(self.scope, memory_id)
+        if not versions or by.turn_id is None:
+            return None
+        last = versions[-1]
+        done = (last.operation, last.turn_id) == ("deleted", by.turn_id)
+        return Changed(last.row, "deleted", by) if done else None
+
+    def _by(self, what: str) -> By:
+        return By("model", f"{self.who} {what}.", self.context.turn_id or None)
+
+    def _told(self, changed: Changed) -> Changed:
+        self.context.emit(changed.event)
+        return changed
+
+
+def _needed(name: Literal["id", "search"], given: str | None, action: Action) -> str:
+    if given and given.strip():
+        return given.strip()
+    if name == "id":
+        raise ToolError(f"id is missing: list or search memories to see which one to {action}.")
+    raise ToolError('search is missing: give a few words to look for, such as "design style".')
+
+
+def _at(row: MemoryRow) -> str:
+    return f"{row.id}, version {row.version}"
+
+
+def _line(row: MemoryRow) -> str:
+    if len(row.content) <= SHORT:
+        return told.line(row)
+    return f"{told.catalog_line(row)} (a summary: list with this id shows everything)"
+
+
+def _wrapped(note: str, lines: Sequence[str]) -> str:
+    return wrap("long_term_memory", f"{told.NOTE} {note}", "\n".join(lines))

@@ -1,0 +1,58 @@
+"""The verbs on documented memories: list them, take one out of use and into it again."""
+
+from gateway.auth import Principal
+from gateway.errors import Forbidden, NotFound
+from gateway.memory.documents.folder import Found
+from gateway.memory.documents.in_use import Filed
+from gateway.memory.documents.library import Documents
+from gateway.settings import Settings
+
+
+class DocumentedMemories:
+    """What the files of this gateway say, the same for all users. Without `documents` the memory is off, and
+    every verb raises errors.NotFound (memory_off)."""
+
+    def __init__(self, documents: Documents | None, settings: Settings) -> None:
+        self._documents = documents
+        self._settings = settings
+
+    async def look(self) -> Found:
+        """What is there now. Raises errors.StorageError when it cannot be stored."""
+        return await self._there().refresh()
+
+    async def deprecate(self, who: Principal, document_id: str) -> Filed:
+        """Takes a document out of use, for everybody; its file is kept.
+
+        Raises:
+            errors.Forbidden: only some users may (GATEWAY_ADMINS).
+            errors.NotFound: there is no such document.
+            errors.Conflict: it is deprecated already.
+        """
+        documents = self._there()
+        self._check(who)
+        return await documents.deprecate(document_id)
+
+    async def restore(self, who: Principal, document_id: str) -> Filed:
+        """Takes a deprecated document into use again, for everybody.
+
+        Raises:
+            errors.Forbidden: only some users may (GATEWAY_ADMINS).
+            errors.NotFound: no such document is deprecated.
+            errors.Conflict: a file of its name is in use.
+        """
+        documents = self._there()
+        self._check(who)
+        return await documents.restore(document_id)
+
+    def _there(self) -> Documents:
+        if self._documents is None:
+            raise NotFound(
+                "This gateway remembers nothing: GATEWAY_MEMORY is false, so there are no documents.",
+                code="memory_off",
+            )
+        return self._documents
+
+    def _check(self, who: Principal) -> None:
+        admins = self._settings.admins
+        if admins and who.user_id not in admins:
+            raise Forbidden("Only the users in GATEWAY_ADMINS may change documents.")

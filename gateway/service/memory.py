@@ -1,0 +1,268 @@
+"""The verbs on what is remembered of a user. They check whose it is, and whose session is named."""
+
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from gateway.auth import Principal
+from gateway.errors import InvalidRequest, QueueFull
+from gateway.ids import now_ms
+from gateway.lexical import estimate_tokens, query_tokens
+from gateway.memory import told
+from gateway.memory.controller import Decision
+from gateway.memory.copies import Intake, Report, export, lines_of
+from gateway.memory.corrections import Action
+from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.memories import By, Changed, Details
+from gateway.memory.record import NewMemory
+from gateway.memory.search.freshness import freshness
+from gateway.memory.search.searcher import Found, Hit, Query
+from gateway.messages import Message
+from gateway.service.memory_access import MemoryAccess, Place, memory_off
+from gateway.storage.base import StoredMessage
+from gateway.storage.memories import (
+    Evidence,
+    Filter,
+    MemoryRow,
+    Profile,
+    ProfileKind,
+    Viewer,
+)
+from gateway.turn.parts import Parts
+
+MOST_AT_ONCE = 4
+"""Conversations that are read, and files that are imported, at the same time: those cost model calls, these
+hold up other writers."""
+
+READ_MOST = 1000
+"""Messages of a session, the newest, that are read for what is worth remembering."""
+
+
+class UserMemories:
+    """One per process. With the memory switched off every verb raises errors.NotFound (memory_off)."""
+
+    def __init__(self, parts: Parts, keeper: Keeper | None) -> None:
+        self._parts = parts
+        self._for = MemoryAccess(parts)
+        self._keeper = keeper
+        self._busy = 0
+
+    # What a message needs, and what there is for it
+
+    async def decide(self, who: Principal, place: Place, message: str, message_count: int) -> Decision:
+        """Whether memories help with a message, of which kind, and how much of them. Raises errors.NotFound,
+        errors.Forbidden."""
+        scope = await self._for.scope(who, place)
+        return await self._for.room.controller.decide(
+            message, message_count=message_count, project_id=scope.project_id
+        )
+
+    async def find(self, who: Principal, place: Place, query: Query) -> Found:
+        """What fits the query. Raises errors.NotFound, errors.Forbidden, errors.StorageError."""
+        return await self._for.room.searcher.find(await self._for.scope(who, place), query)
+
+    async def recall(self, who: Principal, place: Place, ids: Sequence[str]) -> Found:
+        """Those of `ids` that may be recalled there, in this order; they count as used. Raises as `find`
+        does."""
+        room, now = self._for.room, now_ms()
+        rows = [
+            row for row in await room.store.get(await self._for.scope(who, place), *ids) if row.recallable
+        ]
+        if rows:
+            await room.store.use([row.id for row in rows], now)
+        tokens = sum(estimate_tokens(told.details(row)) for row in rows)
+        return Found([Hit(row, 0, None, None, freshness(row, now)) for row in rows], tokens=tokens)
+
+    async def quotes(self, who: Principal, row: MemoryRow) -> Sequence[Evidence]:
+        """What the user said that `row` is remembered of. What another member of a household said stays
+        theirs."""
+        if row.user_id != who.user_id or not row.evidence_count:
+            return ()
+        return await self._for.room.store.evidence(row.id)
+
+    # One memory
+
+    async def save(
+        self, who: Principal, place: Place, new: NewMemory, *, evidence: Sequence[Evidence], reason: str
+    ) -> Changed:
+        """Remembers something, or reinforces what is remembered word for word already.
+
+        Raises:
+            errors.NotFound, errors.Forbidden: a session, or a user, that is not the caller's.
+            errors.InvalidRequest: what `record.make` raises; (evidence_not_found) nobody said that.
+            errors.MemoryFull: with candidates for a merge.
+        """
+        room, scope = self._for.room, await self._for.scope(who, place)
+        if new.owner_type == "session" and new.owner_id is not None:
+            await self._parts.sessions.get(new.owner_id, who.user_id)
+        await self._for.check(who, evidence)
+        return await room.memories.save(scope, new, By(who.user_id, reason), evidence=evidence)
+
+    async def list(
+        self,
+        who: Principal,
+        place: Place,
+        which: Filter,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+        words: str | None = None,
+    ) -> Sequence[MemoryRow]:
+        """All of the user's memories, or those that a role, a project or a session sees; the last changed
+        first, those with any of `words` the best match first. Raises errors.NotFound, errors.Forbidden."""
+        room, scope = self._for.room, await self._for.scope(who, place)
+        somewhere = scope.role_id or scope.project_id or scope.session_id
+        viewer: Viewer = scope if somewhere else self._for.whole(who)
+        if words is None:
+            return await room.memories.list(viewer, which, limit=limit, before=before)
+        matches = await room.store.match(viewer, query_tokens(words), which, limit=limit)
+        return [match.row for match in matches]
+
+    async def read(self, who: Principal, memory_id: str) -> Details:
+        """Everything about a memory, or a document. Raises errors.NotFound."""
+        details = await self._for.room.memories.details(await self._for.viewer(who, memory_id), memory_id)
+        if details.row.user_id == who.user_id:
+            return details
+        return Details(details.row, details.versions, (), details.links)
+
+    async def update(
+        self, who: Principal, memory_id: str, changes: dict[str, Any], *, version: int | None, reason: str
+    ) -> Changed:
+        """Raises what `Memories.update` raises."""
+        viewer, by = await self._for.viewer(who, memory_id), By(who.user_id, reason)
+        return await self._for.room.memories.update(viewer, memory_id, changes, by, version=version)
+
+    async def delete(self, who: Principal, memory_id: str, *, version: int | None) -> None:
+        """Raises errors.NotFound, errors.MemoryChanged."""
+        viewer, by = await self._for.viewer(who, memory_id), By(who.user_id, "Deleted by its user.")
+        await self._for.room.memories.delete(viewer, memory_id, by, version=version)
+
+    async def erase(self, who: Principal, memory_id: str) -> None:
+        """Also one that was deleted. Raises errors.NotFound."""
+        await self._for.room.memories.erase(self._for.whole(who), memory_id)
+
+    async def confirm(self, who: Principal, memory_id: str) -> Changed:
+        """Raises errors.NotFound."""
+        viewer, by = await self._for.viewer(who, memory_id), By(who.user_id, "Confirmed by its user.")
+        return await self._for.room.memories.confirm(viewer, memory_id, by)
+
+    # Several at once
+
+    async def correct(
+        self,
+        who: Principal,
+        memory_id: str,
+        action: Action,
+        *,
+        evidence: Evidence | None,
+        new_content: str | None,
+        reason: str,
+    ) -> Sequence[Changed]:
+        """The corrected memory, the one that says it now, and those that depended on it, flagged.
+
+        Raises:
+            errors.InvalidRequest: (evidence_not_found) nobody said that.
+            errors.NotFound, errors.MemoryFull, errors.DuplicateMemory: as `Corrections.correct`.
+        """
+        await self._for.check(who, [evidence] if evidence else [])
+        return await self._for.room.corrections.correct(
+            await self._for.viewer(who, memory_id),
+            memory_id,
+            action,
+            By(who.user_id, reason),
+            evidence=evidence,
+            new_content=new_content,
+        )
+
+    async def merge(self, who: Principal, ids: Sequence[str]) -> Sequence[Changed]:
+        """The new memory, then those that it replaces. Raises what `Corrections.merge` raises."""
+        by = By(who.user_id, "Merged by their user.")
+        return await self._for.room.corrections.merge(self._for.whole(who), ids, by)
+
+    async def learn(self, who: Principal, place: Place, said: Sequence[Message] | None) -> Sequence[Changed]:
+        """Has a conversation read for what is worth remembering: `said`, or the session of the place. Reading
+        the same again adds nothing.
+
+        Raises:
+            errors.NotFound, errors.Forbidden, errors.MemoryFull, errors.QueueFull.
+            errors.LearningFailed: the model that should read it gave no usable answer.
+        """
+        if self._keeper is None:
+            raise memory_off()
+        scope = await self._for.scope(who, place)
+        if said is None and place.session_id is None:
+            raise InvalidRequest("Give a conversation, messages, or the session_id of a session of yours.")
+        model = None
+        if place.session_id is not None:
+            model = await self._parts.turns.model(place.session_id)
+        if said is None:
+            session_id = str(place.session_id)
+            stored = await self._newest(session_id)
+        else:
+            session_id = _conversation_id(said)
+            stored = [StoredMessage(number, session_id, each) for number, each in enumerate(said, 1)]
+        with self._one_of_few():
+            return await self._keeper.learn(
+                scope, stored, session_id=session_id, model=model or self._parts.settings.model
+            )
+
+    # Files
+
+    def export(self, who: Principal) -> AsyncGenerator[bytes]:
+        """The user's memories as a file (see gateway/memory/copies.py), in pieces. Raises
+        errors.StorageError on the way."""
+        return export(self._for.room.store, self._for.whole(who))
+
+    async def import_(self, who: Principal, chunks: AsyncIterable[bytes]) -> Report:
+        """Takes what can be used of a file, and reports.
+
+        Raises:
+            errors.MemoryFull: the lines before the one in `details` were taken.
+            errors.InvalidRequest: a line is too long; errors.QueueFull.
+        """
+
+        async def verify(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+            return [each for each in evidence if await self._for.holds(who, each)]
+
+        by = By(who.user_id, "Imported from a file.")
+        intake = Intake(self._for.room.memories, self._for.whole(who), by, verify)
+        with self._one_of_few():
+            async for line in lines_of(chunks):
+                await intake.take(line)
+        return intake.report
+
+    # Profiles
+
+    async def profile(self, who: Principal, kind: ProfileKind, name: str) -> Profile:
+        """Raises errors.NotFound for one that is not the caller's, or their household's."""
+        return await self._for.room.profiles.get(self._for.own(who), kind, name)
+
+    async def put_profile(
+        self, who: Principal, kind: ProfileKind, name: str, fields: dict[str, str], *, version: int | None
+    ) -> Profile:
+        """Raises errors.NotFound, errors.InvalidRequest, errors.MemoryChanged."""
+        return await self._for.room.profiles.put(
+            self._for.own(who), kind, name, fields, who.user_id, version=version
+        )
+
+    async def _newest(self, session_id: str) -> Sequence[StoredMessage]:
+        now = (await self._parts.sessions.history(session_id)).messages
+        last = now[-1].position if now else 0
+        return await self._parts.sessions.messages(session_id, after=max(0, last - READ_MOST))
+
+    @contextmanager
+    def _one_of_few(self) -> Generator[None]:
+        if self._busy >= MOST_AT_ONCE:
+            raise QueueFull(f"{MOST_AT_ONCE} conversations or files are being read into the memory already.")
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+
+
+def _conversation_id(said: Sequence[Message]) -> str:
+    """The same for the same conversation, so that reading it again adds nothing."""
+    text = "\0".join(f"{each.role}\0{block['text']}" for each in said for block in each.content)
+    return f"c_{hashlib.sha256(text.encode()).hexdigest()[:32]}"

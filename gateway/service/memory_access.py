@@ -1,0 +1,84 @@
+"""Who may see what is remembered, from where, and whether somebody said what they are quoted with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.auth import Principal
+from gateway.errors import Forbidden, InvalidRequest, NotFound
+from gateway.memory.keeper.said import own_words
+from gateway.memory.memories import not_found
+from gateway.memory.record import clean
+from gateway.memory.room import MemoryRoom, households_of
+from gateway.storage.memories import Evidence, Scope, Viewer, Whole
+from gateway.turn.parts import Parts
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where somebody asks from. A session brings its role and project along; `user_id` may only repeat who
+    asks."""
+
+    role_id: str | None = None
+    project_id: str | None = None
+    session_id: str | None = None
+    user_id: str | None = None
+
+
+class MemoryAccess:
+    """One per process."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    @property
+    def room(self) -> MemoryRoom:
+        room = self._parts.memory
+        if room is None:
+            raise memory_off()
+        return room
+
+    def own(self, who: Principal) -> Scope:
+        return Scope(who.user_id, households=households_of(self._parts.settings, who.user_id))
+
+    def whole(self, who: Principal) -> Whole:
+        return Whole(who.user_id, households_of(self._parts.settings, who.user_id))
+
+    async def scope(self, who: Principal, place: Place) -> Scope:
+        own, role_id, project_id = self.own(who), place.role_id, place.project_id
+        if place.user_id not in {None, who.user_id}:
+            raise Forbidden("These are another user's memories.")
+        if place.session_id is not None:
+            session = await self._parts.sessions.get(place.session_id, who.user_id)
+            role_id, project_id = role_id or session.role_id, project_id or session.project_id
+        return own._replace(role_id=role_id, project_id=project_id, session_id=place.session_id)
+
+    async def viewer(self, who: Principal, memory_id: str) -> Viewer:
+        """Documents are nobody's own, and seen by everybody."""
+        for viewer in (self.whole(who), self.own(who)):
+            if await self.room.store.get(viewer, memory_id):
+                return viewer
+        raise not_found(memory_id)
+
+    async def check(self, who: Principal, evidence: Sequence[Evidence]) -> None:
+        for each in evidence:
+            if not await self.holds(who, each):
+                raise InvalidRequest(
+                    f"The quote is not in what you said in message {each.position} of session "
+                    f"{each.session_id}. Quote it word for word.",
+                    code="evidence_not_found",
+                )
+
+    async def holds(self, who: Principal, evidence: Evidence) -> bool:
+        """Whether the user said that, there, themselves."""
+        try:
+            await self._parts.sessions.get(evidence.session_id, who.user_id)
+        except NotFound:
+            return False
+        position = evidence.position
+        found = await self._parts.sessions.messages(evidence.session_id, after=position - 1, until=position)
+        quote = clean(evidence.quote)
+        return bool(quote) and any(quote in own_words(each.message) for each in found)
+
+
+def memory_off() -> NotFound:
+    return NotFound("The memory is switched off (GATEWAY_MEMORY).", code="memory_off")

@@ -1,0 +1,103 @@
+"""What the next turn's model would be told, for whoever writes prompts or wonders what is remembered."""
+
+from dataclasses import dataclass
+
+from gateway.auth import Principal
+from gateway.history.transcript import view
+from gateway.memory.recall import Recall
+from gateway.memory.room import households_of
+from gateway.messages import Message
+from gateway.prompt.assemble import Assembled, assemble
+from gateway.prompt.components import Components
+from gateway.storage.base import History, StoredMessage
+from gateway.storage.memories import Scope
+from gateway.turn.conversation import prompt_limits, skills_told
+from gateway.turn.parts import Parts
+from gateway.turn.recalling import block_of, recalled_ids
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """For which turn: the next one of a session, or the first of a new one in a role and a project; and for
+    which message, to see what the memory would add to it."""
+
+    session_id: str | None = None
+    role_id: str | None = None
+    project_id: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Previewed:
+    """The components, the prompt made of them, and what comes with the message."""
+
+    components: Components
+    assembled: Assembled
+    retrieved: str | None = None
+
+
+class Prompts:
+    """One per process. Nothing that it does leaves a trace."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def components(self) -> Previewed:
+        """What is the same for everybody."""
+        return self._previewed(History([]), "")
+
+    async def preview(self, who: Principal, asked: Asked) -> Previewed:
+        """Raises errors.NotFound (session_not_found), errors.StorageError."""
+        parts, history, scope = self._parts, History([]), Scope(who.user_id, asked.role_id, asked.project_id)
+        if asked.session_id is not None:
+            session = await parts.sessions.get(asked.session_id, who.user_id)
+            history = await parts.sessions.history(session.id)
+            scope = Scope(who.user_id, session.role_id, session.project_id, session.id)
+        if parts.memory is None:
+            return self._previewed(history, "")
+        scope = scope._replace(households=households_of(parts.settings, who.user_id))
+        recall = parts.memory.recall
+        text, known = await _standing(recall, scope, history)
+        return self._previewed(history, text, await _retrieved(recall, scope, history, known, asked.message))
+
+    def _previewed(self, history: History, memories: str, retrieved: str | None = None) -> Previewed:
+        parts = self._parts
+        components, catalog = parts.prompts.read(), parts.skills.catalog
+        assembled = assemble(
+            components,
+            (),
+            tools=catalog.tools.specs(),
+            skills=skills_told(parts, catalog),
+            limits=prompt_limits(parts),
+            carried=history.carried,
+            memories=memories,
+        )
+        return Previewed(components, assembled, retrieved)
+
+
+async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str, set[str]]:
+    """What would stand in the prompt of the memories, and which these are."""
+    told = history.memories
+    if told is not None and told.epoch_from == history.epoch_from:
+        ids = recalled_ids(history.messages) - told.forgotten
+        stale, gone = await recall.outdated(scope, told.digests, ids)
+        if not stale and not gone:
+            return told.text, set(told.digests)
+    elif history.messages and told is None:
+        return "", set()  # its epoch began without any
+    taken = await recall.standing(scope)
+    return taken.text, set(taken.digests)
+
+
+async def _retrieved(
+    recall: Recall, scope: Scope, history: History, known: set[str], message: str | None
+) -> str | None:
+    if message is None:
+        return None
+    known |= recalled_ids(history.messages)
+    looked_up = await recall.look_up(scope, message, message_count=len(history.messages), known=known)
+    block = block_of(looked_up, known) if looked_up is not None else None
+    if block is None:
+        return None
+    (told,) = view(History([StoredMessage(1, "", Message("user", [block]))]))
+    return str(told.content[0]["text"])

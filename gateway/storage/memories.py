@@ -1,0 +1,340 @@
+"""What is remembered across sessions, and what storage owes about it.
+
+As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
+half-done is left behind. Several processes may use one store at the same time (the gateway, an MCP server, a
+command), so whatever must hold among memories holds in the transaction that writes.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+OwnerType = Literal["user", "household", "role", "project", "task", "group", "session"]
+MemoryType = Literal[
+    "preference",
+    "fact",
+    "event",
+    "summary",
+    "project_decision",
+    "user_preference",
+    "discussion_conclusion",
+    "action_item",
+    "constraint",
+    "risk",
+    "feedback",
+    "skill",
+    "reference",
+]
+Visibility = Literal["private", "project", "global"]
+Status = Literal["active", "suppressed", "frozen", "replaced"]
+MemorySource = Literal["user", "model", "conversation", "skill", "import", "document"]
+Operation = Literal[
+    "remembered",
+    "updated",
+    "reinforced",
+    "suppressed",
+    "frozen",
+    "activated",
+    "replaced",
+    "merged",
+    "confirmed",
+    "flagged",
+    "deleted",
+]
+Relation = Literal["depends_on", "merged_from", "contradicts"]
+ProfileKind = Literal["user", "household"]
+
+EVERYBODY = "everybody"
+"""The audience of documented memories."""
+
+
+class Scope(NamedTuple):
+    """On whose behalf, and where, memories are looked at: the user in a role, a project and a session, as far
+    as there are such. `households` are those the user is a member of."""
+
+    user_id: str
+    role_id: str | None = None
+    project_id: str | None = None
+    session_id: str | None = None
+    households: tuple[str, ...] = ()
+
+    @property
+    def audiences(self) -> tuple[str, ...]:
+        """The audiences this scope belongs to. A memory outside of them is as absent as one that never was:
+        nothing else decides who sees what."""
+        found = [EVERYBODY, _audience("global", self.user_id), _audience("role", self.user_id, self.role_id)]
+        found += [_audience("project", self.user_id, self.project_id)] if self.project_id else []
+        found += [_audience("session", self.user_id, self.session_id)] if self.session_id else []
+        return (*found, *(_audience("household", name) for name in self.households))
+
+
+class Whole(NamedTuple):
+    """A person who looks after what is remembered: all of the user's own memories, whatever role, project or
+    session they are for, and those of the households."""
+
+    user_id: str
+    households: tuple[str, ...] = ()
+
+
+Viewer = Scope | Whole
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRow:
+    """A memory. Times are Unix milliseconds; `last_used` is when it was last cited (or made), from which its
+    freshness follows. `version` counts its changes from 1. `quarantined`: it stems from a tool or the web,
+    and is not recalled before somebody confirms it. `flagged` says why it should be looked at again.
+    `digest` identifies its content whatever its spelling (`record.digest_of`)."""
+
+    id: str
+    user_id: str
+    owner_type: OwnerType
+    owner_id: str
+    type: MemoryType
+    content: str
+    summary: str
+    digest: str
+    visibility: Visibility
+    source: MemorySource
+    created_at: int
+    updated_at: int
+    last_used: int
+    role_id: str | None = None
+    project_id: str | None = None
+    importance: int = 3
+    confidence: float = 1.0
+    evidence_count: int = 0
+    status: Status = "active"
+    superseded_by: str | None = None
+    tags: tuple[str, ...] = ()
+    pinned: bool = False
+    quarantined: bool = False
+    flagged: str | None = None
+    context: str | None = None
+    decisions: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
+    skill: str | None = None
+    reference: str | None = None
+    version: int = 1
+
+    @property
+    def audience(self) -> str:
+        """The one audience that sees it (see `Scope.audiences`)."""
+        if self.source == "document":
+            return EVERYBODY
+        if self.owner_type == "session":
+            return _audience("session", self.user_id, self.owner_id)
+        if self.owner_type == "household":
+            return _audience("household", self.owner_id)
+        if self.visibility == "global":
+            return _audience("global", self.user_id)
+        if self.visibility == "project":
+            return _audience("project", self.user_id, self.project_id)
+        return _audience("role", self.user_id, self.role_id)
+
+    @property
+    def recallable(self) -> bool:
+        """Whether it may be recalled at all."""
+        return self.status in {"active", "suppressed"} and not self.quarantined
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why something is remembered: a verbatim quote of a message, by its session and position."""
+
+    session_id: str
+    position: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`from_id` depends on, was merged from, or contradicts `to_id`."""
+
+    from_id: str
+    to_id: str
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step of a transaction: `row` is the new state. With `row.version` 1 it is a new memory; otherwise
+    that of version `row.version - 1` becomes it. `deletes` leaves a tombstone: the memory is gone from every
+    list and index, its versions stay until it is erased. `tokens` are the search tokens of `row`."""
+
+    row: MemoryRow
+    operation: Operation
+    actor: str
+    reason: str
+    tokens: Sequence[str] = ()
+    evidence: Sequence[Evidence] = ()
+    links: Sequence[Link] = ()
+    key: str | None = None
+    """Makes a repetition of the same request harmless: a new memory with a key that was used is refused as a
+    duplicate of the one it made."""
+    turn_id: str | None = None
+
+    @property
+    def deletes(self) -> bool:
+        return self.operation == "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVersion:
+    """What a memory became at one change, by whom and why."""
+
+    version: int
+    operation: Operation
+    actor: str
+    reason: str
+    turn_id: str | None
+    at: int
+    row: MemoryRow
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which memories; a field that is empty or None asks nothing. `since` is of the last change, Unix ms."""
+
+    types: Sequence[MemoryType] = ()
+    statuses: Sequence[Status] = ()
+    owner_type: OwnerType | None = None
+    tag: str | None = None
+    since: int | None = None
+    quarantined: bool | None = None
+    pinned: bool | None = None
+    runtime: bool = False
+    """Only what was remembered, no documents."""
+    recallable: bool = False
+    """Only what may be recalled: active or suppressed, not in quarantine, and of documented and runtime
+    memories with the same skill, type and reference the one that wins (see `MemoryStore.match`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A memory that has some of the words looked for; `score` is BM25, higher is better."""
+
+    row: MemoryRow
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """The embedding of a memory's content with `digest` by one model: float32, little-endian."""
+
+    memory_id: str
+    digest: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A small document about a user or a household: text by key, with a version that counts its changes."""
+
+    kind: ProfileKind
+    id: str
+    fields: dict[str, str]
+    version: int
+    updated_at: int
+    actor: str
+
+
+class MemoryStore(Protocol):
+    """All memories of all users."""
+
+    async def write(self, changes: Sequence[Change], *, most: int) -> None:
+        """All changes in one transaction or none.
+
+        Raises:
+            errors.MemoryChanged: a memory is not at the version that a change expects, or is deleted;
+                `details` has id and version.
+            errors.DuplicateMemory: a live memory (active or suppressed) of the same audience has the same
+                digest, or the user used the key before; `details` has its id, and as `same` digest or key.
+            errors.MemoryFull: the user would have more than `most` live memories; `details` has the count.
+        """
+        ...
+
+    async def get(self, viewer: Viewer, *ids: str) -> Sequence[MemoryRow]:
+        """Those of `ids` that are there and seen by the viewer, in the order of `ids`. Deleted ones are not
+        there; frozen, replaced and quarantined ones are."""
+        ...
+
+    async def list(
+        self,
+        viewer: Viewer,
+        which: Filter | None = None,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+    ) -> Sequence[MemoryRow]:
+        """Newest first by (updated_at, id), strictly before that pair."""
+        ...
+
+    async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
+        """How many there are, and the characters of their contents together."""
+        ...
+
+    async def match(
+        self, viewer: Viewer, words: Sequence[str], which: Filter, *, limit: int
+    ) -> Sequence[Match]:
+        """The best matches of any of `words` (search tokens, never raw text), best first. The viewer's
+        audience and `which` are applied before the ranking. Of a documented and a runtime memory with the
+        same skill, type and reference the newer is there, a tie goes to the document."""
+        ...
+
+    async def versions(self, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
+        """The oldest first; also of a deleted one. Empty when there is none, or it is not seen."""
+        ...
+
+    async def evidence(self, memory_id: str) -> Sequence[Evidence]: ...
+
+    async def links(self, memory_id: str) -> Sequence[Link]:
+        """From it and to it. The caller has checked who may see it."""
+        ...
+
+    async def use(self, ids: Sequence[str], at: int) -> None:
+        """They were cited: their freshness begins anew. No version is added."""
+        ...
+
+    async def erase(self, viewer: Viewer, memory_id: str) -> bool:
+        """Removes it for good, deleted or not: its versions, evidence, links, vectors and words, and their
+        bytes in the file. False when there is none that the viewer sees."""
+        ...
+
+    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+        """Makes `rows`, each with its search tokens, all the documented memories there are."""
+        ...
+
+    async def vectors(self, viewer: Viewer, model: str) -> Sequence[Vector]:
+        """Those of the viewer's recallable memories by that model."""
+        ...
+
+    async def lacking(self, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
+        """Recallable memories without a vector by that model for their digest."""
+        ...
+
+    async def put_vectors(self, model: str, vectors: Sequence[Vector]) -> None: ...
+
+    async def state(self) -> int:
+        """A number that differs whenever something was written since, by any process: what was read may be
+        kept while it stays the same. Cheap."""
+        ...
+
+    async def profile(self, kind: ProfileKind, id: str) -> Profile | None: ...
+
+    async def put_profile(self, profile: Profile) -> None:
+        """Stores version `profile.version`. Raises errors.MemoryChanged unless the stored one is the version
+        before it (0: there is none)."""
+        ...
+
+
+def _audience(kind: str, *names: str | None) -> str:
+    """A word for the search index too, in which names of any spelling are harmless."""
+    named = "\0".join((kind, *(name if name is not None else "\1" for name in names)))
+    return kind + hashlib.sha256(named.encode()).hexdigest()[:24]
+
+
+def as_json(row: MemoryRow) -> dict[str, Any]:
+    """All fields by name, as versions and exports keep them."""
+    return {name: getattr(row, name) for name in MemoryRow.__dataclass_fields__}

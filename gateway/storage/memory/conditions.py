@@ -1,0 +1,88 @@
+"""Who sees which memories, and what a filter asks, as conditions on their table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, FromClause, and_, exists, false, func, not_, or_, select
+
+from gateway.storage.memories import EVERYBODY, Filter, MemoryRow, Scope, Viewer
+from gateway.storage.memory_schema import memories
+
+Condition = ColumnElement[bool]
+
+DOCUMENT = "document"
+LIVE = ("active", "suppressed")
+OTHER = memories.alias("other")
+
+
+def seen(viewer: Viewer, table: FromClause = memories) -> Condition:
+    """The one rule of memories.py. Documents are of everybody and so nobody's own; what is a household's is
+    its members', whoever made it."""
+    c = table.c
+    if isinstance(viewer, Scope):
+        return c.audience.in_(viewer.audiences)
+    own = and_(c.user_id == viewer.user_id, c.owner_type != "household")
+    shared = and_(c.owner_type == "household", c.owner_id.in_(viewer.households))
+    return and_(c.source != DOCUMENT, or_(own, shared) if viewer.households else own)
+
+
+def shelf_of(row: MemoryRow) -> str:
+    """Where the full text index keeps it: with the documents, with its household, or with all that its user
+    has in whatever role, project or session."""
+    if row.source == DOCUMENT:
+        return EVERYBODY
+    return f"household {row.owner_id}" if row.owner_type == "household" else f"user {row.user_id}"
+
+
+def shelves(viewer: Viewer) -> Sequence[str]:
+    """Where all is that the viewer may see, and perhaps more: `seen` decides."""
+    own = (f"user {viewer.user_id}", *(f"household {name}" for name in viewer.households))
+    return (EVERYBODY, *own) if isinstance(viewer, Scope) else own
+
+
+def asked(which: Filter, viewer: Viewer) -> Condition:
+    """Those that are there and seen, and that the filter asks for."""
+    c = memories.c
+    found: list[Any] = [c.deleted_at.is_(None), seen(viewer)]
+    if which.types:
+        found.append(c.type.in_(which.types))
+    if which.statuses:
+        found.append(c.status.in_(which.statuses))
+    if which.owner_type is not None:
+        found.append(c.owner_type == which.owner_type)
+    if which.tag is not None:
+        tag = func.json_each(c.tags).table_valued("value")
+        found.append(exists(select(tag.c.value).where(tag.c.value == which.tag)))
+    if which.since is not None:
+        found.append(c.updated_at >= which.since)
+    if which.quarantined is not None:
+        found.append(c.quarantined.is_(which.quarantined))
+    if which.pinned is not None:
+        found.append(c.pinned.is_(which.pinned))
+    if which.recallable:
+        found += [recallable(), not_(outdone(viewer))]
+    return and_(*found)
+
+
+def recallable(table: FromClause = memories) -> Condition:
+    """See `MemoryRow.recallable`."""
+    return and_(table.c.deleted_at.is_(None), table.c.status.in_(LIVE), table.c.quarantined == false())
+
+
+def outdone(viewer: Viewer) -> Condition:
+    """Whether a documented memory has a newer runtime one with the same subject beside it that the viewer
+    may recall, or a runtime memory such a document; at the same time the document is the one that counts."""
+    mine, other = memories.c, OTHER.c
+    newer = or_(
+        other.updated_at > mine.updated_at,
+        and_(other.updated_at == mine.updated_at, other.source == DOCUMENT),
+    )
+    return exists(
+        select(other.number).where(
+            other.subject == mine.subject,
+            (other.source == DOCUMENT) != (mine.source == DOCUMENT),
+            newer,
+            recallable(OTHER),
+            seen(viewer, OTHER),
+        )
+    )

@@ -1,0 +1,53 @@
+"""Documented memories: the table holds what the files say."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import Connection, bindparam, select
+
+from gateway.errors import DuplicateMemory
+from gateway.storage.database import Prepared
+from gateway.storage.memories import MemoryRow
+from gateway.storage.memory.conditions import DOCUMENT, shelf_of
+from gateway.storage.memory.engine import Words
+from gateway.storage.memory.rows import ADD, CHANGE, COLUMNS, memory_of, values_of
+from gateway.storage.memory.writing import remove
+from gateway.storage.memory_schema import memories
+
+STORED = Prepared(select(memories.c.number, *COLUMNS).where(memories.c.source == DOCUMENT))
+TAKEN = Prepared(select(memories.c.number).where(memories.c.id == bindparam("id")))
+
+
+def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+    """See `MemoryStore.put_documents`."""
+    stored = {row.id: (number, row) for number, row in _stored(connection)}
+    wanted = {row.id for row, _ in rows}
+    for memory_id, (number, _) in stored.items():
+        if memory_id not in wanted:
+            remove(connection, words, number, memory_id)
+    for row, tokens in rows:
+        if row.source != DOCUMENT:
+            raise ValueError(f"{row.id} is no document")
+        number, before = stored.get(row.id, (None, row))
+        said = replace(row, last_used=before.last_used)
+        if number is None:
+            number = _add(connection, said)
+        elif said != before:
+            CHANGE.run(connection, **values_of(said), the_number=number, deleted_at=None)
+        else:
+            continue
+        words.put(connection, number, shelf_of(said), tokens)
+
+
+def _stored(connection: Connection) -> list[tuple[int, MemoryRow]]:
+    return [(number, memory_of(row)) for number, *row in STORED.run(connection).fetchall()]
+
+
+def _add(connection: Connection, row: MemoryRow) -> int:
+    if TAKEN.one(connection, id=row.id) is not None:
+        raise DuplicateMemory(
+            f"A document has the id of a memory, {row.id}: give it another.",
+            details={"id": row.id, "same": "id"},
+        )
+    ((number,),) = ADD.run(connection, **values_of(row), key=None).fetchall()
+    return number

@@ -1,0 +1,44 @@
+"""What the memories need of an engine beside its tables."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlalchemy import Connection, Subquery
+
+from gateway.storage.database import Database
+
+
+class Words(Protocol):
+    """A full text index over the memories, by their number. Each memory is on one shelf."""
+
+    def put(self, connection: Connection, number: int, shelf: str, tokens: Sequence[str]) -> None:
+        """The memory is found on `shelf` by `tokens`, and nowhere else any more."""
+        ...
+
+    def remove(self, connection: Connection, number: int) -> None:
+        """It is not found any more."""
+        ...
+
+    def purge(self, connection: Connection) -> None:
+        """Nothing is left of what was removed."""
+        ...
+
+    def found(self, connection: Connection, shelves: Sequence[str], words: Sequence[str]) -> Subquery | None:
+        """The memories on `shelves` that have any of `words`: columns number and score (BM25, higher is
+        better). None when there are none."""
+        ...
+
+
+class MemoryDatabase(Database, Protocol):
+    """A database that several processes use at once."""
+
+    @property
+    def words(self) -> Words: ...
+
+    def state(self) -> int:
+        """See `MemoryStore.state`. Does not wait."""
+        ...
+
+    async def scrub(self) -> None:
+        """Removes what was overwritten from everything the engine keeps beside the tables."""
+        ...

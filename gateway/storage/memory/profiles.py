@@ -1,0 +1,43 @@
+"""Profiles: the newest version, and all that were."""
+
+from dataclasses import asdict
+
+import orjson
+from sqlalchemy import Connection, bindparam, delete, insert, select
+
+from gateway.errors import MemoryChanged
+from gateway.storage.database import Prepared
+from gateway.storage.memories import Profile, ProfileKind
+from gateway.storage.memory_schema import profile_versions, profiles
+
+_SAME = (profiles.c.kind == bindparam("kind"), profiles.c.id == bindparam("id"))
+_VALUES = {column.name: bindparam(column.name) for column in profiles.c}
+
+NEWEST = Prepared(select(*profiles.c).where(*_SAME))
+FORGET = Prepared(delete(profiles).where(*_SAME))
+STORE = Prepared(insert(profiles).values(_VALUES))
+KEEP = Prepared(insert(profile_versions).values(_VALUES))
+
+
+def get(connection: Connection, kind: ProfileKind, profile_id: str) -> Profile | None:
+    """See `MemoryStore.profile`."""
+    row = NEWEST.one(connection, kind=kind, id=profile_id)
+    if row is None:
+        return None
+    _, _, version, fields, updated_at, actor = row
+    return Profile(kind, profile_id, orjson.loads(fields), version, updated_at, actor)
+
+
+def put(connection: Connection, profile: Profile) -> None:
+    """See `MemoryStore.put_profile`."""
+    now = get(connection, profile.kind, profile.id)
+    version = now.version if now else 0
+    if profile.version != version + 1:
+        raise MemoryChanged(
+            f"The profile {profile.id} is at version {version}: read it again.",
+            details={"id": profile.id, "version": version},
+        )
+    values = asdict(profile) | {"fields": orjson.dumps(profile.fields).decode()}
+    FORGET.run(connection, kind=profile.kind, id=profile.id)
+    STORE.run(connection, **values)
+    KEEP.run(connection, **values)

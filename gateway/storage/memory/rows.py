@@ -1,0 +1,63 @@
+"""Memories as rows of their table, and back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import bindparam, insert, update
+
+from gateway.storage.database import Prepared
+from gateway.storage.memories import MemoryRow, as_json
+from gateway.storage.memory_schema import memories
+
+FIELDS = tuple(MemoryRow.__dataclass_fields__)
+COLUMNS = tuple(memories.c[name] for name in FIELDS)
+"""What `memory_of` takes, in this order."""
+
+_LISTS = ("tags", "decisions", "refs")
+_FLAGS = ("pinned", "quarantined")
+_WRITTEN = [column.name for column in memories.c if column.name not in {"number", "key", "deleted_at"}]
+
+ADD = Prepared(
+    insert(memories)
+    .values({name: bindparam(name) for name in (*_WRITTEN, "key")})
+    .returning(memories.c.number)
+)
+CHANGE = Prepared(
+    update(memories)
+    .where(memories.c.number == bindparam("the_number"))
+    .values({name: bindparam(name) for name in (*_WRITTEN, "deleted_at")})
+)
+
+
+def values_of(row: MemoryRow) -> dict[str, Any]:
+    """Its columns."""
+    values = as_json(row)
+    values |= {name: orjson.dumps(values[name]).decode() for name in _LISTS}
+    return values | {"audience": row.audience, "subject": subject_of(row)}
+
+
+def memory_of(stored: Sequence[Any]) -> MemoryRow:
+    """A row of COLUMNS."""
+    values = dict(zip(FIELDS, stored, strict=True))
+    values |= {name: tuple(orjson.loads(values[name])) for name in _LISTS}
+    values |= {name: bool(values[name]) for name in _FLAGS}
+    return MemoryRow(**values)
+
+
+def snapshot_of(row: MemoryRow) -> str:
+    """The whole memory, as its version keeps it."""
+    return orjson.dumps(as_json(row)).decode()
+
+
+def memory_from(snapshot: str) -> MemoryRow:
+    """What `snapshot_of` made."""
+    values = orjson.loads(snapshot)
+    return MemoryRow(**values | {name: tuple(values[name]) for name in _LISTS})
+
+
+def subject_of(row: MemoryRow) -> str | None:
+    """What a documented and a runtime memory may both be about, so that only the newer one counts."""
+    if row.skill is None and row.reference is None:
+        return None
+    return orjson.dumps([row.type, row.skill, row.reference]).decode()

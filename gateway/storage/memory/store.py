@@ -1,0 +1,220 @@
+"""The `MemoryStore` protocol on a database that several processes use."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, bindparam, func, or_, select, tuple_, update
+
+from gateway.storage.database import Prepared
+from gateway.storage.memories import (
+    Change,
+    Evidence,
+    Filter,
+    Link,
+    Match,
+    MemoryRow,
+    MemoryVersion,
+    Profile,
+    ProfileKind,
+    Vector,
+    Viewer,
+)
+from gateway.storage.memory import documents, profiles, writing
+from gateway.storage.memory import vectors as embedded
+from gateway.storage.memory.conditions import asked, seen, shelves
+from gateway.storage.memory.engine import MemoryDatabase
+from gateway.storage.memory.rows import COLUMNS, memory_from, memory_of
+from gateway.storage.memory_schema import memories, memory_evidence, memory_links, memory_versions
+
+HISTORY_MOST = 500
+"""Versions, quotes or links of one memory that are read: the newest."""
+
+EVERYTHING = Filter()
+
+EVIDENCE = Prepared(
+    select(memory_evidence.c.session_id, memory_evidence.c.position, memory_evidence.c.quote)
+    .join(memories, memories.c.number == memory_evidence.c.memory)
+    .where(memories.c.id == bindparam("id"))
+    .order_by(memory_evidence.c.number.desc())
+    .limit(HISTORY_MOST)
+)
+LINKS = Prepared(
+    select(*memory_links.c)
+    .where(or_(memory_links.c.from_id == bindparam("id"), memory_links.c.to_id == bindparam("id")))
+    .order_by(*memory_links.c)
+    .limit(HISTORY_MOST)
+)
+USE = Prepared(
+    update(memories)
+    .where(memories.c.id == bindparam("id"), memories.c.last_used < bindparam("at"))
+    .values(last_used=bindparam("at"))
+)
+
+
+class SqlMemories:
+    """The `MemoryStore` protocol."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
+        self._words = database.words
+
+    async def write(self, changes: Sequence[Change], *, most: int) -> None:
+        """See `MemoryStore.write`. Each memory is in `changes` once at most."""
+        await self._database.write(lambda connection: writing.write(connection, self._words, changes, most))
+
+    async def get(self, viewer: Viewer, *ids: str) -> Sequence[MemoryRow]:
+        """See `MemoryStore.get`."""
+        if not ids:
+            return ()
+        statement = select(*COLUMNS).where(memories.c.id.in_(ids), asked(EVERYTHING, viewer))
+
+        def work(connection: Connection) -> Sequence[MemoryRow]:
+            found = {row.id: row for row in map(memory_of, connection.execute(statement))}
+            return [found[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in found]
+
+        return await self._database.read(work, snapshot=False)
+
+    async def list(
+        self,
+        viewer: Viewer,
+        which: Filter | None = None,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+    ) -> Sequence[MemoryRow]:
+        """See `MemoryStore.list`."""
+        newest = tuple_(memories.c.updated_at, memories.c.id)
+        statement = select(memories.c.number).where(asked(which or EVERYTHING, viewer))
+        if before is not None:
+            statement = statement.where(newest < before)
+        page = statement.order_by(memories.c.updated_at.desc(), memories.c.id.desc()).limit(limit)
+        rows = (
+            select(*COLUMNS)
+            .where(memories.c.number.in_(page))
+            .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
+        )
+        return await self._database.read(
+            lambda connection: [memory_of(row) for row in connection.execute(rows)], snapshot=False
+        )
+
+    async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
+        """See `MemoryStore.count`."""
+        statement = select(func.count(), func.coalesce(func.sum(func.length(memories.c.content)), 0)).where(
+            asked(which or EVERYTHING, viewer)
+        )
+        count, characters = await self._database.read(
+            lambda connection: connection.execute(statement).one(), snapshot=False
+        )
+        return count, characters
+
+    async def match(
+        self, viewer: Viewer, words: Sequence[str], which: Filter, *, limit: int
+    ) -> Sequence[Match]:
+        """See `MemoryStore.match`."""
+
+        def work(connection: Connection) -> Sequence[Match]:
+            found = self._words.found(connection, shelves(viewer), words)
+            if found is None:
+                return ()
+            best = (
+                select(memories.c.number, found.c.score)
+                .join(found, found.c.number == memories.c.number)
+                .where(asked(which, viewer))
+                .order_by(found.c.score.desc(), memories.c.number.desc())
+                .limit(limit)
+                .subquery("best")
+            )
+            rows = (
+                select(best.c.score, *COLUMNS)
+                .join(memories, memories.c.number == best.c.number)
+                .order_by(best.c.score.desc(), best.c.number.desc())
+            )
+            return [Match(memory_of(row), score) for score, *row in connection.execute(rows)]
+
+        return await self._database.read(work)
+
+    async def versions(self, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
+        """See `MemoryStore.versions`. At most HISTORY_MOST, the newest."""
+        c = memory_versions.c
+        statement = (
+            select(c.version, c.operation, c.actor, c.reason, c.turn_id, c.at, c.row)
+            .join(memories, memories.c.number == c.memory)
+            .where(memories.c.id == memory_id, seen(viewer))
+            .order_by(c.version.desc())
+            .limit(HISTORY_MOST)
+        )
+
+        def work(connection: Connection) -> Sequence[MemoryVersion]:
+            rows = connection.execute(statement).all()
+            return [
+                MemoryVersion(version, operation, actor, reason, turn_id, at, memory_from(row))
+                for version, operation, actor, reason, turn_id, at, row in reversed(rows)
+            ]
+
+        return await self._database.read(work, snapshot=False)
+
+    async def evidence(self, memory_id: str) -> Sequence[Evidence]:
+        """See `MemoryStore.evidence`. At most HISTORY_MOST, the newest, the oldest of them first."""
+        rows = await self._database.read(
+            lambda connection: EVIDENCE.run(connection, id=memory_id).fetchall(), snapshot=False
+        )
+        return [Evidence(*row) for row in reversed(rows)]
+
+    async def links(self, memory_id: str) -> Sequence[Link]:
+        """See `MemoryStore.links`. At most HISTORY_MOST."""
+        rows = await self._database.read(
+            lambda connection: LINKS.run(connection, id=memory_id).fetchall(), snapshot=False
+        )
+        return [Link(*row) for row in rows]
+
+    async def use(self, ids: Sequence[str], at: int) -> None:
+        """See `MemoryStore.use`."""
+
+        def work(connection: Connection) -> None:
+            for memory_id in ids:
+                USE.run(connection, id=memory_id, at=at)
+
+        await self._database.write(work)
+
+    async def erase(self, viewer: Viewer, memory_id: str) -> bool:
+        """See `MemoryStore.erase`."""
+        erased = await self._database.write(
+            lambda connection: writing.erase(connection, self._words, viewer, memory_id)
+        )
+        if erased:
+            await self._database.scrub()
+        return erased
+
+    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+        """See `MemoryStore.put_documents`. Raises errors.DuplicateMemory (`same`: id) when one has the id of
+        a runtime memory."""
+        await self._database.write(lambda connection: documents.put(connection, self._words, rows))
+
+    async def vectors(self, viewer: Viewer, model: str) -> Sequence[Vector]:
+        """See `MemoryStore.vectors`."""
+        return await self._database.read(
+            lambda connection: embedded.of(connection, viewer, model), snapshot=False
+        )
+
+    async def lacking(self, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
+        """See `MemoryStore.lacking`."""
+        return await self._database.read(
+            lambda connection: embedded.lacking(connection, viewer, model, limit), snapshot=False
+        )
+
+    async def put_vectors(self, model: str, vectors: Sequence[Vector]) -> None:
+        """See `MemoryStore.put_vectors`."""
+        await self._database.write(lambda connection: embedded.put(connection, model, vectors))
+
+    async def state(self) -> int:
+        """See `MemoryStore.state`."""
+        return self._database.state()
+
+    async def profile(self, kind: ProfileKind, id: str) -> Profile | None:
+        """See `MemoryStore.profile`."""
+        return await self._database.read(
+            lambda connection: profiles.get(connection, kind, id), snapshot=False
+        )
+
+    async def put_profile(self, profile: Profile) -> None:
+        """See `MemoryStore.put_profile`."""
+        await self._database.write(lambda connection: profiles.put(connection, profile))

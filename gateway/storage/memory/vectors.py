@@ -1,0 +1,70 @@
+"""Embeddings of memories. One counts for as long as the content it was made of."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, insert, not_, select
+
+from gateway.storage.database import Prepared
+from gateway.storage.memories import Filter, MemoryRow, Vector, Viewer
+from gateway.storage.memory.conditions import asked
+from gateway.storage.memory.rows import COLUMNS, memory_of
+from gateway.storage.memory_schema import memories, memory_vectors
+
+RECALLABLE = Filter(recallable=True)
+
+_ID, _DIGEST, _MODEL = bindparam("id"), bindparam("digest"), bindparam("model")
+CURRENT = Prepared(
+    select(memories.c.number).where(
+        memories.c.id == _ID, memories.c.digest == _DIGEST, memories.c.deleted_at.is_(None)
+    )
+)
+FORGET = Prepared(
+    delete(memory_vectors).where(
+        memory_vectors.c.memory == bindparam("memory"), memory_vectors.c.model == _MODEL
+    )
+)
+STORE = Prepared(
+    insert(memory_vectors).values(
+        memory=bindparam("memory"), model=_MODEL, digest=_DIGEST, data=bindparam("data")
+    )
+)
+
+
+def of(connection: Connection, viewer: Viewer, model: str) -> Sequence[Vector]:
+    """See `MemoryStore.vectors`."""
+    statement = (
+        select(memories.c.id, memory_vectors.c.digest, memory_vectors.c.data)
+        .join(memories, _current(model))
+        .where(asked(RECALLABLE, viewer))
+        .order_by(memories.c.number)
+    )
+    return [Vector(*row) for row in connection.execute(statement)]
+
+
+def lacking(connection: Connection, viewer: Viewer, model: str, limit: int) -> Sequence[MemoryRow]:
+    """See `MemoryStore.lacking`. The oldest first."""
+    there = exists(select(memory_vectors.c.memory).where(_current(model)))
+    statement = (
+        select(*COLUMNS)
+        .where(asked(RECALLABLE, viewer), not_(there))
+        .order_by(memories.c.number)
+        .limit(limit)
+    )
+    return [memory_of(row) for row in connection.execute(statement)]
+
+
+def put(connection: Connection, model: str, vectors: Sequence[Vector]) -> None:
+    """See `MemoryStore.put_vectors`. One whose memory has changed or gone meanwhile is dropped."""
+    for vector in vectors:
+        found = CURRENT.one(connection, id=vector.memory_id, digest=vector.digest)
+        if found is not None:
+            FORGET.run(connection, memory=found[0], model=model)
+            STORE.run(connection, memory=found[0], model=model, digest=vector.digest, data=vector.data)
+
+
+def _current(model: str) -> ColumnElement[bool]:
+    return and_(
+        memory_vectors.c.memory == memories.c.number,
+        memory_vectors.c.model == model,
+        memory_vectors.c.digest == memories.c.digest,
+    )

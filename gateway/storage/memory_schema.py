@@ -1,0 +1,187 @@
+"""The tables of the memories, which are a database of their own: several processes may have it open, and the
+one of the sessions only one. As in schema.py, times are Unix milliseconds and JSON is text.
+
+`tests/storage/test_migrations.py` holds the migrations to these definitions.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
+
+metadata = MetaData()
+
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+# What is filtered by comes first and what is long last: a row is read as far as it is asked for. `audience`
+# is that of MemoryRow; `subject` is what a document and a runtime memory may both be about (None: nothing);
+# `key` makes the request that made the memory repeatable. A tombstone has `deleted_at`.
+memories = Table(
+    "memories",
+    metadata,
+    Column("number", _NUMBER, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("user_id", Text, nullable=False),
+    Column("audience", Text, nullable=False),
+    Column("deleted_at", BigInteger),
+    Column("status", Text, nullable=False),
+    Column("quarantined", Boolean, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("owner_type", Text, nullable=False),
+    Column("owner_id", Text, nullable=False),
+    Column("pinned", Boolean, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("subject", Text),
+    Column("version", Integer, nullable=False),
+    Column("role_id", Text),
+    Column("project_id", Text),
+    Column("visibility", Text, nullable=False),
+    Column("importance", Integer, nullable=False),
+    Column("confidence", Float, nullable=False),
+    Column("evidence_count", Integer, nullable=False),
+    Column("superseded_by", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("last_used", BigInteger, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("key", Text),
+    Column("skill", Text),
+    Column("reference", Text),
+    Column("tags", Text, nullable=False),
+    Column("flagged", Text),
+    Column("summary", Text, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("context", Text),
+    Column("decisions", Text, nullable=False),
+    Column("refs", Text, nullable=False),
+)
+# The same content may be said by several documents: their files are what decides.
+LIVE = text("deleted_at IS NULL AND status IN ('active', 'suppressed') AND source != 'document'")
+_present = text("deleted_at IS NULL")
+_keyed = text("key IS NOT NULL")
+_about = text("subject IS NOT NULL")
+_replaced = text("superseded_by IS NOT NULL")
+Index(
+    "memories_once",
+    memories.c.audience,
+    memories.c.digest,
+    unique=True,
+    sqlite_where=LIVE,
+    postgresql_where=LIVE,
+)
+Index(
+    "memories_by_key",
+    memories.c.user_id,
+    memories.c.key,
+    unique=True,
+    sqlite_where=_keyed,
+    postgresql_where=_keyed,
+)
+Index("memories_live", memories.c.user_id, sqlite_where=LIVE, postgresql_where=LIVE)
+Index(
+    "memories_by_user",
+    memories.c.user_id,
+    memories.c.updated_at,
+    memories.c.id,
+    sqlite_where=_present,
+    postgresql_where=_present,
+)
+Index(
+    "memories_by_audience",
+    memories.c.audience,
+    memories.c.updated_at,
+    memories.c.id,
+    sqlite_where=_present,
+    postgresql_where=_present,
+)
+Index("memories_by_subject", memories.c.subject, sqlite_where=_about, postgresql_where=_about)
+Index("memories_replaced", memories.c.superseded_by, sqlite_where=_replaced, postgresql_where=_replaced)
+
+
+def _memory(*, is_key: bool = False) -> Column[int]:
+    reference = ForeignKey("memories.number", ondelete="CASCADE")
+    return Column("memory", _NUMBER, reference, primary_key=is_key, nullable=False, autoincrement=False)
+
+
+# `row` is the whole memory as it became, JSON.
+memory_versions = Table(
+    "memory_versions",
+    metadata,
+    _memory(is_key=True),
+    Column("version", Integer, primary_key=True, nullable=False, autoincrement=False),
+    Column("operation", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("turn_id", Text),
+    Column("at", BigInteger, nullable=False),
+    Column("row", Text, nullable=False),
+)
+
+memory_evidence = Table(
+    "memory_evidence",
+    metadata,
+    Column("number", _NUMBER, primary_key=True, autoincrement=True),
+    _memory(),
+    Column("session_id", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("quote", Text, nullable=False),
+)
+Index("memory_evidence_by_memory", memory_evidence.c.memory, memory_evidence.c.number)
+
+
+def _end(name: str) -> Column[str]:
+    reference = ForeignKey("memories.id", ondelete="CASCADE")
+    return Column(name, Text, reference, primary_key=True, nullable=False)
+
+
+memory_links = Table(
+    "memory_links",
+    metadata,
+    _end("from_id"),
+    _end("to_id"),
+    Column("relation", Text, primary_key=True, nullable=False),
+)
+Index("memory_links_to", memory_links.c.to_id)
+
+# The vector of the content with `digest`: once that has changed it counts no more.
+memory_vectors = Table(
+    "memory_vectors",
+    metadata,
+    _memory(is_key=True),
+    Column("model", Text, primary_key=True, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
+profiles = Table(
+    "profiles",
+    metadata,
+    Column("kind", Text, primary_key=True, nullable=False),
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("fields", Text, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("actor", Text, nullable=False),
+)
+
+# Every version that was ever stored, the newest too.
+profile_versions = Table(
+    "profile_versions",
+    metadata,
+    Column("kind", Text, primary_key=True, nullable=False),
+    Column("id", Text, primary_key=True, nullable=False),
+    Column("version", Integer, primary_key=True, nullable=False, autoincrement=False),
+    Column("fields", Text, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    Column("actor", Text, nullable=False),
+)

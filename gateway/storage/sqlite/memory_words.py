@@ -1,0 +1,83 @@
+"""Full text over memories: an FTS5 table of words that `gateway.lexical` made.
+
+Each word stands behind the mark of the shelf its memory is on. So a search touches no memory of anybody else,
+and takes as long as its user has memories, however many the others have.
+
+    memory_words         rowid = memories.number; words
+    memory_words_known   term: a word with its mark; doc: how many memories have it
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+
+import orjson
+from sqlalchemy import Connection, Float, Integer, Subquery, column, text
+
+from gateway.storage.sqlite.database import raw_of
+
+QUERY_WORDS = 64
+"""Words of a query that count."""
+
+HITS = 3000
+"""Of a query's words the rarer ones are looked for, until they have so many hits together: the common ones
+would take most of the time and decide little."""
+
+PUT = "INSERT OR REPLACE INTO memory_words (rowid, words) VALUES (?, ?)"
+REMOVE = "DELETE FROM memory_words WHERE rowid = ?"
+# Deleted words stay in older parts of the index until those are merged.
+MERGE = "INSERT INTO memory_words (memory_words) VALUES ('optimize')"
+KNOWN = """
+    SELECT term, doc FROM memory_words_known
+    WHERE term IN (SELECT value FROM json_each(?)) ORDER BY doc, term
+"""
+# FTS5's better ranks are smaller.
+FOUND = text(
+    "SELECT rowid AS number, -bm25(memory_words) AS score FROM memory_words WHERE memory_words MATCH :words"
+).columns(column("number", Integer), column("score", Float))
+
+_WORD = re.compile("[0-9a-z\u0080-\ud7ff\ue000-\U0010ffff]+")
+
+
+class Fts5Words:
+    """The `Words` protocol."""
+
+    def put(self, connection: Connection, number: int, shelf: str, tokens: Sequence[str]) -> None:
+        """See `Words.put`."""
+        raw_of(connection).execute(PUT, (number, " ".join(_marked(shelf, tokens))))
+
+    def remove(self, connection: Connection, number: int) -> None:
+        """See `Words.remove`."""
+        raw_of(connection).execute(REMOVE, (number,))
+
+    def purge(self, connection: Connection) -> None:
+        """See `Words.purge`."""
+        raw_of(connection).execute(MERGE)
+
+    def found(self, connection: Connection, shelves: Sequence[str], words: Sequence[str]) -> Subquery | None:
+        """See `Words.found`. At most QUERY_WORDS of them count."""
+        distinct = list(dict.fromkeys(words))[:QUERY_WORDS]
+        terms = [term for shelf in shelves for term in _marked(shelf, distinct)]
+        known = raw_of(connection).execute(KNOWN, (orjson.dumps(terms).decode(),)).fetchall()
+        if not known:
+            return None
+        # Quoted, and without quotes in them: a word is never part of the grammar.
+        match = " OR ".join(f'"{term}"' for term in _rarer(known))
+        return FOUND.bindparams(words=match).subquery("found")
+
+
+def _marked(shelf: str, words: Iterable[str]) -> list[str]:
+    mark = hashlib.sha256(shelf.encode()).hexdigest()[:12]
+    return [mark + word for word in words if _WORD.fullmatch(word)]
+
+
+def _rarer(known: Sequence[tuple[str, int]]) -> list[str]:
+    """At least one, and those that follow while all their hits are at most HITS."""
+    kept: list[str] = []
+    hits = 0
+    for term, count in known:
+        hits += count
+        if kept and hits > HITS:
+            break
+        kept.append(term)
+    return kept

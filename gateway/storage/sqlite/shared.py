@@ -1,0 +1,122 @@
+"""A SQLite file that several processes have open at once.
+
+SQLite before 3.51.3 can damage a file when one connection commits while another one empties the write-ahead
+log (sqlite.org/wal.html, "The WAL-Reset Bug"). Here nothing but `scrub` empties it, in the mode that keeps
+everybody else from writing meanwhile.
+"""
+
+import asyncio
+import itertools
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Self, TypeVar
+
+from sqlalchemy import Connection
+
+from gateway.errors import StorageError
+from gateway.storage.folder import opening
+from gateway.storage.migrations import MEMORIES, upgrade
+from gateway.storage.sqlite.database import SqliteFile, connected, raw_of
+from gateway.storage.sqlite.memory_words import Fts5Words
+
+T = TypeVar("T")
+
+LOG_BYTES = 4_000_000
+"""The write-ahead log is emptied when it is larger."""
+
+PAUSES = (0, 0.05, 0.5)
+"""Seconds before each attempt to empty it of what was erased."""
+
+# What is deleted is overwritten, also where it would be kept for a while outside of the file.
+PRAGMAS = """
+    PRAGMA foreign_keys = ON;
+    PRAGMA secure_delete = ON;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA wal_autocheckpoint = 0;
+"""
+READER_PRAGMAS = f"{PRAGMAS} PRAGMA query_only = ON;"
+
+log = logging.getLogger(__name__)
+
+
+class SharedDatabase(SqliteFile):
+    """The `MemoryDatabase` protocol. A transaction waits LOCK_WAIT for those of other processes, then it is
+    refused and can be tried again. Made by `open`."""
+
+    def __init__(self, path: Path, connections: Sequence[Connection]) -> None:
+        *used, self._watching = connections
+        super().__init__(path, used)
+        self._watcher = raw_of(self._watching)
+        self._watcher.execute("PRAGMA busy_timeout = 0")
+        self._unknown = itertools.count(-1, -1)
+        self._log = path.with_name(f"{path.name}-wal")
+        self.words = Fts5Words()
+
+    @classmethod
+    async def open(cls, path: Path, *, readers: int = 2) -> Self:
+        """Opens the file, made and migrated as needed. Use it as an async context manager, or `close` it.
+
+        Raises:
+            StorageError: the file was written by a newer version (code database_too_new), another process
+                takes too long to make it, or it cannot be opened.
+        """
+        return cls(path, await asyncio.to_thread(_open, path, readers + 1))
+
+    async def write(
+        self, work: Callable[[Connection], T], *, committed: Callable[[], None] | None = None
+    ) -> T:
+        """See `Database.write`."""
+        value = await super().write(work, committed=committed)
+        if self._open and self._log_size() > LOG_BYTES:
+            await self._empty_log()
+        return value
+
+    async def scrub(self) -> None:
+        """See `MemoryDatabase.scrub`. Where others are in the way for too long it is done when the log is
+        emptied next, by whatever process."""
+        for pause in PAUSES:
+            await asyncio.sleep(pause)
+            if await self._empty_log():
+                return
+        log.warning("the write-ahead log of %s is in use: what was erased is still in it", self.path.name)
+
+    async def _empty_log(self) -> bool:
+        """False when somebody was in the way, as another process that empties it."""
+        try:
+            return await self.read(_empty_log, snapshot=False)
+        except StorageError as error:  # what was to be written is written
+            log.warning("the write-ahead log of %s could not be emptied: %s", self.path.name, error.message)
+            return False
+
+    def state(self) -> int:
+        """See `MemoryDatabase.state`. Some microseconds."""
+        try:
+            # To the end: a statement that is not would hold on to what it saw.
+            ((version,),) = self._watcher.execute("PRAGMA data_version").fetchall()
+        except sqlite3.Error:  # the file is being opened or closed by somebody, or it is closed
+            return next(self._unknown)
+        return version
+
+    def _log_size(self) -> int:
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
+
+    def _release(self) -> None:
+        self._watching.detach()
+        self._watching.close()
+        super()._release()
+
+
+def _open(path: Path, readers: int) -> Sequence[Connection]:
+    with opening(path):
+        upgrade(path, MEMORIES)
+        return connected(path, PRAGMAS, READER_PRAGMAS, readers)
+
+
+def _empty_log(connection: Connection) -> bool:
+    ((busy, _, _),) = raw_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return not busy

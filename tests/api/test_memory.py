@@ -1,0 +1,323 @@
+"""Memories over HTTP: kept, listed, changed at a version, forgotten, copied."""
+
+from typing import Any
+
+import httpx2
+import orjson
+import pytest
+
+from gateway.api.routes import ENDPOINTS
+from gateway.memory.memories import By
+from gateway.memory.record import NewMemory
+from gateway.settings import Settings
+from gateway.storage.memories import Scope
+from tests.harness import Client, running_gateway
+
+pytestmark = pytest.mark.anyio
+
+STYLE = "我喜欢简约的设计风格。"
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+async def kept(client: Client, content: str, **fields: Any) -> dict[str, Any]:
+    """A new memory."""
+    response = await client.post("/api/memory", {"content": content, **fields})
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+async def listed(client: Client, query: str = "") -> list[str]:
+    """The contents of a list."""
+    response = await client.get(f"/api/memory{query}")
+    assert response.status_code == 200, response.text
+    return [memory["content"] for memory in response.json()["memories"]]
+
+
+async def found(client: Client, query: str, **where: Any) -> list[str]:
+    """The ids of what is recalled for a query."""
+    response = await client.post("/api/memory/retrieve", {"query": query, **where})
+    assert response.status_code == 200, response.text
+    return [hit["id"] for hit in response.json()["results"]]
+
+
+async def change(client: Client, path: str, body: Any, **headers: str) -> httpx2.Response:
+    return await client.http.patch(path, json=body, headers=headers)
+
+
+def problem(response: httpx2.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["code"]
+
+
+async def test_what_is_kept_has_an_address_a_version_and_a_reason(client: Client) -> None:
+    """201 with Location and ETag; the memory tells who made it, and why."""
+    made = await client.post("/api/memory", {"content": STYLE, "type": "preference", "tags": ["设计"]})
+    read = await client.get(made.headers["location"])
+
+    assert (made.status_code, made.headers["etag"], read.headers["etag"]) == (201, '"1"', '"1"')
+    memory = read.json()
+    assert memory == memory | made.json()
+    assert (memory["content"], memory["owner_type"], memory["owner_id"]) == (STYLE, "user", "local")
+    (version,) = memory["versions"]
+    assert (version["operation"], version["actor"], version["reason"]) == (
+        "remembered",
+        "local",
+        "Saved by its user.",
+    )
+
+
+async def test_the_same_words_in_another_spelling_are_one_memory(client: Client) -> None:
+    """Traditional for simplified: 200, its evidence grows, and there is no second one."""
+    first = await kept(client, STYLE)
+    again = await client.post("/api/memory", {"content": "我喜歡簡約的設計風格"})
+
+    assert (again.status_code, again.json()["id"], again.headers["etag"]) == (200, first["id"], '"2"')
+    assert again.json()["evidence_count"] == first["evidence_count"] + 1
+    assert await listed(client) == [STYLE]
+
+
+async def test_evidence_is_what_the_user_said_word_for_word(client: Client) -> None:
+    """A quote of the user's own message is kept; one that nobody said, or that the model said, is refused."""
+    await client.chat("/say 你好。我住在台北。", session_id="s")
+    quoted = {"session_id": "s", "position": 1, "quote": "我住在台北"}
+
+    memory = await kept(client, "Lives in Taipei.", evidence=[quoted])
+    read = (await client.get(f"/api/memory/{memory['id']}")).json()
+    wrong = [
+        quoted | {"quote": "我住在台中"},
+        quoted | {"position": 2},
+        quoted | {"position": 99},
+        quoted | {"session_id": "none"},
+    ]
+    answers = [
+        await client.post("/api/memory", {"content": f"No. {number}", "evidence": [evidence]})
+        for number, evidence in enumerate(wrong)
+    ]
+
+    assert (read["evidence"], read["evidence_count"]) == ([quoted], 1)
+    assert {problem(answer) for answer in answers} == {(400, "evidence_not_found")}
+    assert len(await listed(client)) == 1
+
+
+async def test_a_change_is_made_at_the_version_it_expects_or_not_at_all(client: Client) -> None:
+    """412 with the version there is; without If-Match the last one wins. Each change is a version."""
+    path = f"/api/memory/{(await kept(client, 'Office is in Berlin.'))['id']}"
+
+    first = await change(client, path, {"content": "Office is in Hamburg."}, **{"if-match": '"1"'})
+    stale = await change(client, path, {"content": "Office is in Munich."}, **{"if-match": '"1"'})
+    loose = await change(client, path, {"importance": 5, "tags": ["work"], "reason": "It matters."})
+    wrong = await change(client, path, {"importance": 4}, **{"if-match": "yes"})
+
+    assert (first.status_code, first.headers["etag"]) == (200, '"2"')
+    assert (*problem(stale), stale.json()["error"]["details"]["version"]) == (412, "memory_changed", 2)
+    assert (loose.json()["importance"], loose.json()["content"]) == (5, "Office is in Hamburg.")
+    assert problem(wrong) == (400, "invalid_request")
+    versions = (await client.get(path)).json()["versions"]
+    assert [(each["version"], each["content"], each["reason"]) for each in versions] == [
+        (1, "Office is in Berlin.", "Saved by its user."),
+        (2, "Office is in Hamburg.", "Changed by its user."),
+        (3, "Office is in Hamburg.", "It matters."),
+    ]
+
+
+async def test_a_change_says_what_and_says_something_new(client: Client) -> None:
+    """An empty one is refused, and one that makes two memories say the same. A context can be taken away."""
+    await kept(client, STYLE)
+    other = await kept(client, "Likes tea.", context="At breakfast.")
+    path = f"/api/memory/{other['id']}"
+
+    empty = await change(client, path, {"reason": "none"})
+    same = await change(client, path, {"content": STYLE})
+    bare = await change(client, path, {"context": None})
+
+    assert (problem(empty), problem(same)) == ((400, "invalid_request"), (409, "memory_duplicate"))
+    assert "context" not in bare.json()
+
+
+async def test_what_is_deleted_is_found_nowhere(client: Client) -> None:
+    """Neither listed, searched, recalled nor exported; a stale delete is refused, a second one finds
+    nothing."""
+    memory = await kept(client, STYLE)
+    path = f"/api/memory/{memory['id']}"
+    assert await found(client, "简约的设计") == [memory["id"]]
+
+    stale = await client.http.delete(path, headers={"if-match": '"7"'})
+    gone = await client.http.delete(path, headers={"if-match": '"1"'})
+    again = await client.http.delete(path)
+
+    assert (problem(stale), gone.status_code) == ((412, "memory_changed"), 204)
+    assert problem(again) == (404, "memory_not_found")
+    assert (await client.get(path)).status_code == 404
+    assert (await listed(client), await listed(client, "?q=设计"), await found(client, "设计")) == (
+        [],
+        [],
+        [],
+    )
+    assert (await client.get("/api/memory/export")).content == b""
+
+
+async def test_what_is_erased_is_gone_for_good(client: Client, settings: Settings) -> None:
+    """A deleted memory keeps its versions until then; afterwards no byte of it is left."""
+    memory = await kept(client, "The door code is 47114711.")
+    path = f"/api/memory/{memory['id']}"
+    await client.http.delete(path)
+
+    erased = await client.post(path + "/erase")
+    again = await client.post(path + "/erase")
+
+    assert (erased.status_code, problem(again)) == (204, (404, "memory_not_found"))
+    for file in settings.data_dir.glob("memory.db*"):
+        assert b"47114711" not in file.read_bytes()
+
+
+async def test_a_list_is_read_page_by_page(client: Client) -> None:
+    """Every memory once, the last changed first."""
+    contents = [f"Fact number {number}." for number in range(7)]
+    for content in contents:
+        await kept(client, content)
+
+    seen: list[str] = []
+    query = "?limit=3"
+    while query:
+        page = (await client.get(f"/api/memory{query}")).json()
+        seen += [memory["content"] for memory in page["memories"]]
+        query = f"?limit=3&before={page['next']}" if "next" in page else ""
+
+    assert sorted(seen) == contents
+
+
+async def test_a_list_has_what_is_asked_for(client: Client) -> None:
+    """By type, tag, owner, state and words; and as a role or a project sees it."""
+    release, page, tea = "The release is on 3 May.", "A page claimed this.", "Likes tea."
+    await kept(client, STYLE, type="preference", tags=["设计"], owner_type="role", role_id="designer")
+    await kept(client, release, owner_type="project", owner_id="site", pinned=True)
+    frozen = await kept(client, tea)
+    await client.post("/api/memory/correct", {"memory_id": frozen["id"], "action": "freeze"})
+    await claimed(client, page)
+
+    expected = {
+        "?type=preference": [STYLE],
+        "?tag=设计": [STYLE],
+        "?pinned=true": [release],
+        "?owner_type=project": [release],
+        "?quarantined=true": [page],
+        "?status=frozen": [tea],
+        "?q=設計": [STYLE],
+        "?q=releases": [release],
+        "?type=preference&q=release": [],
+        "?roleId=designer": [page, tea, STYLE],
+        "?role_id=writer": [page, tea],
+        "?project_id=site": [release, page, tea],
+    }
+    told = {query: sorted(await listed(client, query)) for query in expected}
+    assert told == {query: sorted(contents) for query, contents in expected.items()}
+
+
+async def claimed(client: Client, content: str) -> str:
+    """The id of a memory that a tool suggested."""
+    memories = client.app.state.parts.memory.memories
+    new = NewMemory(content, source="skill", quarantined=True)
+    return (await memories.save(Scope("local"), new, By("http_fetch", "Suggested by a tool."))).row.id
+
+
+async def test_what_a_tool_claims_is_recalled_when_a_person_has_confirmed_it(client: Client) -> None:
+    """Until then it waits in quarantine."""
+    memory_id = await claimed(client, "The user's dog is called Fido.")
+
+    before = await found(client, "What is the dog called?")
+    confirmed = await client.post(f"/api/memory/{memory_id}/confirm")
+
+    assert (before, await found(client, "What is the dog called?")) == ([], [memory_id])
+    assert (confirmed.json()["quarantined"], confirmed.headers["etag"]) == (False, '"2"')
+
+
+async def test_a_full_store_names_what_could_be_merged(settings: Settings) -> None:
+    """409 with the count, the limit and candidates; nothing is evicted."""
+    async with running_gateway(settings.model_copy(update={"memory_limit": 2})) as client:
+        ids = {(await kept(client, content))["id"] for content in ("One.", "Two.")}
+        full = await client.post("/api/memory", {"content": "Three."})
+
+        assert problem(full) == (409, "memory_full")
+        details = full.json()["error"]["details"]
+        assert (details["count"], details["limit"], set(details["candidates"])) == (2, 2, ids)
+        assert sorted(await listed(client)) == ["One.", "Two."]
+
+
+async def test_memories_go_out_as_a_file_and_come_back(settings: Settings, client: Client) -> None:
+    """Another gateway takes them, with their ids; a bad line is told and the others are taken."""
+    first = await kept(client, STYLE, type="preference", pinned=True)
+    await kept(client, "Likes tea.")
+    file = await client.get("/api/memory/export")
+
+    elsewhere = settings.model_copy(update={"data_dir": settings.data_dir / "other"})
+    async with running_gateway(elsewhere) as other:
+        body = file.content + b"rubbish\n"
+        taken = await other.http.post("/api/memory/import", content=body, headers=NDJSON)
+        again = await other.http.post("/api/memory/import", content=file.content, headers=NDJSON)
+        copy = (await other.get(f"/api/memory/{first['id']}")).json()
+
+    assert file.headers["content-type"] == "application/x-ndjson"
+    assert [orjson.loads(line)["content"] for line in file.content.splitlines()] == ["Likes tea.", STYLE]
+    assert taken.status_code == 200
+    report = taken.json()
+    assert (report["imported"], report["refused"], report["refusals"][0]["line"]) == (2, 1, 3)
+    assert (again.json()["imported"], again.json()["known"]) == (0, 2)
+    assert (copy["content"], copy["pinned"], copy["source"]) == (STYLE, True, "import")
+
+
+async def test_an_upload_that_is_no_file_of_memories_is_refused(client: Client, settings: Settings) -> None:
+    """By its content type, and by the length of a line."""
+    form = await client.http.post("/api/memory/import", content=b"x", headers={"content-type": "text/csv"})
+    endless = await client.http.post("/api/memory/import", content=b"x" * 1_200_000, headers=NDJSON)
+
+    assert [problem(form), problem(endless)] == [(400, "invalid_request")] * 2
+
+
+async def test_a_profile_is_written_at_a_version(client: Client) -> None:
+    """Empty and of version 0 at first; what is not in a new version is gone."""
+    path = "/api/profiles/user/local"
+    empty = await client.get(path)
+    first = await client.http.put(
+        path, json={"fields": {"语言": "中文", "name": "Lin"}}, headers={"if-match": '"0"'}
+    )
+    stale = await client.http.put(path, json={"fields": {}}, headers={"if-match": '"0"'})
+    second = await client.http.put(path, json={"fields": {"语言": "中文"}})
+
+    assert (empty.json(), empty.headers["etag"]) == (
+        {"kind": "user", "id": "local", "fields": {}, "version": 0},
+        '"0"',
+    )
+    assert (first.status_code, first.headers["etag"], problem(stale)) == (200, '"1"', (412, "memory_changed"))
+    assert (await client.get(path)).json() == second.json()
+    assert (second.json()["fields"], second.json()["version"], second.json()["actor"]) == (
+        {"语言": "中文"},
+        2,
+        "local",
+    )
+
+
+async def test_with_the_memory_switched_off_every_route_of_it_says_so(settings: Settings) -> None:
+    """404 with a code of its own; everything else goes on."""
+    bodies: dict[str, Any] = {
+        "/api/memory": {"content": "x"},
+        "/api/memory/control": {"user_message": "x"},
+        "/api/memory/retrieve": {"query": "x"},
+        "/api/memory/write": {"messages": [{"role": "user", "content": "x"}]},
+        "/api/memory/correct": {"memory_id": "m_1", "action": "freeze"},
+        "/api/memory/merge": {"memory_ids": ["m_1", "m_2"]},
+        "/api/memory/{memory_id}": {"importance": 3},
+        "/api/profiles/{kind}/{profile_id}": {"fields": {}},
+    }
+    checked = 0
+    async with running_gateway(settings.model_copy(update={"memory": False})) as client:
+        for each in ENDPOINTS:
+            if each.path.startswith(("/api/memory", "/api/profiles", "/api/documents")):
+                path = each.path.format(memory_id="m_1", kind="user", profile_id="local", document_id="d_1")
+                body = b"{}" if each.upload else orjson.dumps(bodies.get(each.path, {}))
+                headers = NDJSON if each.upload else {"content-type": "application/json"}
+                response = await client.http.request(each.method, path, content=body, headers=headers)
+                assert (each.path, *problem(response)) == (each.path, 404, "memory_off")
+                checked += 1
+        told = await client.chat("/say hi")
+
+    assert checked >= 18
+    assert told[-1]["data"]["status"] == "completed"

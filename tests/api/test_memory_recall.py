@@ -1,0 +1,262 @@
+"""What a message needs of the memory, what there is for it, and how it is corrected."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from gateway.ids import now_ms
+from gateway.settings import Settings
+from tests.harness import Client, running_gateway
+
+pytestmark = pytest.mark.anyio
+
+DAY = 86_400_000
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+async def kept(client: Client, content: str, **fields: Any) -> str:
+    """The id of a new memory."""
+    response = await client.post("/api/memory", {"content": content, **fields})
+    assert response.status_code == 201, response.text
+    return response.json()["id"]
+
+
+async def told(client: Client, path: str, **body: Any) -> dict[str, Any]:
+    response = await client.post(f"/api/memory/{path}", body)
+    assert response.status_code in {200, 201}, response.text
+    return response.json()
+
+
+async def ids(client: Client, query: str, **where: Any) -> list[str]:
+    return [hit["id"] for hit in (await told(client, "retrieve", query=query, **where))["results"]]
+
+
+def problem(response: httpx2.Response) -> tuple[int, str]:
+    return response.status_code, response.json()["error"]["code"]
+
+
+async def test_the_controller_says_whether_a_message_needs_memories(client: Client) -> None:
+    """Yes to what refers to former conversations, no to what everybody would answer alike; with reasons. What
+    it decides can be passed on to retrieve as it is."""
+    past = await told(
+        client, "control", user_message="我们上次讨论的技术方案是什么?", role_id="r", message_count=3
+    )
+    general = await told(client, "control", userMessage="React和Vue哪个更好?", roleId="r", messageCount=3)
+
+    assert (past["needed"], general["needed"]) == ("yes", "no")
+    assert "project_decision" in past["memory_types"]
+    assert past["notes"]
+    passed_on = {name: value for name, value in past.items() if name not in {"needed", "notes"}}
+    assert (await told(client, "retrieve", query="技术方案", **passed_on))["results"] == []
+
+
+async def test_a_catalog_has_summaries_and_the_details_have_everything(client: Client) -> None:
+    """First what there is, with ranks and freshness; then, by id or for the same query, the whole of it."""
+    memory_id = await kept(
+        client,
+        "We decided on PostgreSQL because of its JSON queries.",
+        summary="Database: PostgreSQL",
+        type="project_decision",
+        tags=["db"],
+        context="Chosen over MySQL.",
+        decisions=["PostgreSQL 16"],
+        refs=["docs/db.md"],
+        importance=5,
+    )
+
+    catalog = await told(client, "retrieve", query="Which database did we decide on?")
+    details = await told(client, "retrieve", query="Which database did we decide on?", mode="details")
+    by_id = await told(client, "retrieve", memoryIds=[memory_id, "m_0000000000000000"])
+
+    (short,), (long,) = catalog["results"], details["results"]
+    assert (catalog["mode"], details["mode"], by_id["mode"]) == ("catalog", "details", "details")
+    assert short == {
+        "id": memory_id,
+        "summary": "Database: PostgreSQL",
+        "type": "project_decision",
+        "importance": 5,
+        "tags": ["db"],
+        "score": short["score"],
+        "lexical_rank": 1,
+        "freshness": short["freshness"],
+    }
+    assert short["score"] > 0
+    assert 0.99 < short["freshness"] <= 1
+    more = {
+        "content": "We decided on PostgreSQL because of its JSON queries.",
+        "context": "Chosen over MySQL.",
+        "decisions": ["PostgreSQL 16"],
+        "refs": ["docs/db.md"],
+        "evidence": [],
+    }
+    assert long == long | more
+    assert [hit | {"score": 0} for hit in by_id["results"]] == by_id["results"]
+    assert by_id["results"][0] == by_id["results"][0] | more
+    assert catalog["tokens"] < details["tokens"]
+
+
+async def test_what_does_not_fit_the_budget_is_told(client: Client) -> None:
+    """By id and reason: nothing is left out in silence."""
+    everything = {
+        await kept(client, f"Project {name} uses the blue palette.") for name in ("one", "two", "ten")
+    }
+
+    found = await told(client, "retrieve", query="blue palette", budgetTokens=0)
+
+    assert found["results"] == []
+    assert {each["id"] for each in found["omitted"]} == everything
+    assert found["omitted_count"] == 3
+    assert {each["reason"] for each in found["omitted"]} <= {"budget", "similar"}
+
+
+async def test_types_and_times_narrow_what_is_found(client: Client) -> None:
+    """Only the types asked for; only what was changed in the last 7 or 30 days."""
+    likes = await kept(client, "Likes the colour green.", type="preference")
+    fact, ten_days_ago = "m_00000000000000aa", now_ms() - 10 * DAY
+    line = {"id": fact, "content": "The colour of the logo is green.", "updated_at": ten_days_ago}
+    assert (await client.post("/api/memory/import", line, **NDJSON)).json()["imported"] == 1
+
+    assert set(await ids(client, "green colour")) == {likes, fact}
+    assert await ids(client, "green colour", memory_types=["preference"]) == [likes]
+    assert await ids(client, "green colour", time_range="last_7_days") == [likes]
+    assert set(await ids(client, "green colour", time_range="last_30_days")) == {likes, fact}
+
+
+async def test_a_role_recalls_its_own_and_what_is_for_all(client: Client) -> None:
+    """Another role's is not there; a project's is, in that project. A session brings both along."""
+    designer = await kept(client, "设计风格要简约。", owner_type="role", role_id="designer")
+    site = await kept(client, "网站的设计风格是蓝色。", owner_type="project", owner_id="site")
+    everywhere = await kept(client, "用户喜欢绿色的设计风格。")
+    await client.post("/api/sessions", {"id": "s", "role_id": "designer", "project_id": "site"})
+
+    assert set(await ids(client, "设计风格")) == {everywhere}
+    assert set(await ids(client, "设计风格", role_id="designer")) == {everywhere, designer}
+    assert set(await ids(client, "设计风格", role_id="writer", project_id="site")) == {everywhere, site}
+    assert set(await ids(client, "设计风格", session_id="s")) == {everywhere, designer, site}
+
+
+async def test_a_correction_by_replace_leaves_a_chain_and_one_memory(client: Client) -> None:
+    """Only the new one is recalled; the old one is readable and points to it."""
+    old = await kept(client, "The office is in Berlin.")
+
+    corrected = await told(
+        client,
+        "correct",
+        memory_id=old,
+        action="replace",
+        new_content="The office is in Hamburg.",
+        evidence="We moved in May.",
+    )
+
+    new = corrected["memory"]["id"]
+    before = (await client.get(f"/api/memory/{old}")).json()
+    assert (before["status"], before["superseded_by"]) == ("replaced", new)
+    assert before["versions"][-1]["reason"] == "We moved in May."
+    assert [(each["operation"], each["memory"]["id"]) for each in corrected["changed"]] == [
+        ("replaced", old),
+        ("remembered", new),
+    ]
+    assert await ids(client, "Where is the office?") == [new]
+
+
+async def test_suppressed_is_kept_frozen_is_not_recalled_and_both_can_be_undone(client: Client) -> None:
+    """A frozen memory stays in the list."""
+    memory_id = await kept(client, "喜欢喝绿茶。")
+
+    async def after(action: str) -> tuple[str, bool]:
+        changed = await told(client, "correct", memory_id=memory_id, action=action)
+        return changed["memory"]["status"], memory_id in await ids(client, "绿茶")
+
+    assert await after("suppress") == ("suppressed", True)
+    assert await after("freeze") == ("frozen", False)
+    assert await after("activate") == ("active", True)
+
+
+async def test_a_correction_says_what_and_why_or_is_refused(client: Client) -> None:
+    """Without the new content, or with a quote that nobody said; unknown ids are not found."""
+    memory_id = await kept(client, "Likes tea.")
+    quote = {"session_id": "s", "position": 1, "quote": "coffee"}
+    bodies: list[tuple[dict[str, Any], tuple[int, str]]] = [
+        ({"action": "replace"}, (400, "invalid_request")),
+        ({"action": "freeze", "new_content": "x"}, (400, "invalid_request")),
+        ({"action": "freeze", "evidence": quote}, (400, "evidence_not_found")),
+        ({"action": "burn"}, (400, "invalid_request")),
+        ({"action": "freeze", "memory_id": "m_0"}, (404, "memory_not_found")),
+    ]
+
+    for body, expected in bodies:
+        response = await client.post("/api/memory/correct", {"memory_id": memory_id, **body})
+        assert problem(response) == expected, body
+
+
+async def test_several_memories_become_one_that_knows_them(client: Client) -> None:
+    """The others point to it, and only it is recalled."""
+    parts = [await kept(client, content) for content in ("Likes green tea.", "Drinks green tea at nine.")]
+
+    merged = await told(client, "merge", memory_ids=parts)
+    alone = await client.post("/api/memory/merge", {"memory_ids": [parts[0], parts[0]]})
+
+    one = merged["memory"]["id"]
+    assert await ids(client, "green tea") == [one]
+    read = (await client.get(f"/api/memory/{one}")).json()
+    assert {link["to_id"] for link in read["links"] if link["relation"] == "merged_from"} == set(parts)
+    assert {(await client.get(f"/api/memory/{each}")).json()["superseded_by"] for each in parts} == {one}
+    assert problem(alone) == (400, "invalid_request")
+
+
+async def test_a_conversation_is_read_for_what_lasts(client: Client) -> None:
+    """What the user said of themselves is remembered with the words that show it; a second reading adds
+    nothing."""
+    said = [
+        {"role": "user", "content": "请记住：我喜欢简约的设计风格。"},
+        {"role": "assistant", "content": "好的。"},
+    ]
+
+    first = await told(client, "write", conversation=said, role_id="designer")
+    again = await told(client, "write", messages=said, role_id="designer")
+
+    (change,) = first["changed"]
+    assert (change["operation"], change["memory"]["source"]) == ("remembered", "conversation")
+    assert "简约" in change["memory"]["content"]
+    assert [each["operation"] for each in again["changed"]] in ([], ["reinforced"])
+    assert len((await client.get("/api/memory")).json()["memories"]) == 1
+
+
+async def test_a_session_is_read_for_what_lasts(client: Client) -> None:
+    """Its messages are the evidence."""
+    await client.chat("I prefer short answers.", session_id="s")
+
+    written = await told(client, "write", session_id="s")
+
+    (change,) = written["changed"]
+    read = (await client.get(f"/api/memory/{change['memory']['id']}")).json()
+    assert [(each["session_id"], each["position"]) for each in read["evidence"]] == [("s", 1)]
+
+
+async def test_there_must_be_something_to_read(client: Client) -> None:
+    """A conversation, messages or a session: one of them."""
+    one = [{"role": "user", "content": "hi"}]
+
+    answers = [
+        await client.post("/api/memory/write", body)
+        for body in (
+            {},
+            {"conversation": []},
+            {"conversation": one, "messages": one},
+            {"messages": [{"role": "system", "content": "x"}]},
+        )
+    ]
+
+    assert {problem(answer) for answer in answers} == {(400, "invalid_request")}
+
+
+async def test_a_model_that_cannot_read_is_told(settings: Settings, client: Client) -> None:
+    """502: nothing is remembered, and the same can be asked again."""
+    nowhere = {"anthropic_base_url": "http://127.0.0.1:9", "data_dir": settings.data_dir / "other"}
+    async with running_gateway(settings.model_copy(update=nowhere)) as alone:
+        said = [{"role": "user", "content": "Remember that I like tea."}]
+        response = await alone.post("/api/memory/write", {"messages": said})
+
+        assert response.status_code == 502
+        assert (await alone.get("/api/memory")).json()["memories"] == []

@@ -1,0 +1,71 @@
+"""`gateway mcp` on the command line; what it serves is shown in tests/doors."""
+
+import asyncio
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.calling import Command
+from tests.doors.test_memory_mcp import over_http
+from tests.running import PATIENCE, Running, clean_environment
+from tests.running import command as command_line
+
+
+def test_it_serves_the_memory_of_a_gateway_that_runs(running: Running, command: Command) -> None:
+    """Over HTTP, on a free port that it names; the command line sees at once what a client saved. It ends
+    when it is asked to."""
+    data = str(running.said.parent / "data")
+    with subprocess.Popen(
+        command_line("mcp", "--http", "127.0.0.1:0", "--user", "mia"),
+        env=clean_environment(GATEWAY_DATA_DIR=data),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = process.stderr.readline()
+            found = re.fullmatch(r"The memory is served over MCP at (http://127\.0\.0\.1:\d+)/mcp\n", said)
+            assert found, said
+
+            async def save() -> str:
+                async with over_http(found[1]) as memory:
+                    return await memory.saved("每周三开会")
+
+            memory_id = asyncio.run(save())
+            listed = command("memory", "list", "--user", "mia", GATEWAY_DATA_DIR=data)
+            assert memory_id in listed.out
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings", "told"),
+    [
+        (("--http", "0.0.0.0:0"), {}, "Listening on 0.0.0.0 lets others in, and no API key is set."),
+        (("--http", "localhost"), {}, "--http takes HOST:PORT, such as 127.0.0.1:8765"),
+        (("--http", "127.0.0.1:99999"), {}, "--http takes HOST:PORT"),
+        (
+            ("--http", "127.0.0.1:0", "--user", "ada"),
+            {"GATEWAY_API_KEYS": "ada:0123456789abcdef"},
+            "Leave --user out",
+        ),
+        (("--user", "阿达"), {}, "--user takes an id"),
+        (("--role", "a b"), {}, "--role takes an id"),
+        ((), {"GATEWAY_MEMORY": "false"}, "GATEWAY_MEMORY is false: there is no memory to serve."),
+    ],
+)
+def test_what_cannot_be_served_is_refused(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], settings: dict[str, Any], told: str
+) -> None:
+    """Before anything is opened, with what to do."""
+    refused = command("mcp", *arguments, **settings)
+
+    assert (refused.code, refused.out) == (2, "")
+    assert told in " ".join(refused.err.replace("│", " ").split())
+    assert list(tmp_path.iterdir()) == []

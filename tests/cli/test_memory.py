@@ -1,0 +1,232 @@
+"""What is remembered, looked after on the command line."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.calling import Command, Said
+
+NEVER = "m_0000000000000000"
+
+
+class Memory:
+    """`gateway memory`, on one data folder."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+
+    def __call__(self, *arguments: str, given: bytes | None = None, **settings: str) -> Said:
+        return self._command("memory", *arguments, given=given, **settings)
+
+    def done(self, *arguments: str) -> str:
+        said = self(*arguments)
+        assert said.code == 0, said.err
+        return said.out
+
+    def saved(self, content: str, *more: str) -> str:
+        """The id of a new memory."""
+        return self.done("save", content, *more).split()[0]
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.done(*arguments, "--json"))
+
+
+@pytest.fixture
+def memory(command: Command) -> Memory:
+    return Memory(command)
+
+
+def test_a_memory_is_saved_found_edited_and_forgotten(memory: Memory) -> None:
+    """In Chinese, in tables whose columns stand under one another."""
+    saved = memory.done("save", "我喜欢简约的设计风格", "--type", "preference", "--tag", "设计", "--pinned")
+    memory_id = saved.split()[0]
+    other = memory.saved("Keeps bees in the garden", "--importance", "5")
+
+    assert saved == f"{memory_id} remembered, version 1: 我喜欢简约的设计风格\n"
+    titles, *rows = memory.done("list").splitlines()
+    assert titles.split() == ["Id", "Type", "Imp", "State", "What"]
+    assert [row.split()[0] for row in rows] == [other, memory_id]
+    assert rows[1].split()[1:5] == ["preference", "3", "active,", "pinned"]
+    assert rows[0].index("Keeps") == rows[1].index("我喜欢")
+    assert memory_id in memory.done("search", "設計風格")
+    assert other not in memory.done("search", "設計風格")
+    edited = memory.done("edit", memory_id, "--content", "我喜欢极简风格", "--not-pinned", "--version", "1")
+    assert edited == f"{memory_id} updated, version 2: 我喜欢极简风格\n"
+    assert memory.done("delete", memory_id) == f"{memory_id} deleted, version 3: 我喜欢极简风格\n"
+    assert memory_id not in memory.done("list")
+    nothing = memory("search", "极简风格")
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "Nothing like that is remembered.\n")
+
+
+def test_one_memory_is_shown_with_all_that_it_was(memory: Memory) -> None:
+    """Its fields, and each version with who changed it and why; as JSON too."""
+    memory_id = memory.saved("Meets on Wednesdays", "--type", "event")
+    memory.done("edit", memory_id, "--content", "每周四开会")
+
+    lines = memory.done("show", memory_id).splitlines()
+    assert f"id:          {memory_id}" in lines
+    assert "content:     每周四开会" in lines
+    assert "owner:       user local" in lines
+    versions = lines[lines.index("") + 1 :]
+    assert "remembered" in versions[1]
+    assert "Saved on the command line." in versions[1]
+    assert versions[2].rstrip().endswith("每周四开会")
+    told = memory.json("show", memory_id)
+    assert (told["content"], told["version"]) == ("每周四开会", 2)
+    assert [(each["operation"], each["actor"]) for each in told["versions"]] == [
+        ("remembered", "local"),
+        ("updated", "local"),
+    ]
+
+
+def test_what_is_corrected_leaves_a_chain(memory: Memory) -> None:
+    """Suppressed, frozen, taken back, and replaced by what is true."""
+    memory_id = memory.saved("办公室在东楼")
+
+    assert " suppressed, " in memory.done("correct", memory_id, "suppress")
+    assert " frozen, " in memory.done("correct", memory_id, "freeze")
+    assert memory("search", "办公室").out == ""
+    assert " activated, " in memory.done("correct", memory_id, "activate")
+    memory.done("correct", memory_id, "replace", "--content", "办公室在西楼")
+    (found,) = memory.json("search", "办公室")["memories"]
+    assert found["content"] == "办公室在西楼"
+    assert memory.json("show", memory_id)["superseded_by"] == found["id"]
+
+
+def test_several_become_one(memory: Memory) -> None:
+    """Which is recalled in their place."""
+    first, second = memory.saved("Likes green tea"), memory.saved("Drinks tea at noon")
+
+    memory.done("merge", first, second)
+
+    found = memory.json("search", "tea")["memories"]
+    assert len(found) == 1
+    assert {memory.json("show", each)["status"] for each in (first, second)} == {"replaced"}
+
+
+def test_what_is_erased_is_nowhere(memory: Memory, tmp_path: Path) -> None:
+    """Only with --yes where nobody can be asked; a deleted one can be erased too."""
+    memory_id = memory.saved("Has a secret cabin at the lake")
+    memory.done("delete", memory_id)
+
+    asked = memory("erase", memory_id)
+    assert asked.code == 2
+    assert "add --yes" in asked.err
+    assert memory.done("erase", memory_id, "--yes") == f"{memory_id} is erased.\n"
+    assert memory("erase", memory_id, "--yes").code == 1
+    assert all(b"secret cabin" not in path.read_bytes() for path in (tmp_path / "data").iterdir())
+
+
+def test_what_a_tool_claimed_is_confirmed(memory: Memory, tmp_path: Path) -> None:
+    """Until then it is shown as unconfirmed and not found."""
+    claim = {"content": "喜欢爵士乐", "quarantined": True, "type": "preference"}
+    (tmp_path / "claims.jsonl").write_text(json.dumps(claim))
+    memory.done("import", "claims.jsonl")
+    (row,) = memory.json("list", "--unconfirmed")["memories"]
+
+    assert " unconfirmed " in memory.done("list")
+    assert memory("search", "爵士乐").out == ""
+    assert " confirmed, " in memory.done("confirm", row["id"])
+    assert row["id"] in memory.done("search", "爵士乐")
+    assert memory.json("list", "--unconfirmed")["memories"] == []
+
+
+def test_a_file_carries_memories_to_another_folder(memory: Memory, tmp_path: Path) -> None:
+    """Exported, imported, and imported again without a double; a bad line is named, the others are taken."""
+    kept = {memory.saved("住在上海"), memory.saved("Works from Lisbon")}
+    assert memory.done("export", "--output", "mine.jsonl") == ""
+    with (tmp_path / "mine.jsonl").open("a") as file:
+        file.write('{"type": "fact"}\n')
+
+    first = memory("import", "mine.jsonl", GATEWAY_DATA_DIR="elsewhere")
+    again = memory("import", "-", given=memory.done("export").encode(), GATEWAY_DATA_DIR="elsewhere")
+
+    assert (first.code, first.err) == (1, "✗ line 3: content: Field required\n")
+    assert first.out == "2 imported, 0 reinforced, 0 were there already, 1 refused.\n"
+    assert (again.code, again.out) == (0, "0 imported, 0 reinforced, 2 were there already, 0 refused.\n")
+    there = json.loads(memory("list", "--json", GATEWAY_DATA_DIR="elsewhere").out)
+    assert {row["id"] for row in there["memories"]} == kept
+
+
+def test_users_and_roles_have_their_own(memory: Memory) -> None:
+    """A role sees its own and what is the user's; the user sees all of theirs, another user nothing."""
+    private = memory.saved("Has an allergy", "--owner", "role", "--role", "doctor")
+    everywhere = memory.saved("Prefers metric units")
+
+    def seen(*arguments: str) -> set[str]:
+        return {row["id"] for row in memory.json("list", *arguments)["memories"]}
+
+    assert seen() == seen("--role", "doctor") == {private, everywhere}
+    assert seen("--role", "lawyer") == {everywhere}
+    assert seen("--user", "ben") == set()
+    for arguments in (("show",), ("delete",), ("erase", "--yes"), ("correct",)):
+        more = ("freeze",) if arguments == ("correct",) else ()
+        refused = memory(arguments[0], private, *more, *arguments[1:], "--user", "ben")
+        assert (refused.code, refused.out) == (1, "")
+        assert "There is no memory" in refused.err
+
+
+def test_a_long_list_is_cut_and_says_so(memory: Memory) -> None:
+    """How many there are, and how to see more."""
+    for number in range(3):
+        memory.saved(f"Matter number {number}")
+
+    cut = memory("list", "--limit", "2")
+    assert len(cut.out.splitlines()) == 3
+    assert cut.err.startswith("The newest 2 of 3. --limit shows more")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("save", " "), 1, "content is missing"),
+        (("save", "长" * 8001), 1, "has 8001 characters, at most 8000 are kept"),
+        (("save", "x", "--owner", "role"), 2, "--owner role needs --role."),
+        (("save", "x", "--type", "喜好"), 2, "'喜好' is not one of"),
+        (("save", "x", "--user", "阿达"), 2, "--user takes an id"),
+        (("show", NEVER), 1, f"There is no memory {NEVER}. List or search memories to see their ids."),
+        (("edit", NEVER), 2, "Nothing to change"),
+        (("edit", NEVER, "--pinned"), 1, "There is no memory"),
+        (("confirm", "没有"), 1, "There is no memory 没有"),
+        (("correct", NEVER, "replace"), 2, "replace needs --content"),
+        (("merge", NEVER), 1, "2 to 20 different memories can be merged, not 1."),
+        (("import", "nowhere.jsonl"), 1, "nowhere.jsonl cannot be read: No such file or directory."),
+        (("export", "--output", "no/where"), 1, "no/where cannot be written: No such file or directory."),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    memory: Memory, arguments: tuple[str, ...], code: int, told: str
+) -> None:
+    """In words, without a traceback."""
+    refused = memory(*arguments)
+
+    assert refused.code == code
+    assert told in " ".join(refused.err.replace("│", " ").split())
+    assert "Traceback" not in refused.err
+
+
+def test_a_stale_version_changes_nothing(memory: Memory) -> None:
+    """The current one is named."""
+    memory_id = memory.saved("Lives in Rome")
+    memory.done("edit", memory_id, "--importance", "5")
+
+    for arguments in (("edit", memory_id, "--pinned"), ("delete", memory_id)):
+        refused = memory(*arguments, "--version", "1")
+        assert (refused.code, refused.err) == (
+            1,
+            f"gateway: {memory_id} is at version 2, not 1: read it again.\n",
+        )
+
+
+def test_what_is_remembered_does_not_steer_the_terminal(memory: Memory) -> None:
+    """Control characters are gone, wherever it is shown; what comes from stdin is taken as it is."""
+    said = memory("save", "-", given="evil \x1b[2J\x07 \u202e text\nsecond line".encode())
+    memory_id = said.out.split()[0]
+
+    for arguments in (("list",), ("show", memory_id), ("search", "evil"), ("show", memory_id, "--json")):
+        shown = memory.done(*arguments)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", shown)
+    assert memory("save", "-", given=b"\xff").code == 2

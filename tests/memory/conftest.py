@@ -1,0 +1,22 @@
+"""Memories in a file of their own, and what corrects them."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from gateway.memory.corrections import Corrections
+from gateway.memory.memories import Memories
+from gateway.storage.memory import SqlMemories
+from gateway.storage.sqlite.shared import SharedDatabase
+
+
+@pytest.fixture
+async def memories(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Memories]:
+    async with await SharedDatabase.open(tmp_path / "memory.db") as database:
+        yield Memories(SqlMemories(database), most=100)
+
+
+@pytest.fixture
+def corrections(memories: Memories) -> Corrections:
+    return Corrections(memories)

@@ -1,0 +1,314 @@
+"""The documents of a running gateway: recalled beside what was remembered, taken out of use and back."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
+from gateway.lexical import query_tokens
+from gateway.memory.documents import filing, library
+from gateway.memory.documents.document import as_bytes, document_of, fields_of
+from gateway.memory.documents.library import Documents
+from gateway.memory.documents.naming import file_name
+from gateway.memory.memories import By, Memories
+from gateway.memory.record import NewMemory, make
+from gateway.storage.memories import Filter, MemoryRow, Scope, Whole
+from gateway.storage.memory import SqlMemories
+from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
+
+pytestmark = pytest.mark.anyio
+
+ANNA, BEN = Scope("anna"), Scope("ben", role_id="designer")
+RECALLED = Filter(recallable=True)
+BY = By("anna", "she said so")
+
+
+def documents_of(store: SqlMemories, folder: Path) -> Documents:
+    return Documents(store, folder, settling=0)
+
+
+async def found(store: SqlMemories, viewer: Scope, text: str) -> Sequence[MemoryRow]:
+    return [match.row for match in await store.match(viewer, query_tokens(text), RECALLED, limit=10)]
+
+
+async def said(store: SqlMemories, viewer: Scope, text: str) -> list[str]:
+    return [row.content for row in await found(store, viewer, text)]
+
+
+async def remember(
+    memories: Memories, scope: Scope, content: str, at: int, reference: str | None = None
+) -> MemoryRow:
+    """A runtime memory on the subject of `fields()`, last changed at `at`."""
+    new = NewMemory(content, type="skill", skill="标志设计", reference=reference)
+    row = make(new, scope, f"m_{at:016x}", at)
+    await memories.apply([await memories.step(row, "remembered", BY)])
+    return row
+
+
+async def test_everybody_finds_what_documents_say(store: SqlMemories, folder: Path) -> None:
+    """In Chinese of either script and in English, by content and by names; nobody's own list has it."""
+    write_json(folder, "a.json", fields(meta={"name": "Logo grid", "description": "Rules for logos."}))
+    write_text(folder, "references/颜色.md", "---\nname: 品牌颜色\n---\nThe brand is deep blue.")
+
+    await documents_of(store, folder).refresh()
+
+    for viewer in (ANNA, BEN):
+        for query in ("网格", "標誌設計怎麼排版", "logos"):
+            assert await said(store, viewer, query) == ["用网格排版，留白要多。"]
+        for query in ("brands", "品牌", "颜色"):
+            assert await said(store, viewer, query) == ["The brand is deep blue."]
+    assert await store.list(Whole("anna"), limit=10) == []
+
+
+async def test_an_edited_added_or_removed_file_counts_at_the_next_look(
+    store: SqlMemories, folder: Path
+) -> None:
+    """A folder that is gone leaves nothing; an id stays while the content changes."""
+    documents = documents_of(store, folder)
+    await documents.refresh()
+    path = write_json(folder, "a.json", fields("旧的网格"))
+    await documents.refresh()
+    (before,) = await found(store, ANNA, "网格")
+
+    path.write_bytes(as_bytes(document("新的网格", meta={"name": "Grid"})))
+    await documents.refresh()
+    (after,) = await found(store, ANNA, "grid")
+
+    assert (before.content, after.content) == ("旧的网格", "新的网格")
+    assert before.id == after.id
+    path.unlink()
+    await documents.refresh()
+    assert await said(store, ANNA, "网格") == []
+
+
+async def test_a_running_gateway_looks_by_itself(
+    store: SqlMemories, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after a look at which the store failed, which is told."""
+    monkeypatch.setattr(library, "POLL", 0.001)
+    stored = asyncio.Event()
+    put, failures = store.put_documents, [StorageError("The disk is full.")]
+
+    async def once_full(rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+        if failures:
+            raise failures.pop()
+        await put(rows)
+        stored.set()
+
+    monkeypatch.setattr(store, "put_documents", once_full)
+    write_json(folder, "a.json", fields())
+    with capture_logs() as lines:
+        watching = asyncio.create_task(documents_of(store, folder).watch())
+        await asyncio.wait_for(stored.wait(), 30)
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+    assert await said(store, ANNA, "网格") == ["用网格排版，留白要多。"]
+    assert {line["event"] for line in lines} == {"document_warning", "documents_not_refreshed"}
+
+
+async def test_a_bad_file_is_told_once_and_keeps_what_it_said(store: SqlMemories, folder: Path) -> None:
+    """One line of the log, a warning as long as it is bad, and what it said last is still found."""
+    name = file_name(document().key)
+    path = write_json(folder, name, fields())
+    documents = documents_of(store, folder)
+    await documents.refresh()
+
+    path.write_text("{")
+    with capture_logs() as lines:
+        await documents.refresh()
+        await documents.refresh()
+
+    assert await said(store, ANNA, "网格") == ["用网格排版，留白要多。"]
+    assert len(documents.found.warnings) == 1
+    assert [(line["event"], line["told"]) for line in lines] == [
+        ("document_warning", documents.found.warnings[0])
+    ]
+
+
+async def test_nothing_is_stored_when_nothing_changed(store: SqlMemories, folder: Path) -> None:
+    """Looking costs the store nothing, so that what others hold of it stays good."""
+    write_json(folder, "a.json", fields())
+    documents = documents_of(store, folder)
+    await documents.refresh()
+    state = (folder.parent / "memory.db-wal").read_bytes()
+
+    await documents.refresh()
+    await documents_of(store, folder).refresh()
+
+    assert (folder.parent / "memory.db-wal").read_bytes() == state
+
+
+@pytest.mark.parametrize(
+    ("at", "wins"), [(NOON - 1, "文件说网格"), (NOON, "文件说网格"), (NOON + 1, "记忆说网格")]
+)
+async def test_of_a_document_and_a_memory_the_newer_counts(
+    store: SqlMemories, memories: Memories, folder: Path, at: int, wins: str
+) -> None:
+    """With the same skill, type and reference; a tie goes to the file. What one user remembers does not hide
+    the document from another."""
+    write_json(folder, "a.json", fields("文件说网格"))
+    await documents_of(store, folder).refresh()
+    await remember(memories, ANNA, "记忆说网格", at)
+
+    assert await said(store, ANNA, "网格") == [wins]
+    assert await said(store, BEN, "网格") == ["文件说网格"]
+    listed = await store.list(ANNA, RECALLED, limit=10)
+    assert [row.content for row in listed] == [wins]
+
+
+async def test_documents_and_memories_on_other_subjects_are_recalled_together(
+    store: SqlMemories, memories: Memories, folder: Path
+) -> None:
+    """Another reference is another subject."""
+    write_json(folder, "a.json", fields("文件说网格"))
+    await documents_of(store, folder).refresh()
+    await remember(memories, ANNA, "记忆说网格", NOON + 1, reference="排版")
+
+    assert set(await said(store, ANNA, "网格")) == {"文件说网格", "记忆说网格"}
+
+
+async def test_two_documents_may_say_the_same(store: SqlMemories, folder: Path) -> None:
+    """Files are what decides, whatever they say."""
+    write_json(folder, "a.json", fields("网格", skill="a"))
+    write_json(folder, "b.json", fields("网格", skill="b"))
+
+    await documents_of(store, folder).refresh()
+
+    assert await said(store, ANNA, "网格") == ["网格", "网格"]
+
+
+@pytest.mark.parametrize("kind", ["json", "markdown"])
+async def test_a_deprecated_document_can_be_restored(store: SqlMemories, folder: Path, kind: str) -> None:
+    """It is not recalled meanwhile, its file is kept byte for byte, and it comes back where it was."""
+    if kind == "json":
+        path = write_json(folder, file_name(document().key), fields())
+    else:
+        path = write_text(folder, "references/网格.md", "---\nname: 网格\n---\n用网格排版，留白要多。")
+    content, file = path.read_bytes(), str(path.relative_to(folder))
+    documents = documents_of(store, folder)
+    (filed,) = (await documents.refresh()).documents
+
+    gone = await documents.deprecate(filed.document.id)
+
+    assert gone.file == f".deprecated/{path.name}"
+    assert (folder / gone.file).read_bytes() == content
+    assert [each.document for each in documents.found.deprecated] == [filed.document]
+    assert await said(store, ANNA, "网格") == []
+    with pytest.raises(Conflict, match="deprecated already"):
+        await documents.deprecate(filed.document.id)
+
+    back = await documents.restore(filed.document.id)
+
+    assert back == filed
+    assert (folder / file).read_bytes() == content
+    assert documents.found.deprecated == ()
+    assert await said(store, ANNA, "网格") == ["用网格排版，留白要多。"]
+    with pytest.raises(Conflict, match="is in use"):
+        await documents.restore(filed.document.id)
+
+
+async def test_deprecating_never_overwrites_what_was_deprecated_before(
+    store: SqlMemories, folder: Path
+) -> None:
+    """Each is kept under a number, the last one is restored first, and none over a file in use."""
+    name = file_name(document().key)
+    documents = documents_of(store, folder)
+    for content in ("第一版", "第二版", "第三版"):
+        write_json(folder, name, fields(content))
+        gone = await documents.deprecate(document().id)
+
+    assert gone.file == f".deprecated/{name.removesuffix('.json')}~3.json"
+    back = await documents.restore(document().id)
+    assert (back.file, back.document.content) == (name, "第三版")
+    before = (folder / name).read_bytes()
+    write_json(folder, "another.json", fields("x", id="another"))
+    write_json(folder, f".deprecated/{name}", fields("第一版", id="first"))
+    with pytest.raises(Conflict, match="Deprecate that one first"):
+        await documents.restore("first")
+    assert (folder / name).read_bytes() == before
+    assert len(list((folder / ".deprecated").iterdir())) == 2
+
+
+async def test_what_is_not_there_is_not_found(store: SqlMemories, folder: Path) -> None:
+    """Whatever is to be done with it; an id is never a path."""
+    write_json(folder, "a.json", fields(id="here"))
+    documents = documents_of(store, folder)
+
+    for document_id in ("nothing", "../a", "a.json", ""):
+        for change in (documents.deprecate, documents.restore):
+            with pytest.raises(NotFound) as refused:
+                await change(document_id)
+            assert refused.value.code == "document_not_found"
+        with pytest.raises(NotFound):
+            await documents.update(document_id, "x")
+
+
+async def test_nothing_is_moved_through_a_link(store: SqlMemories, folder: Path) -> None:
+    """A link in the place of .deprecated would take files out of the folder."""
+    path = write_json(folder, "a.json", fields(id="here"))
+    (folder.parent / "outside").mkdir()
+    (folder / ".deprecated").symlink_to(folder.parent / "outside")
+
+    with pytest.raises(StorageError, match=r"\.deprecated is a link"):
+        await documents_of(store, folder).deprecate("here")
+
+    assert path.exists()
+    assert list((folder.parent / "outside").iterdir()) == []
+
+
+async def test_a_document_is_written_anew_as_a_whole(store: SqlMemories, folder: Path) -> None:
+    """With what was said beside its content, dated now, under its id; no other file is left."""
+    path = write_json(folder, file_name(document().key), fields(meta={"name": "网格"}, snippet="旧"))
+    documents = documents_of(store, folder)
+
+    after = await documents.update(document().id, "留白更多的网格")
+
+    read = document_of(fields_of(path.read_bytes()), 0)
+    assert read == after.document
+    assert (read.content, read.snippet, read.meta.name) == ("留白更多的网格", "", "网格")
+    assert read.created_at == document().created_at
+    assert read.updated_at > NOON - 1
+    assert list(folder.iterdir()) == [path]
+    assert await said(store, ANNA, "留白") == ["留白更多的网格"]
+
+
+async def test_a_bad_update_changes_nothing(
+    store: SqlMemories, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither an empty content nor a disk that fails half-way, nor one of a Markdown file."""
+    path = write_json(folder, file_name(document().key), fields())
+    write_text(folder, "references/a.md", "---\nname: a\nid: md\n---\nx")
+    before = path.read_bytes()
+    documents = documents_of(store, folder)
+
+    with pytest.raises(InvalidRequest, match="content: must not be empty"):
+        await documents.update(document().id, " ")
+    with pytest.raises(InvalidRequest, match="is a Markdown file"):
+        await documents.update("md", "y")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(filing.os, "fsync", full)
+    with pytest.raises(StorageError, match=r"json cannot be written: No space left on device\.$"):
+        await documents.update(document().id, "y")
+
+    assert path.read_bytes() == before
+    assert set(folder.iterdir()) == {path, folder / "references"}
+
+
+async def test_two_processes_deprecating_at_once_move_a_file_once(store: SqlMemories, folder: Path) -> None:
+    """One of them does it, the other is told that it is done."""
+    write_json(folder, "a.json", fields(id="here"))
+    results = await asyncio.gather(
+        *(documents_of(store, folder).deprecate("here") for _ in range(4)), return_exceptions=True
+    )
+
+    assert sum(not isinstance(result, BaseException) for result in results) == 1
+    assert all(isinstance(result, library.Filed | Conflict | NotFound | StorageError) for result in results)
+    assert list((folder / ".deprecated").iterdir()) == [folder / ".deprecated" / "a.json"]
+    assert not (folder / "a.json").exists()

@@ -1,0 +1,102 @@
+"""A keeper with a real store, and a model that offers what a test tells it to."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from gateway.events.calls import MemoryWriteSuggestion
+from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.memories import By, Changed, Memories
+from gateway.memory.record import NewMemory
+from gateway.memory.search.searcher import Searcher
+from gateway.messages import Message
+from gateway.settings import load_settings
+from gateway.storage.memories import Filter, MemoryRow, Scope
+from gateway.storage.memory import SqlMemories
+from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.turn.remembering import WriteSource
+from tests.history.scripted import Said, ScriptedModel, stored
+
+ANN = Scope("ann", session_id="s")
+BY_ANN = By("ann", "by hand")
+SOURCE = WriteSource("ann", "s", "t_1", "toolu_1", "book")
+
+
+NOTHING = '{"memories": []}'
+
+
+def offers(*candidates: dict[str, Any]) -> str:
+    return orjson.dumps({"memories": candidates}).decode()
+
+
+def offer(quote: str, content: str | None = None, *, message: int = 1, **fields: Any) -> dict[str, Any]:
+    return {
+        "type": "preference",
+        "content": content or quote,
+        "quote": quote,
+        "message": message,
+        "importance": 4,
+        "confidence": 0.9,
+        **fields,
+    }
+
+
+@dataclass(slots=True)
+class Kept:
+    """What a keeper keeps, and what it is told."""
+
+    memories: Memories
+    model: ScriptedModel
+    keeper: Keeper
+    told: list[tuple[str, Changed]] = field(default_factory=list[tuple[str, Changed]])
+
+    async def learn(
+        self,
+        *messages: Message,
+        scope: Scope = ANN,
+        said: Said = NOTHING,
+        session_id: str = "s",
+        **options: Any,
+    ) -> Sequence[Changed]:
+        """Learns from these messages; `said` is what the model answers."""
+        self.model.script[:] = [said]
+        given: dict[str, Any] = {"model": "claude-sonnet-4-5", **options}
+        return await self.keeper.learn(scope, stored(*messages), session_id=session_id, **given)
+
+    async def suggest(self, *writes: MemoryWriteSuggestion, source: WriteSource = SOURCE) -> None:
+        await self.keeper.suggest(writes, source)
+
+    async def save(self, content: str, scope: Scope = ANN, **fields: Any) -> MemoryRow:
+        return (await self.memories.save(scope, NewMemory(content, **fields), BY_ANN)).row
+
+    async def all(self, scope: Scope = ANN, **which: Any) -> list[MemoryRow]:
+        """What the scope sees, oldest first."""
+        rows = await self.memories.store.list(scope, Filter(**which), limit=100)
+        return sorted(rows, key=lambda row: (row.created_at, row.id))
+
+    async def recallable(self, scope: Scope = ANN) -> list[str]:
+        return [row.content for row in await self.all(scope, recallable=True)]
+
+    async def hear(self, session_id: str, changed: Sequence[Changed]) -> None:
+        self.told += [(session_id, each) for each in changed]
+
+
+@asynccontextmanager
+async def keeping(folder: Path, **settings: Any) -> AsyncGenerator[Kept]:
+    async with await SharedDatabase.open(folder / "memory.db") as database:
+        store = SqlMemories(database)
+        memories, model = Memories(store, most=settings.pop("most", 1000)), ScriptedModel(offers())
+        keeper = Keeper(
+            memories,
+            Searcher(store),
+            model,
+            load_settings(**settings),
+            instructions=lambda: "Find what is worth remembering.",
+        )
+        kept = Kept(memories, model, keeper)
+        keeper.told = kept.hear
+        yield kept

@@ -1,0 +1,83 @@
+"""Sessions in real storage that a keeper learns from beside their turns."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.room import MemoryRoom
+from gateway.service.learning import Learning
+from gateway.service.telling import Telling
+from gateway.settings import load_settings
+from gateway.storage.base import Closing, SessionRow
+from gateway.storage.memories import Filter, Scope
+from gateway.turn.in_flight import InFlight
+from gateway.turn.parts import Parts
+from gateway.turn.remembering import Remembering
+from gateway.wiring import Storage, assemble_parts, open_memory, open_skills, open_storage
+from tests.history.scripted import ScriptedModel, says, user
+from tests.memory.keeper.conversing import NOTHING
+from tests.storage.saying import tell
+from tests.storage.writing import OWNER, accepted, writer_of
+
+
+@dataclass(slots=True)
+class Sessions:
+    """Where users say things, and what is learned from it. `work` runs beside."""
+
+    storage: Storage
+    room: MemoryRoom
+    parts: Parts
+    model: ScriptedModel
+    keeper: Keeper
+    learning: Learning
+    work: asyncio.Task[None]
+    turns: list[str] = field(default_factory=list[str])
+
+    async def say(self, text: str, session_id: str = "s", *, end: bool = True) -> None:
+        """One turn with an answer. It goes on running without `end`."""
+        turn_id = f"t{len(self.turns)}"
+        self.turns.append(turn_id)
+        now = await accepted(self.storage, session_id, turn_id)
+        self.learning.take_up(now.turn)
+        writer = writer_of(self.storage, now)
+        await tell(writer, "turn_start", user(text))
+        await tell(writer, "iteration_end", says("好的"))
+        if end:
+            await tell(writer, "done", closing=Closing("completed", 1, None, None, 9))
+
+    async def end(self, session_id: str = "s") -> SessionRow:
+        """Nobody uses the session any more."""
+        session = await self.storage.sessions.get(session_id, OWNER)
+        self.learning.session_ended(session)
+        return session
+
+    async def remembered(self) -> list[str]:
+        rows = await self.room.store.list(Scope(OWNER), Filter(), limit=100)
+        return [row.content for row in sorted(rows, key=lambda row: row.created_at)]
+
+    async def told(self, session_id: str = "s") -> list[dict[str, Any]]:
+        """The memory events in the session's log."""
+        found = await self.storage.log.read(session_id, after=0, limit=1000, types=["memory"])
+        return [event.load() for event in found]
+
+
+@asynccontextmanager
+async def sessions(folder: Path, *script: Any, **settings: Any) -> AsyncGenerator[Sessions]:
+    given = load_settings(**({"data_dir": folder, "memory_learning": "turns"} | settings))
+    model = ScriptedModel(*(script or (NOTHING,)))
+    async with open_storage(given) as storage, open_memory(given) as room:
+        keeper = Keeper(room.memories, room.searcher, model, given, instructions=lambda: "Find.")
+        skills = open_skills(given, storage.switches, (), tuple, 200_000)
+        parts = assemble_parts(given, storage, model, skills, remembering=Remembering(keeper), memory=room)
+        learning = Learning(parts, keeper if given.memory else None, first_retry=0.001)
+        storage.bus.watch(learning.watch)
+        work = asyncio.create_task(learning.run(Telling(storage.log, InFlight(parts))))
+        try:
+            yield Sessions(storage, room, parts, model, keeper, learning, work)
+        finally:
+            work.cancel()
+            await asyncio.wait([work])

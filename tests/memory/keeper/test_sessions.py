@@ -1,0 +1,245 @@
+"""Sessions are learned from in the background, and no turn waits for it."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+
+from gateway.errors import ModelError
+from gateway.model.base import ModelRequest
+from gateway.service import learning, telling
+from gateway.service.archiving import Archiver
+from gateway.settings import Settings
+from gateway.storage.memories import Filter, Scope
+from tests.harness import running_gateway
+from tests.loopback import PATIENCE
+from tests.memory.keeper.conversing import SOURCE, offer, offers
+from tests.memory.keeper.sessions import sessions
+from tests.memory.keeper.test_suggestions import write
+from tests.storage.writing import OWNER
+
+pytestmark = pytest.mark.anyio
+
+TEA, CITY = "我喜欢喝茶", "我住在上海"
+BUSY = ModelError("busy", code="upstream_overloaded", retryable=True)
+
+
+def by_words(request: ModelRequest) -> str:
+    """Offers whatever of the two is shown as said anew."""
+    text = request.messages[0].content[0]["text"]
+    heads = [line for line in text.splitlines() if line.endswith(" user:")]
+    return offers(
+        *(
+            offer(quote, message=int(head[1:].split("]")[0]), type="fact")
+            for head in heads
+            for quote in (TEA, CITY)
+            if f"{head}\n  {quote}" in text
+        )
+    )
+
+
+async def test_after_a_turn_what_the_user_said_is_remembered_and_told(tmp_path: Path) -> None:
+    """In the log of the session, under an operation of its own; the next turn is read by itself."""
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.say(TEA)
+        await opened.learning.settled()
+        await opened.say(CITY)
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [TEA, CITY]
+        told = await opened.told()
+    assert [event["data"]["content"] for event in told] == [TEA, CITY]
+    assert all(event["turn_id"] not in opened.turns for event in told)
+    assert f"user, before:\n  {TEA}" in opened.model.asked[1]
+
+
+async def test_turns_that_end_together_are_read_together(tmp_path: Path) -> None:
+    """A session that is being read meanwhile is read once more, from the first turn that was not."""
+    async with sessions(tmp_path, by_words) as opened:
+        await asyncio.gather(opened.say(TEA, "a"), opened.say(CITY, "b"))
+        await opened.say(CITY, "a")
+        await opened.learning.settled()
+
+        assert sorted(await opened.remembered()) == sorted([TEA, CITY])
+
+
+async def test_a_failure_is_tried_again(tmp_path: Path) -> None:
+    """With whatever was said since; it is a line in the log."""
+    with structlog.testing.capture_logs() as lines:
+        async with sessions(tmp_path, BUSY, "no JSON", by_words) as opened:
+            await opened.say(TEA)
+            await opened.learning.settled()
+            assert await opened.remembered() == [TEA]
+
+    failed = [line["code"] for line in lines if line["event"] == "memory_learning_failed"]
+    assert failed == ["upstream_overloaded", "learning_failed"]
+    assert TEA not in str(lines)
+
+
+async def test_attempts_are_bounded_and_others_get_their_turn(tmp_path: Path) -> None:
+    def answer(request: ModelRequest) -> Any:
+        return BUSY if TEA in request.messages[0].content[0]["text"] else by_words(request)
+
+    async with sessions(tmp_path, answer) as opened:
+        await opened.say(TEA, "a")
+        await opened.say(CITY, "b")
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [CITY]
+    assert sum(TEA in asked for asked in opened.model.asked) == learning.MOST_ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    "failure", [ModelError("no", code="upstream_auth", retryable=False), RuntimeError("a mistake")]
+)
+async def test_what_no_repetition_can_mend_is_not_repeated(tmp_path: Path, failure: Exception) -> None:
+    """Nor does a mistake of ours end the learning."""
+    async with sessions(tmp_path, failure, by_words) as opened:
+        await opened.say(TEA)
+        await opened.learning.settled()
+        await opened.say(CITY)
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [CITY]
+    assert len(opened.model.requests) == 2
+
+
+async def test_a_full_store_is_a_line_in_the_log_without_what_is_in_it(tmp_path: Path) -> None:
+    """It is not tried again: somebody has to make room first."""
+    with structlog.testing.capture_logs() as lines:
+        async with sessions(tmp_path, by_words, memory_limit=1) as opened:
+            await opened.say(TEA)
+            await opened.learning.settled()
+            await opened.say(CITY)
+            await opened.learning.settled()
+
+    assert [line["count"] for line in lines if line["event"] == "memory_full"] == [1]
+    assert len(opened.model.requests) == 2
+    assert TEA not in str(lines)
+
+
+async def test_at_the_end_of_a_session_all_of_it_is_read_once(tmp_path: Path) -> None:
+    """At its next end only what was said since."""
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.say(TEA)
+        await opened.say("我叫小明")
+        assert opened.model.requests == []
+        await opened.end()
+        await opened.learning.settled()
+        await opened.end()
+        await opened.learning.settled()
+        assert len(opened.model.requests) == 1
+
+        await opened.say(CITY)
+        await opened.end()
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [TEA, CITY]
+    assert f"user, before:\n  {TEA}" in opened.model.asked[1]
+
+
+async def test_an_archived_session_is_learned_from(tmp_path: Path) -> None:
+    """Its messages are read in the archive."""
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.say(TEA)
+        archiver = Archiver(opened.parts, ended=opened.learning.session_ended)
+        await archiver.archive(await opened.storage.sessions.get("s", OWNER))
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [TEA]
+        assert len(await opened.told()) == 1
+
+
+async def test_a_session_that_was_deleted_is_passed_over(tmp_path: Path) -> None:
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.say(TEA)
+        session = await opened.storage.sessions.get("s", OWNER)
+        await opened.storage.sessions.delete("s", OWNER)
+        opened.learning.session_ended(session)
+        await opened.learning.settled()
+
+    assert opened.model.requests == []
+
+
+@pytest.mark.parametrize("settings", [{"memory_learning": "off"}, {"memory": False}])
+async def test_where_it_is_off_nothing_is_learned(tmp_path: Path, settings: dict[str, Any]) -> None:
+    async with sessions(tmp_path, by_words, **settings) as opened:
+        await opened.say(TEA)
+        await opened.end()
+        await opened.learning.settled()
+
+    assert opened.model.requests == []
+
+
+async def test_what_cannot_be_told_is_remembered_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the next turn waits for a person in another process."""
+    monkeypatch.setattr(telling, "ATTEMPTS", 1)
+    with structlog.testing.capture_logs() as lines:
+        async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+            await opened.say(TEA)
+            await opened.say(CITY, end=False)
+            await opened.end()
+            await opened.learning.settled()
+            assert await opened.remembered() == [TEA, CITY]
+
+    assert [line["code"] for line in lines if line["event"] == "memory_untold"] == ["storage_unavailable"]
+
+
+async def test_what_tools_suggest_is_told_in_the_log(tmp_path: Path) -> None:
+    """Once the turn is over, if it is not running here."""
+    async with sessions(tmp_path, memory_learning="off") as opened:
+        await opened.say(TEA)
+        await opened.learning.settled()
+        await opened.keeper.suggest([write(owner_id=OWNER)], SOURCE._replace(owner=OWNER))
+
+        (event,) = await opened.told()
+    assert event["data"]["quarantined"] is True
+
+
+async def test_more_sessions_than_may_wait_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queue is bounded, and says what it does not take."""
+    monkeypatch.setattr(learning, "MOST_WAITING", 2)
+    with structlog.testing.capture_logs() as lines:
+        async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+            rows = [await opened.storage.sessions.create(name, OWNER, None, 1) for name in "abc"]
+            for row in rows:
+                opened.learning.session_ended(row)
+            opened.learning.session_ended(rows[0])
+            await opened.learning.settled()
+
+    dropped = [line["session_id"] for line in lines if line["event"] == "memory_learning_dropped"]
+    assert dropped == ["c"]
+
+
+async def test_the_end_waits_shortly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is still to be learned from is dropped, with a line in the log."""
+    monkeypatch.setattr(learning, "DRAIN_PATIENCE", 0.01)
+    with structlog.testing.capture_logs() as lines:
+        async with sessions(tmp_path, BUSY) as opened:
+            monkeypatch.setattr(opened.learning, "_first_retry", 3600)
+            await opened.say(TEA)
+            await opened.learning.close()
+
+    assert "memory_learning_dropped" in [line["event"] for line in lines]
+
+
+async def test_a_gateway_learns_after_its_turns(settings: Settings) -> None:
+    """A reader of the session hears of it in an event, after the turn's `done`."""
+    given = settings.model_copy(update={"memory_learning": "turns"})
+    async with running_gateway(given) as client:
+        await client.chat("My office is on the third floor.", session_id="s")
+        async with (
+            asyncio.timeout(PATIENCE),
+            client.frames("/api/sessions/s/events?types=memory") as frames,
+        ):
+            memory = await anext(frame.data["data"] async for frame in frames if frame.event == "memory")
+        room = client.app.state.parts.memory
+        rows = await room.store.list(Scope("local"), Filter(), limit=10)
+    assert (memory["op"], memory["by"]) == ("remembered", "keeper")
+    assert [row.id for row in rows] == [memory["memory_id"]]

@@ -1,0 +1,22 @@
+"""The background work of a searcher, for the length of a test."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from gateway.memory.search.embedding import Embedding
+from gateway.memory.search.searcher import Searcher
+from tests.loopback import PATIENCE
+
+
+@asynccontextmanager
+async def embedding(searcher: Searcher | Embedding) -> AsyncGenerator[Embedding]:
+    found = searcher.embedding if isinstance(searcher, Searcher) else searcher
+    assert found is not None
+    task = asyncio.create_task(found.run())
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield found
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,155 @@
+"""Two rankings made one, and what is told of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.ids import now_ms
+from gateway.lexical import tokens
+from gateway.memory.search.found import Hit
+from gateway.memory.search.freshness import LEAST, freshness
+from gateway.memory.search.fusion import fuse, says_the_same, select, size
+from gateway.memory.search.words import MOST_WORDS, pertinent, sought
+from gateway.storage.memories import MemoryRow
+from tests.memory.search.keeping import DAY, made
+
+ROWS = [
+    made(text) for text in ("紫色的围巾", "plain coffee", "周五不上线", "nylon guitar", "四百页的书", "x")
+]
+SOME = st.lists(st.sampled_from(ROWS), unique_by=lambda row: row.id)
+
+
+def ids(rows: Sequence[MemoryRow]) -> list[str]:
+    return [row.id for row in rows]
+
+
+@given(SOME, SOME)
+def test_no_ranking_can_keep_out_what_the_other_found(
+    lexical: list[MemoryRow], vector: list[MemoryRow]
+) -> None:
+    """All of both are there once, each with its ranks, the best first."""
+    hits = fuse(lexical, vector, now_ms())
+
+    assert sorted(hit.row.id for hit in hits) == sorted({*ids(lexical), *ids(vector)})
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        assert hit.lexical_rank == (ids(lexical).index(hit.row.id) + 1 if hit.row in lexical else None)
+        assert hit.vector_rank == (ids(vector).index(hit.row.id) + 1 if hit.row in vector else None)
+
+
+@given(SOME)
+def test_equal_memories_keep_the_order_of_a_single_ranking(lexical: list[MemoryRow]) -> None:
+    at = now_ms()
+    same = [replace(row, last_used=at) for row in lexical]
+
+    assert [hit.row.id for hit in fuse(same, (), at)] == ids(same)
+
+
+def test_what_both_rankings_found_comes_first() -> None:
+    one, two, three = ROWS[:3]
+
+    assert fuse([one, two], [two, three], now_ms())[0].row is two
+
+
+def test_importance_freshness_and_doubt_weigh() -> None:
+    """Of memories at the same place, the important, the fresh and the undoubted score higher."""
+    row, at = ROWS[0], now_ms()
+
+    def score(**changed: object) -> float:
+        return fuse([replace(row, **changed)], (), at)[0].score
+
+    assert score(importance=5) > score(importance=3) > score(importance=1)
+    assert score(last_used=at) > score(last_used=at - 30 * DAY) > score(last_used=at - 90 * DAY)
+    assert score(status="suppressed") < 0.31 * score()
+
+
+def test_freshness_falls_two_percent_a_day_to_a_tenth() -> None:
+    row, at = ROWS[0], now_ms()
+
+    def after(days: float) -> float:
+        return freshness(replace(row, last_used=at - round(days * DAY)), at)
+
+    assert after(0) == after(-3) == 1
+    assert round(after(1), 6) == 0.98
+    assert round(after(10), 6) == round(0.98**10, 6)
+    assert after(114) > LEAST * 0.99
+    assert after(400) == after(4000) == LEAST
+
+
+def chosen(rows: Sequence[MemoryRow], *, budget_tokens: int = 1000, limit: int = 20):
+    hits = [Hit(row, 1.0, number, None, 1.0) for number, row in enumerate(rows, 1)]
+    return select(hits, limit=limit, budget_tokens=budget_tokens, mode="catalog")
+
+
+@given(st.lists(st.sampled_from(ROWS), unique_by=lambda row: row.id), st.integers(0, 200), st.integers(0, 6))
+def test_what_is_told_fits_the_budget_and_the_rest_is_named(
+    rows: list[MemoryRow], budget: int, limit: int
+) -> None:
+    hits, omissions, spent = chosen(rows, budget_tokens=budget, limit=limit)
+
+    assert spent == sum(size(hit.row, "catalog") for hit in hits) <= budget
+    assert len(hits) <= limit
+    assert [hit.row.id for hit in hits] + [each.id for each in omissions] != [] or not rows
+    assert {hit.row.id for hit in hits} | {each.id for each in omissions} == set(ids(rows))
+
+
+def test_a_smaller_memory_may_take_the_room_that_a_large_one_does_not_fit_in() -> None:
+    large, small = made("很长的一条记忆。" * 100, summary="很长" * 100), ROWS[5]
+
+    hits, omissions, _ = chosen([large, small], budget_tokens=60)
+
+    assert [hit.row.id for hit in hits] == [small.id]
+    assert [(each.id, each.reason) for each in omissions] == [(large.id, "budget")]
+
+
+def test_of_two_that_say_the_same_the_better_is_told() -> None:
+    better = made("用户喜欢简约、留白多的设计风格。")
+    worse = made("用户喜欢简约，留白多的設計風格")
+
+    hits, omissions, _ = chosen([better, worse])
+
+    assert [hit.row.id for hit in hits] == [better.id]
+    assert [(each.id, each.reason) for each in omissions] == [(worse.id, "similar")]
+
+
+def test_a_number_or_a_no_makes_another_statement() -> None:
+    """A budget of 500 is not one of 5000, and who likes coffee is not who does not."""
+
+    def same(one: str, other: str) -> bool:
+        return says_the_same(frozenset(tokens(one)), frozenset(tokens(other)))
+
+    assert same("Ships the weekly report on Monday morning", "ships the weekly report on monday mornings")
+    assert not same(
+        "the travel budget of the team is 500 euros", "the travel budget of the team is 5000 euros"
+    )
+    assert not same("he really likes strong black coffee", "he really likes no strong black coffee")
+    assert not same("我很喜欢喝不加糖的美式咖啡啊", "我很不喜欢喝不加糖的美式咖啡啊")
+    assert not same("周五下午可以上线新版本", "周五下午不可以上线新版本")
+    assert not same("", "")
+
+
+@given(st.text(max_size=3000))
+def test_any_text_looks_for_a_bounded_number_of_words(text: str) -> None:
+    """The words are distinct search tokens: nothing in them is grammar."""
+    question = sought(text)
+
+    assert len(set(question.words)) == len(question.words) <= MOST_WORDS
+    assert all(word == word.strip() and '"' not in word and "*" not in word for word in question.words)
+    assert question.weights.keys() == set(question.words)
+
+
+def test_the_end_of_a_long_message_is_looked_at_too() -> None:
+    """What was pasted into the middle is not."""
+    question = sought("请看下面的日志 " + "padding " * 50_000 + " 这个 kafka 报错怎么办")
+
+    assert {"日志", "kafka", "报错"} <= set(question.words)
+
+
+def test_a_memory_that_shares_only_a_character_is_turned_away() -> None:
+    """As long as another one has the whole word; one too long to read is not judged."""
+    style, risk = made("喜欢简约的设计风格"), made("供应商涨价的风险")
+    long = made("风" + "很长的文字" * 500)
+
+    assert pertinent(sought("设计风格"), [style, risk, long]) == [style, long]

@@ -1,0 +1,279 @@
+"""Finding memories, by words and by meaning, in a real store."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.errors import StorageError
+from gateway.ids import now_ms
+from gateway.memory.memories import By, Memories
+from gateway.memory.search.embeddings import Embeddings
+from gateway.memory.search.searcher import Found, Query, Searcher
+from gateway.storage.memories import Scope, Whole
+from gateway.storage.memory import SqlMemories
+from gateway.storage.sqlite.shared import SharedDatabase
+from tests.loopback import PATIENCE
+from tests.memory.search.embedding import embedding
+from tests.memory.search.keeping import ANN, DAY, keep, made, put
+from tests.memory.search.vector_server import Fault, VectorServer
+
+pytestmark = pytest.mark.anyio
+
+GRAMMAR = (
+    '"',
+    "'",
+    "*",
+    "NEAR(",
+    ")",
+    "-",
+    "^",
+    ":",
+    "AND",
+    "OR",
+    "NOT",
+    "words:",
+    "{a b}",
+    "风格",
+    "猫",
+    "\0",
+    "\\",
+)
+USERS = (
+    ANN,
+    Scope("ann", role_id="designer"),
+    Scope("ann", role_id="lawyer", project_id="p1"),
+    Scope("bob"),
+    Scope("bob", role_id="designer", project_id="p1"),
+    Scope("ann", session_id="s1", households=("home",)),
+    Whole("ann"),
+)
+
+
+def ids(found: Found) -> list[str]:
+    return [hit.row.id for hit in found.hits]
+
+
+@pytest.fixture
+async def both(store: SqlMemories, server: VectorServer) -> AsyncGenerator[Searcher]:
+    """A searcher with a working embeddings API, over memories that have their vectors soon."""
+    searcher = Searcher(store, Embeddings(server.url, "m", timeout=PATIENCE))
+    async with embedding(searcher):
+        yield searcher
+    await searcher.close()
+
+
+@settings(max_examples=150)
+@given(st.one_of(st.text(max_size=200), st.lists(st.sampled_from(GRAMMAR), max_size=12).map(" ".join)))
+async def test_any_text_is_a_good_query(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    """Operators, quotes and control characters of a full text index are nothing but text."""
+    async with await SharedDatabase.open(tmp_path_factory.getbasetemp() / "any.db") as database:
+        found = await Searcher(SqlMemories(database)).find(ANN, Query(text))
+
+    assert not found.degraded
+    assert found.omitted == 0
+
+
+async def test_what_looks_like_an_operator_finds_what_has_it_as_a_word(store: SqlMemories) -> None:
+    wanted = await keep(store, "The band NEAR and NOT plays at 8")
+    await keep(store, "Something else entirely")
+    searcher = Searcher(store)
+
+    for text in ('"NEAR"', "NEAR(NOT)", "near* AND band*", 'band" OR "x'):
+        assert ids(await searcher.find(ANN, Query(text))) == [wanted]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "？！…", "\0\0", "🙂"])
+async def test_a_text_without_words_finds_nothing(store: SqlMemories, text: str) -> None:
+    await keep(store, "喜欢简约的设计风格 🙂")
+
+    found = await Searcher(store).find(ANN, Query(text))
+
+    assert replace(found, duration_ms=0) == Found([], [])
+
+
+async def test_a_megabyte_is_a_good_query(store: SqlMemories) -> None:
+    """What stands at its end is looked for."""
+    wanted = await keep(store, "讨厌蓝绿色的按钮")
+
+    assert ids(await Searcher(store).find(ANN, Query("日志 " * 400_000 + "按钮用什么颜色"))) == [wanted]
+
+
+async def test_nobody_finds_what_is_not_theirs_to_see(store: SqlMemories) -> None:
+    """Two users, their roles, projects, sessions and households: each finds exactly what the one rule of
+    audiences lets them see."""
+    homes = [scope for scope in USERS if isinstance(scope, Scope)]
+    kinds = ("user", "role", "project", "session", "household")
+    rows = [
+        made(f"喜欢茉莉花茶 {number}{kind}", scope, owner_type=kind)
+        for number, scope in enumerate(homes)
+        for kind in kinds
+        if kind == "user" or getattr(scope, {"household": "households"}.get(kind, f"{kind}_id"))
+    ]
+    await put(store, *rows)
+    searcher = Searcher(store)
+
+    for viewer in USERS:
+        found = await searcher.find(viewer, Query("茉莉花茶", budget_tokens=100_000, limit=100))
+        seen = {*ids(found), *(each.id for each in found.omissions)}
+        if isinstance(viewer, Scope):
+            assert seen == {row.id for row in rows if row.audience in viewer.audiences}
+        else:
+            assert seen == {row.id for row in rows if row.user_id == "ann" and row.owner_type != "household"}
+
+
+async def test_types_and_time_are_asked_before_the_ranking(store: SqlMemories) -> None:
+    """However many better ones of another type or time there are."""
+    await put(store, *(made(f"茶 {number}", type="fact") for number in range(80)))
+    old = await keep(store, "关于喝茶的很长的一段偏好，其中也说到咖啡", type="preference", days=20)
+    new = await keep(store, "下午两点以后喝茶会睡不着，只喝白水", type="preference")
+    searcher = Searcher(store)
+
+    assert set(ids(await searcher.find(ANN, Query("茶", types=["preference"])))) == {old, new}
+    recent = Query("茶", types=["preference"], since=now_ms() - 7 * DAY)
+    assert ids(await searcher.find(ANN, recent)) == [new]
+
+
+async def test_a_doubtful_memory_comes_last_and_others_not_at_all(store: SqlMemories) -> None:
+    """Suppressed: behind; frozen, replaced or in quarantine: not recalled."""
+    doubtful = await keep(store, "咖啡要深烘的", status="suppressed")
+    certain = await keep(store, "同事也说过一次，他好像更喜欢咖啡而不是茶")
+    await keep(store, "咖啡要浅烘的", status="frozen")
+    await keep(store, "咖啡要冰的", status="replaced")
+    await keep(store, "咖啡对身体不好", quarantined=True)
+
+    assert ids(await Searcher(store).find(ANN, Query("咖啡"))) == [certain, doubtful]
+
+
+async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> None:
+    """By words and by meaning."""
+    memory_id = await keep(store, "家里的猫叫芝麻")
+    assert both.embedding
+    both.embedding.nudge(ANN)
+    await both.embedding.settled()
+    assert ids(await both.find(ANN, Query("宠物"))) == [memory_id]
+
+    await Memories(store, most=10).delete(ANN, memory_id, By("ann", "gone"))
+
+    assert ids(await both.find(ANN, Query("宠物"))) == []
+    assert ids(await both.find(ANN, Query("猫"))) == []
+
+
+async def test_the_budget_is_of_tokens(store: SqlMemories) -> None:
+    """What no longer fits is counted, and named with the reason."""
+    for number in range(30):
+        await keep(store, f"第{number}次讨论预算时的结论是{'甲乙丙丁戊己庚辛'[number % 8]}方案{number * 37}")
+    found = await Searcher(store).find(ANN, Query("讨论预算的结论", budget_tokens=200))
+
+    assert 0 < found.tokens <= 200
+    assert len(found.hits) + found.omitted == 30
+    assert {each.reason for each in found.omissions} == {"budget"}
+    assert all(one.score >= other.score for one, other in pairwise(found.hits))
+
+
+async def test_either_way_of_finding_is_enough(store: SqlMemories, both: Searcher) -> None:
+    """A memory without a word of the question is found by its meaning, one without its meaning by a word,
+    and what both find comes first."""
+    by_meaning = await keep(store, "家里养了一只猫，叫芝麻")
+    by_word = await keep(store, "PAY-2187 是宠物店的退款单号")
+    by_both = await keep(store, "宠物不能上沙发")
+    await put(
+        store, *(made(f"无关的事 {number}：{'晴雨雪风雾霜'[number % 6]}天的记录") for number in range(30))
+    )
+    assert both.embedding
+    both.embedding.nudge(ANN)
+    await both.embedding.settled()
+
+    found = await both.find(ANN, Query("宠物"))
+    ranks = {hit.row.id: (hit.lexical_rank, hit.vector_rank) for hit in found.hits}
+
+    assert found.hits[0].row.id in {by_word, by_both}
+    assert ranks[by_meaning][0] is None
+    assert ranks[by_meaning][1] is not None
+    assert ranks[by_both][0] is not None
+    assert {by_meaning, by_word, by_both} == set(ranks)
+    number = await both.find(ANN, Query("PAY-2187"))
+    assert (number.hits[0].row.id, number.hits[0].lexical_rank) == (by_word, 1)
+
+
+@pytest.mark.parametrize("fault", get_args(Fault))
+async def test_whatever_the_api_does_words_still_find(
+    store: SqlMemories, server: VectorServer, fault: Fault
+) -> None:
+    """The result is that of a search by words, and says that it is less than it should be."""
+    memory_id = await keep(store, "喜欢简约的设计风格")
+    working = Searcher(store, Embeddings(server.url, "m", timeout=PATIENCE))
+    async with embedding(working):
+        await working.find(ANN, Query("风格"))
+        assert working.embedding
+        await working.embedding.settled()
+    server.fault = fault
+    searcher = Searcher(store, Embeddings(server.url, "m", timeout=0.05 if fault == "silence" else PATIENCE))
+    found = await searcher.find(ANN, Query("设计风格"))
+    plain = await Searcher(store).find(ANN, Query("设计风格"))
+    await searcher.close()
+    await working.close()
+
+    assert found.degraded
+    assert ids(found) == ids(plain) == [memory_id]
+
+
+async def test_an_api_that_fails_is_not_waited_for_again(store: SqlMemories, server: VectorServer) -> None:
+    """The next searches do not even ask, and are degraded too."""
+    searcher = Searcher(store, Embeddings(server.url, "m", timeout=PATIENCE))
+    server.fault = "500"
+    results = [await searcher.find(ANN, Query("风格")) for _ in range(5)]
+    await searcher.close()
+
+    assert [found.degraded for found in results] == [True] * 5
+    assert len(server.asked) == 1
+
+
+async def test_without_an_api_nothing_is_degraded(store: SqlMemories) -> None:
+    assert not (await Searcher(store).find(ANN, Query("风格"))).degraded
+    assert Searcher(store).embedding is None
+
+
+async def test_meaning_does_not_reach_what_is_filtered_out(store: SqlMemories, both: Searcher) -> None:
+    """Types, time and who may see it hold for what is found by meaning."""
+    fact = await keep(store, "家里的猫怕打雷", type="fact")
+    await keep(store, "喜欢短毛的猫", type="preference")
+    await keep(store, "有一只老猫", type="fact", days=20)
+    await keep(store, "鲍勃的猫", Scope("bob"), type="fact")
+    assert both.embedding
+    for viewer in (ANN, Scope("bob")):
+        both.embedding.nudge(viewer)
+    await both.embedding.settled()
+
+    found = await both.find(ANN, Query("pet", types=["fact"], since=now_ms() - 7 * DAY))
+
+    assert ids(found) == [fact]
+    assert found.hits[0].lexical_rank is None
+
+
+async def test_nearer_ones_of_another_type_do_not_stand_in_the_way(
+    store: SqlMemories, both: Searcher
+) -> None:
+    """However many there are."""
+    await put(store, *(made(f"猫的第{number}件小事", type="event") for number in range(120)))
+    await put(store, *(made(f"别的事情 {number} 与此无关", type="event") for number in range(250)))
+    wanted = await keep(store, "猫和狗都怕打雷", type="constraint")
+    assert both.embedding
+    both.embedding.nudge(ANN)
+    await both.embedding.settled()
+
+    assert ids(await both.find(ANN, Query("pet", types=["constraint"]))) == [wanted]
+
+
+async def test_a_failure_of_the_store_is_not_hidden(tmp_path: Path, server: VectorServer) -> None:
+    """An embeddings API that fails is no reason to fail; a database that does is."""
+    async with await SharedDatabase.open(tmp_path / "closed.db") as database:
+        searcher = Searcher(SqlMemories(database), Embeddings(server.url, "m", timeout=PATIENCE))
+    with pytest.raises(StorageError):
+        await searcher.find(ANN, Query("风格"))
+    await searcher.close()

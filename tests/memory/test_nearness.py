@@ -1,0 +1,177 @@
+"""When two memories say the same, when they contradict each other, and that most do neither."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.memory.nearness import compare, contradicts, is_same
+from tests.memory.search.recall_set import KNOWN
+
+SAME = [
+    ("我喜欢简约的设计风格", "用户很喜欢简约设计风格"),
+    ("我喜歡簡約的設計風格", "我喜欢简约的设计风格。"),
+    ("我讨厌香菜", "我不喜欢香菜"),
+    ("我住在上海", "用户现在住在上海"),
+    ("每周三开会", "每星期三开会"),
+    ("我有三个孩子", "我有3个孩子"),
+    ("预算是5,000元", "预算是5000元"),
+    ("每周日休息", "每礼拜天休息"),
+    ("会议在十二点", "会议在12点"),
+    ("I like plain design.", "The user likes a plain design"),
+    ("The user's office is in Berlin", "My office is in Berlin now"),
+    ("I don't like coffee", "The user does not like coffee"),
+    ("I hate coffee", "I dislike coffee"),
+    ("I like it very plain", "I really like it plain"),
+    ("I have two cats", "I have 2 cats"),
+    ("Meetings on Mondays", "Meetings every Monday"),
+    ("I can't eat nuts", "I cannot eat nuts"),
+]
+CONTRADICTING = [
+    ("我喜欢香菜", "我不喜欢香菜"),
+    ("我喜欢咖啡", "用户讨厌咖啡"),
+    ("我對花生過敏", "我对花生不过敏"),
+    ("我去过日本", "我没有去过日本"),
+    ("我有猫", "我没有猫"),
+    ("回答要详细", "回答不要详细"),
+    ("我的办公室在北京", "我的办公室在上海"),
+    ("我住在北京", "用户现在住在上海"),
+    ("我们每周三开会", "我们每周四开会"),
+    ("每周三下午3点开会", "每周三下午4点开会"),
+    ("截止日期是5月3日", "截止日期是5月10日"),
+    ("截止时间是9:30", "截止时间改为10:30"),
+    ("项目预算是5000元", "项目预算为8000元"),
+    ("我叫小明", "我叫李雷"),
+    ("我今年30岁", "我31岁"),
+    ("我有两只猫", "我有三只猫"),
+    ("项目的数据库用PostgreSQL", "项目的数据库是MySQL"),
+    ("我最喜欢的颜色是蓝色", "我最喜欢的颜色是绿色"),
+    ("I like coffee", "I don't like coffee"),
+    ("I like coffee", "The user hates coffee"),
+    ("I eat meat", "I never eat meat"),
+    ("I no longer work at Google", "I work at Google"),
+    ("My office is in Berlin", "My office is in Paris"),
+    ("I live in Berlin", "The user lives in Paris"),
+    ("I work at Google", "The user works for Meta"),
+    ("Team meeting every Wednesday", "Team meeting every Thursday"),
+    ("The deadline is May 3", "The deadline is June 3"),
+    ("My name is Bob", "My name is Alice"),
+    ("I am 30 years old", "I am 31 years old"),
+    ("Our database is PostgreSQL", "Our database is MySQL"),
+    ("My favourite colour is blue", "My favorite colour is green"),
+    ("The port is 8080", "The port is 9090"),
+]
+DIFFERENT = [
+    # one has several
+    ("我喜欢茶", "我喜欢咖啡"),
+    ("I like tea", "I like coffee"),
+    ("我在学日语", "我在学法语"),
+    ("我的猫叫小白", "我的猫叫小黑"),
+    ("小明是医生", "小明是父亲"),
+    ("My brother is tall", "My brother is a doctor"),
+    ("Python is fast", "Python is dynamically typed"),
+    ("我喜欢用Vim", "我喜欢用Emacs"),
+    ("每周三游泳", "每周四跑步"),
+    # the same thing, another side of it
+    ("My office is in Berlin", "My office is bright"),
+    ("我的办公室在北京", "我的办公室在三楼"),
+    ("我们公司在招人", "我们公司在上海"),
+    ("I work at Google", "I work at night"),
+    ("我在腾讯上班", "我在北京上班"),
+    ("I live in Berlin", "I live in a small flat"),
+    ("我住得很远", "我住在北京"),
+    ("预算是5000元", "预算很紧张"),
+    ("The deadline is tight", "The deadline is Friday"),
+    ("我的老板叫王强", "我的老板是上海人"),
+    ("我的手机号是13800001111", "我的手机是苹果"),
+    # one is more exact
+    ("I like tea", "I like green tea"),
+    ("我不喜欢香菜", "我喜欢香菜汤"),
+    ("我喜欢花生", "我喜欢花生酱"),
+    ("我住在北京市海淀区", "我住在北京"),
+    ("版本是3", "版本是3.11"),
+    ("I do not eat meat", "I eat meat on Sundays"),
+    ("会议在每周三和周五", "会议在每周三"),
+    (
+        "出差时必须提醒我对花生严重过敏而且要带好药物和处方单",
+        "出差时必须提醒我对花生和腰果严重过敏而且要带好药物和处方单",
+    ),
+    # about something else
+    ("我的猫叫小白", "我的狗叫小黑"),
+    ("我的生日是5月3日", "小明的生日是5月10日"),
+    ("My office is in Berlin", "My home is in Paris"),
+    ("会议室301有投影", "会议室302有投影"),
+    ("Room 301 is cleaned every Monday", "Room 302 is cleaned every Monday"),
+    ("PR 12 needs review", "PR 13 needs review"),
+    ("The report is 5 pages", "The report is 6 pages"),
+    ("I write C", "I write C++"),
+    ("Use tabs in Python", "Use tabs in Go"),
+    ("用户的猫叫小白，今年三岁，喜欢吃鱼和鸡肉", "用户的狗叫小白，今年三岁，喜欢吃鱼和鸡肉"),
+    # at another time
+    ("I ran 5 km", "I ran 10 km"),
+    ("昨天我买了3本书", "昨天我买了5本书"),
+    ("I met Bob on 3 May", "I met Bob on 7 May"),
+    ("今天我上班", "今天我不上班"),
+    ("My office was in Berlin", "My office is in Paris"),
+    # the same words the other way round
+    ("Alice likes Bob", "Bob likes Alice"),
+    ("我要从北京搬到上海", "我要从上海搬到北京"),
+    ("我喜欢茶不喜欢咖啡", "我不喜欢茶喜欢咖啡"),
+    ("I like tea but not coffee", "I like coffee but not tea"),
+    # other units, other words, other signs
+    ("价格是10美元", "价格是10欧元"),
+    ("我会游泳", "我要游泳"),
+    ("I like it 👍", "I like it 👎"),
+    # more than one statement
+    ("My office is in Berlin. I like it.", "My office is in Paris."),
+    ("", "我"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_the_same_in_other_words_is_the_same(one: str, other: str) -> None:
+    """Script, speaker, fillers, number words and contractions make no difference, either way round."""
+    assert is_same(one, other)
+    assert is_same(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), CONTRADICTING)
+def test_what_cannot_both_be_true_contradicts(one: str, other: str) -> None:
+    """A negation, or another value of what has only one."""
+    assert contradicts(one, other)
+    assert contradicts(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_what_can_both_be_true_is_different(one: str, other: str) -> None:
+    """Also where nearly all words are equal."""
+    assert compare(one, other) == "different"
+    assert compare(other, one) == "different"
+
+
+def test_unrelated_memories_never_retire_each_other() -> None:
+    """Of a hundred memories of one person, in two languages, no two are the same or contradict each other."""
+    contents = [known.content for known in KNOWN] + [one for one, _ in DIFFERENT if one]
+
+    near = [pair for pair in combinations(dict.fromkeys(contents), 2) if compare(*pair) != "different"]
+
+    assert near == []
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_the_order_makes_no_difference_for_any_text(one: str, other: str) -> None:
+    """Nothing raises, whatever is compared, and a text is the same as itself."""
+    assert compare(one, other) == compare(other, one)
+    assert is_same(one, one)
+
+
+@pytest.mark.parametrize("piece", ["a.", "a ", "我的", "a:", "每", "预算", "no ", "my office is in A"])
+def test_a_long_repetition_is_compared_at_once(piece: str) -> None:
+    """No pattern goes back and forth over it: this ends."""
+    text = (piece * 400)[:290]
+
+    assert is_same(text, text + " ")
+    assert compare(f"预算是{text},", f"预算是{text[:-1]}1,") in {"same", "different"}
+    assert compare(text, text * 100) == "different"

@@ -1,0 +1,65 @@
+"""Memories as a test opens and makes them."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gateway.lexical import tokens
+from gateway.memory.record import digest_of, search_tokens
+from gateway.storage.memories import Change, MemoryRow, MemoryStore, Operation, Scope
+from gateway.storage.memory import SqlMemories
+from gateway.storage.sqlite.shared import SharedDatabase
+
+ANN = Scope("ann", role_id="writer")
+
+MemoryFactory = Callable[[Path], AbstractAsyncContextManager[MemoryStore]]
+
+
+@asynccontextmanager
+async def sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
+    async with await SharedDatabase.open(folder / "memory.db") as database:
+        yield SqlMemories(database)
+
+
+def memory(memory_id: str, content: str = "", **fields: Any) -> MemoryRow:
+    """A fact about ann, known to all her roles, unless `fields` say otherwise."""
+    said = content or f"the fact {memory_id}"
+    row = MemoryRow(
+        id=memory_id,
+        user_id="ann",
+        owner_type="user",
+        owner_id="ann",
+        type="fact",
+        content=said,
+        summary=said[:200],
+        digest=digest_of(said),
+        visibility="global",
+        source="user",
+        created_at=1,
+        updated_at=1,
+        last_used=1,
+    )
+    return replace(row, **fields)
+
+
+def document(memory_id: str, content: str = "", **fields: Any) -> tuple[MemoryRow, list[str]]:
+    """A documented memory with its search tokens."""
+    row = memory(memory_id, content, source="document", user_id="nobody", owner_id="nobody", **fields)
+    return row, tokens(row.content)
+
+
+def step(row: MemoryRow, operation: Operation = "remembered", **more: Any) -> Change:
+    return Change(row, operation, "ann", "she said so", search_tokens(row), **more)
+
+
+def became(row: MemoryRow, operation: Operation = "updated", **fields: Any) -> Change:
+    """The next version of `row`."""
+    content = fields.get("content")
+    said = {} if content is None else {"digest": digest_of(content), "summary": content[:200]}
+    return step(replace(row, version=row.version + 1, **said | fields), operation)
+
+
+async def remember(store: MemoryStore, *rows: MemoryRow, most: int = 10_000) -> None:
+    await store.write([step(row) for row in rows], most=most)
