@@ -66,11 +66,12 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         traced = telemetry.tracing is not None
         in_flight = InFlight(parts, Several(telemetry, learning), traces_recorded=traced)
         archiver = Archiver(parts, telemetry.archived, learning.session_ended)
+        telling = Telling(storage.log, in_flight)
         gateway = Gateway(
             parts,
             in_flight,
             archiver,
-            memory=UserMemories(parts, memory.keeper),
+            memory=UserMemories(parts, memory.keeper, telling),
             documents=DocumentedMemories(memory.documents, settings),
         )
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
@@ -81,7 +82,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         for work, name in (
             (skills.watch(), "skills"),
             (remembering.run(), "memory suggestions"),
-            (learning.run(Telling(storage.log, in_flight)), "learning"),
+            (learning.run(telling), "learning"),
         ):
             await stack.enter_async_context(_in_background(work, name))
         await _wait_for(servers, settings)

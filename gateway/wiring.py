@@ -42,6 +42,7 @@ from gateway.storage.compressions import SqlCompressions
 from gateway.storage.copies import Copies
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.imports import SqlCopies
+from gateway.storage.memories import Whole
 from gateway.storage.memory.store import SqlMemories
 from gateway.storage.records import Archives, Compressions, Search, Summaries
 from gateway.storage.sessions import SqlSessions
@@ -134,7 +135,13 @@ async def open_memory(
     async with await SharedDatabase.open(settings.memory_path) as database:
         store = SqlMemories(database)
         searcher = Searcher(store, embeddings_of(settings))
-        memories = Memories(store, most=settings.memory_limit, told=told)
+
+        def changed(change: Changed) -> None:
+            if searcher.embedding is not None:
+                searcher.embedding.nudge(Whole(change.row.user_id))
+            told(change)
+
+        memories = Memories(store, most=settings.memory_limit, told=changed)
         controller = Controller(settings, model)
         recall = Recall(store, searcher, controller, settings)
         try:
@@ -157,7 +164,6 @@ def open_keeper(settings: Settings, room: MemoryRoom, model: Model) -> Keeper:
     prompts = PromptFolder(settings.prompts_dir)
     return Keeper(
         room.memories,
-        room.searcher,
         model,
         settings,
         instructions=lambda: prompts.instructions("memory.md"),

@@ -43,7 +43,7 @@ async def find(request: Request) -> Response:
         raise InvalidRequest("q gives one page, the best matches: it does not go with before.")
     rows = await gateway_of(request).memory.list(
         principal_of(request),
-        Place(query.role_id, query.project_id, query.session_id),
+        Place(query.role_id, query.project_id, query.session_id, query.user_id),
         query.which,
         limit=query.limit + 1,
         before=read_place(query.before) if query.before is not None else None,

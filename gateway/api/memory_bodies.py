@@ -132,6 +132,7 @@ class MergeBody(Body):
 class MemoriesQuery(Query):
     """Which memories. With a role, a project or a session: those seen there; else all of yours."""
 
+    user_id: Id | None = Field(None, description="You; another user's memories are refused.")
     role_id: Id | None = None
     project_id: Id | None = None
     session_id: Id | None = None

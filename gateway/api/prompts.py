@@ -30,7 +30,7 @@ async def components(request: Request) -> Response:
 
 
 async def preview(request: Request) -> Response:
-    """The assembled prompt as the model gets it in your next turn, layer by layer, with what is remembered."""
+    """The assembled prompt as the model gets it in your next turn, layer by layer, memories included."""
     query = read_query(request, PreviewQuery)
     asked = Asked(query.session_id, query.role_id, query.project_id, query.message)
     shown = await gateway_of(request).prompts.preview(principal_of(request), asked)

@@ -18,7 +18,14 @@ T = TypeVar("T")
 Named = Annotated[str, typer.Argument(metavar="ID", help="As `gateway documents list` shows it.")]
 User = Annotated[str, typer.Option("--user", help="Whose memories.")]
 Here = Annotated[
-    Path | None, typer.Argument(metavar="FOLDER", help="[default: GATEWAY_DOCUMENTS_DIR]", show_default=False)
+    Path | None,
+    typer.Argument(
+        metavar="FOLDER",
+        exists=True,
+        file_okay=False,
+        help="[default: GATEWAY_DOCUMENTS_DIR]",
+        show_default=False,
+    ),
 ]
 
 

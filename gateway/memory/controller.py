@@ -1,7 +1,6 @@
 """Before a turn: whether its message needs memories, which, and how much of them. Rules first; where they
 cannot tell, and a setting allows it, a model is asked."""
 
-import asyncio
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -11,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from gateway.errors import ModelError
 from gateway.memory.cues import Cues, TimeRange, read
 from gateway.memory.record import clean
-from gateway.messages import Message, text_block
+from gateway.messages import Message, Usage, text_block
 from gateway.model.base import Answer, Model, ModelRequest
 from gateway.model.strict_json import parse_object
+from gateway.model.whole import answer_of
 from gateway.settings import Settings
 from gateway.storage.memories import MemoryType
 from gateway.tools.wrapping import wrap
@@ -133,9 +133,8 @@ class Controller:
         if by_rules.needed != "maybe" or self._model is None or self._name is None:
             return by_rules
         try:
-            async with asyncio.timeout(ASKING_TIME):
-                judged = await _ask(self._model, self._name, message)
-        except (TimeoutError, ModelError, ValueError) as error:
+            judged = await _ask(self._model, self._name, message)
+        except (ModelError, ValueError) as error:
             log.warning("memory_control_failed", model=self._name, error=type(error).__name__)
             return _noted(by_rules, "The model that was asked gave no usable answer.")
         return _judged(judged, by_rules, budget)
@@ -150,13 +149,10 @@ async def _ask(model: Model, name: str, message: str) -> _Judged:
         system=[text_block(INSTRUCTIONS)],
         messages=[Message("user", [text_block(wrap("conversation", "The user's message.", shown))])],
     )
-    async with model.stream(request) as chunks:
-        async for chunk in chunks:
-            if isinstance(chunk, Answer):
-                usage = chunk.usage
-                log.info("memory_control_asked", model=name, tokens=usage.total if usage else None)
-                return _read(chunk)
-    raise ValueError("the stream ended without an answer")
+    used: list[Usage] = []
+    answer = await answer_of(model, request, seconds=ASKING_TIME, counted=used.append)
+    log.info("memory_control_asked", model=name, tokens=used[0].total if used else None)
+    return _read(answer)
 
 
 def _read(answer: Answer) -> _Judged:

@@ -50,11 +50,12 @@ class By:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A memory after a change, and what to tell of it."""
+    """A memory after a change, and what to tell of it. `repeated`: it was like that already."""
 
     row: MemoryRow
     operation: Operation
     by: By
+    repeated: bool = False
 
     @property
     def event(self) -> Memory:
@@ -243,7 +244,8 @@ class Memories:
         if known is None:
             raise duplicate  # the request is an old one: what it made was forgotten since
         if details["same"] == "key" or (said.quarantined and not known.quarantined):
-            return Changed(known, "remembered", by)  # a repetition; or a tool that repeats what is known
+            # A repetition of the request; or a tool that repeats what is known.
+            return Changed(known, "remembered", by, repeated=True)
 
         def reinforce(row: MemoryRow) -> MemoryRow:
             return replace(

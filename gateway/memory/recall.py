@@ -22,7 +22,7 @@ CITED_SHARE = 0.6
 """Of a memory's words, so many must be in an answer for it to count as used there."""
 ANYWHERE = "Nothing of these types and of that time fits: looked at everything."
 MOST_USERS = 2000
-"""Users of whom it is kept in mind that nothing is remembered."""
+"""Users of whom it is kept in mind whether anything is remembered."""
 MOST_NOTES = 100
 """Citations that wait to be stored; more are dropped: freshness is no record."""
 
@@ -47,24 +47,28 @@ class Recall:
         self._searcher = searcher
         self._controller = controller
         self._settings = settings
-        self._nothing: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._empty: OrderedDict[tuple[str, ...], tuple[int, bool]] = OrderedDict()
         self._noting: set[asyncio.Task[None]] = set()
 
     async def is_empty(self, scope: Scope) -> bool:
         """Whether there is nothing to recall for the user, wherever they are. Free when asked again."""
         user = (scope.user_id, *scope.households)
         state = await self._store.state()
-        if self._nothing.get(user) == state:
-            return True
-        whole = Whole(scope.user_id, scope.households)
-        own, _ = await self._store.count(whole)
-        documents, _ = await self._store.count(scope, Filter(recallable=True)) if not own else (0, 0)
-        if own or documents or any(profile.fields for profile in await self.profiles(scope)):
+        known_at, is_empty = self._empty.get(user, (None, False))
+        if known_at != state:
+            is_empty = await self._has_nothing(scope)
+            self._empty[user] = state, is_empty
+            self._empty.move_to_end(user)
+            while len(self._empty) > MOST_USERS:
+                self._empty.popitem(last=False)
+        return is_empty
+
+    async def _has_nothing(self, scope: Scope) -> bool:
+        if await self._store.list(Whole(scope.user_id, scope.households), limit=1):
             return False
-        self._nothing[user] = state
-        while len(self._nothing) > MOST_USERS:
-            self._nothing.popitem(last=False)
-        return True
+        if await self._store.list(scope, Filter(recallable=True), limit=1):  # documents
+            return False
+        return not any(profile.fields for profile in await self.profiles(scope))
 
     async def standing(self, scope: Scope) -> Snapshot:
         """What a prompt that begins now is told. Raises errors.StorageError."""

@@ -10,7 +10,7 @@ import structlog
 
 from gateway.errors import GatewayError, MemoryFull, NotFound
 from gateway.events.envelope import StoredEvent
-from gateway.ids import new_operation_id, now_ms
+from gateway.ids import now_ms
 from gateway.memory.keeper.keeper import Keeper, Told
 from gateway.memory.memories import Changed
 from gateway.memory.room import households_of
@@ -93,7 +93,7 @@ class Learning:
         of tools, is told in the sessions' logs."""
 
         async def tell(session_id: str, changed: Sequence[Changed]) -> None:
-            await _tell(telling, session_id, changed)
+            await telling.tell_changes(session_id, changed)
 
         if self._keeper is not None:
             self._keeper.told = tell
@@ -188,16 +188,6 @@ class Learning:
             return [item for item in messages if item.position >= first - CONTEXT], first - 1
         read = self._read.get(session_id, 0)
         return await sessions.messages(session_id, after=max(0, read - CONTEXT)), read
-
-
-async def _tell(telling: Telling, session_id: str, changed: Sequence[Changed]) -> None:
-    operation = new_operation_id()
-    for each in changed:
-        try:
-            await telling.tell(session_id, operation, each.event)
-        except GatewayError as error:  # it is remembered all the same
-            log.warning("memory_untold", session_id=session_id, code=error.code, untold=len(changed))
-            return
 
 
 def _remember(known: OrderedDict[str, T], name: str, value: T) -> None:

@@ -1,5 +1,6 @@
 """The verbs on what is remembered of a user. They check whose it is, and whose session is named."""
 
+import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from gateway.memory.search.freshness import freshness
 from gateway.memory.search.searcher import Found, Hit, Query
 from gateway.messages import Message
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
+from gateway.service.telling import Telling
 from gateway.storage.base import StoredMessage
 from gateway.storage.memories import (
     Evidence,
@@ -42,8 +44,9 @@ READ_MOST = 1000
 class UserMemories:
     """One per process. With the memory switched off every verb raises errors.NotFound (memory_off)."""
 
-    def __init__(self, parts: Parts, keeper: Keeper | None) -> None:
+    def __init__(self, parts: Parts, keeper: Keeper | None, telling: Telling) -> None:
         self._parts = parts
+        self._telling = telling
         self._for = MemoryAccess(parts)
         self._keeper = keeper
         self._busy = 0
@@ -97,7 +100,10 @@ class UserMemories:
         if new.owner_type == "session" and new.owner_id is not None:
             await self._parts.sessions.get(new.owner_id, who.user_id)
         await self._for.check(who, evidence)
-        return await room.memories.save(scope, new, By(who.user_id, reason), evidence=evidence)
+        saved = await room.memories.save(scope, new, By(who.user_id, reason), evidence=evidence)
+        if place.session_id is not None:
+            await self._telling.tell_changes(place.session_id, [saved])
+        return saved
 
     async def list(
         self,
@@ -116,7 +122,8 @@ class UserMemories:
         viewer: Viewer = scope if somewhere else self._for.whole(who)
         if words is None:
             return await room.memories.list(viewer, which, limit=limit, before=before)
-        matches = await room.store.match(viewer, query_tokens(words), which, limit=limit)
+        sought = await asyncio.to_thread(query_tokens, words)
+        matches = await room.store.match(viewer, sought, which, limit=limit)
         return [match.row for match in matches]
 
     async def read(self, who: Principal, memory_id: str) -> Details:
@@ -203,9 +210,12 @@ class UserMemories:
             session_id = _conversation_id(said)
             stored = [StoredMessage(number, session_id, each) for number, each in enumerate(said, 1)]
         with self._one_of_few():
-            return await self._keeper.learn(
+            learned = await self._keeper.learn(
                 scope, stored, session_id=session_id, model=model or self._parts.settings.model
             )
+        if place.session_id is not None:
+            await self._telling.tell_changes(place.session_id, learned)
+        return learned
 
     # Files
 

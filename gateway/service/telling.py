@@ -1,12 +1,18 @@
 """How something that happens beside the turns gets into a session's log."""
 
 import asyncio
+from collections.abc import Sequence
 
-from gateway.errors import StorageError
+import structlog
+
+from gateway.errors import GatewayError, StorageError
 from gateway.events.envelope import EventData
-from gateway.ids import now_ms
+from gateway.ids import new_operation_id, now_ms
+from gateway.memory.memories import Changed
 from gateway.storage.base import EventLog
 from gateway.turn.in_flight import InFlight
+
+log = structlog.get_logger(__name__)
 
 ATTEMPTS, PAUSE = 100, 0.02
 """How long an event waits for the moment between two turns, in attempts and seconds."""
@@ -35,3 +41,13 @@ class Telling:
                 return
             await asyncio.sleep(PAUSE)
         raise StorageError(f"The log of session {session_id} did not take an event.")
+
+    async def tell_changes(self, session_id: str, changed: Sequence[Changed]) -> None:
+        """Puts what became of memories into the log, as far as it takes it: they are kept all the same."""
+        operation = new_operation_id()
+        for each in changed:
+            try:
+                await self.tell(session_id, operation, each.event)
+            except GatewayError as error:
+                log.warning("memory_untold", session_id=session_id, code=error.code, untold=len(changed))
+                return

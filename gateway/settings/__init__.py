@@ -135,7 +135,7 @@ class Settings(BaseSettings):
     memory_learning: Literal["off", "turns", "sessions"] = Field(
         "off",
         description="When a model looks for what to remember in what the user said: never, after each turn, "
-        "or when a session is summarised or archived.",
+        "or when a session is archived, or summarised because it is idle (archive_after, summary_after).",
     )
     memory_model: str | None = Field(
         None, description="Looks for what to remember; absent: the session's own model."

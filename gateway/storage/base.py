@@ -41,7 +41,8 @@ class SessionRow:
 class TurnRow:
     """A turn. `first_seq` and `last_seq` bound its events, which are contiguous; 0 while it has none.
     `epoch` counts its owners: it grows with each take-over, and an append by an older one is refused. A turn
-    that is awaiting_approval has no owner, and is its session's running one nevertheless. `project_id` and `role_id` are its session's."""
+    that is awaiting_approval has no owner, and is its session's running one nevertheless. `project_id` and
+    `role_id` are those of its session."""
 
     id: str
     session_id: str

@@ -108,6 +108,7 @@ async def test_nobody_asks_in_another_users_name_or_session(guarded: Client) -> 
             (404, "session_not_found"),
         )
         assert own.status_code in {200, 201}
+    assert problem(await guarded.get("/api/memory?userId=anna", **CARL)) == (403, "forbidden")
     listed = await guarded.get("/api/memory?session_id=hers", **CARL)
     owned = await guarded.post(
         "/api/memory", {"content": "x", "owner_type": "session", "owner_id": "hers"}, **CARL

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.storage.memories import MemoryStore
 from gateway.wiring import Storage
+from tests.storage.remembering import MemoryFactory, sqlite_memories
 from tests.storage.writing import Factory, sqlite_storage
 
 
@@ -18,4 +20,16 @@ def factory(request: pytest.FixtureRequest) -> Factory:
 @pytest.fixture
 async def storage(factory: Factory, tmp_path: Path) -> AsyncGenerator[Storage]:
     async with factory(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture(params=[sqlite_memories])
+def opens(request: pytest.FixtureRequest) -> MemoryFactory:
+    """Opens a store of memories in a folder; opening the same folder again finds what was there."""
+    return request.param
+
+
+@pytest.fixture
+async def store(opens: MemoryFactory, tmp_path: Path, anyio_backend: str) -> AsyncGenerator[MemoryStore]:
+    async with opens(tmp_path) as opened:
         yield opened

@@ -10,6 +10,7 @@ from gateway.demo.server import serve_demo
 from gateway.settings import Settings
 from tests.harness import PATIENCE, Client, events, running_gateway, stalled_reader, text_of, the
 from tests.observability.permitted import LEFT_ALONE, NEEDED, needed_tools, permitted_round
+from tests.observability.remembering import ASKED, remembering, remembering_round
 from tests.stories.asking import ask
 
 WINDOW = 6_000
@@ -67,7 +68,10 @@ class Told:
 @asynccontextmanager
 async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
     """A gateway whose endpoint has a small window, and which drops a stalled reader soon."""
-    async with serve_demo(pace=0, window=WINDOW) as url:
+    async with (
+        serve_demo(pace=0, window=WINDOW) as url,
+        remembering(settings.data_dir / "documents") as remembered,
+    ):
         given = {
             "anthropic_base_url": url,
             "model": "claude-haiku-4-5",
@@ -78,6 +82,7 @@ async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
             "first_byte_timeout": 10.0,
             "max_iterations": 4,
             **NEEDED,
+            **remembered,
         }
         async with running_gateway(settings.model_copy(update=given), *needed_tools()) as client:
             yield client
@@ -101,6 +106,7 @@ async def scripted_round(client: Client) -> dict[str, Told]:
         told[kind] = Told(message, await client.chat(message, session_id=session))
     for kind, (message, found) in (await permitted_round(client)).items():
         told[kind] = Told(message, found)
+    told["remembered"] = Told(ASKED, await remembering_round(client))
     told["cancelled"] = await _cancelled(client)
     told["queued"] = await _queued(client)
     told["resumed"] = await _resumed(client)

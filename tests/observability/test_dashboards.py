@@ -17,6 +17,9 @@ ROWS = {
     "Tools",
     "Approvals",
     "Skills",
+    "Recall",
+    "What is remembered",
+    "Learning and documents",
     "MCP servers and steps",
     "Compression and archive",
     "Streams",
@@ -117,4 +120,5 @@ def test_exemplars_are_asked_for_where_there_are_some() -> None:
         "Turn time by agent",
         "Time by tool, p95",
         "Time until an answer",
+        "Search time",
     } <= shown

@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gateway.lexical import tokens
+from gateway.lexical import query_tokens, tokens
 from gateway.memory.record import digest_of, search_tokens
-from gateway.storage.memories import Change, MemoryRow, MemoryStore, Operation, Scope
+from gateway.storage.memories import Change, Filter, MemoryRow, MemoryStore, Operation, Scope, Viewer
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 ANN = Scope("ann", role_id="writer")
+RECALLABLE = Filter(recallable=True)
 
 MemoryFactory = Callable[[Path], AbstractAsyncContextManager[MemoryStore]]
 
@@ -63,3 +64,14 @@ def became(row: MemoryRow, operation: Operation = "updated", **fields: Any) -> C
 
 async def remember(store: MemoryStore, *rows: MemoryRow, most: int = 10_000) -> None:
     await store.write([step(row) for row in rows], most=most)
+
+
+async def matched(
+    store: MemoryStore, query: str, viewer: Viewer = ANN, which: Filter = RECALLABLE
+) -> list[str]:
+    found = await store.match(viewer, query_tokens(query), which, limit=50)
+    return [match.row.id for match in found]
+
+
+async def listed(store: MemoryStore, viewer: Viewer = ANN, which: Filter | None = None) -> list[str]:
+    return [row.id for row in await store.list(viewer, which, limit=50)]

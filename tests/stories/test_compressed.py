@@ -346,7 +346,7 @@ async def test_an_older_summary_never_replaces_a_newer_one(client: Client, setti
     """Two requests at once make one summary: the second is told that one is being made."""
     demo = str(settings.anthropic_base_url)
     session = await client.session()
-    await client.chat("My favourite colour is teal.", session_id=session)
+    await client.chat("I bought a teal lamp today.", session_id=session)
     await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 20 /pace 50"]})
     body = {"session_id": session}
     first = asyncio.create_task(client.post("/api/session/summary", body))

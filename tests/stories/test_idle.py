@@ -30,7 +30,7 @@ async def summary_of(client: Client, session: str) -> tuple[int, str | None]:
 async def test_an_idle_session_is_summarised_once(settings: Settings) -> None:
     """And again when something more was said."""
     async with running_gateway(settings.model_copy(update={"summary_after": IDLE})) as client:
-        await client.chat("My favourite colour is teal.", session_id="s")
+        await client.chat("I bought a teal lamp today.", session_id="s")
         upkeep = await later(client)
         await upkeep.look()
         first = (await client.get("/api/session/summary/s")).json()

@@ -33,7 +33,7 @@ async def model_view(user: Client, session: str) -> str:
 async def test_what_is_added_in_a_session_is_looked_up_and_changes_nothing_before(
     tmp_path: Path, demo_url: str
 ) -> None:
-    """The prompt stays byte for byte what it was; the new memory comes with the message that needs it, once."""
+    """The prompt stays as it was, byte for byte; the new memory comes with the message that needs it."""
     async with running_gateway(settings_with(tmp_path, demo_url)) as user:
         await remember(user, "The office is on the third floor.")
         first = await user.chat("hello", session_id="s")

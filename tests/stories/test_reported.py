@@ -1,6 +1,8 @@
 """A function tells more than its result: its steps, how far it is, and what is worth remembering."""
 
+import asyncio
 import json
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,28 @@ async def test_all_that_a_function_tells_is_in_the_events_of_its_call(
     )
     assert text_of(told) == "好了"
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
-    (suggested,) = [line for line in lines if line["event"] == "memory_write_suggested"]
-    assert (suggested["tool"], suggested["type"], suggested["size"]) == ("find_trains", "fact", 4)
     assert "常去" not in str(lines)
+
+
+def sources(told: list[dict[str, Any]]) -> set[str]:
+    return {event["data"]["source"] for event in told if event["type"] == "retrieval"}
+
+
+async def test_what_a_function_suggests_waits_in_quarantine(settings: Settings) -> None:
+    """It is kept, is recalled by nothing until its user confirms it, and is told in the session's log."""
+    async with running_gateway(settings, find_trains) as client:
+        await client.chat('/call find_trains {"to": "上海"}\n/then\n/say 好了', session_id="s")
+        while not (waiting := (await client.get("/api/memory?quarantined=true")).json()["memories"]):
+            await asyncio.sleep(0.01)
+        (suggested,) = waiting
+        unrecalled = await client.chat("我常去哪里？", session_id="t")
+        confirmed = await client.post(f"/api/memory/{suggested['id']}/confirm")
+        recalled = await client.chat("我常去哪里？", session_id="u")
+        while not (told := [e for e in await client.events("s") if e["type"] == "memory"]):
+            await asyncio.sleep(0.01)
+
+    assert (suggested["content"], suggested["source"]) == ("常去上海", "skill")
+    assert "memory" not in sources(unrecalled)
+    assert confirmed.status_code == 200
+    assert "memory" in sources(recalled)
+    assert (told[0]["data"]["by"], told[0]["data"]["quarantined"]) == ("find_trains", True)

@@ -241,8 +241,8 @@ def test_archives_have_lines_that_lead_to_their_traces() -> None:
     """Done is for those who look closely, failed for everybody."""
     with capture_logs() as lines:
         observer = Observer([Lines()])
-        observer.archived(Archived("s_1", 1000, 1400))
-        observer.archived(Archived("s_1", 2000, 2300, error="storage_unavailable"))
+        observer.tell(lambda reader: reader.archived(Archived("s_1", 1000, 1400)))
+        observer.tell(lambda reader: reader.archived(Archived("s_1", 2000, 2300, error="storage_unavailable")))
 
     assert [(line["event"], line["log_level"]) for line in lines] == [
         ("archive done", "debug"),

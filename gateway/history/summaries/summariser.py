@@ -13,9 +13,10 @@ from gateway.history.summaries.summary import SessionSummary, tell
 from gateway.history.summaries.survivors import complete
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Answer, Model, ModelRequest, Started
+from gateway.model.base import Answer, Model, ModelRequest
 from gateway.model.prices import cost_of
 from gateway.model.retry import retry_delay
+from gateway.model.whole import answer_of
 from gateway.storage.base import StoredMessage
 
 CALL_TIMEOUT = 300.0
@@ -188,11 +189,15 @@ class _Work:
             system=[text_block(self.instructions)],
             messages=messages,
         )
+
+        def counted(usage: Usage) -> None:
+            self.spent.add(request.model, usage)
+
         attempt = 0
         while True:
             attempt += 1
             try:
-                return await self._attempt(request)
+                return await answer_of(self.model, request, seconds=CALL_TIMEOUT, counted=counted)
             except ModelError as error:
                 delay = retry_delay(
                     error,
@@ -204,22 +209,6 @@ class _Work:
                 if delay is None:
                     raise
             await asyncio.sleep(delay)
-
-    async def _attempt(self, request: ModelRequest) -> Answer:
-        used: Usage | None = None
-        try:
-            async with asyncio.timeout(CALL_TIMEOUT), self.model.stream(request) as chunks:
-                async for chunk in chunks:
-                    if isinstance(chunk, Started | Answer):
-                        used = chunk.usage or used
-                    if isinstance(chunk, Answer):
-                        return chunk
-        except TimeoutError:
-            raise ModelError("The summary took too long.", code="upstream_timeout", retryable=True) from None
-        finally:
-            if used is not None:
-                self.spent.add(request.model, used)
-        raise ModelError("The stream ended without an answer.", code="upstream_truncated", retryable=True)
 
 
 def _piece(entries: Sequence[Entry], room: int) -> list[Entry]:

@@ -23,7 +23,6 @@ from gateway.memory.keeper.said import Piece, clauses, pieces
 from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
 from gateway.memory.room import households_of
-from gateway.memory.search.searcher import Searcher
 from gateway.messages import Usage
 from gateway.model.base import Model
 from gateway.model.prices import window
@@ -83,7 +82,6 @@ class Keeper:
     def __init__(
         self,
         memories: Memories,
-        searcher: Searcher,
         model: Model,
         settings: Settings,
         *,

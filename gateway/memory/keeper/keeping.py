@@ -114,8 +114,7 @@ class Keeping:
         except MemoryFull as full:
             self.full = full
             return "full"
-        repeated = changed.operation == "remembered" and changed.row.created_at < self._began
-        return "known" if repeated else [changed]
+        return "known" if changed.repeated else [changed]
 
     def _owner(self, kind: str) -> OwnerType:
         """What is about work belongs to the project, or to the role that it was done with."""

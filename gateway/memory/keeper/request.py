@@ -1,13 +1,13 @@
 """What a model is asked that looks for memories in a conversation."""
 
-import asyncio
 from collections.abc import Sequence
 
 from gateway.errors import LearningFailed, ModelError
 from gateway.memory.keeper.candidates import Candidate, read_answer
 from gateway.memory.keeper.said import Piece
 from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Answer, Model, ModelRequest, Started
+from gateway.model.base import Model, ModelRequest
+from gateway.model.whole import answer_of
 from gateway.tools.wrapping import wrap
 
 ANSWER_TOKENS = 4_000
@@ -34,22 +34,9 @@ async def ask(
         system=[text_block(instructions)],
         messages=[Message("user", [text_block(f"{wrap('conversation', NOTE, piece.text)}\n\n{ASKED}")])],
     )
+    used: list[Usage] = []
     try:
-        answer, usage = await _answer(model, request)
+        answer = await answer_of(model, request, seconds=CALL_TIMEOUT, counted=used.append)
     except ModelError as error:
         raise LearningFailed(error.message, code=error.code, retryable=error.retryable) from error
-    return *read_answer(answer), usage
-
-
-async def _answer(model: Model, request: ModelRequest) -> tuple[Answer, Usage | None]:
-    used: Usage | None = None
-    try:
-        async with asyncio.timeout(CALL_TIMEOUT), model.stream(request) as chunks:
-            async for chunk in chunks:
-                if isinstance(chunk, Started | Answer):
-                    used = chunk.usage or used
-                if isinstance(chunk, Answer):
-                    return chunk, used
-    except TimeoutError:
-        raise ModelError("The answer took too long.", code="upstream_timeout", retryable=True) from None
-    raise ModelError("The stream ended without an answer.", code="upstream_truncated", retryable=True)
+    return *read_answer(answer), next(iter(used), None)

@@ -134,9 +134,9 @@ class Vicinity:
 
 def standing_out(matrix: "Vectors", vector: "Vectors", most: int) -> Sequence[int]:
     """The rows of `matrix` that are nearer to `vector` than chance makes the nearest of so many, at most
-    `most`, the nearest first. All have length 1. What cosine is near differs from model to model, so the lower half of the
-    cosines, which is of strangers, says how far strangers scatter; the largest of n normal values is expected
-    at sqrt(2 ln n) of their deviation."""
+    `most`, the nearest first. All have length 1. What cosine is near differs from model to model, so the
+    lower half of the cosines, which is of strangers, says how far strangers scatter; the largest of n normal
+    values is expected at sqrt(2 ln n) of their deviation."""
     import numpy as np  # noqa: PLC0415 - an extra
 
     cosines = matrix @ vector

@@ -59,6 +59,8 @@ def asked(which: Filter, viewer: Viewer) -> Condition:
         found.append(c.quarantined.is_(which.quarantined))
     if which.pinned is not None:
         found.append(c.pinned.is_(which.pinned))
+    if which.runtime:
+        found.append(c.source != DOCUMENT)
     if which.recallable:
         found += [recallable(), not_(outdone(viewer))]
     return and_(*found)

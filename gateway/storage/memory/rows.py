@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import bindparam, insert, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MemoryRow, as_json
@@ -23,6 +23,8 @@ ADD = Prepared(
     .values({name: bindparam(name) for name in (*_WRITTEN, "key")})
     .returning(memories.c.number)
 )
+_asked = func.json_each(bindparam("numbers")).table_valued("value")
+NUMBERED = Prepared(select(memories.c.number, *COLUMNS).where(memories.c.number.in_(select(_asked.c.value))))
 CHANGE = Prepared(
     update(memories)
     .where(memories.c.number == bindparam("the_number"))
@@ -43,6 +45,13 @@ def memory_of(stored: Sequence[Any]) -> MemoryRow:
     values |= {name: tuple(orjson.loads(values[name])) for name in _LISTS}
     values |= {name: bool(values[name]) for name in _FLAGS}
     return MemoryRow(**values)
+
+
+def numbered(connection: Connection, numbers: Sequence[int]) -> list[MemoryRow]:
+    """The memories with these numbers, which are there, in their order."""
+    rows = NUMBERED.run(connection, numbers=orjson.dumps(numbers).decode()).fetchall()
+    found = {number: memory_of(row) for number, *row in rows}
+    return [found[number] for number in numbers]
 
 
 def snapshot_of(row: MemoryRow) -> str:

@@ -22,7 +22,7 @@ from gateway.storage.memory import documents, profiles, writing
 from gateway.storage.memory import vectors as embedded
 from gateway.storage.memory.conditions import asked, seen, shelves
 from gateway.storage.memory.engine import MemoryDatabase
-from gateway.storage.memory.rows import COLUMNS, memory_from, memory_of
+from gateway.storage.memory.rows import COLUMNS, memory_from, memory_of, numbered
 from gateway.storage.memory_schema import memories, memory_evidence, memory_links, memory_versions
 
 HISTORY_MOST = 500
@@ -83,17 +83,12 @@ class SqlMemories:
     ) -> Sequence[MemoryRow]:
         """See `MemoryStore.list`."""
         newest = tuple_(memories.c.updated_at, memories.c.id)
-        statement = select(memories.c.number).where(asked(which or EVERYTHING, viewer))
+        page = select(memories.c.number).where(asked(which or EVERYTHING, viewer))
         if before is not None:
-            statement = statement.where(newest < before)
-        page = statement.order_by(memories.c.updated_at.desc(), memories.c.id.desc()).limit(limit)
-        rows = (
-            select(*COLUMNS)
-            .where(memories.c.number.in_(page))
-            .order_by(memories.c.updated_at.desc(), memories.c.id.desc())
-        )
+            page = page.where(newest < before)
+        page = page.order_by(memories.c.updated_at.desc(), memories.c.id.desc()).limit(limit)
         return await self._database.read(
-            lambda connection: [memory_of(row) for row in connection.execute(rows)], snapshot=False
+            lambda connection: numbered(connection, connection.scalars(page).all())
         )
 
     async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
@@ -121,14 +116,10 @@ class SqlMemories:
                 .where(asked(which, viewer))
                 .order_by(found.c.score.desc(), memories.c.number.desc())
                 .limit(limit)
-                .subquery("best")
             )
-            rows = (
-                select(best.c.score, *COLUMNS)
-                .join(memories, memories.c.number == best.c.number)
-                .order_by(best.c.score.desc(), best.c.number.desc())
-            )
-            return [Match(memory_of(row), score) for score, *row in connection.execute(rows)]
+            scores = connection.execute(best).all()
+            rows = numbered(connection, [number for number, _ in scores])
+            return [Match(row, score) for row, (_, score) in zip(rows, scores, strict=True)]
 
         return await self._database.read(work)
 

@@ -85,7 +85,7 @@ class SharedDatabase(SqliteFile):
     async def _empty_log(self) -> bool:
         """False when somebody was in the way, as another process that empties it."""
         try:
-            return await self.read(_empty_log, snapshot=False)
+            return await self.read(_truncated, snapshot=False)
         except StorageError as error:  # what was to be written is written
             log.warning("the write-ahead log of %s could not be emptied: %s", self.path.name, error.message)
             return False
@@ -117,6 +117,6 @@ def _open(path: Path, readers: int) -> Sequence[Connection]:
         return connected(path, PRAGMAS, READER_PRAGMAS, readers)
 
 
-def _empty_log(connection: Connection) -> bool:
+def _truncated(connection: Connection) -> bool:
     ((busy, _, _),) = raw_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return not busy

@@ -12,7 +12,6 @@ from gateway.events.calls import MemoryWriteSuggestion
 from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
-from gateway.memory.search.searcher import Searcher
 from gateway.messages import Message
 from gateway.settings import load_settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
@@ -92,7 +91,6 @@ async def keeping(folder: Path, **settings: Any) -> AsyncGenerator[Kept]:
         memories, model = Memories(store, most=settings.pop("most", 1000)), ScriptedModel(offers())
         keeper = Keeper(
             memories,
-            Searcher(store),
             model,
             load_settings(**settings),
             instructions=lambda: "Find what is worth remembering.",

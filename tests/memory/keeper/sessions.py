@@ -70,7 +70,7 @@ async def sessions(folder: Path, *script: Any, **settings: Any) -> AsyncGenerato
     given = load_settings(**({"data_dir": folder, "memory_learning": "turns"} | settings))
     model = ScriptedModel(*(script or (NOTHING,)))
     async with open_storage(given) as storage, open_memory(given) as room:
-        keeper = Keeper(room.memories, room.searcher, model, given, instructions=lambda: "Find.")
+        keeper = Keeper(room.memories, model, given, instructions=lambda: "Find.")
         skills = open_skills(given, storage.switches, (), tuple, 200_000)
         parts = assemble_parts(given, storage, model, skills, remembering=Remembering(keeper), memory=room)
         learning = Learning(parts, keeper if given.memory else None, first_retry=0.001)
