@@ -91,10 +91,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "memory": {
         "data": {
             "op": "remembered",
-            "memory_id": "m_12",
+            "memory_id": "m_fd912f61cc3903fd",
             "kind": "preference",
-            "content": "Prefers answers in Chinese.",
-            "reason": "The user asked for it.",
+            "content": "我喜欢简约的设计风格",
+            "reason": "The model saved it.",
+            "version": 1,
+            "by": "model",
+            "status": "active",
         }
     },
     "skill": {"data": {"name": "release-notes", "type": "markdown", "action": "read"}},

@@ -41,7 +41,7 @@ def events() -> str:
     parts += ["## Types", _contents(event_types(), definitions)]
     parts += [_event_section(name, number, definitions) for number, name in enumerate(event_types(), start=1)]
     parts += ["## Shared shapes"]
-    shared = ("Covered", "MemoryWriteSuggestion", "RetrievalHit", "StepTrace", "Usage")
+    shared = ("Covered", "MemoryWriteSuggestion", "Omission", "RetrievalHit", "StepTrace", "Usage")
     parts += [f"### {name}\n\n{_described(definitions[name])}" for name in shared]
     parts += ["## Error codes in the stream", _codes()]
     return "\n\n".join(parts) + "\n"
@@ -52,6 +52,8 @@ def api() -> str:
     rows = [f"| {each.method} | `{each.path}` | {each.summary} |" for each in ENDPOINTS]
     parts = ["## Routes", "\n".join(["| method | path | does |", "|---|---|---|", *rows])]
     parts += [_route(each) for each in ENDPOINTS if each.body or each.query or each.upload or _models(each)]
+    inside = _inside_bodies()
+    parts += ["## Inside of bodies", *(f"### {name}\n\n{inside[name]}" for name in sorted(inside))]
     parts += [
         "## Answers",
         "A field without a value is left out, so one that is not always there may be absent.",
@@ -202,6 +204,16 @@ def _answers(told: tuple[Answer, ...]) -> str:
 def _models(each: Endpoint) -> set[type[BaseModel]]:
     """The JSON that a route answers with."""
     return {answer for told in each.answers.values() for answer in told if isinstance(answer, type)}
+
+
+def _inside_bodies() -> dict[str, str]:
+    """What is inside of a body, by name."""
+    schemas = [each.body.model_json_schema(by_alias=False) for each in ENDPOINTS if each.body is not None]
+    found = {name: part for schema in schemas for name, part in schema.get("$defs", {}).items()}
+    return {
+        name: "\n\n".join(filter(None, (part.get("description"), _fields(part, needed="required"))))
+        for name, part in found.items()
+    }
 
 
 def _answer_definitions() -> dict[str, Schema]:

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 from opentelemetry.metrics import Counter, Histogram, ObservableCounter
 from opentelemetry.sdk.resources import Resource
 
+from gateway.memory.documents.folder import Found
 from gateway.settings import load_settings
 from gateway.telemetry.exposition import family_of
 from gateway.telemetry.meters import Meters
@@ -31,6 +32,8 @@ def instruments() -> list[Instrument]:
     meters.watch_parked(int)
     meters.watch_skills(dict)
     meters.watch_mcp(dict)
+    meters.watch_documents(Found)
+    meters.watch_embeddings(dict)
     meters.watch_spans(int, int)
     # The SDK has no public list of them.
     made: dict[str, Any] = getattr(meters.exposition.meter, "_instrument_id_instrument")  # noqa: B009

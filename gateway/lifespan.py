@@ -56,7 +56,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         )
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
-        memory = await _open_memory(settings, model, stack) if settings.memory else Memory()
+        memory = await _open_memory(settings, model, telemetry, stack) if settings.memory else Memory()
         skills, servers = await _open_skills(app, storage, memory.room, stack)
         remembering = Remembering(memory.keeper)
         parts = wiring.assemble_parts(
@@ -124,14 +124,20 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
     return model
 
 
-async def _open_memory(settings: Settings, model: Model, stack: AsyncExitStack) -> Memory:
-    room = await stack.enter_async_context(wiring.open_memory(settings, model))
+async def _open_memory(
+    settings: Settings, model: Model, telemetry: Telemetry, stack: AsyncExitStack
+) -> Memory:
+    room = await stack.enter_async_context(wiring.open_memory(settings, model, told=telemetry.memory_changed))
     documents = wiring.open_documents(settings, room)
     await documents.refresh()
     await stack.enter_async_context(_in_background(documents.watch(), "documents"))
+    counting = telemetry.meters.memories.run(room.store)
+    await stack.enter_async_context(_in_background(counting, "count of memories"))
+    telemetry.meters.watch_documents(lambda: documents.found)
     if (embedding := room.searcher.embedding) is not None:
+        telemetry.meters.watch_embeddings(lambda: room.searcher.asked)
         await stack.enter_async_context(_in_background(embedding.run(), "vectors of memories"))
-    return Memory(room, wiring.open_keeper(settings, room, model), documents)
+    return Memory(room, wiring.open_keeper(settings, room, model, learned=telemetry.learned), documents)
 
 
 def _measure(

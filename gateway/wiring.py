@@ -16,6 +16,7 @@ from gateway.memory.controller import Controller
 from gateway.memory.corrections import Corrections
 from gateway.memory.documents.library import Documents
 from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.keeper.learned import Learned
 from gateway.memory.memories import Changed, Memories
 from gateway.memory.profiles import Profiles
 from gateway.memory.recall import Recall
@@ -159,14 +160,22 @@ async def open_memory(
             await searcher.close()
 
 
-def open_keeper(settings: Settings, room: MemoryRoom, model: Model) -> Keeper:
-    """What learns from conversations, and takes what tools suggest to remember."""
+def open_keeper(
+    settings: Settings,
+    room: MemoryRoom,
+    model: Model,
+    *,
+    learned: Callable[[Learned], None] = lambda _: None,
+) -> Keeper:
+    """What learns from conversations, and takes what tools suggest to remember. `learned` hears of each
+    conversation that was read."""
     prompts = PromptFolder(settings.prompts_dir)
     return Keeper(
         room.memories,
         model,
         settings,
         instructions=lambda: prompts.instructions("memory.md"),
+        learned=learned,
     )
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from boards.agent import AGENT
 from boards.delivery import DELIVERY
+from boards.memory import MEMORY
 from boards.models import MODELS
 from boards.overview import OVERVIEW
 from boards.skills import SKILLS
 from panels import written
 
 FOLDER = Path(__file__).parent / "dashboards"
-BOARDS = (OVERVIEW, MODELS, AGENT, SKILLS, DELIVERY)
+BOARDS = (OVERVIEW, MODELS, AGENT, SKILLS, MEMORY, DELIVERY)
 
 
 def main(arguments: list[str]) -> int:

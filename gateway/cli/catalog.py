@@ -13,6 +13,7 @@ from rich.text import Text
 from gateway import wiring
 from gateway.cli.transcript import NOTE_WIDTH, printable
 from gateway.demo.notes import write_note
+from gateway.memory.room import MemoryRoom
 from gateway.model.prices import window
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
@@ -49,11 +50,23 @@ async def offered(
     demo = () if settings.has_model else (write_note(settings.data_dir),)
     functions, warnings = wiring.find_functions(settings, demo)
     room = await window(settings, settings.model if settings.has_model else DEMO_MODEL)
-    async with _connected(settings, servers) as (source, unreachable):
+    async with _memory(settings) as memory, _connected(settings, servers) as (source, unreachable):
+        if settings.memory:
+            functions = [wiring.memory_skill(settings, memory), *functions]
         catalog = await wiring.look_at_skills(settings, functions, lambda: source.tools, room).refresh()
         warnings += catalog.warnings
         warnings += [f"MCP server {name}: {reason}." for name, reason in unreachable.items()]
         yield Offered(catalog, warnings, unreachable)
+
+
+@asynccontextmanager
+async def _memory(settings: Settings) -> AsyncGenerator[MemoryRoom | None]:
+    """The memory, where there is one already: who only looks makes none."""
+    if not settings.memory or not settings.memory_path.exists():
+        yield None
+        return
+    async with wiring.open_memory(settings) as room:
+        yield room
 
 
 def look(*, mcp: bool, hint: bool = True) -> Offered:

@@ -16,7 +16,7 @@ from gateway.messages import Message, text_block
 from gateway.model.base import Answer, ModelRequest
 from gateway.settings import Settings
 from gateway.storage.folder import FolderLock
-from gateway.storage.migrations import HEAD, current_revision
+from gateway.storage.migrations import HEAD, MEMORY_HEAD, current_revision
 
 SQLITE_SAFE = (3, 51, 3)
 """The first version without the WAL-reset bug: https://sqlite.org/wal.html, "The WAL-Reset Bug"."""
@@ -85,7 +85,11 @@ def check_storage(settings: Settings) -> list[Finding]:
         advice = "A network file system often cannot; choose a local folder with GATEWAY_DATA_DIR"
         return [_storage("bad", f"{nearest} cannot hold a database: {error}. {advice}")]
     found = [_storage("good", f"{folder} is writable and its write-ahead log works"), _sqlite_version()]
-    return [*found, *_existing(path)] if path.exists() else found
+    if path.exists():
+        found += _existing(path)
+    if settings.memory_path.exists():
+        found.append(_schema(settings.memory_path, "the memory", MEMORY_HEAD))
+    return found
 
 
 def _existing(path: Path) -> list[Finding]:
@@ -96,14 +100,19 @@ def _existing(path: Path) -> list[Finding]:
         if error.code != "data_locked":
             return [_storage("bad", str(error))]
         lock = _storage("good", "a running gateway holds the data folder")
+    return [lock, _schema(path, "the database", HEAD)]
+
+
+def _schema(path: Path, name: str, head: str) -> Finding:
     try:
         revision = current_revision(path)
     except StorageError as error:
-        return [lock, _storage("bad", str(error))]
-    if revision != HEAD:
-        advice = f"the database is at {revision}, not at {HEAD}: `gateway migrate` brings it there"
-        return [lock, _storage("doubtful", advice)]
-    return [lock, _storage("good", f"the database is at the newest schema, {HEAD}")]
+        return _storage("bad", str(error))
+    if revision != head:
+        return _storage(
+            "doubtful", f"{name} is at {revision}, not at {head}: `gateway migrate` brings it there"
+        )
+    return _storage("good", f"{name} is at the newest schema, {head}")
 
 
 def _sqlite_version() -> Finding:

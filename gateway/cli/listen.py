@@ -31,15 +31,20 @@ def run(settings: Settings, *, demo: bool, open_page: bool = False) -> None:
         SettingsError: others could reach the server and no key protects it.
         GatewayError: the port cannot be had, or the application cannot start.
     """
+    refuse_open_address(settings)
+    with bind(settings.host, settings.port) as listener:
+        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_serve(settings, listener, demo=demo, open_page=open_page))
+
+
+def refuse_open_address(settings: Settings) -> None:
+    """Raises SettingsError when others could reach a server and no key protects it."""
     if not settings.is_loopback and not settings.api_keys.get_secret_value():
         raise SettingsError(
             f"Listening on {settings.host} lets others in, and no API key is set. "
             "Set GATEWAY_API_KEYS=name:secret, or listen on 127.0.0.1."
         )
-    with bind(settings.host, settings.port) as listener:
-        settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_serve(settings, listener, demo=demo, open_page=open_page))
 
 
 def bind(host: str, port: int) -> socket.socket:

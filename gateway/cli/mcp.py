@@ -85,15 +85,10 @@ async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
 def _over_http(settings: "Settings", caller: "Caller") -> None:
     """Raises SettingsError where others could reach it and no key protects it."""
     from gateway.auth import ApiKeys
-    from gateway.cli.listen import bind
-    from gateway.errors import SettingsError
+    from gateway.cli.listen import bind, refuse_open_address
 
     keys = ApiKeys(settings.api_keys.get_secret_value())
-    if not settings.is_loopback and not keys:
-        raise SettingsError(
-            f"Listening on {settings.host} lets others in, and no API key is set. "
-            "Set GATEWAY_API_KEYS=name:secret, or listen on 127.0.0.1."
-        )
+    refuse_open_address(settings)
     with bind(settings.host, settings.port) as listener:
         asyncio.run(_listen(settings, caller, keys, listener))
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from gateway import wiring
 from gateway.cli.findings import Finding
-from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.settings import Settings
 from gateway.skills.folders import SkillFolders
 from gateway.skills.markdown import SKILL_FILE, read_definition
@@ -26,7 +25,7 @@ def check_skills(path: Path, settings: Settings, *, lenient: bool) -> list[Findi
         return [Finding("bad", str(path), f"it must be called {SKILL_FILE}")]
     folder = path.parent if path.is_file() else path
     functions, _ = wiring.find_functions(settings)
-    tools = {READ_SKILL, READ_ARCHIVE, *(each.tool.spec.name for each in functions)}
+    tools = {READ_SKILL, *wiring.TAKEN, *(each.tool.spec.name for each in functions)}
     checks = _Checks(tools, settings.mcp_servers, lenient)
     if (folder / SKILL_FILE).exists():
         return list(checks.of(folder))

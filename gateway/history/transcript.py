@@ -125,5 +125,27 @@ def _answer(calls: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
     return [*results, *(block for block in blocks if block["type"] != "tool_result")]
 
 
+def said_by_user(history: History) -> list[str]:
+    """What the user said, as far as it is in the view word for word, in order."""
+    return [
+        block["text"]
+        for item in history.messages
+        if item.message.role == "user"
+        for block in item.message.content
+        if block["type"] == "text"
+    ]
+
+
+def tools_heard(history: History) -> set[str]:
+    """The names of the tools that were called in what is in the view word for word."""
+    return {
+        block["name"]
+        for item in history.messages
+        if item.message.role == "assistant"
+        for block in item.message.content
+        if block["type"] == "tool_use"
+    }
+
+
 def user_message(text: str) -> Message:
     return Message("user", [text_block(text)])

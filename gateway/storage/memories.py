@@ -6,7 +6,7 @@ command), so whatever must hold among memories holds in the transaction that wri
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -273,6 +273,11 @@ class MemoryStore(Protocol):
 
     async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
         """How many there are, and the characters of their contents together."""
+        ...
+
+    async def census(self) -> Mapping[tuple[MemoryType, Status, bool], int]:
+        """How many there are of all users and documents, deleted ones left out: by type, status and whether
+        they are in quarantine. It reads all rows."""
         ...
 
     async def match(

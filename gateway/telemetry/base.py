@@ -10,6 +10,8 @@ from opentelemetry.trace import INVALID_SPAN, Span
 
 from gateway.events.envelope import StoredEvent
 from gateway.ids import trace_id_of
+from gateway.memory.keeper.learned import Learned
+from gateway.memory.memories import Changed
 from gateway.messages import Usage
 from gateway.telemetry.semconv import SECONDS
 from gateway.telemetry.tallies import Tally
@@ -203,6 +205,9 @@ class Reader:
     def retrieved(self, turn: Turn, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
         """Something was looked up, by a tool or (None) for the turn; `data` is the event's."""
 
+    def remembered(self, turn: Turn, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
+        """A `memory` event: a memory was changed by a tool, or (None) beside the calls of the turn."""
+
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
         """A `warning` event."""
 
@@ -229,3 +234,10 @@ class Reader:
 
     def archived(self, archived: Archived) -> None:
         """A session was moved to its archive, or could not be."""
+
+    def memory_changed(self, changed: Changed) -> None:
+        """A memory was changed by this process, by whichever door. What turns do is told by `remembered`
+        as well."""
+
+    def learned(self, run: Learned) -> None:
+        """A conversation was read for what is worth remembering."""

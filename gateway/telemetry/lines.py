@@ -6,10 +6,13 @@ import structlog
 from opentelemetry.trace import Span
 
 from gateway.ids import root_span_id, trace_id_of
+from gateway.memory.memories import Changed
 from gateway.messages import Usage
+from gateway.telemetry import semconv
 from gateway.telemetry.base import Archived, Call, Reader, Turn
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.semconv import OTHER
+from gateway.telemetry.span_facts import changer, retrieval_facts
 from gateway.telemetry.tool_runs import Approval, SkillUse, ToolRun
 
 log = structlog.get_logger(__name__)
@@ -90,6 +93,35 @@ class Lines(Reader):
             line.debug("tool call done")
         elif run.status is not None:
             line.warning("tool call not ok")
+
+    def retrieved(self, turn: Turn, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
+        facts = retrieval_facts(data)
+        _line(turn, run.span if run else None).debug(
+            "retrieval done",
+            source=data["source"],
+            mode=data.get("mode"),
+            results=facts[semconv.RETRIEVAL_RESULTS],
+            told=facts.get(semconv.RETRIEVAL_TOLD),
+            omitted=data.get("omitted"),
+            tokens=data["tokens"],
+            degraded=facts[semconv.RETRIEVAL_DEGRADED],
+            duration_ms=data.get("duration_ms"),
+        )
+
+    def memory_changed(self, changed: Changed) -> None:
+        row, turn_id = changed.row, changed.by.turn_id
+        line = log.bind(turn_id=turn_id, trace_id=trace_id_of(turn_id)) if turn_id else log
+        line.info(
+            "memory changed",
+            op=changed.event.op,
+            memory_id=row.id,
+            kind=row.type,
+            by=changer(changed.by.actor, suggested=turn_id is not None),
+            version=row.version,
+            status=row.status,
+            quarantined=row.quarantined,
+            superseded_by=row.superseded_by,
+        )
 
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
         _line(turn).warning("turn warning", code=data["code"], message=data["message"][:_LONGEST_MESSAGE])

@@ -7,11 +7,13 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.util.types import AttributeValue
 
+from gateway.memory.documents.folder import Found
 from gateway.settings import Settings
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Reader
 from gateway.telemetry.exemplars import Exemplify, of_span
 from gateway.telemetry.exposition import Exposition
+from gateway.telemetry.memory_meters import MemoryMeters, StoredMemories
 from gateway.telemetry.metrics import Metrics
 from gateway.telemetry.model_calls import ModelCalls
 from gateway.telemetry.process import LogMeter, LoopMeter
@@ -62,7 +64,9 @@ class Meters:
             Metrics(self.exposition, agent, exemplify),
             calls,
             ToolMeters(self.exposition, agent, exemplify),
+            MemoryMeters(self.exposition, exemplify),
         ]
+        self.memories = StoredMemories(self.exposition)
         self.streams = Streams(self.exposition, is_kept)
         self.requests = Requests(self.exposition)
         self.log = LogMeter(self.exposition)
@@ -112,6 +116,43 @@ class Meters:
 
         self.exposition.meter.create_observable_gauge(
             "gateway.mcp.up", [observe], "{server}", "Whether an MCP server can be used: 1 or 0."
+        )
+
+    def watch_documents(self, found: Callable[[], Found]) -> None:
+        """`found` tells what there was of documented memories at the last look."""
+
+        def observe(_: CallbackOptions) -> Iterable[Observation]:
+            now = found()
+            return [
+                Observation(len(now.documents), {semconv.DOCUMENT_STATE: "used"}),
+                Observation(len(now.deprecated), {semconv.DOCUMENT_STATE: "deprecated"}),
+            ]
+
+        self.exposition.meter.create_observable_gauge(
+            "gateway.documents", [observe], "{document}", "Documented memories, by whether they are in use."
+        )
+        self._gauge(
+            "gateway.document.warnings",
+            "{warning}",
+            "Files of documented memories that cannot be used, or not as they are.",
+            lambda: len(found().warnings),
+        )
+
+    def watch_embeddings(self, asked: Callable[[], Mapping[tuple[str, str | None], int]]) -> None:
+        """`asked` tells how often vectors were asked for since the start of the process: by what for (query
+        or document), and the code of what went wrong (None: nothing)."""
+
+        def observe(_: CallbackOptions) -> Iterable[Observation]:
+            return [
+                Observation(count, {semconv.EMBEDDED: kind, **({semconv.ERROR_TYPE: error} if error else {})})
+                for (kind, error), count in list(asked().items())
+            ]
+
+        self.exposition.meter.create_observable_counter(
+            "gateway.embeddings.requests",
+            [observe],
+            "{request}",
+            "Requests to the embeddings API; failed ones with the error's type.",
         )
 
     def watch_spans(self, dropped: Callable[[], int], failures: Callable[[], int]) -> None:

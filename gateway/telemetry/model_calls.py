@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 from opentelemetry.util.types import AttributeValue
 
+from gateway.memory.keeper.learned import Learned
 from gateway.messages import Usage
+from gateway.model.prices import cost_of
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Reader, Turn
 from gateway.telemetry.bounded import FewNames
@@ -18,7 +20,7 @@ NO_ATTRIBUTES: Attributes = MappingProxyType({})
 
 _NOTHING = Usage(input_tokens=0, output_tokens=0)
 
-Purpose = Literal["answer", "summary"]
+Purpose = Literal["answer", "summary", "memory"]
 
 _MOST_SEEDED = 20  # models
 
@@ -156,6 +158,13 @@ class ModelCalls(Reader):
         if "usage" in data:
             self._count_tokens(Usage.model_validate(data["usage"]), chat)
         self._count_cost(data.get("cost"), chat, "summary")
+
+    def learned(self, run: Learned) -> None:
+        """The tokens and cost of reading a conversation, which are no part of a turn's."""
+        if run.usage is not None:
+            chat = self._chat(run.model)
+            self._count_tokens(run.usage, chat)
+            self._count_cost(cost_of(run.model, run.usage), chat, "memory")
 
     def _record(self, turn: Turn, call: Call, chat: Attributes) -> None:
         context = self._exemplify(call.span, turn)

@@ -1,7 +1,7 @@
 """Folds the events of each turn into facts and tells them to its readers."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any
 
@@ -10,7 +10,7 @@ import structlog
 from gateway.events.envelope import StoredEvent
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Usage
-from gateway.telemetry.base import Archived, Call, Reader, Turn
+from gateway.telemetry.base import Call, Reader, Turn
 from gateway.telemetry.semconv import OTHER
 from gateway.telemetry.tool_events import ToolEvents
 
@@ -91,13 +91,13 @@ class Observer:
         former.observe(session_id, newer)
         _keep_newest(self._former, self._turn_limit)
 
-    def archived(self, archived: Archived) -> None:
-        """Passes on what no turn told. Never raises."""
+    def tell(self, told: Callable[[Reader], None]) -> None:
+        """Has each reader told what is in no turn's events. Never raises."""
         for reader in self._readers:
             try:
-                self._context.run(reader.archived, archived)
+                self._context.run(told, reader)
             except Exception:  # noqa: BLE001 - as in observe
-                self._context.run(log.exception, "archive not observed", session_id=archived.session_id)
+                self._context.run(log.exception, "not observed", reader=type(reader).__name__)
 
     def close(self) -> None:
         """The process ends: the next one goes on with the turns still followed. Idempotent."""
@@ -245,14 +245,15 @@ class Observer:
                 self._leave(each)
 
     def _pass_on(self, turn: Turn, event_type: str, body: dict[str, Any]) -> None:
-        data = body["data"]
+        data, run = body["data"], turn.tools.get(body.get("tool_call_id", ""))
         if event_type == "error":
             turn.error = data["code"]
         for reader in self._readers:
             match event_type:
                 case "retrieval":
-                    run = turn.tools.get(body.get("tool_call_id", ""))
                     reader.retrieved(turn, run, data, body["ts"])
+                case "memory":
+                    reader.remembered(turn, run, data, body["ts"])
                 case "warning":
                     reader.warned(turn, data)
                 case "error":

@@ -10,6 +10,8 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
 from gateway import __version__
 from gateway.events.envelope import StoredEvent
+from gateway.memory.keeper.learned import Learned
+from gateway.memory.memories import Changed
 from gateway.settings import Settings
 from gateway.storage.base import TurnRow
 from gateway.telemetry.base import Archived, Reader
@@ -46,7 +48,16 @@ class Telemetry:
 
     def archived(self, session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None:
         """For whoever moves sessions to their archives (`service.archiving.Told`)."""
-        self.observer.archived(Archived(session_id, started_at, ended_at, error))
+        archived = Archived(session_id, started_at, ended_at, error)
+        self.observer.tell(lambda reader: reader.archived(archived))
+
+    def memory_changed(self, changed: Changed) -> None:
+        """For whoever changes memories (`memory.memories.Memories`)."""
+        self.observer.tell(lambda reader: reader.memory_changed(changed))
+
+    def learned(self, run: Learned) -> None:
+        """For whoever learns from conversations (`memory.keeper.keeper.Keeper`)."""
+        self.observer.tell(lambda reader: reader.learned(run))
 
     async def render_metrics(self, accept: str = "") -> tuple[bytes, str]:
         """Body and content type of a scrape that accepts these types. Made in a thread: streams go on."""

@@ -2,6 +2,8 @@
 
 import hashlib
 import hmac
+from collections.abc import Mapping
+from typing import Any, Final
 
 from opentelemetry.util.types import AttributeValue
 
@@ -10,6 +12,9 @@ from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Turn
 from gateway.telemetry.tool_runs import ToolRun
 from gateway.telemetry.traces import Attributes
+
+CHANGERS: Final = ("model", "keeper")
+"""Actors of changes that are no people and no tools (`memory.memories.By`)."""
 
 
 def ids_of(turn: Turn) -> Attributes:
@@ -50,6 +55,46 @@ def call_facts(call: Call, *, dup: bool) -> Attributes:
     if call.usage is not None:
         found |= _usage_facts(call.usage, dup=dup)
     return found
+
+
+def retrieval_facts(data: Mapping[str, Any]) -> Attributes:
+    """What a `retrieval` span says, from the event. How many results are new to the model, and what was left
+    out, only where the event tells it."""
+    results = data["results"]
+    found: dict[str, AttributeValue] = {
+        semconv.DATA_SOURCE: data["source"],
+        semconv.RETRIEVAL_RESULTS: len(results),
+        semconv.RETRIEVAL_TOKENS: data["tokens"],
+        semconv.RETRIEVAL_DEGRADED: data.get("degraded", False),
+    }
+    if "mode" in data:
+        found[semconv.RETRIEVAL_MODE] = data["mode"]
+        found[semconv.RETRIEVAL_TOLD] = sum(each.get("told") != "before" for each in results)
+        found[semconv.RETRIEVAL_OMITTED] = data.get("omitted", 0)
+    return found
+
+
+def memory_facts(data: Mapping[str, Any]) -> Attributes:
+    """What is said of a change of a memory, from the data of its event: what happened to which, and not what
+    it says."""
+    found: dict[str, AttributeValue] = {
+        semconv.MEMORY_OP: data["op"],
+        semconv.MEMORY_ID: data["memory_id"],
+        semconv.MEMORY_TYPE: data["kind"],
+        semconv.MEMORY_QUARANTINED: data.get("quarantined", False),
+    }
+    for name, attribute in (("version", semconv.MEMORY_VERSION), ("status", semconv.MEMORY_STATUS)):
+        if name in data:
+            found[attribute] = data[name]
+    return found
+
+
+def changer(actor: str | None, *, suggested: bool) -> str:
+    """Who changes a memory, as a word that names nobody: `model`, `keeper`, `tool` where it was `suggested`,
+    or else `user`."""
+    if actor in CHANGERS:
+        return actor
+    return "tool" if suggested else "user"
 
 
 def run_facts(run: ToolRun) -> Attributes:

@@ -8,11 +8,11 @@
         gateway.approval        tool_spans.py: what a person or a rule decided about the call,
         gateway.skill           the skills that it read or was refused,
         gateway.tool.step       and its steps
+        gateway.memory          memory_spans.py: a memory that changed, by a tool or beside the turn
       gateway.compression       upkeep_spans.py, also on its own
 
-Memory (`search_memory`, `update_memory`, … as the conventions name them) and artifacts come beside
-`retrieval`: an event of theirs, a method of `Reader` that tells of it, and here a `_child` of the run or turn
-that it names.
+Artifacts come beside `retrieval`: an event of theirs, a method of `Reader` that tells of it, and here a
+`_child` of the run or turn that it names.
 """
 
 from collections import OrderedDict
@@ -27,7 +27,15 @@ from gateway.messages import Usage
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Reader, Turn
 from gateway.telemetry.observer import FAILURES
-from gateway.telemetry.span_facts import call_facts, ids_of, lost_facts, pseudonym, run_facts, turn_facts
+from gateway.telemetry.span_facts import (
+    call_facts,
+    ids_of,
+    lost_facts,
+    pseudonym,
+    retrieval_facts,
+    run_facts,
+    turn_facts,
+)
 from gateway.telemetry.tool_runs import ToolRun
 from gateway.telemetry.traces import Askers, Attributes, Traces, add_event, close, link_to_asker
 
@@ -165,10 +173,7 @@ class Spans(Reader):
             kind=SpanKind.CLIENT,
             at=begun,
             attributes={
-                semconv.DATA_SOURCE: data["source"],
-                semconv.RETRIEVAL_RESULTS: len(data["results"]),
-                semconv.RETRIEVAL_TOKENS: data["tokens"],
-                semconv.RETRIEVAL_DEGRADED: data.get("degraded", False),
+                **retrieval_facts(data),
                 semconv.FIRST_SEQ: turn.last_seq,
                 semconv.LAST_SEQ: turn.last_seq,
             },

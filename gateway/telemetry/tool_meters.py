@@ -89,7 +89,7 @@ class ToolMeters(Reader):
         for step in run.steps:
             self._steps.add(1, self._with_error(tool, step.error))
         for kind in run.suggested:
-            self._suggestions.add(1, {semconv.SUGGESTION_TYPE: kind})
+            self._suggestions.add(1, {semconv.MEMORY_TYPE: kind})
 
     def _with_error(self, attributes: Attributes, error: str | None) -> Attributes:
         return attributes if error is None else {**attributes, semconv.ERROR_TYPE: self._errors.name(error)}

@@ -12,6 +12,7 @@ from gateway.telemetry.content import Content
 from gateway.telemetry.exemplars import of_span
 from gateway.telemetry.export import SpanExport
 from gateway.telemetry.http_spans import HttpSpans
+from gateway.telemetry.memory_spans import MemorySpans
 from gateway.telemetry.meters import endpoint_of
 from gateway.telemetry.sampling import OutcomeSampler, Policy
 from gateway.telemetry.spans import Called, Spans
@@ -52,7 +53,7 @@ class Tracing:
             salt=salt,
         )
         spans, upkeep = Spans(traces, called), UpkeepSpans(traces)
-        self.readers: list[Reader] = [spans, ToolSpans(traces, salt), upkeep]
+        self.readers: list[Reader] = [spans, ToolSpans(traces, salt), MemorySpans(traces), upkeep]
         if content:  # first: what it adds to a span must come before its end
             self.readers.insert(0, Content(settings.trace_content_limit))
         self.http = HttpSpans(traces, spans, upkeep)

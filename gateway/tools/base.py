@@ -18,7 +18,8 @@ class ToolContext:
     `idempotency_key` is the same in every repetition of the call: pass it on to services that understand one.
     `emit` puts an event (retrieval, tool_progress, ...) into the turn's stream, tied to this call.
     `traceparent` names the span of this call (W3C Trace Context); None while nobody records traces.
-    `project_id` and `role_id` are those of the session, if it has such.
+    `project_id` and `role_id` are those of the session, if it has such; `said` is what its user said and
+    `heard` which tools answered, as far as the model sees it.
     """
 
     session_id: str
@@ -31,6 +32,8 @@ class ToolContext:
     steps: Steps = field(default_factory=Steps)
     project_id: str | None = None
     role_id: str | None = None
+    said: Sequence[str] = ()
+    heard: frozenset[str] = frozenset()
 
     @property
     def trace_headers(self) -> dict[str, str]:

@@ -55,6 +55,8 @@ class Emitter:
         self.queued_ms = queued_ms
         self.iteration: int | None = progress.iteration or None
         self.prefix_hash: str | None = None
+        self.said: tuple[str, ...] = (turn.input,)
+        """What the user said in the session, as far as the model sees it."""
         self._log = log
         self._head = head
         self._scope = encode_scope(turn.session_id, turn.id)

@@ -65,6 +65,7 @@ class Progress:
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
     reported; `text` holds its pieces; `calls` the tool calls of the latest iteration; `call_ids` those of all
     iterations, `skills` the written skills that were read and the tools that each allows (None: no limit);
+    `heard` the names of the tools that answered;
     `prefix_hash` identifies what the latest iteration had before its messages; `first_text_at` is when the
     first text came that was not superseded."""
 
@@ -82,6 +83,7 @@ class Progress:
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     call_ids: set[str] = field(default_factory=set[str])
     skills: dict[str, list[str] | None] = field(default_factory=dict[str, list[str] | None])
+    heard: set[str] = field(default_factory=set[str])
     prefix_hash: str | None = None
     usage: Usage | None = None
     unreported: int = 0
@@ -141,6 +143,7 @@ class Progress:
                 )
             case ToolResult():
                 self.calls[call_id].result = data
+                self.heard.add(data.name)
             case ApprovalRequest():
                 self.calls[call_id].asked = True
             case ApprovalResponse():

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
+from gateway.history.transcript import said_by_user, tools_heard
 from gateway.storage.base import EPOCH_OPEN, History, TurnRow
 from gateway.storage.memories import MemoryRow
 from gateway.turn import recalling
@@ -48,6 +49,8 @@ async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending | N
     for warning in components.warnings:
         emitter.emit(TurnWarning(code="prompt_component", message=warning))
     conversation = Conversation(parts, emitter.turn, components, history)
+    emitter.said = (*said_by_user(history), emitter.turn.input)
+    emitter.progress.heard |= tools_heard(history)
     await _begin_epoch_if_changed(parts, emitter, conversation)
     recalled = await _recall(parts, emitter, conversation)
     try:

@@ -143,6 +143,8 @@ def _context(call_id: str, emitter: Emitter, parts: Parts) -> ToolContext:
         traceparent=emitter.tracing.traceparent(emitter.progress.trace_id, call_id),
         project_id=turn.project_id,
         role_id=turn.role_id,
+        said=emitter.said,
+        heard=frozenset(emitter.progress.heard),
     )
 
 

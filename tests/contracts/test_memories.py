@@ -225,6 +225,26 @@ async def test_being_cited_renews_and_adds_no_version(store: MemoryStore) -> Non
     assert len(await store.versions(ANN, "m_1")) == 1
 
 
+async def test_a_census_counts_what_there_is_of_everybody(store: MemoryStore) -> None:
+    """By type, status and quarantine; what is deleted is not there any more."""
+    assert dict(await store.census()) == {}
+    await remember(store, memory("m_1", "one", type="fact"), memory("m_2", "two", type="fact", user_id="bob"))
+    await remember(store, memory("m_3", "三", type="preference", quarantined=True))
+    await remember(store, memory("m_4", "four", type="fact", status="frozen"))
+
+    census = await store.census()
+
+    assert dict(census) == {
+        ("fact", "active", False): 2,
+        ("preference", "active", True): 1,
+        ("fact", "frozen", False): 1,
+    }
+    assert all(type(quarantined) is bool for _, _, quarantined in census)
+    (row,) = await store.get(ANN, "m_1")
+    await store.write([became(row, "deleted")], most=MOST)
+    assert (await store.census())["fact", "active", False] == 1
+
+
 async def test_the_state_changes_with_every_write_of_anybody(opens: MemoryFactory, tmp_path: Path) -> None:
     async with opens(tmp_path) as store, opens(tmp_path) as other:
         states = [await store.state()]

@@ -91,7 +91,7 @@ RULES = (
         "execute_tool",
     ),
     Rule(
-        r"retrieval docs",
+        r"retrieval (docs|memory)",
         Span.SPAN_KIND_CLIENT,
         {"gen_ai.operation.name": str, "gen_ai.data_source.id": str, **IDS},
         {"gen_ai.agent.name": str},
@@ -101,6 +101,8 @@ RULES = (
     Rule(r"gateway\.approval", Span.SPAN_KIND_INTERNAL, IDS, {"user.id": str}),
     Rule(r"gateway\.skill", Span.SPAN_KIND_INTERNAL, IDS, {}),
     Rule(r"gateway\.tool\.step", Span.SPAN_KIND_INTERNAL, IDS, {}),
+    Rule(r"gateway\.memory", Span.SPAN_KIND_INTERNAL, IDS, {}),
+    Rule(r"gateway\.memory\.learn", Span.SPAN_KIND_INTERNAL, {"gen_ai.request.model": str}, {}),
     Rule(r"gateway\.compression", Span.SPAN_KIND_INTERNAL, {}, IDS),
     Rule(
         r"(GET|POST|DELETE) /api/[\w{}/]+",
@@ -117,7 +119,7 @@ RULES = (
     ),
 )
 
-EVENTS = {"gateway.retry", "gateway.first_chunk"}
+EVENTS = {"gateway.retry", "gateway.first_chunk", "gateway.memory"}
 
 
 @tool(effect="read_only")
@@ -131,8 +133,8 @@ async def gather(context: ToolContext) -> str:
 
 
 async def live(client: Client) -> None:
-    """Turns that answer, use tools, search, read skills, ask a person, fail, are repeated, stopped, queued
-    and compressed."""
+    """Turns that answer, use tools, search, remember, read skills, ask a person, fail, are repeated, stopped,
+    queued and compressed; and a conversation that is learned from."""
     session = await client.session()
     await client.chat("What is 17*23? And how do I resume a stream?", session_id=session)
     await client.chat("/fault http_529 once", session_id=session)
@@ -140,6 +142,9 @@ async def live(client: Client) -> None:
     await client.chat("/call nothing {}\n/then\n/say so", session_id=session)
     script = '/call gather {}\n/call read_skill {"name": "hand-over"}\n/call read_skill {"name": "a b"}'
     await client.chat(f"{script}\n/then\n/say so", session_id=session)
+    await client.chat("Please remember that I like a plain design style.", session_id=session)
+    said = {"role": "user", "content": "My dog is called Argos."}
+    assert (await client.post("/api/memory/write", {"messages": [said]})).status_code == 200
     asked = await parked(await ask(client, '/call send {"to": "Li Lei"}\n/then\n/say so', session=session))
     await asked.decide("deny")
     await asked.all_events()

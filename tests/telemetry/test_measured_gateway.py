@@ -187,3 +187,20 @@ async def test_metrics_are_in_the_form_that_is_asked_for(client: Client) -> None
     assert rich.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
     assert "trace_id=" in rich.text
     assert "trace_id=" not in plain.text
+
+
+async def test_what_is_remembered_is_counted_by_who_did_it(client: Client) -> None:
+    """A user over HTTP, the model with its tool, the keeper of a conversation; and what turns recalled."""
+    made = await client.post("/api/memory", {"content": "喜欢简约的设计风格", "type": "preference"})
+    said = {"role": "user", "content": "My dog is called Argos."}
+    assert (await client.post("/api/memory/write", {"messages": [said]})).status_code == 200
+    found = await client.chat("Please remember that I drink tea, not coffee.")
+    assert (await client.http.delete(f"/api/memory/{made.json()['id']}")).status_code == 204
+
+    changes = "gateway_memory_changes_total"
+    for op, by in (("remembered", "user"), ("remembered", "keeper"), ("remembered", "model")):
+        assert await scraped(client, changes, gateway_memory_op=op, gateway_memory_by=by) == 1, by
+    assert await scraped(client, changes, gateway_memory_op="forgotten", gateway_memory_by="user") == 1
+    assert await scraped(client, "gateway_memory_learning_duration_seconds_count") == 1
+    recalls = sum(event["type"] == "retrieval" for event in found)
+    assert await scraped(client, "gateway_memory_recalls_total") == recalls > 0

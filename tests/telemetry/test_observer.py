@@ -242,7 +242,9 @@ def test_archives_have_lines_that_lead_to_their_traces() -> None:
     with capture_logs() as lines:
         observer = Observer([Lines()])
         observer.tell(lambda reader: reader.archived(Archived("s_1", 1000, 1400)))
-        observer.tell(lambda reader: reader.archived(Archived("s_1", 2000, 2300, error="storage_unavailable")))
+        observer.tell(
+            lambda reader: reader.archived(Archived("s_1", 2000, 2300, error="storage_unavailable"))
+        )
 
     assert [(line["event"], line["log_level"]) for line in lines] == [
         ("archive done", "debug"),

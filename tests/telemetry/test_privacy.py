@@ -85,6 +85,21 @@ async def decide_with_it(client: Client) -> None:
     assert PLANTED in json.dumps(found)
 
 
+async def remember_it(client: Client) -> None:
+    """The planted word in memories of a user, the model and the keeper, as a tag, a quote and a query."""
+    made = await client.post("/api/memory", {"content": f"Opens with {PLANTED}.", "tags": [PLANTED]})
+    assert made.status_code == 201, made.text
+    said = {"role": "user", "content": f"My dog is called {PLANTED}."}
+    learned = await client.post("/api/memory/write", {"messages": [said]})
+    assert PLANTED in learned.text
+    save = json.dumps({"action": "save", "content": f"The model keeps {PLANTED}."})
+    search = json.dumps({"action": "search", "search": f"opens {PLANTED}"})
+    script = f"/call manage_memory {save}\n/call manage_memory {search}\n/then\n/say so"
+    found = await client.chat(script)
+    assert {"memory", "retrieval"} <= {event["type"] for event in found}
+    assert (await client.http.delete(f"/api/memory/{made.json()['id']}")).status_code == 204
+
+
 @pytest.mark.parametrize("endpoint", ["answers", "quotes"])
 async def test_nothing_that_was_said_leaves_by_telemetry(
     tmp_path: Path, demo_url: str, collecting: Collector, capfd: pytest.CaptureFixture[str], endpoint: str
@@ -99,11 +114,13 @@ async def test_nothing_that_was_said_leaves_by_telemetry(
                 assert PLANTED in the(found, "error")["message"]
             else:
                 await decide_with_it(client)
+                await remember_it(client)
             metrics = await say_it_everywhere(client)
 
     lines = capfd.readouterr().err
     assert '"event": "turn done"' in lines
     assert ("tool_raised" in lines) == (endpoint == "answers")
+    assert ('"event": "memory changed"' in lines) == (endpoint == "answers")
     assert b"gen_ai" in metrics
     assert len(collecting.spans) > 8
     assert PLANTED not in lines

@@ -7,9 +7,11 @@ import sys
 import pytest
 from opentelemetry import metrics, trace
 
+from gateway.ids import trace_id_of
 from gateway.settings import load_settings
 from gateway.telemetry.setup import open_telemetry
 from tests.telemetry.collector import Collector, plain
+from tests.telemetry.remembered import changed, learned
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, with_tools
 
 pytestmark = pytest.mark.anyio
@@ -67,6 +69,7 @@ async def test_a_line_carries_the_span_of_its_turn(
         ("turn started", "invoke_agent gateway"),
         ("model call done", f"chat {MODEL}"),
         ("tool call not ok", "execute_tool calculate"),
+        ("retrieval done", "execute_tool search_docs"),
         ("tool call done", "execute_tool search_docs"),
         ("turn done", "invoke_agent gateway"),
     }
@@ -137,3 +140,27 @@ def test_the_exporters_are_imported_only_when_they_are_used() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert ran.stdout.strip() == "[]"
+
+
+async def test_changes_of_memories_are_told_by_their_ids_alone(collecting: Collector) -> None:
+    """Each has a line: what happened to which, by whom as a kind, in which turn. A run of the keeper has a
+    span."""
+    from structlog.testing import capture_logs
+
+    telemetry = open_telemetry(load_settings())
+
+    with capture_logs() as lines:
+        telemetry.memory_changed(changed("remembered", "model", turn_id="t_1"))
+        telemetry.memory_changed(changed("deleted", "鲁迅"))
+        telemetry.learned(learned())
+    await telemetry.shutdown(30)
+
+    saved, forgotten = lines
+    assert (saved["event"], saved["op"], saved["by"]) == ("memory changed", "remembered", "model")
+    assert (saved["memory_id"], saved["kind"], saved["version"]) == ("m_1", "fact", 1)
+    assert (saved["turn_id"], saved["trace_id"]) == ("t_1", trace_id_of("t_1"))
+    assert (forgotten["op"], forgotten["by"]) == ("forgotten", "user")
+    assert "turn_id" not in forgotten
+    assert CANARY not in str(lines)
+    assert "鲁迅" not in str(lines)
+    assert [span.name for span in collecting.spans] == ["gateway.memory.learn"]

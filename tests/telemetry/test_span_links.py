@@ -135,7 +135,9 @@ def test_an_archive_has_a_span_when_it_is_told() -> None:
     """Whoever archives tells how long it took and whether it worked."""
     drawing = Drawing()
     drawing.observer.tell(lambda reader: reader.archived(Archived("s_1", 1000, 1400)))
-    drawing.observer.tell(lambda reader: reader.archived(Archived("s_2", 1000, 1200, error="storage_unavailable")))
+    drawing.observer.tell(
+        lambda reader: reader.archived(Archived("s_2", 1000, 1200, error="storage_unavailable"))
+    )
 
     done, failed = drawing.exporter.get_finished_spans()
     assert (done.name, milliseconds(done)) == ("gateway.archive", (1000, 1400))

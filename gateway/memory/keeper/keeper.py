@@ -9,7 +9,7 @@ from typing import Protocol
 
 import structlog
 
-from gateway.errors import DuplicateMemory, InvalidRequest, MemoryFull
+from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, MemoryFull
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.lexical import plain_form
@@ -18,6 +18,7 @@ from gateway.memory.keeper.candidates import Candidate
 from gateway.memory.keeper.evaluate import passing, unsafe, verdict
 from gateway.memory.keeper.extract import Extract, extract
 from gateway.memory.keeper.keeping import Keeping, near_to
+from gateway.memory.keeper.learned import Learned
 from gateway.memory.keeper.request import ask
 from gateway.memory.keeper.said import Piece, clauses, pieces
 from gateway.memory.memories import By, Changed, Memories
@@ -76,8 +77,8 @@ class Tally:
 
 
 class Keeper:
-    """One per process. `instructions` reads what the model is told, anew for each conversation; `told` is set
-    by whoever has the sessions' log."""
+    """One per process. `instructions` reads what the model is told, anew for each conversation; `learned`
+    hears of each conversation that was read, and `told` is set by whoever has the sessions' log."""
 
     def __init__(
         self,
@@ -86,12 +87,14 @@ class Keeper:
         settings: Settings,
         *,
         instructions: Callable[[], str],
+        learned: Callable[[Learned], None] = lambda _: None,
     ) -> None:
         self._memories = memories
         self._corrections = Corrections(memories)
         self._model = model
         self._settings = settings
         self._instructions = instructions
+        self._learned = learned
         self.told: Told = nobody
 
     async def learn(
@@ -115,22 +118,27 @@ class Keeper:
             LearningFailed: no usable answer came. What was learned before it, of a long conversation, stays.
             MemoryFull: nothing could be kept for want of room. StorageError.
         """
-        name, tally = self._settings.memory_model or model, Tally()
+        name, tally, began = self._settings.memory_model or model, Tally(), now_ms()
         room = min(READ_TOKENS, await window(self._settings, name) // 4)
         found = await asyncio.to_thread(_worth_reading, messages, after, room)
         keeping = Keeping(
             self._memories, self._corrections, scope, session_id=session_id, said_at=said_at or now_ms()
         )
+        error: str | None = None
         try:
             for piece in found[-MOST_CALLS:]:
                 for each in await self._ask(name, piece, tally):
                     turn_id = piece.said[each.position].turn_id
                     await keeping.keep(each, By(ACTOR, REASON, turn_id))
+            if keeping.full is not None and not keeping.changed:
+                raise keeping.full
+        except BaseException as failed:
+            error = failed.code if isinstance(failed, GatewayError) else type(failed).__name__
+            raise
         finally:
             if found:
                 _log(session_id, name, tally, keeping, unread=max(0, len(found) - MOST_CALLS))
-        if keeping.full is not None and not keeping.changed:
-            raise keeping.full
+                self._learned(_of(session_id, name, tally, keeping, began=began, error=error))
         return keeping.changed
 
     async def suggest(self, writes: Sequence[MemoryWriteSuggestion], source: Suggested) -> None:
@@ -234,6 +242,23 @@ def _log(session_id: str, model: str, tally: Tally, keeping: Keeping, *, unread:
         **done,
         dropped={name: count for name, count in (tally.dropped + keeping.untouched).items() if count},
         unread=unread,
+    )
+
+
+def _of(
+    session_id: str, model: str, tally: Tally, keeping: Keeping, *, began: int, error: str | None
+) -> Learned:
+    return Learned(
+        session_id=session_id,
+        model=model,
+        started_at=began,
+        ended_at=now_ms(),
+        calls=tally.calls,
+        usage=tally.usage,
+        offered=tally.offered,
+        changed=keeping.changed,
+        dropped=+(tally.dropped + keeping.untouched),
+        error=error,
     )
 
 

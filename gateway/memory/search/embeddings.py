@@ -1,6 +1,7 @@
 """Vectors of texts, from any endpoint that speaks OpenAI's embeddings API, or Voyage's."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,7 +34,8 @@ MOST_BYTES = 32 * 1024**2
 
 
 class Embeddings:
-    """One per process, used by many at once. The key goes nowhere but into the header."""
+    """One per process, used by many at once. The key goes nowhere but into the header. `asked` counts the
+    requests by what for and the code of what went wrong (None: nothing)."""
 
     def __init__(
         self, url: str, model: str, *, api: Api = "openai", key: str | None = None, timeout: float = 2
@@ -41,6 +43,7 @@ class Embeddings:
         """`url` is the base address, with /v1; `timeout` the longest wait for the vector of a query, in
         seconds. Raises SettingsError when numpy is not installed."""
         self.model = model
+        self.asked = Counter[tuple[str, str | None]]()
         self._np = _numpy()
         self._url = url.rstrip("/") + "/embeddings"
         self._api, self._timeout = api, timeout
@@ -66,6 +69,15 @@ class Embeddings:
         await self._http.aclose()
 
     async def _embed(self, texts: Sequence[str], kind: Kind, patience: float) -> "Vectors":
+        try:
+            vectors = await self._answered(texts, kind, patience)
+        except EmbeddingsFailed as failed:
+            self.asked[kind, failed.code] += 1
+            raise
+        self.asked[kind, None] += 1
+        return vectors
+
+    async def _answered(self, texts: Sequence[str], kind: Kind, patience: float) -> "Vectors":
         body: dict[str, Any] = {"model": self.model, "input": [text[:TEXT_CHARACTERS] for text in texts]}
         if self._api == "voyage":
             body["input_type"] = kind

@@ -1,7 +1,7 @@
 """Finds memories: by words always, by meaning where an embeddings API is configured and works."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic, perf_counter
 
 import structlog
@@ -60,6 +60,11 @@ class Searcher:
             degraded,
             round((perf_counter() - began) * 1000),
         )
+
+    @property
+    def asked(self) -> Mapping[tuple[str, str | None], int]:
+        """How often vectors were asked for, see `Embeddings`."""
+        return self._embeddings.asked if self._embeddings else {}
 
     async def close(self) -> None:
         """Closes the connections to the embeddings API."""

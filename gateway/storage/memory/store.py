@@ -1,6 +1,6 @@
 """The `MemoryStore` protocol on a database that several processes use."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, bindparam, func, or_, select, tuple_, update
 
@@ -12,9 +12,11 @@ from gateway.storage.memories import (
     Link,
     Match,
     MemoryRow,
+    MemoryType,
     MemoryVersion,
     Profile,
     ProfileKind,
+    Status,
     Vector,
     Viewer,
 )
@@ -47,6 +49,13 @@ USE = Prepared(
     update(memories)
     .where(memories.c.id == bindparam("id"), memories.c.last_used < bindparam("at"))
     .values(last_used=bindparam("at"))
+)
+
+
+CENSUS = (
+    select(memories.c.type, memories.c.status, memories.c.quarantined, func.count())
+    .where(memories.c.deleted_at.is_(None))
+    .group_by(memories.c.type, memories.c.status, memories.c.quarantined)
 )
 
 
@@ -100,6 +109,11 @@ class SqlMemories:
             lambda connection: connection.execute(statement).one(), snapshot=False
         )
         return count, characters
+
+    async def census(self) -> Mapping[tuple[MemoryType, Status, bool], int]:
+        """See `MemoryStore.census`."""
+        rows = await self._database.read(lambda connection: connection.execute(CENSUS).all(), snapshot=False)
+        return {(kind, status, quarantined): count for kind, status, quarantined, count in rows}
 
     async def match(
         self, viewer: Viewer, words: Sequence[str], which: Filter, *, limit: int

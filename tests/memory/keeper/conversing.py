@@ -10,6 +10,7 @@ import orjson
 
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.keeper.learned import Learned
 from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
 from gateway.messages import Message
@@ -51,6 +52,7 @@ class Kept:
     memories: Memories
     model: ScriptedModel
     keeper: Keeper
+    read: list[Learned]
     told: list[tuple[str, Changed]] = field(default_factory=list[tuple[str, Changed]])
 
     async def learn(
@@ -88,13 +90,15 @@ class Kept:
 async def keeping(folder: Path, **settings: Any) -> AsyncGenerator[Kept]:
     async with await SharedDatabase.open(folder / "memory.db") as database:
         store = SqlMemories(database)
+        read: list[Learned] = []
         memories, model = Memories(store, most=settings.pop("most", 1000)), ScriptedModel(offers())
         keeper = Keeper(
             memories,
             model,
             load_settings(**settings),
             instructions=lambda: "Find what is worth remembering.",
+            learned=read.append,
         )
-        kept = Kept(memories, model, keeper)
+        kept = Kept(memories, model, keeper, read)
         keeper.told = kept.hear
         yield kept

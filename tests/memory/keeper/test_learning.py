@@ -335,3 +335,19 @@ async def test_the_conversation_cannot_break_out_of_its_wrapper(kept: Kept) -> N
     (asked,) = kept.model.asked
     assert asked.count("</conversation>") == 1
     assert kept.model.requests[0].system == [text_block("Find what is worth remembering.")]
+
+
+async def test_whoever_measures_it_hears_what_a_conversation_took_and_gave(kept: Kept) -> None:
+    """Also of one that failed; and not of one in which nothing is worth reading."""
+    said = offers(offer(STYLE), offer("他没说过的话"))
+    changed = await kept.learn(user(STYLE), said=said)
+    with pytest.raises(LearningFailed):
+        await kept.learn(user("我每天七點起床"), said="no")
+    await kept.learn(user("好的"))
+
+    whole, failed = kept.read
+    assert (whole.session_id, whole.model, whole.error) == ("s", "claude-sonnet-4-5", None)
+    assert (whole.calls, whole.offered, whole.dropped) == (1, 2, {"not_said": 1})
+    assert list(whole.changed) == list(changed)
+    assert whole.started_at <= whole.ended_at <= failed.started_at
+    assert (failed.error, failed.changed) == ("learning_failed", [])

@@ -129,3 +129,20 @@ def test_a_service_that_fails_is_left_alone_for_ever_longer() -> None:
     circuit.worked()
     assert circuit.admits(now)
     assert circuit.admits(now)
+
+
+async def test_requests_are_counted_by_what_for_and_how_they_ended(
+    server: VectorServer, embeddings: Embeddings
+) -> None:
+    """One that fails counts once, under its code."""
+    server.failures = 1
+    with pytest.raises(EmbeddingsFailed):
+        await embeddings.query("a cat")
+    await embeddings.query("a cat")
+    await embeddings.documents(["a cat", "一首歌"])
+
+    assert embeddings.asked == {
+        ("query", "embeddings_unreachable"): 1,
+        ("query", None): 1,
+        ("document", None): 1,
+    }

@@ -1,0 +1,25 @@
+"""What came of reading one conversation for what is worth remembering."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gateway.memory.memories import Changed
+from gateway.messages import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """For whoever measures it. Times are Unix ms; `model` was asked `calls` times, which took `usage` (None:
+    not told), and offered `offered` things. `dropped` counts by reason what was not kept of them, `error` is
+    the code of what ended it early."""
+
+    session_id: str
+    model: str
+    started_at: int
+    ended_at: int
+    calls: int = 0
+    usage: Usage | None = None
+    offered: int = 0
+    changed: Sequence[Changed] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict[str, int])
+    error: str | None = None
