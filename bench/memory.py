@@ -25,6 +25,7 @@ from bench.client import percentile
 from bench.sessions import OWNER, Figure, resident
 from gateway import wiring
 from gateway.memory.memories import By
+from gateway.memory.recall import Known
 from gateway.memory.record import NewMemory
 from gateway.memory.room import MemoryRoom
 from gateway.memory.search.searcher import Query, Searcher
@@ -127,7 +128,7 @@ async def searching(share: int) -> Sequence[Figure]:
 
 async def before_turn(room: MemoryRoom, message: str) -> None:
     await room.recall.is_empty(SCOPE)
-    await room.recall.look_up(SCOPE, message, message_count=4, known=())
+    await room.recall.look_up(SCOPE, message, message_count=4, known=Known())
 
 
 async def nearing(share: int) -> Sequence[Figure]:

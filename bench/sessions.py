@@ -27,7 +27,7 @@ from gateway.model.base import Chunk, Model, ModelRequest
 from gateway.model.prices import DEFAULT_WINDOW, cost_of
 from gateway.settings import Settings, load_settings
 from gateway.storage.base import Append, Closing, History, NewTurn, StoredMessage
-from gateway.turn.remembering import Remembering
+from gateway.turn.suggestions import Suggestions
 from gateway.wiring import Storage
 
 TEXT = (
@@ -89,7 +89,7 @@ async def compressing(share: int) -> Sequence[Figure]:
         with demo() as endpoint:
             timed = Timed(wiring.open_model(settings, f"http://127.0.0.1:{endpoint.port}"))
             skills = wiring.open_skills(settings, storage.switches, (), tuple, DEFAULT_WINDOW)
-            parts = wiring.assemble_parts(settings, storage, timed, skills, remembering=Remembering())
+            parts = wiring.assemble_parts(settings, storage, timed, skills, suggestions=Suggestions())
             cost_of("demo", Usage(input_tokens=1, output_tokens=1))  # the gateway loads prices when it starts
             began = perf_counter()
             row = await parts.compressor.compress("s", model="demo", trigger="manual", say=nobody)

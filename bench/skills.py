@@ -26,7 +26,7 @@ from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
 from gateway.turn.permission import seek_permission
 from gateway.turn.progress import CallState, Progress
-from gateway.turn.remembering import Remembering
+from gateway.turn.suggestions import Suggestions
 from gateway.turn.tool_run import run_call
 
 SKILLS = 500
@@ -153,7 +153,7 @@ async def calling() -> Sequence[Figure]:
         skills = wiring.open_skills(settings, storage.switches, functions, tuple, WINDOW)
         await skills.refresh()
         model = wiring.open_model(settings, "http://127.0.0.1:9")
-        parts = wiring.assemble_parts(settings, storage, model, skills, remembering=Remembering())
+        parts = wiring.assemble_parts(settings, storage, model, skills, suggestions=Suggestions())
         new = NewTurn("t", "s", OWNER, "hi", "demo", None, "reject", create_session=True, at=1)
         accepted = await storage.turns.accept(new, max_queued=0)
         emitter = Emitter(storage.log, accepted.turn, accepted.head, Progress())

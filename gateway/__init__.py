@@ -2,12 +2,15 @@
 
 The map, from the door inwards:
 
-    cli        one file per command             app       routes + middleware + lifespan
-    api        the HTTP door                    wiring    settings -> concrete parts
+    cli        one file per command             app       routes + middleware
+    lifespan   what lives as long as the process
+    api        the HTTP door                    doors     the memory, for clients that speak MCP
+    wiring     settings -> concrete parts
     service    the verbs every door calls       encoders  events -> bytes of a dialect
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)
-    prompt     what the model is told           history   what was said
+    prompt     what the model is told
+    history    what was said                    memory    what is remembered across sessions
     skills     one catalog of abilities         tools     what the model may call
     model      the model's edge                 storage   the event log and its tables
     auth       who is asking

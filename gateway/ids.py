@@ -10,6 +10,9 @@ ID_PATTERN = r"^[A-Za-z0-9_-]{1,64}$"
 OPERATION_PREFIX = "c_"
 """What the ids begin with that stand in place of a turn's."""
 
+DAY_MS = 86_400_000
+"""Milliseconds of a day."""
+
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

@@ -56,10 +56,11 @@ def tokens(text: str) -> list[str]:
 def plain_form(text: str) -> str:
     """`text` as it is compared with others that say the same in another spelling: Unicode NFKC, case folded,
     traditional Chinese as simplified, blanks joined, none between CJK characters, and no punctuation at the
-    ends. Signs inside stay: C and C++ are not the same."""
+    ends, unless there is nothing else. Signs inside stay: C and C++ are not the same."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     simple = _CJK_RUN.sub(lambda run: _simplified(run[0]), folded)
-    return _BETWEEN_CJK.sub("", " ".join(simple.split())).strip(_AT_ENDS)
+    joined = _BETWEEN_CJK.sub("", " ".join(simple.split()))
+    return joined.strip(_AT_ENDS) or joined
 
 
 def query_tokens(text: str) -> list[str]:

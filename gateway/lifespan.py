@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 
 from gateway import wiring
 from gateway.demo.server import serve_demo
+from gateway.errors import StorageError
 from gateway.history.indexing import Indexer
 from gateway.memory.documents.library import Documents
 from gateway.memory.keeper.keeper import Keeper
@@ -33,7 +34,7 @@ from gateway.telemetry.logs import configure_logging
 from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
-from gateway.turn.remembering import Remembering
+from gateway.turn.suggestions import Suggestions
 from gateway.turn.watching import Several
 
 START_PATIENCE = 30.0
@@ -58,11 +59,11 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         model = await _open_model(app, stack)
         memory = await _open_memory(settings, model, telemetry, stack) if settings.memory else Memory()
         skills, servers = await _open_skills(app, storage, memory.room, stack)
-        remembering = Remembering(memory.keeper)
+        suggestions = Suggestions(memory.keeper)
         parts = wiring.assemble_parts(
-            settings, storage, model, skills, remembering=remembering, memory=memory.room
+            settings, storage, model, skills, suggestions=suggestions, memory=memory.room
         )
-        learning = Learning(parts, memory.keeper)
+        learning = Learning(parts, memory.keeper, storage.learned)
         traced = telemetry.tracing is not None
         in_flight = InFlight(parts, Several(telemetry, learning), traces_recorded=traced)
         archiver = Archiver(parts, telemetry.archived, learning.session_ended)
@@ -81,7 +82,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         storage.bus.watch(learning.watch)
         for work, name in (
             (skills.watch(), "skills"),
-            (remembering.run(), "memory suggestions"),
+            (suggestions.run(), "memory suggestions"),
             (learning.run(telling), "learning"),
         ):
             await stack.enter_async_context(_in_background(work, name))
@@ -101,7 +102,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             yield
         finally:
             await begin_shutdown()
-            await remembering.close()
+            await suggestions.close()
             await learning.close()
 
 
@@ -127,9 +128,20 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
 async def _open_memory(
     settings: Settings, model: Model, telemetry: Telemetry, stack: AsyncExitStack
 ) -> Memory:
-    room = await stack.enter_async_context(wiring.open_memory(settings, model, told=telemetry.memory_changed))
-    documents = wiring.open_documents(settings, room)
-    await documents.refresh()
+    """Raises errors.StorageError: it cannot be used. What remembers nothing must not pass for what does."""
+    try:
+        opening = wiring.open_memory(settings, model, told=telemetry.memory_changed)
+        room = await stack.enter_async_context(opening)
+        documents = wiring.open_documents(settings, room)
+        await documents.refresh()
+    except StorageError as error:
+        raise StorageError(
+            f"{error.message} The memory, {settings.memory_path}, cannot be used. If it is damaged, move it "
+            "away with its -wal and -shm files, and put a backup in its place or begin with an empty memory. "
+            "GATEWAY_MEMORY=false starts without one.",
+            code=error.code,
+            retryable=False,
+        ) from error
     await stack.enter_async_context(_in_background(documents.watch(), "documents"))
     counting = telemetry.meters.memories.run(room.store)
     await stack.enter_async_context(_in_background(counting, "count of memories"))

@@ -62,12 +62,31 @@ class Usage(BaseModel):
 
 
 RECALLED = "recalled"
-"""The type of a block of our own that records which memories a turn was told: `memories`, a list of `id` and
-`text`. It is no one's words, and becomes text only in the view that the model gets."""
+"""The type of a block of our own that records which memories a turn was told: `memories`, a list of
+`Recalled`. It is no one's words, and becomes text only in the view that the model gets."""
 
 
-def recalled_block(memories: Sequence[tuple[str, str]]) -> Block:
-    return {"type": RECALLED, "memories": [{"id": each, "text": text} for each, text in memories]}
+class Recalled(BaseModel):
+    """A memory as a turn was told of it: by its summary, or everything (`full`). `digest` is of all that may
+    be told of it: with another one it is no longer so."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    id: str
+    digest: str
+    full: bool
+    text: str
+
+
+def recalled_block(memories: Sequence[Recalled]) -> Block:
+    return {"type": RECALLED, "memories": [each.model_dump() for each in memories]}
+
+
+def recalled_in(block: Block) -> list[Recalled]:
+    """What a block records; nothing for those of other types."""
+    if block["type"] != RECALLED:
+        return []
+    return [Recalled.model_construct(**each) for each in block["memories"]]
 
 
 def text_block(text: str) -> Block:

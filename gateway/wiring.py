@@ -43,9 +43,10 @@ from gateway.storage.compressions import SqlCompressions
 from gateway.storage.copies import Copies
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.imports import SqlCopies
+from gateway.storage.learned import SqlLearnedSessions
 from gateway.storage.memories import Whole
 from gateway.storage.memory.store import SqlMemories
-from gateway.storage.records import Archives, Compressions, Search, Summaries
+from gateway.storage.records import Archives, Compressions, LearnedSessions, Search, Summaries
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
@@ -60,7 +61,7 @@ from gateway.tools.base import FunctionTool
 from gateway.tools.builtin import builtin_tools
 from gateway.tools.fetch.tool import http_fetch
 from gateway.turn.parts import Parts
-from gateway.turn.remembering import Remembering
+from gateway.turn.suggestions import Suggestions
 
 DEMO_KEY = "demo"
 TAKEN = frozenset({READ_ARCHIVE, MANAGE_MEMORY})
@@ -83,6 +84,7 @@ class Storage:
     search: Search
     approvals: Approvals
     switches: SkillSwitches
+    learned: LearnedSessions
     blobs: Blobs
     bus: Bus
 
@@ -117,6 +119,7 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
         search=search,
         approvals=SqlApprovals(database),
         switches=SqlSkillSwitches(database),
+        learned=SqlLearnedSessions(database),
         blobs=blobs,
         bus=bus,
     )
@@ -275,7 +278,7 @@ def assemble_parts(
     model: Model,
     skills: SkillLibrary,
     *,
-    remembering: Remembering,
+    suggestions: Suggestions,
     memory: MemoryRoom | None = None,
 ) -> Parts:
     """What turns work with."""
@@ -313,7 +316,7 @@ def assemble_parts(
         skills=skills,
         read_archive=read_archive(storage.sessions),
         approvals=storage.approvals,
-        remembering=remembering,
+        suggestions=suggestions,
         memory=memory,
         prompts=prompts,
     )

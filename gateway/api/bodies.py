@@ -31,7 +31,12 @@ class Body(BaseModel):
     """What a client sends. Unknown names are refused: they are mostly typing mistakes."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, alias_generator=to_camel, populate_by_name=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        loc_by_alias=False,  # errors name fields as the documentation does
     )
 
 
@@ -60,14 +65,20 @@ class TurnOptions(Body):
 
 class ChatBody(TurnOptions):
     session_id: Id | None = Field(None, description="Made if it does not exist; absent for a new session.")
-    project_id: Id | None = Field(None, description="The project of a new session.")
-    role_id: Id | None = Field(None, description="The role, or interface, that a new session is in.")
+    project_id: Id | None = Field(
+        None, description="The project of a new session; an older one keeps its own."
+    )
+    role_id: Id | None = Field(
+        None, description="The role, or interface, that a new session is in; an older one keeps its own."
+    )
 
 
 class SessionBody(Body):
     id: Id | None = Field(None, description="Your own id; absent for a new one.")
     title: Title | None = None
-    project_id: Id | None = Field(None, description="Sessions of a project know of each other's summaries.")
+    project_id: Id | None = Field(
+        None, description="Sessions of a project, in one role, know of each other's summaries."
+    )
     role_id: Id | None = Field(None, description="The role, or interface, that it is in.")
 
 

@@ -7,14 +7,11 @@ from gateway.api.memory_bodies import (
     CorrectBody,
     EvidenceBody,
     MemoriesQuery,
-    MemoryChanges,
-    MemoryDetails,
-    MemoryItem,
-    MemoryPage,
     MemoryPatch,
     MergeBody,
     NewMemoryBody,
 )
+from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
 from gateway.api.paging import read_place, write_place
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, if_match, path_id, principal_of, read_body, read_query
@@ -31,14 +28,18 @@ async def create(request: Request) -> Response:
         body.place,
         body.new,
         evidence=[each.evidence for each in body.evidence],
+        depends_on=body.depends_on,
         reason=body.reason,
     )
     return _memory(changed.row, 201 if changed.operation == "remembered" else 200)
 
 
 async def find(request: Request) -> Response:
-    """Your memories, the last changed first; with `q` those with any of its words."""
+    """Your memories, the last changed first; with `q` those with any of its words. With `deleted`, what is
+    left of those that were deleted."""
     query = read_query(request, MemoriesQuery)
+    if query.deleted:
+        return await _deleted(request, query)
     if query.q is not None and query.before is not None:
         raise InvalidRequest("q gives one page, the best matches: it does not go with before.")
     rows = await gateway_of(request).memory.list(
@@ -89,19 +90,26 @@ async def delete(request: Request) -> Response:
 
 
 async def erase(request: Request) -> Response:
-    """Removes a memory for good, with its versions, its evidence and its bytes; also one that was deleted."""
-    await gateway_of(request).memory.erase(principal_of(request), path_id(request, "memory_id"))
+    """Removes a memory for good, with its versions, its evidence and its bytes; also one that was deleted.
+    With If-Match only at that version."""
+    await gateway_of(request).memory.erase(
+        principal_of(request), path_id(request, "memory_id"), version=if_match(request)
+    )
     return Response(status_code=204)
 
 
 async def confirm(request: Request) -> Response:
-    """Takes a memory out of quarantine: from now on it is recalled."""
-    changed = await gateway_of(request).memory.confirm(principal_of(request), path_id(request, "memory_id"))
+    """Takes a memory out of quarantine: from now on it is recalled. With If-Match only at that version, which
+    is the one that was read."""
+    changed = await gateway_of(request).memory.confirm(
+        principal_of(request), path_id(request, "memory_id"), version=if_match(request)
+    )
     return _memory(changed.row)
 
 
 async def correct(request: Request) -> Response:
-    """Corrects a memory. What depended on it is flagged, and is among the `changed`."""
+    """Corrects a memory; with If-Match only at that version. What depended on it is flagged, and is among the
+    `changed`."""
     body = await read_body(request, CorrectBody)
     quoted = body.evidence.evidence if isinstance(body.evidence, EvidenceBody) else None
     why = body.evidence if isinstance(body.evidence, str) else None
@@ -111,6 +119,7 @@ async def correct(request: Request) -> Response:
         body.action,
         evidence=quoted,
         new_content=body.new_content,
+        version=if_match(request),
         reason=why or f"Its user asked for it ({body.action}).",
     )
     return json_reply(MemoryChanges.of(changed, 1 if body.action == "replace" else 0))
@@ -121,6 +130,25 @@ async def merge(request: Request) -> Response:
     body = await read_body(request, MergeBody)
     changed = await gateway_of(request).memory.merge(principal_of(request), body.memory_ids)
     return json_reply(MemoryChanges.of(changed, 0), 201)
+
+
+async def _deleted(request: Request, query: MemoriesQuery) -> Response:
+    if query.model_fields_set - {"deleted", "limit", "before", "user_id"}:
+        raise InvalidRequest("deleted goes with limit and before only: no more is known of what was deleted.")
+    gone = await gateway_of(request).memory.deleted(
+        principal_of(request),
+        limit=query.limit + 1,
+        before=read_place(query.before) if query.before is not None else None,
+    )
+    page = gone[: query.limit]
+    more = len(gone) > query.limit
+    return json_reply(
+        MemoryPage(
+            memories=[],
+            deleted=[DeletedItem.of(each) for each in page],
+            next=write_place(page[-1].deleted_at, page[-1].id) if more else None,
+        )
+    )
 
 
 def _memory(row: MemoryRow, status: int = 200) -> Response:

@@ -1,33 +1,24 @@
-"""Memories as they come in and go out."""
+"""Memories as they come in, and what is asked of them."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from gateway.api.bodies import Body, Id, Query, Reply, no_nul
+from gateway.api.bodies import Body, Id, Query, no_nul
 from gateway.memory.copies import QUOTES_MOST
 from gateway.memory.corrections import Action
-from gateway.memory.memories import Changed, Details
+from gateway.memory.memories import DEPENDS_ON_MOST
 from gateway.memory.record import CONTENT_MOST
 from gateway.memory.record import NewMemory as New
 from gateway.service.memory_access import Place
 from gateway.storage.memories import (
     Evidence,
     Filter,
-    Link,
-    MemoryRow,
     MemoryType,
-    MemoryVersion,
-    Operation,
     OwnerType,
-    Relation,
     Status,
     Visibility,
 )
-
-MOST = 100
-"""Of each list that belongs to one memory."""
 
 Text = Annotated[str, AfterValidator(no_nul)]
 Name = Annotated[str, AfterValidator(no_nul), StringConstraints(min_length=1, max_length=256)]
@@ -82,6 +73,11 @@ class NewMemoryBody(Placed):
     skill: Name | None = None
     reference: Name | None = None
     evidence: list[EvidenceBody] = Field([], max_length=QUOTES_MOST)
+    depends_on: list[Id] = Field(
+        [],
+        max_length=DEPENDS_ON_MOST,
+        description="Memories of yours that it follows from: when one is corrected, it is flagged.",
+    )
     reason: Words = "Saved by its user."
 
     @property
@@ -142,6 +138,7 @@ class MemoriesQuery(Query):
     tag: Name | None = None
     quarantined: bool | None = Field(None, description="Whether it waits for a person to confirm it.")
     pinned: bool | None = None
+    deleted: bool = Field(False, description="Instead: what was deleted, and can be erased.")
     q: Words | None = Field(None, description="Words, any of them: one page, the best match first.")
     limit: int = Field(50, ge=1, le=200)
     before: str | None = Field(None, max_length=200, description="The `next` of the former page.")
@@ -156,136 +153,4 @@ class MemoriesQuery(Query):
             quarantined=self.quarantined,
             pinned=self.pinned,
             runtime=True,
-        )
-
-
-class MemoryItem(Reply):
-    """A memory. Times are Unix milliseconds."""
-
-    id: str
-    type: MemoryType
-    content: str
-    summary: str
-    owner_type: OwnerType
-    owner_id: str
-    role_id: str | None = None
-    project_id: str | None = None
-    visibility: Visibility
-    status: Status
-    superseded_by: str | None = Field(None, description="The memory that says it now.")
-    source: str
-    importance: int
-    confidence: float
-    evidence_count: int
-    tags: list[str]
-    pinned: bool
-    quarantined: bool = Field(description="It stems from a tool, and is not recalled before you confirm it.")
-    flagged: str | None = Field(None, description="Why it should be looked at again.")
-    context: str | None = None
-    decisions: list[str]
-    refs: list[str]
-    skill: str | None = None
-    reference: str | None = None
-    version: int = Field(description="Counts its changes from 1; the ETag.")
-    created_at: int
-    updated_at: int
-    last_used: int = Field(description="When it was last cited, or made: its freshness follows from it.")
-
-    @classmethod
-    def of(cls, row: MemoryRow) -> "MemoryItem":
-        return cls.model_validate(row, from_attributes=True)
-
-
-class MemoryPage(Reply):
-    memories: list[MemoryItem]
-    next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
-
-
-class EvidenceItem(Reply):
-    session_id: str
-    position: int
-    quote: str
-
-    @classmethod
-    def of(cls, evidence: Evidence) -> "EvidenceItem":
-        return cls.model_validate(evidence, from_attributes=True)
-
-
-class VersionItem(Reply):
-    """What a memory became at one change, by whom and why."""
-
-    version: int
-    operation: Operation
-    actor: str = Field(description="A user's id, `model`, `keeper`, or a tool's name.")
-    reason: str
-    turn_id: str | None = None
-    at: int
-    content: str
-    summary: str
-    type: MemoryType
-    status: Status
-    importance: int
-    confidence: float
-    tags: list[str]
-    superseded_by: str | None = None
-
-    @classmethod
-    def of(cls, each: MemoryVersion) -> "VersionItem":
-        row = {name: getattr(each.row, name) for name in MemoryItem.model_fields if name in cls.model_fields}
-        told = {name: getattr(each, name) for name in MemoryVersion.__dataclass_fields__ if name != "row"}
-        return cls.model_validate({**row, **told}, strict=False)
-
-
-class LinkItem(Reply):
-    """`from_id` depends on, was merged from, or contradicts `to_id`."""
-
-    from_id: str
-    to_id: str
-    relation: Relation
-
-    @classmethod
-    def of(cls, link: Link) -> "LinkItem":
-        return cls.model_validate(link, from_attributes=True)
-
-
-class MemoryDetails(MemoryItem):
-    """A memory with where it comes from, and what became of it."""
-
-    versions: list[VersionItem] = Field(description="The newest 100, the oldest of them first.")
-    evidence: list[EvidenceItem] = Field(description="What you said that it is remembered of; the first 100.")
-    links: list[LinkItem] = Field(description="The first 100.")
-
-    @classmethod
-    def whole(cls, details: Details) -> "MemoryDetails":
-        return cls(
-            **MemoryItem.of(details.row).model_dump(),
-            versions=[VersionItem.of(each) for each in details.versions[-MOST:]],
-            evidence=[EvidenceItem.of(each) for each in details.evidence[:MOST]],
-            links=[LinkItem.of(each) for each in details.links[:MOST]],
-        )
-
-
-class MemoryChange(Reply):
-    """A memory after a change."""
-
-    operation: Operation
-    reason: str
-    memory: MemoryItem
-
-    @classmethod
-    def of(cls, changed: Changed) -> "MemoryChange":
-        return cls(operation=changed.operation, reason=changed.by.reason, memory=MemoryItem.of(changed.row))
-
-
-class MemoryChanges(Reply):
-    """`memory` is the one that says it from now on, `changed` all that became another."""
-
-    memory: MemoryItem
-    changed: list[MemoryChange]
-
-    @classmethod
-    def of(cls, changed: Sequence[Changed], one: int) -> "MemoryChanges":
-        """`one` is the place of that memory."""
-        return cls(
-            memory=MemoryItem.of(changed[one].row), changed=[MemoryChange.of(each) for each in changed]
         )

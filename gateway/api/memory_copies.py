@@ -15,7 +15,7 @@ from gateway.api.requests import gateway_of, principal_of, settings_of
 from gateway.api.uploads import NDJSON, upload
 from gateway.errors import GatewayError
 from gateway.history.copies.export import trouble_line
-from gateway.memory.copies import Report
+from gateway.memory.intake import Report
 
 log = structlog.get_logger(__name__)
 
@@ -33,6 +33,8 @@ class Imported(Reply):
     known: int = Field(description="Were there already, under their id: they stay as they are.")
     refused: int
     refusals: list[RefusedLine] = Field(description="The first 100 of the refused.")
+    quotes_dropped: int = Field(description="Of what was taken: quotes that are not in your sessions.")
+    links_dropped: int = Field(description="Of what was taken: links to memories that are not here.")
 
     @classmethod
     def of(cls, report: Report) -> "Imported":

@@ -12,8 +12,6 @@ from gateway.api.requests import gateway_of, if_match, path_id, principal_of, re
 from gateway.errors import InvalidRequest
 from gateway.storage.memories import Profile, ProfileKind
 
-KINDS: dict[str, ProfileKind] = {"user": "user", "household": "household"}
-
 Text = Annotated[str, AfterValidator(no_nul)]
 
 
@@ -59,8 +57,8 @@ async def put(request: Request) -> Response:
 
 
 def _named(request: Request) -> tuple[ProfileKind, str]:
-    kind = KINDS.get(request.path_params["kind"])
-    if kind is None:
+    kind: str = request.path_params["kind"]
+    if kind not in ("user", "household"):
         raise InvalidRequest("A profile is of a user or a household: /api/profiles/user/… or /household/…")
     return kind, path_id(request, "profile_id")
 

@@ -16,9 +16,9 @@ from gateway.api import (
     health,
     memory,
     memory_copies,
+    memory_lookup,
     profiles,
     prompts,
-    recall,
     records,
     sessions,
     skills,
@@ -48,18 +48,15 @@ from gateway.api.documents import DocumentList, DocumentRow
 from gateway.api.memory_bodies import (
     CorrectBody,
     MemoriesQuery,
-    MemoryChanges,
-    MemoryDetails,
-    MemoryItem,
-    MemoryPage,
     MemoryPatch,
     MergeBody,
     NewMemoryBody,
 )
 from gateway.api.memory_copies import Imported
+from gateway.api.memory_lookup import ControlBody, ControlReply, RetrieveBody, Retrieved, WriteBody, Written
+from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
 from gateway.api.profiles import ProfileBody, ProfileReply
 from gateway.api.prompts import PreviewQuery
-from gateway.api.recall import ControlBody, ControlReply, RetrieveBody, Retrieved, WriteBody, Written
 from gateway.api.records import Archived, ReplayQuery
 from gateway.api.skills import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries import Summaries, SummariesQuery, Summary, SummaryBody
@@ -191,18 +188,23 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         MEMORY + "/control",
-        recall.control,
+        memory_lookup.control,
         {200: (ControlReply,)},
         ControlBody,
         refusals=(404, 413),
     ),
     Endpoint(
-        "POST", MEMORY + "/retrieve", recall.retrieve, {200: (Retrieved,)}, RetrieveBody, refusals=(404, 413)
+        "POST",
+        MEMORY + "/retrieve",
+        memory_lookup.retrieve,
+        {200: (Retrieved,)},
+        RetrieveBody,
+        refusals=(404, 413),
     ),
     Endpoint(
         "POST",
         MEMORY + "/write",
-        recall.write,
+        memory_lookup.write,
         {200: (Written,)},
         WriteBody,
         refusals=(404, 409, 413, 429, 502),
@@ -214,6 +216,7 @@ ENDPOINTS = (
         {200: (MemoryChanges,)},
         CorrectBody,
         refusals=(404, 409, 412, 413),
+        headers=VERSION,
     ),
     Endpoint(
         "POST",
@@ -252,8 +255,15 @@ ENDPOINTS = (
         headers=VERSION,
     ),
     Endpoint("DELETE", M, memory.delete, {204: (None,)}, refusals=(404, 412), headers=VERSION),
-    Endpoint("POST", M + "/erase", memory.erase, {204: (None,)}, refusals=(404,)),
-    Endpoint("POST", M + "/confirm", memory.confirm, {200: (MemoryItem,)}, refusals=(404, 409, 412)),
+    Endpoint("POST", M + "/erase", memory.erase, {204: (None,)}, refusals=(404, 412), headers=VERSION),
+    Endpoint(
+        "POST",
+        M + "/confirm",
+        memory.confirm,
+        {200: (MemoryItem,)},
+        refusals=(404, 409, 412),
+        headers=VERSION,
+    ),
     Endpoint("GET", PROFILE, profiles.read, {200: (ProfileReply,)}, refusals=(404,)),
     Endpoint(
         "PUT",

@@ -20,6 +20,7 @@ class SummaryBody(Body):
 class SummariesQuery(Query):
     user_id: Id | None = Field(None, description="Yours; another user's are refused.")
     project_id: Id | None = Field(None, description="Only sessions of this project.")
+    role_id: Id | None = Field(None, description="Only sessions in this role.")
     limit: int = Field(20, ge=1, le=100)
 
 
@@ -67,6 +68,10 @@ async def find(request: Request) -> Response:
     """Your newest summaries, newest first."""
     query = read_query(request, SummariesQuery)
     rows = await gateway_of(request).history.summaries(
-        principal_of(request), user_id=query.user_id, project_id=query.project_id, limit=query.limit
+        principal_of(request),
+        user_id=query.user_id,
+        project_id=query.project_id,
+        role_id=query.role_id,
+        limit=query.limit,
     )
     return json_reply(Summaries(summaries=[Summary.of(row) for row in rows]))

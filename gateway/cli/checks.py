@@ -11,7 +11,9 @@ from gateway.cli.banner import ANTHROPIC
 from gateway.cli.config import unknown_variables
 from gateway.cli.findings import Finding, State
 from gateway.demo.server import serve_demo
-from gateway.errors import ModelError, SettingsError, StorageError
+from gateway.errors import EmbeddingsFailed, ModelError, SettingsError, StorageError
+from gateway.memory.documents.folder import DocumentFolder
+from gateway.memory.search.embeddings import embeddings_of
 from gateway.messages import Message, text_block
 from gateway.model.base import Answer, ModelRequest
 from gateway.settings import Settings
@@ -72,6 +74,36 @@ async def _ask(settings: Settings, base_url: str | None, name: str) -> Finding:
     return Finding("bad", "model", f"{name} ended its answer early")
 
 
+async def check_embeddings(settings: Settings) -> list[Finding]:
+    """Asks the embeddings API for one vector, where it is configured and used."""
+    if settings.embeddings_url is None or not settings.memory:
+        return []
+    try:
+        embeddings = embeddings_of(settings)
+    except SettingsError as error:
+        return [Finding("bad", "embeddings", str(error))]
+    assert embeddings is not None  # there is a URL
+    name = f"{settings.embeddings_model} at {settings.embeddings_url}"
+    try:
+        size = len(await embeddings.query("Hello"))
+    except EmbeddingsFailed as error:
+        return [Finding("bad", "embeddings", f"{name} gives no vectors ({error.code}): {error}")]
+    finally:
+        await embeddings.close()
+    return [Finding("good", "embeddings", f"{name} answers with vectors of {size} numbers")]
+
+
+def check_documents(settings: Settings) -> list[Finding]:
+    """How many documents are usable, and which files are not."""
+    folder = settings.documents_dir.expanduser()
+    if not settings.memory or not folder.exists():
+        return []
+    found = DocumentFolder(folder, settling=0).scan()
+    usable = Finding("good", "documents", f"{len(found.documents)} usable in {folder}")
+    bad = [Finding("doubtful", "documents", warning.removesuffix(".")) for warning in found.warnings]
+    return [usable, *bad]
+
+
 def check_storage(settings: Settings) -> list[Finding]:
     """Tries a write-ahead log in the data folder, and looks at its lock and at the database's schema."""
     path = settings.database_path
@@ -87,7 +119,7 @@ def check_storage(settings: Settings) -> list[Finding]:
     found = [_storage("good", f"{folder} is writable and its write-ahead log works"), _sqlite_version()]
     if path.exists():
         found += _existing(path)
-    if settings.memory_path.exists():
+    if settings.memory and settings.memory_path.exists():
         found.append(_schema(settings.memory_path, "the memory", MEMORY_HEAD))
     return found
 

@@ -14,10 +14,16 @@ def doctor(
         str | None, typer.Option(envvar="GATEWAY_KEY", help="API key, where one is needed.")
     ] = None,
 ) -> None:
-    """Check settings, model, storage and telemetry, and with a URL that the gateway there really streams."""
+    """Check settings, storage, models, documents and telemetry; with a URL, that its streams arrive."""
     import asyncio
 
-    from gateway.cli.checks import check_model, check_settings, check_storage
+    from gateway.cli.checks import (
+        check_documents,
+        check_embeddings,
+        check_model,
+        check_settings,
+        check_storage,
+    )
     from gateway.cli.findings import Finding, show_findings
     from gateway.cli.stream_check import check_streaming
     from gateway.cli.telemetry_check import check_telemetry
@@ -34,6 +40,8 @@ def doctor(
         lambda: check_settings(settings),
         lambda: check_storage(settings),
         lambda: asyncio.run(check_model(settings)),
+        lambda: asyncio.run(check_embeddings(settings)),
+        lambda: check_documents(settings),
         check_telemetry,
         lambda: check_streaming(url, key) if url else [],
     ):

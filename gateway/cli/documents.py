@@ -10,6 +10,7 @@ import typer
 if TYPE_CHECKING:
     from gateway.memory.documents.exchange import Exchanged
     from gateway.memory.documents.folder import Found
+    from gateway.memory.documents.in_use import Filed
     from gateway.memory.documents.library import Documents
     from gateway.memory.room import MemoryRoom
 
@@ -76,12 +77,12 @@ def check(folder: Here = None) -> None:
 
 def deprecate(document_id: Named) -> None:
     """Take a document out of use. Its file is kept in .deprecated."""
-    print(_on_documents(lambda documents: documents.deprecate(document_id)).file)
+    _on_documents(lambda documents: documents.deprecate(document_id))
 
 
 def restore(document_id: Named) -> None:
     """Take a deprecated document into use again."""
-    print(_on_documents(lambda documents: documents.restore(document_id)).file)
+    _on_documents(lambda documents: documents.restore(document_id))
 
 
 def update(
@@ -99,7 +100,7 @@ def update(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise GatewayError(f"{file} cannot be read: {reason}.") from None
-    print(_on_documents(lambda documents: documents.update(document_id, content, snippet)).file)
+    _on_documents(lambda documents: documents.update(document_id, content, snippet))
 
 
 def export(
@@ -122,7 +123,7 @@ def import_(
     from gateway.storage.memories import Scope
 
     by = By(user, "imported from files")
-    _show(_on_memory(lambda room: import_files(room.memories, Scope(user), folder, by)))
+    _show(_on_memory(lambda room: import_files(room.memories, Scope(user), folder, by), makes=True))
 
 
 def migrate(
@@ -154,29 +155,42 @@ def _look(folder: Path | None) -> "Found":
     return DocumentFolder(folder or load_settings().documents_dir.expanduser(), settling=0).scan()
 
 
-def _on_memory(work: "Callable[[MemoryRoom], Awaitable[T]]") -> T:
-    """What `work` returns, done on the store of the settings."""
+def _on_memory(work: "Callable[[MemoryRoom], Awaitable[T]]", *, makes: bool = False) -> T:
+    """What `work` returns, done on the store of the settings; `makes` one where there is none."""
     import asyncio
 
     from gateway import wiring
+    from gateway.cli.memory_desk import check_there
     from gateway.settings import load_settings
     from gateway.telemetry.logs import configure_logging
 
     configure_logging("error")
+    settings = load_settings()
+    check_there(settings, makes=makes)
 
     async def at_once() -> T:
-        async with wiring.open_memory(load_settings()) as room:
+        async with wiring.open_memory(settings) as room:
             return await work(room)
 
     return asyncio.run(at_once())
 
 
-def _on_documents(work: "Callable[[Documents], Awaitable[T]]") -> T:
+def _on_documents(work: "Callable[[Documents], Awaitable[Filed]]") -> None:
+    """Prints the file that `work` has changed. Nothing is stored: that is for the gateway, whose folder may
+    be another."""
+    import asyncio
+
     from gateway.memory.documents.library import Documents
     from gateway.settings import load_settings
+    from gateway.telemetry.logs import configure_logging
 
+    configure_logging("error")
     folder = load_settings().documents_dir.expanduser()
-    return _on_memory(lambda room: work(Documents(room.store, folder, settling=0)))
+
+    async def at_once() -> "Filed":
+        return await work(Documents(None, folder, settling=0))
+
+    print(asyncio.run(at_once()).file)
 
 
 def _show(exchanged: "list[Exchanged]") -> None:

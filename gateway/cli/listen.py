@@ -11,6 +11,7 @@ import sys
 import webbrowser
 from collections.abc import Callable
 from types import FrameType
+from typing import Literal
 
 import uvicorn
 import uvloop
@@ -22,6 +23,9 @@ from gateway.errors import GatewayError, SettingsError
 from gateway.settings import Settings
 
 BACKLOG = 2048
+
+Option = Literal["--port", "--http"]
+"""How a command names the port: alone, or behind its host."""
 
 
 def run(settings: Settings, *, demo: bool, open_page: bool = False) -> None:
@@ -47,7 +51,7 @@ def refuse_open_address(settings: Settings) -> None:
         )
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int, *, option: Option = "--port") -> socket.socket:
     """A listening socket; port 0 takes a free one. Connections wait in its queue until the server is ready.
 
     Raises:
@@ -56,7 +60,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except socket.gaierror:
-        raise GatewayError(f"{host} is not an address of this machine. Choose another with --host.") from None
+        raise GatewayError(_no_address(host, option)) from None
     listener = socket.socket(family, kind)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -64,23 +68,31 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()
-        raise GatewayError(_why_not(error, host, port)) from None
+        raise GatewayError(_why_not(error, host, port, option)) from None
     return listener
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _why_not(error: OSError, host: str, port: int, option: Option) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    choice = "--port " if option == "--port" else f"--http {shown}:"
     other = port + 1 if port < 65535 else 8000
     match error.errno:
         case errno.EADDRINUSE:
-            return f"Port {port} is in use. Choose another with --port {other}, or stop what listens there."
+            return f"Port {port} is in use. Choose another with {choice}{other}, or stop what listens there."
         case errno.EACCES:
             return (
-                f"Port {port} needs more rights than this user has. Choose one from 1024 up with --port 8000."
+                f"Port {port} needs more rights than this user has. "
+                f"Choose one from 1024 up with {choice}8000."
             )
         case errno.EADDRNOTAVAIL:
-            return f"{host} is not an address of this machine. Choose another with --host."
+            return _no_address(host, option)
         case _:
             return f"Cannot listen on {host} port {port}: {error.strerror}."
+
+
+def _no_address(host: str, option: Option) -> str:
+    instead = "--host" if option == "--port" else "--http HOST:PORT"
+    return f"{host} is not an address of this machine. Choose another with {instead}."
 
 
 async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, open_page: bool) -> None:

@@ -75,9 +75,11 @@ def _address(http: str) -> tuple[str, int]:
 
 
 async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
+    from gateway.cli.memory_desk import check_there
     from gateway.doors.memory_mcp import memory_server, serve_stdio
     from gateway.wiring import open_memory
 
+    check_there(settings, makes=True)
     async with open_memory(settings) as room:
         await serve_stdio(memory_server(_tool(settings, room), caller))
 
@@ -89,7 +91,7 @@ def _over_http(settings: "Settings", caller: "Caller") -> None:
 
     keys = ApiKeys(settings.api_keys.get_secret_value())
     refuse_open_address(settings)
-    with bind(settings.host, settings.port) as listener:
+    with bind(settings.host, settings.port, option="--http") as listener:
         asyncio.run(_listen(settings, caller, keys, listener))
 
 
@@ -97,10 +99,12 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
     import uvicorn
 
     from gateway.cli.catalog import tell
+    from gateway.cli.memory_desk import check_there
     from gateway.doors.memory_mcp import PATH, http_app, memory_server
     from gateway.wiring import open_memory
 
     host, port = listener.getsockname()[:2]
+    check_there(settings, makes=True)
     async with open_memory(settings) as room:
         config = uvicorn.Config(
             http_app(memory_server(_tool(settings, room), caller), keys, settings),

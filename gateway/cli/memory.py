@@ -7,29 +7,27 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
-from gateway.storage.memories import MemoryType, Status
+from gateway.cli.memory_options import (
+    AsJson,
+    Content,
+    Id,
+    Importance,
+    Kind,
+    Pinned,
+    Project,
+    Role,
+    Tags,
+    User,
+    Version,
+    given_text,
+)
+from gateway.storage.memories import Status
 
 if TYPE_CHECKING:
     from gateway.cli.memory_desk import Desk
     from gateway.memory.memories import Changed
 
-MOST_INPUT = 1_048_576
-"""Bytes of a content on the standard input."""
-
 T = TypeVar("T")
-Id = Annotated[str, typer.Argument(help="Of the memory, as `gateway memory list` shows it.")]
-User = Annotated[str, typer.Option(help="Whose memories.")]
-Role = Annotated[str | None, typer.Option(help="As this role, or interface, sees them. [default: all]")]
-Project = Annotated[str | None, typer.Option(help="As they are seen in this project. [default: all]")]
-Kind = Annotated[MemoryType | None, typer.Option("--type", help="What kind of memory.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", help="May be given several times.")]
-Importance = Annotated[int | None, typer.Option(min=1, max=5, help="5 is always to be heeded.")]
-Pinned = Annotated[
-    bool | None, typer.Option("--pinned/--not-pinned", help="Whether it always stands in the prompt.")
-]
-Version = Annotated[int | None, typer.Option(min=1, help="Only while it is at this version.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of text for people.")]
-Content = Annotated[str, typer.Argument(help="What to remember, in one sentence; - reads it from stdin.")]
 
 
 def list_(
@@ -40,6 +38,9 @@ def list_(
     unconfirmed: Annotated[
         bool, typer.Option("--unconfirmed", help="Only what tools claimed, and nobody confirmed.")
     ] = False,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="What is left of deleted ones: `erase` removes it.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Most to show.")] = 50,
     user: User = "local",
     role: Role = None,
@@ -47,20 +48,26 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """Show what is remembered, the newest first."""
-    from gateway.cli.memory_views import show_rows
+    from gateway.cli.memory_views import show_deleted, show_rows
     from gateway.storage.memories import Filter
 
+    if deleted and (kind or status or tag or unconfirmed or role or project):
+        raise typer.BadParameter("--deleted goes with --limit and --user only: no more is known of them.")
     which = Filter(
         types=(kind,) if kind else (),
         statuses=(status,) if status else (),
         tag=tag,
         quarantined=True if unconfirmed else None,
+        runtime=True,
     )
 
     async def work(desk: "Desk") -> None:
+        if deleted:
+            show_deleted(await desk.room.store.tombstones(desk.whole, limit=limit), as_json=as_json)
+            return
         rows = await desk.room.memories.list(desk.viewer, which, limit=limit)
         count, _ = await desk.room.store.count(desk.viewer, which)
-        show_rows(rows, count, as_json=as_json)
+        show_rows(rows, count, user, as_json=as_json)
 
     _at_desk(user, work, role=role, project=project)
 
@@ -71,17 +78,17 @@ def search(
     kind: Kind = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Most to show.")] = 20,
     user: User = "local",
-    role: Role = None,
-    project: Project = None,
+    role: Annotated[str | None, typer.Option(help="In this role, or interface. [default: in none]")] = None,
+    project: Annotated[str | None, typer.Option(help="In this project. [default: in none]")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look memories up, as a turn would."""
+    """Look memories and documents up, as a turn would."""
     from gateway.cli.memory_views import show_hits
     from gateway.memory.search.searcher import Query
 
     async def work(desk: "Desk") -> None:
         query = Query(text, types=(kind,) if kind else (), limit=limit, budget_tokens=100 * limit)
-        show_hits(await desk.room.searcher.find(desk.viewer, query), as_json=as_json)
+        show_hits(await desk.room.searcher.find(desk.scope, query), user, as_json=as_json)
 
     _at_desk(user, work, role=role, project=project)
 
@@ -107,6 +114,10 @@ def save(
         Literal["user", "role", "project", "household"],
         typer.Option(help="Whose it is: the user's, or that of the --role or --project, or the household's."),
     ] = "user",
+    depends_on: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="A memory that it follows from; may be given several times."),
+    ] = None,
     user: User = "local",
     role: Role = None,
     project: Project = None,
@@ -118,14 +129,21 @@ def save(
     if (owner == "role" and not role) or (owner == "project" and not project):
         raise typer.BadParameter(f"--owner {owner} needs --{owner}.")
     new = NewMemory(
-        _read(content),
+        given_text(content),
         type=kind or "fact",
         importance=importance or 3,
         tags=tag or (),
         pinned=bool(pinned),
         owner_type=owner,
     )
-    _change(user, lambda desk: desk.save(new), role=role, project=project, as_json=as_json)
+    _change(
+        user,
+        lambda desk: desk.save(new, depends_on or ()),
+        role=role,
+        project=project,
+        makes=True,
+        as_json=as_json,
+    )
 
 
 def edit(
@@ -144,7 +162,7 @@ def edit(
 ) -> None:
     """Change a memory."""
     named = {
-        "content": None if content is None else _read(content),
+        "content": None if content is None else given_text(content),
         "type": kind,
         "importance": importance,
         "tags": tag,
@@ -167,6 +185,7 @@ def erase(
     memory_id: Id,
     *,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    version: Version = None,
     user: User = "local",
 ) -> None:
     """Remove a memory for good, with all it ever was. Also one that is deleted."""
@@ -174,13 +193,13 @@ def erase(
         if not sys.stdin.isatty():
             raise typer.BadParameter("An erased memory cannot be had back: add --yes.")
         typer.confirm(f"Erase {memory_id} for good?", err=True, abort=True)
-    _at_desk(user, lambda desk: desk.room.memories.erase(desk.viewer, memory_id))
+    _at_desk(user, lambda desk: desk.erase(memory_id, version))
     print(f"{memory_id} is erased.")
 
 
-def confirm(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> None:
+def confirm(memory_id: Id, *, version: Version = None, user: User = "local", as_json: AsJson = False) -> None:
     """Say that something is true which a tool claimed, or which is marked to be looked at."""
-    _change(user, lambda desk: desk.confirm(memory_id), as_json=as_json)
+    _change(user, lambda desk: desk.confirm(memory_id, version), as_json=as_json)
 
 
 def correct(
@@ -193,14 +212,15 @@ def correct(
     ],
     *,
     content: Annotated[str | None, typer.Option(help="What is true instead; - reads it from stdin.")] = None,
+    version: Version = None,
     user: User = "local",
     as_json: AsJson = False,
 ) -> None:
     """Weaken, exclude or replace a memory. What depended on it is marked to be looked at."""
     if (action == "replace") != (content is not None):
         raise typer.BadParameter("replace needs --content, the others take none.")
-    text = None if content is None else _read(content)
-    _change(user, lambda desk: desk.correct(memory_id, action, text), as_json=as_json)
+    text = None if content is None else given_text(content)
+    _change(user, lambda desk: desk.correct(memory_id, action, text, version), as_json=as_json)
 
 
 def merge(
@@ -209,7 +229,7 @@ def merge(
     user: User = "local",
     as_json: AsJson = False,
 ) -> None:
-    """Make one memory of several, which it replaces."""
+    """Make one memory of several, which it replaces. It says what they say, one below the other."""
     _change(user, lambda desk: desk.merge(memory_ids), as_json=as_json)
 
 
@@ -232,7 +252,7 @@ def import_(
     """Read memories from a file. What is there already is reinforced, not doubled."""
     from gateway.cli.memory_files import read_memories
 
-    report = _at_desk(user, lambda desk: read_memories(desk, file))
+    report = _at_desk(user, lambda desk: read_memories(desk, file), makes=True)
     sys.exit(1 if report.refused else 0)
 
 
@@ -251,6 +271,7 @@ def _at_desk(
     *,
     role: str | None = None,
     project: str | None = None,
+    makes: bool = False,
 ) -> T:
     import asyncio
 
@@ -260,7 +281,7 @@ def _at_desk(
     role, project = role and checked_id(role, "--role"), project and checked_id(project, "--project")
 
     async def at_once() -> T:
-        async with open_desk(user, role, project) as desk:
+        async with open_desk(user, role, project, makes=makes) as desk:
             return await work(desk)
 
     return asyncio.run(at_once())
@@ -272,21 +293,9 @@ def _change(
     *,
     role: str | None = None,
     project: str | None = None,
+    makes: bool = False,
     as_json: bool,
 ) -> None:
     from gateway.cli.memory_views import show_changes
 
-    show_changes(_at_desk(user, change, role=role, project=project), as_json=as_json)
-
-
-def _read(text: str) -> str:
-    """What was given, or what is on the standard input."""
-    if text != "-":
-        return text
-    given = sys.stdin.buffer.read(MOST_INPUT + 1)
-    if len(given) > MOST_INPUT:
-        raise typer.BadParameter(f"There are more than {MOST_INPUT} bytes on stdin.")
-    try:
-        return given.decode()
-    except UnicodeDecodeError:
-        raise typer.BadParameter("What is on stdin is not UTF-8.") from None
+    show_changes(_at_desk(user, change, role=role, project=project, makes=makes), as_json=as_json)

@@ -1,14 +1,18 @@
 """Memories to a file, and from one."""
 
+import os
 import sys
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import mkstemp
+from typing import BinaryIO
 
 from gateway.cli.catalog import tell
 from gateway.cli.memory_desk import Desk
 from gateway.errors import GatewayError
-from gateway.memory.copies import Intake, Report, export, lines_of
+from gateway.memory.copies import export
+from gateway.memory.intake import Intake, Report, lines_of
 from gateway.memory.memories import By
 from gateway.storage.memories import Evidence
 
@@ -16,15 +20,36 @@ CHUNK = 262_144
 
 
 async def write_memories(desk: Desk, output: Path | None) -> None:
-    """Raises GatewayError when the file cannot be written."""
+    """A file is for its owner alone, and there only once it is whole. Raises GatewayError when it cannot be
+    written."""
     with ExitStack() as opened:
         try:
-            file = sys.stdout.buffer if output is None else opened.enter_context(output.open("wb"))
+            file = sys.stdout.buffer if output is None else opened.enter_context(_whole(output))
             async for lines in export(desk.room.store, desk.whole):
                 file.write(lines)
             file.flush()
+            opened.close()
         except OSError as error:
             raise GatewayError(f"{output or 'stdout'} cannot be written: {error.strerror}.") from None
+
+
+@contextmanager
+def _whole(path: Path) -> Generator[BinaryIO]:
+    """A file that takes the place of `path` at the end, unless that is no file but a device or a pipe."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as device:
+            yield device
+        return
+    descriptor, name = mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")  # mode 0600
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 async def read_memories(desk: Desk, path: Path) -> Report:
@@ -36,13 +61,18 @@ async def read_memories(desk: Desk, path: Path) -> Report:
     """
     by = By(desk.scope.user_id, "Imported on the command line.")
     intake = Intake(desk.room.memories, desk.whole, by, _nothing)
-    async for line in lines_of(_chunks(path)):
-        await intake.take(line)
-    report = intake.report
+    report = await intake.take(lines_of(_chunks(path)))
     for refusal in report.refusals:
         tell(f"✗ line {refusal.line}: {refusal.reason}")
     if (more := report.refused - len(report.refusals)) > 0:
         tell(f"✗ and {more} more lines")
+    if report.quotes_dropped:
+        tell(
+            f"! {report.quotes_dropped} quotes were left out: only a running gateway can hold them to the "
+            "sessions that they are of (POST /api/memory/import)."
+        )
+    if report.links_dropped:
+        tell(f"! {report.links_dropped} links were left out: they lead to memories that are not here.")
     print(
         f"{report.imported} imported, {report.reinforced} reinforced, {report.known} were there already, "
         f"{report.refused} refused."

@@ -9,19 +9,19 @@ from gateway.cli.catalog import show_table, tell
 from gateway.cli.transcript import printable
 from gateway.memory.memories import Changed, Details
 from gateway.memory.search.searcher import Found
-from gateway.storage.memories import MemoryRow
+from gateway.storage.memories import MemoryRow, Tombstone
 from gateway.storage.memories import as_json as fields_of
 
 VERSIONS_SHOWN = 20
 
 
-def show_rows(rows: Sequence[MemoryRow], count: int, *, as_json: bool) -> None:
-    """`count` is how many there are in all."""
+def show_rows(rows: Sequence[MemoryRow], count: int, user: str, *, as_json: bool) -> None:
+    """`count` is how many there are in all, `user` whose they are."""
     if as_json:
         _print_json({"memories": [_told(row) for row in rows], "count": count})
         return
     if not rows:
-        tell("Nothing is remembered.")
+        tell(f"Nothing is remembered{_of(user)}.")
         return
     show_table(
         ("Id", "Type", "Imp", "State", "What"),
@@ -31,7 +31,17 @@ def show_rows(rows: Sequence[MemoryRow], count: int, *, as_json: bool) -> None:
         tell(f"The newest {len(rows)} of {count}. --limit shows more, `gateway memory search` finds others.")
 
 
-def show_hits(found: Found, *, as_json: bool) -> None:
+def show_deleted(gone: Sequence[Tombstone], *, as_json: bool) -> None:
+    if as_json:
+        told = [{"id": each.id, "type": each.type, "deleted_at": each.deleted_at} for each in gone]
+        _print_json({"deleted": told})
+    elif not gone:
+        tell("Nothing is deleted that is not erased.")
+    else:
+        show_table(("Id", "Type", "Deleted"), [(each.id, each.type, _time(each.deleted_at)) for each in gone])
+
+
+def show_hits(found: Found, user: str, *, as_json: bool) -> None:
     if as_json:
         hits = [
             {
@@ -46,7 +56,7 @@ def show_hits(found: Found, *, as_json: bool) -> None:
         _print_json({"memories": hits, "omitted": found.omitted, "degraded": found.degraded})
         return
     if not found.hits:
-        tell("Nothing like that is remembered.")
+        tell(f"Nothing like that is remembered{_of(user)}.")
     else:
         show_table(
             ("Id", "Score", "Type", "What"),
@@ -112,6 +122,10 @@ def show_changes(changes: Iterable[Changed], *, as_json: bool) -> None:
         return
     for each in changes:
         print(printable(f"{each.row.id} {each.operation}, version {each.row.version}: {each.row.summary}"))
+
+
+def _of(user: str) -> str:
+    return f" of user {user}; --user NAME for another"
 
 
 def _facts(row: MemoryRow) -> list[tuple[str, str]]:

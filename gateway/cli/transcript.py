@@ -10,6 +10,8 @@ from rich.text import Text
 from gateway.cli.frames import Frame
 
 NOTE_WIDTH = 160  # characters, where there is no terminal to fit
+SNIPPETS, SNIPPET_WIDTH = 3, 40
+"""Memories that a line tells of, and the characters of each."""
 EXIT_CODES = {"completed": 0, "cancelled": 130}
 _CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
@@ -66,8 +68,7 @@ def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0
     """One line about an event that is not text, None for those a reader need not see."""
     match event_type:
         case "retrieval":
-            titles = ", ".join(str(hit.get("title") or hit["source"]) for hit in data["results"])
-            return f"⌕ {data['source']}: “{data['query']}” found {titles}"
+            return f"⌕ {data['source']}: {found(data)}"
         case "tool_call":
             return f"→ {data['name']} {orjson.dumps(data['arguments']).decode()}"
         case "tool_progress":
@@ -92,3 +93,20 @@ def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0
             )
         case _:
             return None
+
+
+def found(data: dict[str, Any]) -> str:
+    """What a retrieval event found: titles, or of memories their number and the first of them."""
+    results: list[dict[str, Any]] = data["results"]
+    if data["source"] != "memory":
+        titles = ", ".join(str(hit.get("title") or hit["source"]) for hit in results)
+        return f"“{data['query']}” found {titles}"
+    # Of many, the event tells only the first: the others stand in the prompt as well.
+    standing = f"{len(results)}{'+' if data.get('omitted') else ''} in the prompt"
+    where = standing if data.get("mode") == "snapshot" else f"{len(results)} looked up"
+    told = [_short(" ".join(hit["snippet"].split())) for hit in results[:SNIPPETS]]
+    return f"{where}: {'; '.join([*told, '…'] if len(results) > SNIPPETS else told)}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SNIPPET_WIDTH else f"{text[: SNIPPET_WIDTH - 1]}…"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from gateway.demo import expressions, lasting, memory, notes, recall, reports, skills
 from gateway.demo.asked import Asked
 from gateway.demo.directives import Call, Think, Wanted
-from gateway.demo.statements import sentences, statements
+from gateway.demo.statements import asks_for_a_fact, sentences, statements
 from gateway.demo.wire import text_block
 
 MAX_READ = 2000
@@ -88,6 +88,8 @@ def _own(asked: Asked) -> list[Wanted]:
     if _LONG.search(asked.text):
         return [*thought, text_block(_long(asked.chinese))]
     calls = [] if _only_states(asked.text) else tool_calls(asked)
+    if all(call.name == "search_docs" for call in calls) and (known := _known(asked)):
+        return [*thought, text_block(known)]
     if calls:
         return [*thought, text_block(_announcement(calls, asked.chinese)), *calls]
     heeded = memory.heeded(asked)
@@ -104,6 +106,13 @@ def _recalled(asked: Asked) -> list[Wanted]:
     if calls := recall.lookup(asked):
         return [text_block(recall.say("lookup", asked.chinese)), *calls]
     return [] if _TOPIC.search(asked.text) else [text_block(recall.say("unknown", asked.chinese))]
+
+
+def _known(asked: Asked) -> str | None:
+    """The answer that a memory clearly is to a question that names nothing of the gateway's."""
+    if _TOPIC.search(asked.text) or not asks_for_a_fact(asked.text):
+        return None
+    return memory.answer(asked)
 
 
 def tool_calls(asked: Asked) -> list[Call]:

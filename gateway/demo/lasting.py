@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from gateway.demo.oneself import is_lasting_fact, without_opening
 from gateway.demo.statements import MAX_READ, is_question, sentences, statements
 
 MAX_SAVED = 5
@@ -34,6 +35,18 @@ _REQUEST = re.compile(
     r"|(?:make|design|draw|write|create) (?:me\b|an?\b)).*$",
     re.IGNORECASE | re.DOTALL,
 )
+_BEGS = re.compile(
+    r"\s*(?:please|can you|could you|would you|help me|make|design|draw|write|create|plan|suggest|recommend"
+    r"|choose|pick|[请請帮幫替])(?:\b|(?<=[^\x00-\x7f]))",
+    re.IGNORECASE,
+)
+_REQUEST_FIRST = re.compile(
+    rf"(?:{_BEGS.pattern}|\s*(?:I (?:need|want)\b|let['’]s\b|[给給]我|我(?:想|需?要))).{{0,300}}?"
+    r"(?:[,，;；]\s*|\s+(?=because\b|since\b|as I\b)|(?=因[为為]))"
+    r"(?:(?:because|since|as|and|but|因[为為]|但是?)\s*)*(?=(?:I|we|my|our)\b|我)",
+    re.IGNORECASE | re.DOTALL,
+)
+_STANDING = re.compile(r"\b(?:always|never|from now on)\b|以[后後]|[从從][现現]在", re.IGNORECASE)
 _SECRET = re.compile(
     r"\bpass(?:word|phrase|code)s?\b|\bapi[ _-]?keys?\b|\btokens?\b|\bsecrets?\b|\bPIN\b"
     r"|密[码碼]|密[钥鑰]|口令|令牌",
@@ -97,8 +110,8 @@ class Change(NamedTuple):
 
 
 def lasting(text: str) -> list[Lasting]:
-    """What of a message is to be kept: preferences, and what the user asks to remember; no questions, no
-    secrets."""
+    """What of a message is to be kept: preferences, lasting facts about the user, and what they ask to
+    remember; no questions, no secrets."""
     return [kept for _, kept in _kept(text)][:MAX_SAVED]
 
 
@@ -147,9 +160,19 @@ def is_secret(text: str) -> bool:
 def _kept(text: str) -> Iterator[tuple[str, Lasting]]:
     for sentence in sentences(text):
         asked = _ASKED.fullmatch(sentence)
-        said = (asked["english"] or asked["chinese"]) if asked else sentence
+        said = (asked["english"] or asked["chinese"]) if asked else _stated(sentence)
         content = _REQUEST.sub("", said).strip(_AT_ENDS)
         prefers = _PREFERS.search(content) is not None
-        if not content or is_question(sentence) or is_secret(content) or not (asked or prefers):
+        if not content or is_question(sentence) or is_secret(content):
             continue
-        yield sentence, Lasting(content, "preference" if prefers else "fact")
+        if asked or prefers or is_lasting_fact(content):
+            yield sentence, Lasting(content, "preference" if prefers else "fact")
+
+
+def _stated(sentence: str) -> str:
+    """What a sentence says without a request before it; nothing of one that is only a request."""
+    said = without_opening(sentence)
+    if _STANDING.search(said):
+        return said
+    said = _REQUEST_FIRST.sub("", said, count=1) if _REQUEST_FIRST.match(said) else said
+    return "" if _BEGS.match(said) else said

@@ -102,7 +102,8 @@ def heeded(asked: Asked) -> str | None:
 
 
 def answer(asked: Asked) -> str | None:
-    """The answer to a question about the user, from what the gateway told of former conversations."""
+    """The answer to a question, from what the gateway told of former conversations: a memory that has most of
+    its words."""
     by_text = {each.text: each.id for each in asked.memories}
     found = answering(asked.text, by_text)
     return _say("told", asked, _short(found), by_text[found]) if found else None

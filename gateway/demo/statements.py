@@ -38,12 +38,18 @@ _ABOUT_THE_USER = re.compile(
     r"\b(?:what|when|where|who|which|how (?:old|many|much|long|tall|big|far|often))\b[^.?!\n]{0,60}?"
     r"(?:\b(?:is|are|was|were|do|does|did|has|have)|['’]s)\s+(?:my|our)\b"
     r"|\b(?:what|when|where|who|which)\b[^.?!\n]{0,40}\bdid (?:I|we)\b|\bwho am I\b|\bwhat am I called\b"
-    r"|\b(?:what|where|who)\b[^.?!\n]{0,30}\bdo I (?:live|work|like|drink|eat|drive|prefer|keep|call|own)\b"
+    r"|\b(?:what|where|who)\b[^.?!\n]{0,30}\bdo I (?:live|work|like|love|hate|enjoy|drink|eat|drive"
+    r"|prefer|speak|keep|call|own)\b|\b(?:what|where)\b[^.?!\n]{0,20}\bam I (?:allergic|from)\b"
     r"|\bdo you (?:still )?(?:remember|recall|know)\b[^.?!\n]*\b(?:my|our|I|I['’]m)\b"
     r"|\bremind me (?:of|what|where|when|who|which|how)\b"
-    r"|我(?:们|們)?(?:的|家|叫|姓|是|住|在|有|最?喜[欢歡]|[养養]|[妈媽爸哥姐弟妹]|老|女|[儿兒]|太太|先生|生日|今年"
+    r"|我(?:们|們)?(?:的|家|叫|姓|是|住|在|有|[对對](?=.{0,20}敏)|[来來]自|最?喜[欢歡]|[养養]|[妈媽爸哥姐弟妹]|老|女|[儿兒]|太太|先生|生日|今年"
     r"|什[么麼][时時]候|[说說][过過]|告[诉訴]|提到)[^。！？?\n]{0,40}(?:什[么麼]|[几幾哪谁誰]|多少|何[时時处處])"
     r"|[谁誰]是我|[记記]得[^。！\n]{0,40}(?:我|[吗嗎]|什[么麼]|[几幾哪谁誰]|多少)",
+    re.IGNORECASE,
+)
+_FOR_A_FACT = re.compile(
+    r"^\s*(?:(?:and|so|also|please|tell me|do you know)[\s,]+)*(?:what|when|where|who|whose|which"
+    r"|how (?:old|much|many|long|tall|big|far|often))\b|什[么麼]|[几幾哪谁誰]|多少|何[时時处處]",
     re.IGNORECASE,
 )
 _EMPTY_CHINESE = re.compile(
@@ -70,6 +76,11 @@ _SUBJECT = re.compile(
 def asks_about_the_user(text: str) -> bool:
     """Whether a text asks for something that the user may have told."""
     return _ABOUT_THE_USER.search(text[:MAX_READ]) is not None
+
+
+def asks_for_a_fact(text: str) -> bool:
+    """Whether a text asks who, what, when, where or how much, and not how or why."""
+    return _FOR_A_FACT.search(text[:MAX_READ]) is not None
 
 
 def sentences(text: str) -> Iterator[str]:

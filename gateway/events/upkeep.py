@@ -9,11 +9,11 @@ from gateway.messages import Usage
 
 
 class Memory(EventData):
-    """Something was remembered, corrected or forgotten."""
+    """Something was remembered, corrected, forgotten or erased."""
 
     event_type: ClassVar[str] = "memory"
 
-    op: Literal["remembered", "reinforced", "corrected", "confirmed", "flagged", "forgotten"]
+    op: Literal["remembered", "reinforced", "corrected", "confirmed", "flagged", "forgotten", "erased"]
     memory_id: str
     kind: str = Field(description="The type of the memory: preference, fact, constraint, ...")
     content: str | None = Field(default=None, description="What is remembered from now on.")

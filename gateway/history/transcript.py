@@ -3,11 +3,11 @@
 stored messages -> view: the summary in place of what was compressed -> fold: a valid array
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from gateway.history.summaries.summary import render
-from gateway.messages import RECALLED, Block, Message, text_block, tool_result_block
-from gateway.storage.base import History
+from gateway.messages import RECALLED, Block, Message, Recalled, recalled_in, text_block, tool_result_block
+from gateway.storage.base import History, StoredMessage, ToldMemories
 from gateway.tools.wrapping import wrap
 
 RECALL_NOTE = (
@@ -24,29 +24,34 @@ def view(history: History) -> list[Message]:
     message it keeps, if any, and those after what it covers. Thinking in messages up to `epoch_from` was
     signed for another prefix and is left out, with the message when nothing else is in it; so are memories
     that have been forgotten since they were recalled."""
-    forgotten = history.memories.forgotten if history.memories is not None else frozenset[str]()
     told = [
-        with_memories(
-            without_thinking(item.message) if item.position <= history.epoch_from else item.message, forgotten
-        )
+        without_thinking(message) if item.position <= history.epoch_from else message
         for item in history.messages
+        for message in [with_memories(item, history.memories)]
     ]
     messages = [message for message in told if message.content]
     row = history.compression
     return messages if row is None else [user_message(render(row.summary, row)), *messages]
 
 
-def with_memories(message: Message, forgotten: Collection[str]) -> Message:
-    """`message` with what was recalled as text for the model; the same object when nothing was."""
-    if not any(block["type"] == RECALLED for block in message.content):
-        return message
+def with_memories(item: StoredMessage, memories: ToldMemories | None) -> Message:
+    """The message with what was recalled as text for the model; the same object when nothing was."""
+    if not any(block["type"] == RECALLED for block in item.message.content):
+        return item.message
     blocks: list[Block] = []
-    for block in message.content:
+    for block in item.message.content:
         if block["type"] != RECALLED:
             blocks.append(block)
-        elif lines := [each["text"] for each in block["memories"] if each["id"] not in forgotten]:
+            continue
+        known = [each for each in recalled_in(block) if not is_forgotten(each, item, memories)]
+        if lines := [each.text for each in known if each.text]:
             blocks.append(text_block(wrap("retrieved_context", RECALL_NOTE, "\n".join(lines))))
-    return Message(message.role, blocks)
+    return Message(item.message.role, blocks)
+
+
+def is_forgotten(told: Recalled, item: StoredMessage, memories: ToldMemories | None) -> bool:
+    """Whether what a message told of a memory is no longer so."""
+    return memories is not None and item.position <= memories.forgotten.get(told.id, 0)
 
 
 def without_thinking(message: Message) -> Message:
@@ -123,17 +128,6 @@ def _answer(calls: Sequence[str], blocks: Sequence[Block]) -> list[Block]:
     given = {block["tool_use_id"]: block for block in blocks if block["type"] == "tool_result"}
     results = [given.get(call) or tool_result_block(call, NO_RESULT, is_error=True) for call in calls]
     return [*results, *(block for block in blocks if block["type"] != "tool_result")]
-
-
-def said_by_user(history: History) -> list[str]:
-    """What the user said, as far as it is in the view word for word, in order."""
-    return [
-        block["text"]
-        for item in history.messages
-        if item.message.role == "user"
-        for block in item.message.content
-        if block["type"] == "text"
-    ]
 
 
 def tools_heard(history: History) -> set[str]:

@@ -1,7 +1,9 @@
-"""Statements of which only one is true at a time: "my office is in …", 预算是…, "I work at …".
+"""Statements that are set anew rather than added to: "my office is in …", 预算是…, "I work at …".
 
 Most things have several: a person likes tea and coffee, is tall and a doctor. So only what is listed here has
-one value, and only values of one kind exclude each other. What the list does not know is no contradiction.
+one value, and only values of one kind exclude each other. Even these may both be true: Berlin is in Germany,
+a project has two databases. Only numbers of one measure never are; of all others it takes a word that says so
+(see `nearness.replaces`).
 """
 
 import re
@@ -28,16 +30,24 @@ def attribute_of(said: Wording) -> Attribute | None:
     """The single-valued attribute that a statement gives, if it gives one and nothing else."""
     if _PAST.search(said.text):
         return None
+    text = said.text.removesuffix(" now")
     for form, kind in _FORMS:
-        if match := form.fullmatch(said.text):
+        if match := form.fullmatch(text):
             found = match.groupdict()
-            of = units(found["of"] + " " + (found.get("how") or ""))
+            of = units(found["of"] + " " + (found.get("how") or "in"))
             return Attribute((str(_FORMS.index((form, kind))), *of), found["value"].strip(), kind, said.names)
     return None
 
 
+def is_measured_otherwise(one: Attribute, other: Attribute) -> bool:
+    """Whether both cannot be true at the same time: they give different numbers to one measure."""
+    return (
+        one.of == other.of and one.kind == "measure" and values_differ(units(one.value), units(other.value))
+    )
+
+
 def exclude(one: Attribute, other: Attribute) -> bool:
-    """Whether both cannot be true at the same time."""
+    """Whether one is not true any more when the other has come to be."""
     if one.of != other.of:
         return False
     first, second = units(one.value), units(other.value)
@@ -90,14 +100,14 @@ def _form(pattern: str, kind: Kind) -> tuple[re.Pattern[str], Kind]:
 
 _FORMS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     _form(
-        rf"(?P<of>我们?的?(?:办公室|办公地点|公司|老家|家|工位|学校|总部)){_NOW}(?:是在|在|位于|搬到了?){_V}",
+        rf"(?P<of>我们?的?(?:办公室|办公地点|公司|老家|家|工位|学校|总部)){_NOW}(?:是在|在|位于|搬[到去]了?){_V}",
         "name",
     ),
-    _form(rf"(?P<of>我们?){_NOW}住在{_V}", "name"),
+    _form(rf"(?P<of>我们?){_NOW}(?:住在|搬[到去]了?){_V}", "name"),
     _form(rf"(?P<of>我)(?:叫做?|的(?:全名|名字|姓名)[叫是]){_V}", "name"),
     _form(rf"(?P<of>我们?的?(?:老板|经理|上司|导师|妻子|丈夫|老婆|老公))(?:的名字)?(?:叫|名叫){_V}", "name"),
     _form(
-        r"(?P<of>[^,;。!?\s]{0,20}?(?:预算|截止日期|截止时间|生日|年龄|端口|端口号|电话|手机号|邮编|价格"
+        r"(?P<of>[^,;。!?\s]{0,20}?(?:预算|截止日期|截止时间|生日|年龄|端口|端口号|邮编|价格"
         r"|版本|版本号|身高|体重|上线日期|上线时间|发布日期|发布时间|人数|工资|房租))"
         rf"{_NOW}(?:是在|是|为|改为|改成|改到|定在|定为|在|:)?{_V}",
         "measure",
@@ -108,8 +118,8 @@ _FORMS: tuple[tuple[re.Pattern[str], Kind], ...] = (
         "name",
     ),
     _form(
-        r"(?P<of>[^,;。!?\s]{0,16}?(?:数据库|框架|编程语言|编辑器|操作系统|云服务商))"
-        rf"{_NOW}(?:是|用|选|选了|选用|采用|定为|使用|换成了?){_V}",
+        r"(?P<of>[^,;。!?\s]{0,16}?(?:数据库|框架|编程语言|编辑器|操作系统|云服务商|电话|手机号))"
+        rf"{_NOW}(?:是|用|选|选了|选用|采用|定为|使用|换成了?|改[为成用]了?){_V}",
         "proper",
     ),
     _form(r"(?P<of>我)(?:今年|现在)?(?P<value>\d+岁)", "measure"),
@@ -120,10 +130,10 @@ _FORMS: tuple[tuple[re.Pattern[str], Kind], ...] = (
     ),
     _form(
         r"(?P<of>(?:my|our) (?:office|home|house|desk|company|headquarters|hq|hometown|school)) "
-        rf"is {_NOW_EN}(?:located |based )?(?P<how>in|at|on) {_V}",
+        rf"(?:is {_NOW_EN}(?:located |based )?(?P<how>in|at|on)|(?:has )?moved to) {_V}",
         "proper",
     ),
-    _form(rf"(?P<of>i|we) {_NOW_EN}lives? in {_V}", "proper"),
+    _form(rf"(?P<of>i|we) {_NOW_EN}(?:lives? in|(?:have )?moved to) {_V}", "proper"),
     _form(rf"(?P<of>i) {_NOW_EN}works? (?:at|for) {_V}", "proper"),
     _form(rf"my (?P<of>(?:full |first |last )?name) is {_V}", "proper"),
     _form(
@@ -131,16 +141,16 @@ _FORMS: tuple[tuple[re.Pattern[str], Kind], ...] = (
         "proper",
     ),
     _form(
-        r"(?P<of>[^,;!?]{0,40}?\b(?:budget|deadline|due date|birthday|age|port|phone number|price|version"
+        r"(?P<of>[^,;!?]{0,40}?\b(?:budget|deadline|due date|birthday|age|port|price|version"
         r"|height|weight|launch date|release date|rent|salary|headcount)) "
-        rf"is {_NOW_EN}(?:set to |about |on |at |in )?{_V}",
+        rf"(?:is {_NOW_EN}(?:set to |about |on |at |in )?|(?:has )?(?:moved|changed) to ){_V}",
         "measure",
     ),
     _form(rf"(?P<of>(?:my|our) favorite [\w ]{{2,20}}?) is {_NOW_EN}{_V}", "name"),
     _form(rf"(?P<of>(?:my|our) (?:native language|nationality|blood type|main colou?r)) is {_V}", "name"),
     _form(
         r"(?P<of>(?:my|our|the) (?:[\w-]+ ){0,2}?(?:database|framework|programming language|editor"
-        rf"|operating system|cloud provider)) is {_NOW_EN}{_V}",
+        rf"|operating system|cloud provider|phone number)) is {_NOW_EN}{_V}",
         "proper",
     ),
     _form(r"(?P<of>i) am (?:now )?(?P<value>\d+(?: years old)?)", "measure"),

@@ -1,6 +1,7 @@
 """Before a turn: whether its message needs memories, which, and how much of them. Rules first; where they
 cannot tell, and a setting allows it, a model is asked."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -8,6 +9,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gateway.errors import ModelError
+from gateway.ids import DAY_MS
 from gateway.memory.cues import Cues, TimeRange, read
 from gateway.memory.record import clean
 from gateway.messages import Message, Usage, text_block
@@ -28,6 +30,8 @@ ASKED_MOST = 2000
 ANSWER_TOKENS = 300
 MAYBE_SHARE = 0.4
 """Of the budget, where it is not sure that memories help."""
+
+DAYS: Mapping[TimeRange, int] = {"last_7_days": 7, "last_30_days": 30}
 
 CONCLUSIONS: tuple[MemoryType, ...] = (
     "project_decision",
@@ -97,6 +101,12 @@ def decide(
     if cues.general:
         return Decision("no", (), "catalog", 0, "all", ("Everybody would get the same answer.",))
     return _maybe(budget_tokens, "Nothing in it says whether memories help: summaries of what fits will do.")
+
+
+def start_of(time_range: TimeRange, at: int) -> int | None:
+    """When a range that ends `at` begins, both in Unix milliseconds; None: it has no beginning."""
+    days = DAYS.get(time_range)
+    return at - days * DAY_MS if days is not None else None
 
 
 class _Judged(BaseModel):
@@ -185,8 +195,7 @@ def _about_the_past(cues: Cues, budget: int) -> Decision:
     if what := cues.decision or cues.ours:
         notes.append(f"It is about plans and decisions (“{what}”).")
     if cues.time_range != "all":
-        days = "7" if cues.time_range == "last_7_days" else "30"
-        notes.append(f"Only of the last {days} days (“{cues.recent}”).")
+        notes.append(f"Only of the last {DAYS[cues.time_range]} days (“{cues.recent}”).")
     types = () if cues.personal or not (cues.decision or cues.ours) else CONCLUSIONS
     return Decision("yes", types, "details", budget, cues.time_range, tuple(notes))
 

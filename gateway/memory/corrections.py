@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-import structlog
-
-from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged
+from gateway.errors import DuplicateMemory, InvalidRequest
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import record
-from gateway.memory.memories import ATTEMPTS, By, Changed, Memories, not_found
+from gateway.memory.cascade import dependants, inherited
+from gateway.memory.memories import By, Changed, Memories, not_found
 from gateway.memory.merging import MERGED_FEWEST, MERGED_MOST, check_changeable, merged, successor
+from gateway.memory.versions import check_version, next_of, settled
 from gateway.storage.memories import (
     Change,
     Evidence,
@@ -30,13 +30,10 @@ from gateway.storage.memories import (
     Scope,
     Status,
     Viewer,
-    Whole,
 )
 
 Action = Literal["suppress", "freeze", "replace", "activate"]
 
-WALKED_MOST = 500
-"""Memories that one correction reaches, directly or through others; beyond them nothing is flagged."""
 EVIDENCE_MOST = 500
 """Quotes that a merged memory takes over, the last ones."""
 
@@ -45,8 +42,6 @@ _OUTCOMES: dict[Action, tuple[Status, Operation]] = {
     "freeze": ("frozen", "frozen"),
     "activate": ("active", "activated"),
 }
-
-log = structlog.get_logger(__name__)
 
 
 class Corrections:
@@ -66,8 +61,10 @@ class Corrections:
         evidence: Evidence | None = None,
         new_content: str | None = None,
         source: MemorySource = "user",
+        version: int | None = None,
     ) -> Sequence[Changed]:
-        """Corrects one memory, in one transaction with all that follows from it.
+        """Corrects one memory, in one transaction with all that follows from it; with `version` only while it
+        is at that one.
 
         suppress: it is kept, and weighs less. freeze: it is kept, and not recalled. activate: neither any
         more, nor flagged. replace: `new_content`, which stems from `source`, is remembered instead of it; if
@@ -79,7 +76,7 @@ class Corrections:
             as the viewer sees them.
 
         Raises:
-            errors.NotFound (memory_not_found).
+            errors.NotFound (memory_not_found), errors.MemoryChanged.
             errors.InvalidRequest: new_content is missing, or where it has no place; it says the same; the
                 memory is a document, or was replaced before (`details` has superseded_by).
             errors.DuplicateMemory: (activate) another memory says the same meanwhile.
@@ -91,27 +88,32 @@ class Corrections:
                 raise InvalidRequest(f"new_content is for action replace, not {action}.")
             status, operation = _OUTCOMES[action]
             return await self._written(
-                viewer, lambda: self._restated(viewer, memory_id, status, operation, by=by, quotes=quotes)
+                viewer,
+                lambda: self._restated(
+                    viewer, memory_id, status, operation, by=by, quotes=quotes, version=version
+                ),
             )
         if new_content is None:
             raise InvalidRequest("new_content is missing: say what is true instead.")
         content = record.checked_content(new_content)
         try:
             return await self._written(
-                viewer, lambda: self._replaced(viewer, memory_id, content, by, quotes=quotes, source=source)
+                viewer,
+                lambda: self._replaced(
+                    viewer, memory_id, content, by, quotes=quotes, source=source, version=version
+                ),
             )
         except DuplicateMemory as duplicate:
             known = str((duplicate.details or {})["id"])
-        return await self._written(viewer, lambda: self._given_way(viewer, memory_id, known, by, quotes))
-
-    async def activate(self, viewer: Viewer, memory_id: str, by: By) -> Sequence[Changed]:
-        """Undoes a suppression or a freeze. Raises what `correct` raises."""
-        return await self.correct(viewer, memory_id, "activate", by)
+        return await self._written(
+            viewer,
+            lambda: self._given_way(viewer, memory_id, known, by, quotes=quotes, version=version),
+        )
 
     async def merge(self, viewer: Viewer, memory_ids: Sequence[str], by: By) -> Sequence[Changed]:
         """Makes one memory of several that the same people see: their contents without repetition, from the
-        oldest on; the highest importance and confidence; all tags, decisions, references and quotes. What it
-        is about otherwise (owner, type) is that of the most important one.
+        oldest on; the highest importance and confidence; all tags, decisions and references, and what the
+        viewer is quoted with. What it is about otherwise (owner, type) is that of the most important one.
 
         Returns:
             The new memory, then those that it replaces.
@@ -133,15 +135,11 @@ class Corrections:
         self, viewer: Viewer, plan: Callable[[], Awaitable[Sequence[Change]]]
     ) -> Sequence[Changed]:
         """Plans anew when somebody else changed one of the memories meanwhile."""
-        for _ in range(ATTEMPTS - 1):
-            try:
-                changed = await self._memories.apply(await plan())
-                break
-            except MemoryChanged:
-                continue
-        else:
-            changed = await self._memories.apply(await plan())
-        return [each for each in changed if _sees(viewer, each.row)]
+
+        async def once() -> Sequence[Changed]:
+            return await self._memories.apply(await plan())
+
+        return [each for each in await settled(once) if _sees(viewer, each.row)]
 
     async def _restated(
         self,
@@ -152,15 +150,16 @@ class Corrections:
         *,
         by: By,
         quotes: Sequence[Evidence],
+        version: int | None,
     ) -> Sequence[Change]:
-        row = await self._correctable(viewer, memory_id)
-        after = replace(
-            _next(row),
+        row = await self._correctable(viewer, memory_id, version)
+        after = next_of(
+            row,
             status=status,
             evidence_count=row.evidence_count + len(quotes),
             flagged=None if status == "active" else row.flagged,
         )
-        step = await self._memories.step(after, operation, by, evidence=quotes)
+        step = await self._memories.step(after, operation, by, evidence=quotes, said_by=viewer.user_id)
         flags = [] if status == "active" else await self._flags(viewer, row, operation, by)
         return [step, *flags]
 
@@ -173,12 +172,14 @@ class Corrections:
         *,
         quotes: Sequence[Evidence],
         source: MemorySource,
+        version: int | None,
     ) -> Sequence[Change]:
-        row = await self._correctable(viewer, memory_id)
+        row = await self._correctable(viewer, memory_id, version)
         if record.digest_of(content) == row.digest:
             raise InvalidRequest(f"{row.id} says that already.")
         new = successor(
             row,
+            viewer.user_id,
             content,
             new_memory_id(),
             now_ms(),
@@ -192,30 +193,42 @@ class Corrections:
             decisions=(),
             refs=(),
         )
-        links = [Link(new.id, row.id, "contradicts"), *await self._inherited([row], new)]
+        links = [Link(new.id, row.id, "contradicts"), *await inherited(self._store, [row], new)]
         return [
             await self._memories.step(_superseded(row, new), "replaced", by),
-            await self._memories.step(new, "remembered", by, evidence=quotes, links=links),
+            await self._memories.step(
+                new, "remembered", by, evidence=quotes, said_by=viewer.user_id, links=links
+            ),
             *await self._flags(viewer, row, "replaced", by),
         ]
 
     async def _given_way(
-        self, viewer: Viewer, memory_id: str, known_id: str, by: By, quotes: Sequence[Evidence]
+        self,
+        viewer: Viewer,
+        memory_id: str,
+        known_id: str,
+        by: By,
+        *,
+        quotes: Sequence[Evidence],
+        version: int | None,
     ) -> Sequence[Change]:
         """To a memory that says already what is true instead."""
-        row = await self._correctable(viewer, memory_id)
+        row = await self._correctable(viewer, memory_id, version)
         known = await self._memories.get(viewer, known_id)
-        after = replace(
-            _next(known),
+        after = next_of(
+            known,
             status="active",
             quarantined=False,
             evidence_count=known.evidence_count + max(1, len(quotes)),
+            last_used=max(now_ms(), known.last_used),
         )
-        links = [Link(known.id, row.id, "contradicts"), *await self._inherited([row], known)]
+        links = [Link(known.id, row.id, "contradicts"), *await inherited(self._store, [row], known)]
         return [
             await self._memories.step(_superseded(row, known), "replaced", by),
-            await self._memories.step(after, "reinforced", by, evidence=quotes, links=links),
-            *await self._flags(viewer, row, "replaced", by),
+            await self._memories.step(
+                after, "reinforced", by, evidence=quotes, said_by=viewer.user_id, links=links
+            ),
+            *await self._flags(viewer, row, "replaced", by, but=known),
         ]
 
     async def _merged(self, viewer: Viewer, ids: Sequence[str], by: By) -> Sequence[Change]:
@@ -223,62 +236,41 @@ class Corrections:
         if missing := [memory_id for memory_id in ids if memory_id not in found]:
             raise not_found(missing[0])
         rows = list(found.values())
-        new = await asyncio.to_thread(merged, rows, new_memory_id(), now_ms())
-        quotes = dict.fromkeys([quote for row in rows for quote in await self._store.evidence(row.id)])
+        new = await asyncio.to_thread(merged, rows, viewer.user_id, new_memory_id(), now_ms())
+        quotes = [quote for row in rows for quote in await self._store.evidence(viewer, row.id)]
         links = [Link(new.id, row.id, "merged_from") for row in rows]
-        links += await self._inherited(rows, new)
+        links += await inherited(self._store, rows, new)
         made = await self._memories.step(
-            new, "merged", by, evidence=list(quotes)[-EVIDENCE_MOST:], links=links
+            new,
+            "merged",
+            by,
+            evidence=list(dict.fromkeys(quotes))[-EVIDENCE_MOST:],
+            said_by=viewer.user_id,
+            links=links,
         )
         return [made, *[await self._memories.step(_superseded(row, new), "replaced", by) for row in rows]]
 
-    async def _correctable(self, viewer: Viewer, memory_id: str) -> MemoryRow:
+    async def _correctable(self, viewer: Viewer, memory_id: str, version: int | None) -> MemoryRow:
         row = await self._memories.get(viewer, memory_id)
+        check_version(memory_id, row.version, version)
         check_changeable(row)
         return row
 
-    async def _flags(self, viewer: Viewer, root: MemoryRow, operation: Operation, by: By) -> list[Change]:
-        """A flag for whatever depends on `root`, in all of the user's roles and projects."""
-        everything = Whole(viewer.user_id, viewer.households)
-        walked, waiting, found = {root.id}, [root.id], list[MemoryRow]()
-        while waiting and len(walked) < WALKED_MOST:
-            links = await self._store.links(waiting.pop(0))
-            reached = [link.from_id for link in links if link.relation == "depends_on"]
-            new = [each for each in dict.fromkeys(reached) if each not in walked]
-            walked.update(new)
-            waiting += new
-            found += await self._store.get(everything, *new)
-        if waiting:
-            log.warning("memory_cascade_cut", memory_id=root.id, reached=len(walked))
+    async def _flags(
+        self, viewer: Viewer, root: MemoryRow, operation: Operation, by: By, *, but: MemoryRow | None = None
+    ) -> list[Change]:
+        """A flag for whatever depends on `root`, in all of the user's roles and projects, `but` for one that
+        was just said to be true."""
         why = f"It depends on {root.id}, which was {operation}."
         return [
-            await self._memories.step(replace(_next(row), flagged=why), "flagged", replace(by, reason=why))
-            for row in found
+            await self._memories.step(next_of(row, flagged=why), "flagged", replace(by, reason=why))
+            for row in await dependants(self._store, viewer, root, but)
             if row.flagged is None and row.status != "replaced" and row.source != "document"
         ]
 
-    async def _inherited(self, rows: Sequence[MemoryRow], heir: MemoryRow) -> list[Link]:
-        """The links by which others depend on `rows`, with their heir instead; and, where it says all that
-        they said, those by which they depend on others."""
-        old = {row.id for row in rows}
-        found: list[Link] = []
-        for row in rows:
-            for link in await self._store.links(row.id):
-                if link.relation != "depends_on":
-                    continue
-                if link.to_id == row.id and link.from_id not in {*old, heir.id}:
-                    found.append(Link(link.from_id, heir.id, "depends_on"))
-                if link.from_id == row.id and len(rows) > 1 and link.to_id not in old:
-                    found.append(Link(heir.id, link.to_id, "depends_on"))
-        return list(dict.fromkeys(found))
-
-
-def _next(row: MemoryRow) -> MemoryRow:
-    return replace(row, version=row.version + 1, updated_at=max(now_ms(), row.updated_at))
-
 
 def _superseded(row: MemoryRow, by: MemoryRow) -> MemoryRow:
-    return replace(_next(row), status="replaced", superseded_by=by.id)
+    return next_of(row, status="replaced", superseded_by=by.id)
 
 
 def _sees(viewer: Viewer, row: MemoryRow) -> bool:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, MemoryFull, NotFound
+from gateway.errors import DuplicateMemory, InvalidRequest, MemoryFull, NotFound
 from gateway.events.upkeep import Memory
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import record
 from gateway.memory.record import NewMemory
+from gateway.memory.versions import changed_by, check_version, next_of, settled
 from gateway.storage.memories import (
     Change,
     Evidence,
@@ -24,10 +25,14 @@ from gateway.storage.memories import (
     Whole,
 )
 
+DEPENDS_ON_MOST = 20
+"""Memories that another one may be said at once to follow from."""
+SAYING = frozenset({"content", "summary", "context", "decisions", "refs"})
+"""What a memory says, which a person reads before they confirm it."""
 CANDIDATES = 5
 """Memories that are named as worth merging when a store is full."""
-ATTEMPTS = 5
-"""How often a change is tried anew that a newer version overtook, where the caller named none."""
+REPLACEABLE = Filter(statuses=("active", "suppressed"), quarantined=False, runtime=True)
+"""What counts where a store is full."""
 
 OPS: dict[Operation, Any] = {
     "remembered": "remembered",
@@ -35,6 +40,7 @@ OPS: dict[Operation, Any] = {
     "confirmed": "confirmed",
     "flagged": "flagged",
     "deleted": "forgotten",
+    "erased": "erased",
 }
 """What an event says of an operation; of all others, that it was corrected."""
 
@@ -60,7 +66,7 @@ class Changed:
     @property
     def event(self) -> Memory:
         row = self.row
-        gone = self.operation == "deleted"
+        gone = self.operation in {"deleted", "erased"}
         return Memory(
             op=OPS.get(self.operation, "corrected"),
             memory_id=row.id,
@@ -77,7 +83,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Everything about one memory."""
+    """Everything about one memory; `evidence` is what the viewer said."""
 
     row: MemoryRow
     versions: Sequence[MemoryVersion]
@@ -101,25 +107,31 @@ class Memories:
         new: NewMemory,
         by: By,
         *,
+        viewer: Viewer | None = None,
         evidence: Sequence[Evidence] = (),
-        links: Sequence[Link] = (),
+        depends_on: Sequence[str] = (),
         key: str | None = None,
     ) -> Changed:
         """Remembers something. What is remembered word for word already is reinforced instead: its evidence
-        grows; a repetition with the same `key` changes nothing.
+        grows; a repetition with the same `key` changes nothing. It follows from those that it `depends_on`,
+        which the viewer (absent: the scope) sees: when one of them is corrected, it is flagged.
 
         Raises:
             errors.InvalidRequest: see `record.make`.
-            errors.MemoryFull: `details` has count, limit and the candidates for a merge.
+            errors.NotFound: there is no memory that it could depend on.
+            errors.MemoryFull: see `MemoryStore.write`; of live ones, `details` has candidates for a merge.
             errors.DuplicateMemory: the `key` made a memory that was forgotten since.
         """
         row = record.make(new, scope, new_memory_id(), now_ms())
         row = replace(row, evidence_count=len(evidence))
-        step = await self.step(row, "remembered", by, evidence=evidence, links=links, key=key)
+        links = await self._dependence(viewer or scope, row.id, depends_on)
+        step = await self.step(
+            row, "remembered", by, evidence=evidence, said_by=scope.user_id, links=links, key=key
+        )
         try:
             await self.apply([step])
         except DuplicateMemory as duplicate:
-            return await self._known(scope, duplicate, row, by, evidence)
+            return await self._known(scope, duplicate, step, by)
         except MemoryFull as full:
             raise await self._full(scope, full) from None
         return Changed(row, "remembered", by)
@@ -137,7 +149,7 @@ class Memories:
         return Details(
             row,
             await self.store.versions(viewer, memory_id),
-            await self.store.evidence(memory_id),
+            await self.store.evidence(viewer, memory_id),
             await self.store.links(memory_id),
         )
 
@@ -156,35 +168,49 @@ class Memories:
         *,
         version: int | None = None,
         operation: Operation = "updated",
+        depends_on: Sequence[str] = (),
     ) -> Changed:
         """Changes fields of a memory by name: content, summary, type, importance, confidence, tags, pinned,
         visibility, context, decisions, refs, status, quarantined, flagged. With `version` only while it is
-        at that one.
+        at that one. From now on it follows from those that it `depends_on` too.
 
         Raises:
-            errors.NotFound, errors.MemoryChanged, errors.InvalidRequest; errors.DuplicateMemory: another one
-            says the same.
+            errors.NotFound, errors.MemoryChanged, errors.InvalidRequest; (memory_unconfirmed) it waits for a
+            person to confirm what it says, which nobody but its user may change meanwhile;
+            errors.DuplicateMemory: another one says the same.
         """
 
         def change(row: MemoryRow) -> MemoryRow:
-            return _with(row, changes)
+            if row.quarantined and changes.keys() & SAYING and by.actor != viewer.user_id:
+                raise InvalidRequest(
+                    f"{row.id} waits for its user to confirm it: what it says cannot be changed before that.",
+                    code="memory_unconfirmed",
+                )
+            return changed_by(row, changes)
 
-        return await self._change(viewer, memory_id, change, by, operation, version=version)
+        links = await self._dependence(viewer, memory_id, depends_on)
+        return await self._change(viewer, memory_id, change, by, operation, version=version, links=links)
 
-    async def confirm(self, viewer: Viewer, memory_id: str, by: By) -> Changed:
-        """Takes it out of quarantine: from now on it is recalled. Raises errors.NotFound."""
+    async def confirm(self, viewer: Viewer, memory_id: str, by: By, *, version: int | None = None) -> Changed:
+        """Takes it out of quarantine: from now on it is recalled. Raises errors.NotFound,
+        errors.MemoryChanged, errors.MemoryFull."""
         changes = {"quarantined": False, "flagged": None}
-        return await self.update(viewer, memory_id, changes, by, operation="confirmed")
+        return await self.update(viewer, memory_id, changes, by, version=version, operation="confirmed")
 
     async def delete(self, viewer: Viewer, memory_id: str, by: By, *, version: int | None = None) -> Changed:
         """Forgets it: it is out of every list and index, and its versions stay until it is erased. Raises
         errors.NotFound, errors.MemoryChanged."""
         return await self._change(viewer, memory_id, lambda row: row, by, "deleted", version=version)
 
-    async def erase(self, viewer: Viewer, memory_id: str) -> None:
-        """Removes it for good, from its versions too. Raises errors.NotFound."""
-        if not await self.store.erase(viewer, memory_id):
+    async def erase(self, viewer: Viewer, memory_id: str, by: By, *, version: int | None = None) -> Changed:
+        """Removes it for good, from its versions too; also one that was deleted. Raises errors.NotFound,
+        errors.MemoryChanged."""
+        versions = await self.store.versions(viewer, memory_id)
+        if not versions or not await self.store.erase(viewer, memory_id, version=version):
             raise not_found(memory_id)
+        changed = Changed(versions[-1].row, "erased", by)
+        self._told(changed)
+        return changed
 
     async def apply(self, steps: Sequence[Change]) -> Sequence[Changed]:
         """Several changes in one transaction. Raises what `MemoryStore.write` raises."""
@@ -212,39 +238,30 @@ class Memories:
         version: int | None = None,
         **more: Any,
     ) -> Changed:
-        for attempt in range(ATTEMPTS):
+        async def once() -> Changed:
             row = await self.get(viewer, memory_id)
             if row.source == "document":
                 raise InvalidRequest(f"{memory_id} is a document: its file is what can be changed.")
-            if version is not None and row.version != version:
-                raise MemoryChanged(
-                    f"{memory_id} is at version {row.version}, not {version}: read it again.",
-                    details={"id": memory_id, "version": row.version},
-                )
-            after = replace(change(row), version=row.version + 1, updated_at=max(now_ms(), row.updated_at))
-            try:
-                (changed,) = await self.apply([await self.step(after, operation, by, **more)])
-            except MemoryChanged:
-                if version is not None or attempt == ATTEMPTS - 1:
-                    raise
-                continue
+            check_version(memory_id, row.version, version)
+            after = next_of(change(row))
+            step = await self.step(after, operation, by, said_by=viewer.user_id, **more)
+            (changed,) = await self.apply([step])
             return changed
-        raise AssertionError("the last attempt returns or raises")
 
-    async def _known(
-        self,
-        scope: Scope,
-        duplicate: DuplicateMemory,
-        said: MemoryRow,
-        by: By,
-        evidence: Sequence[Evidence],
-    ) -> Changed:
-        details = duplicate.details or {}
-        known = await self._seen(scope, str(details["id"]))
+        return await settled(once) if version is None else await once()
+
+    async def _known(self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: By) -> Changed:
+        said, evidence, details = step.row, step.evidence, duplicate.details or {}
+        # One that says the same is for the same audience, for which the scope may write, though perhaps not
+        # look: a person saves for a role without being in it.
+        viewer = Whole(scope.user_id, scope.households) if details["same"] == "digest" else scope
+        known = await self._seen(viewer, str(details["id"]))
         if known is None:
             raise duplicate  # the request is an old one: what it made was forgotten since
-        if details["same"] == "key" or (said.quarantined and not known.quarantined):
-            # A repetition of the request; or a tool that repeats what is known.
+        by_a_person = said.source == "user" or (said.source == "conversation" and bool(evidence))
+        doubtful = (said.quarantined or known.quarantined) and not by_a_person
+        if details["same"] == "key" or doubtful:
+            # A repetition of the request; or somebody else than a person repeats what is known, or claimed.
             return Changed(known, "remembered", by, repeated=True)
 
         def reinforce(row: MemoryRow) -> MemoryRow:
@@ -253,24 +270,42 @@ class Memories:
                 evidence_count=row.evidence_count + max(1, len(evidence)),
                 importance=max(row.importance, said.importance),
                 confidence=max(row.confidence, said.confidence),
+                last_used=max(now_ms(), row.last_used),
                 # What a person says themselves confirms what a tool only claimed.
                 quarantined=row.quarantined and said.quarantined,
             )
 
-        return await self._change(scope, known.id, reinforce, by, "reinforced", evidence=evidence)
+        links = [replace(link, from_id=known.id) for link in step.links if link.to_id != known.id]
+        more: dict[str, Any] = {"evidence": evidence, "links": links, "key": step.key}
+        try:
+            return await self._change(viewer, known.id, reinforce, by, "reinforced", **more)
+        except DuplicateMemory:  # of the key: the same request came twice at once
+            return Changed(known, "remembered", by, repeated=True)
+
+    async def _dependence(self, viewer: Viewer, memory_id: str, on: Sequence[str]) -> Sequence[Link]:
+        """Raises errors.NotFound, errors.InvalidRequest."""
+        on = list(dict.fromkeys(on))
+        if memory_id in on or len(on) > DEPENDS_ON_MOST:
+            raise InvalidRequest(f"A memory depends on at most {DEPENDS_ON_MOST} others at once.")
+        there = {row.id for row in await self.store.get(viewer, *on)}
+        if missing := [each for each in on if each not in there]:
+            raise not_found(missing[0])
+        return [Link(memory_id, each, "depends_on") for each in on]
 
     async def _seen(self, viewer: Viewer, memory_id: str) -> MemoryRow | None:
         found = await self.store.get(viewer, memory_id)
         return found[0] if found else None
 
     async def _full(self, scope: Scope, full: MemoryFull) -> MemoryFull:
-        weakest = await self.store.list(Whole(scope.user_id), Filter(), limit=200)
-        ranked = sorted(weakest, key=lambda row: (row.pinned, row.importance, row.last_used))[:CANDIDATES]
-        count = (full.details or {}).get("count", self.most)
+        if (full.details or {}).get("of") != "live":
+            return full  # no merge makes room
+        # Not the households': those may be others', and make no room here.
+        own = scope._replace(households=())
+        weakest = await self.store.weighed(own, REPLACEABLE, limit=CANDIDATES, lightest=True)
+        examples = "; ".join(f"{row.id} ({row.summary[:60]})" for row in weakest)
         return MemoryFull(
-            f"The memory is full: {count} of {self.most} are kept. Merge or delete some first, for example: "
-            + "; ".join(f"{row.id} ({row.summary[:60]})" for row in ranked),
-            details={"count": count, "limit": self.most, "candidates": [row.id for row in ranked]},
+            f"{full.message} Merge or delete some first{f', for example: {examples}' if examples else ''}.",
+            details={**(full.details or {}), "candidates": [row.id for row in weakest]},
         )
 
 
@@ -279,28 +314,3 @@ def not_found(memory_id: str) -> NotFound:
         f"There is no memory {memory_id[:64]}. List or search memories to see their ids.",
         code="memory_not_found",
     )
-
-
-def _with(row: MemoryRow, changes: dict[str, Any]) -> MemoryRow:
-    """Raises InvalidRequest as `record.make` does."""
-    made = dict(changes)
-    if "content" in made:
-        made["content"] = record.checked_content(made["content"])
-        made["digest"] = record.digest_of(made["content"])
-        made.setdefault("summary", None)
-    if "summary" in made:
-        made["summary"] = record.checked_summary(made["summary"], made.get("content", row.content))
-    if "context" in made:
-        made["context"] = record.checked_context(made["context"])
-    if made.get("visibility") == "project" and row.project_id is None:
-        raise InvalidRequest("It belongs to no project: it cannot be for one.", code="memory_invalid")
-    for name, check in (
-        ("tags", record.checked_tags),
-        ("decisions", record.checked_lines),
-        ("refs", record.checked_lines),
-    ):
-        if name in made:
-            made[name] = check(made[name])
-    if not (1 <= made.get("importance", 3) <= 5 and 0 <= made.get("confidence", 1) <= 1):
-        raise InvalidRequest("importance is 1 to 5, confidence 0 to 1.", code="memory_invalid")
-    return replace(row, **made)

@@ -20,14 +20,18 @@ def check_changeable(row: MemoryRow) -> None:
     if row.source == "document":
         raise InvalidRequest(f"{row.id} is a document: its file is what can be changed.")
     if row.status == "replaced":
+        instead = f"by {row.superseded_by}: correct that one" if row.superseded_by else "by one that is gone"
         raise InvalidRequest(
-            f"{row.id} was replaced by {row.superseded_by}: correct that one.",
+            f"{row.id} was replaced {instead}.",
             details={"superseded_by": row.superseded_by},
         )
 
 
-def successor(row: MemoryRow, content: str, memory_id: str, at: int, **fields: Any) -> MemoryRow:
-    """The first version of what is remembered instead of `row`, for the same people, out of quarantine.
+def successor(
+    row: MemoryRow, user_id: str, content: str, memory_id: str, at: int, **fields: Any
+) -> MemoryRow:
+    """The first version of what `user_id` has remembered instead of `row`, for the same people, out of
+    quarantine.
 
     Raises:
         InvalidRequest: see `record.checked_content`.
@@ -42,6 +46,7 @@ def successor(row: MemoryRow, content: str, memory_id: str, at: int, **fields: A
     return replace(
         row,
         id=memory_id,
+        user_id=user_id,
         content=content,
         created_at=at,
         updated_at=at,
@@ -52,9 +57,10 @@ def successor(row: MemoryRow, content: str, memory_id: str, at: int, **fields: A
     )
 
 
-def merged(rows: Sequence[MemoryRow], memory_id: str, at: int) -> MemoryRow:
+def merged(rows: Sequence[MemoryRow], user_id: str, memory_id: str, at: int) -> MemoryRow:
     """What several memories say, from the oldest on, with the highest importance and confidence and all tags,
-    decisions and references. Its owner and type are those of the most important one.
+    decisions and references. `user_id` is who merges them; its owner and type are those of the most
+    important one.
 
     Raises:
         InvalidRequest: they are not of one audience, or contradict each other; one is a document, frozen,
@@ -72,6 +78,7 @@ def merged(rows: Sequence[MemoryRow], memory_id: str, at: int) -> MemoryRow:
     flat = " ".join(content.split())
     return successor(
         max(rows, key=lambda row: (row.importance, row.updated_at)),
+        user_id,
         content,
         memory_id,
         at,

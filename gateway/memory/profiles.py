@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from gateway.errors import InvalidRequest, MemoryChanged, NotFound
+from gateway.errors import InvalidRequest, NotFound
 from gateway.ids import now_ms
-from gateway.memory.memories import ATTEMPTS
 from gateway.memory.record import clean
+from gateway.memory.versions import check_version, settled
 from gateway.storage.memories import MemoryStore, Profile, ProfileKind, Scope
 
 KEYS_MOST = 50
@@ -48,22 +48,15 @@ class Profiles:
             errors.MemoryChanged: it is at another version; `details` has it.
         """
         fields = checked(fields)
-        for attempt in range(ATTEMPTS):
+
+        async def once() -> Profile:
             known = await self.get(scope, kind, id)
-            if version is not None and known.version != version:
-                raise MemoryChanged(
-                    f"The profile is at version {known.version}, not {version}: read it again.",
-                    details={"id": id, "version": known.version},
-                )
+            check_version(id, known.version, version)
             profile = Profile(kind, id, fields, known.version + 1, max(now_ms(), known.updated_at), actor)
-            try:
-                await self._store.put_profile(profile)
-            except MemoryChanged:
-                if version is not None or attempt == ATTEMPTS - 1:
-                    raise
-                continue
+            await self._store.put_profile(profile)
             return profile
-        raise AssertionError("the last attempt returns or raises")
+
+        return await settled(once) if version is None else await once()
 
 
 def checked(fields: Mapping[str, str]) -> dict[str, str]:
@@ -88,8 +81,14 @@ def checked(fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_whose(scope: Scope, kind: ProfileKind, id: str) -> None:
-    if id not in ((scope.user_id,) if kind == "user" else scope.households):
-        raise NotFound(f"There is no such profile of a {kind}.", code="profile_not_found")
+    if id in ((scope.user_id,) if kind == "user" else scope.households):
+        return
+    why = (
+        f"yours is that of {scope.user_id}."
+        if kind == "user"
+        else "you are not among its members. GATEWAY_HOUSEHOLDS lists them."
+    )
+    raise NotFound(f"There is no such profile of a {kind}: {why}", code="profile_not_found")
 
 
 def _invalid(message: str) -> InvalidRequest:

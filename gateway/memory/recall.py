@@ -3,24 +3,24 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import structlog
 
 from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens, tokens
-from gateway.memory import snapshot
-from gateway.memory.controller import Controller, Decision
+from gateway.memory import snapshot, told
+from gateway.memory.controller import Controller, Decision, start_of
+from gateway.memory.search.found import Mode
 from gateway.memory.search.searcher import Found, Query, Searcher
 from gateway.memory.snapshot import Snapshot
+from gateway.messages import Recalled
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, MemoryRow, MemoryStore, Profile, Scope, Whole
 
-DAYS = {"last_7_days": 7, "last_30_days": 30}
 CITED_SHARE = 0.6
 """Of a memory's words, so many must be in an answer for it to count as used there."""
-ANYWHERE = "Nothing of these types and of that time fits: looked at everything."
 MOST_USERS = 2000
 """Users of whom it is kept in mind whether anything is remembered."""
 MOST_NOTES = 100
@@ -30,11 +30,44 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """The memories that a session was told already: everything of those in `full`, the others by summary."""
+
+    full: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+
+    def in_mode(self, mode: Mode) -> frozenset[str]:
+        """Of which a look-up in that mode would tell nothing new."""
+        return self.full if mode == "details" else self.full | self.named
+
+
+@dataclass(frozen=True, slots=True)
 class LookedUp:
-    """What was found for a message, and why it was looked for."""
+    """What was found for a message, why it was looked for, and what of it was `known`."""
 
     decision: Decision
     found: Found
+    known: Collection[str]
+
+    @property
+    def new(self) -> Sequence[Recalled]:
+        """What is to be told of it."""
+        full = self.decision.mode == "details"
+        write = told.details if full else told.catalog_line
+        rows = [hit.row for hit in self.found.hits if hit.row.id not in self.known]
+        return [
+            Recalled(id=row.id, digest=snapshot.digest_of(row), full=full, text=write(row)) for row in rows
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class LookedBack:
+    """The memories that a session was told, as they are now; whether what stands in its prompt is `outdated`,
+    and what was recalled and is `gone`: changed, or not to be recalled any more."""
+
+    rows: Sequence[MemoryRow]
+    outdated: bool
+    gone: frozenset[str]
 
 
 class Recall:
@@ -86,47 +119,43 @@ class Recall:
         found += [await self._store.profile("household", name) for name in scope.households]
         return [profile for profile in found if profile is not None]
 
-    async def outdated(
-        self, scope: Scope, digests: Mapping[str, str], recalled: Collection[str]
-    ) -> tuple[bool, frozenset[str]]:
-        """Whether something that stands in a prompt under `digests` is no longer so, and which of the
-        memories that were `recalled` in a session must not be told any more."""
-        rows = await self._store.get(scope, *dict.fromkeys((*digests, *recalled)))
-        now = {row.id: snapshot.digest_of(row) for row in rows}
+    async def look_back(
+        self, scope: Scope, digests: Mapping[str, str], recalled: Sequence[Recalled]
+    ) -> LookedBack:
+        """What became of what stands in a prompt under `digests`, and of what was `recalled` in a session."""
+        ids = dict.fromkeys((*digests, *(each.id for each in recalled)))
+        rows = await self._store.get(scope, *ids)
+        now = {row.id: snapshot.digest_of(row) for row in rows if row.recallable}
         now |= {
             snapshot.profile_key(profile): snapshot.profile_digest(profile)
             for profile in await self.profiles(scope)
         }
-        gone = {memory_id for memory_id in recalled if memory_id not in now}
-        gone |= {row.id for row in rows if row.id in recalled and not row.recallable}
-        return any(now.get(key) != digest for key, digest in digests.items()), frozenset(gone)
+        gone = frozenset(each.id for each in recalled if now.get(each.id) != each.digest)
+        outdated = any(now.get(key) != digest for key, digest in digests.items())
+        return LookedBack(rows, outdated, gone)
 
     async def look_up(
-        self, scope: Scope, message: str, *, message_count: int, known: Collection[str]
+        self, scope: Scope, message: str, *, message_count: int, known: Known
     ) -> LookedUp | None:
-        """What the memory has for a message; None when none is needed, or nothing fits. Those that are
-        `known` already take nothing of the budget."""
+        """What the memory has for a message; None when none is needed, or nothing fits. What is known already
+        takes nothing of the budget."""
         budget = self._settings.memory_turn_tokens
         decision = await self._controller.decide(
             message, message_count=message_count, project_id=scope.project_id, budget_tokens=budget
         )
         if decision.needed == "no" or decision.budget_tokens <= 0:
             return None
-        days = DAYS.get(decision.time_range)
         query = Query(
             text=message,
-            types=decision.types,
-            since=now_ms() - days * 86_400_000 if days else None,
             budget_tokens=decision.budget_tokens,
             mode=decision.mode,
-            known=frozenset(known),
+            known=known.in_mode(decision.mode),
+            # A guess: a decision may have been saved as a preference, and be older than it is thought.
+            likely_types=decision.types,
+            likely_since=start_of(decision.time_range, now_ms()),
         )
         found = await self._searcher.find(scope, query)
-        if not found.hits and (query.types or query.since):
-            # What a message seems to be about is a guess: a decision may have been saved as a preference.
-            found = await self._searcher.find(scope, replace(query, types=(), since=None))
-            decision = replace(decision, notes=(*decision.notes, ANYWHERE))
-        return LookedUp(decision, found) if found.hits else None
+        return LookedUp(decision, found, query.known) if found.hits else None
 
     def cited(self, rows: Sequence[MemoryRow], answer: str) -> None:
         """Notes, beside the turn, which of `rows` the answer made use of: by their ids, or by their words.

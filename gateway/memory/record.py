@@ -20,6 +20,14 @@ REFS_MOST = 20
 REF_MOST = 1_000
 NAME_MOST = 256
 
+_WRITES = {
+    "user": "leave owner_id out to write for yourself.",
+    "household": "GATEWAY_HOUSEHOLDS does not list you among its members.",
+    "role": "that is for who asks in that role. Leave owner_id out, or ask with that role_id.",
+    "session": "that is for who asks in that session. Leave owner_id out, or ask with that session_id.",
+}
+"""What to do where somebody writes for another owner."""
+
 _SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s|\n")
 
 
@@ -51,8 +59,8 @@ def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
     """The first version of a memory of `scope`'s user.
 
     Who sees it unless a visibility is given: what is about the user, whoever serves them (global); a role's
-    own, that role (private); a project's, everyone in it (project); a session's, that session alone; a
-    household's, its members.
+    own, that role (private); a project's, whoever serves the user there (project); a session's, that session
+    alone; a household's, its members.
 
     Raises:
         InvalidRequest: (memory_content_missing) there is no content; (memory_invalid) it is too long, a
@@ -108,17 +116,21 @@ def default_owner(owner_type: OwnerType, scope: Scope) -> str:
     }
     found = known.get(owner_type)
     if found is None:
-        raise _invalid(f"A memory of a {owner_type} needs its owner_id.")
+        if owner_type == "household" and not scope.households:
+            raise _invalid("You are in no household: GATEWAY_HOUSEHOLDS says who is in which.")
+        named = f": {', '.join(scope.households)}" if owner_type == "household" else ""
+        raise _invalid(f"A memory of a {owner_type} needs its owner_id{named}.")
     return found
 
 
 def checked_owner(owner_type: OwnerType, owner_id: str, scope: Scope) -> str:
-    """Raises InvalidRequest for an owner that is not the scope's to write for."""
+    """Raises InvalidRequest for an owner that is not the scope's to write for: a role writes for no other
+    one, and a session likewise."""
     own = {"user": (scope.user_id,), "household": scope.households}.get(owner_type)
-    if owner_type == "session" and scope.session_id is not None:
-        own = (scope.session_id,)
+    here = {"role": scope.role_id, "session": scope.session_id}.get(owner_type)
+    own = (here,) if here is not None else own
     if own is not None and owner_id not in own:
-        raise _invalid(f"You cannot write for the {owner_type} {owner_id[:64]!r}.")
+        raise _invalid(f"You cannot write for the {owner_type} {owner_id[:64]!r}: {_WRITES[owner_type]}")
     return checked_name(owner_id) or owner_id
 
 

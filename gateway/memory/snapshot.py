@@ -1,12 +1,12 @@
 """What stands in a session's prompt of the memories, for a whole epoch: `<long_term_memory>`.
 
-Few memories stand there in full. Of many, the pinned ones do, then a catalog of the others, and how many are
-not even in that: nothing is left out in silence. No time, no score and no counter is in it, so that the same
-memories are always the same text.
+Few memories stand there in full. Of many, the pinned ones do as far as there is room, then a catalog of the
+others, and how many are not even in that: nothing is left out in silence. No time, no score and no counter is
+in it, so that the same memories are always the same text.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gateway.lexical import estimate_tokens
@@ -14,10 +14,10 @@ from gateway.memory import told
 from gateway.storage.memories import Filter, MemoryRow, MemoryStore, Profile, Scope
 from gateway.tools.wrapping import wrap
 
-CATALOG_TOKENS = 2000
-"""Most tokens of the catalog of memories that are not there in full."""
-CATALOG_MOST = 200
-PINNED_MOST = 100
+PINNED_TOKENS, PINNED_MOST = 4000, 100
+"""Of many, most tokens of the pinned ones that are there in full, and how many."""
+CATALOG_TOKENS, CATALOG_MOST = 2000, 200
+"""Of the catalog of those that are not."""
 STANDING = Filter(recallable=True, runtime=True)
 """What may stand in a prompt: documents are found when they are needed."""
 
@@ -25,13 +25,18 @@ STANDING = Filter(recallable=True, runtime=True)
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """`text` is empty when there is nothing to tell. `rows` are the memories in it, in their order; `digests`
-    of these and of the profiles, by what they are of; `unnamed` counts the memories that are not in it."""
+    of these and of the profiles, by what they are of; `named` are those that are told by their summaries,
+    `unnamed` counts the memories that are not in it."""
 
     text: str
     rows: Sequence[MemoryRow]
     digests: dict[str, str]
+    named: frozenset[str]
     unnamed: int
-    is_catalog: bool
+
+    @property
+    def is_catalog(self) -> bool:
+        return bool(self.named or self.unnamed)
 
 
 async def take(
@@ -42,22 +47,18 @@ async def take(
     if count <= full_count and characters <= full_characters:
         rows = _in_order(await store.list(scope, STANDING, limit=max(1, full_count)))
         return _made(profiles, rows, (), 0)
-    pinned = await store.list(scope, Filter(recallable=True, runtime=True, pinned=True), limit=PINNED_MOST)
-    others = await store.list(scope, STANDING, limit=10 * CATALOG_MOST)
-    told_before = {row.id for row in pinned}
-    weightiest = sorted((row for row in others if row.id not in told_before), key=_weight)[:CATALOG_MOST]
-    named, tokens = list[MemoryRow](), 0
-    for row in weightiest:
-        tokens += estimate_tokens(told.catalog_line(row)) + 1
-        if tokens > CATALOG_TOKENS:
-            break
-        named.append(row)
-    return _made(profiles, _in_order(pinned), _in_order(named), count - len(pinned) - len(named))
+    rows = await store.weighed(scope, STANDING, limit=PINNED_MOST + CATALOG_MOST)
+    full = _fitting([row for row in rows if row.pinned], told.line, PINNED_TOKENS, PINNED_MOST)
+    there = {row.id for row in full}
+    rest = [row for row in rows if row.id not in there]
+    named = _fitting(rest, told.catalog_line, CATALOG_TOKENS, CATALOG_MOST)
+    return _made(profiles, _in_order(full), _in_order(named), max(0, count - len(full) - len(named)))
 
 
 def digest_of(row: MemoryRow) -> str:
     """Of everything of a memory that a model may be told."""
     said = (row.type, row.content, row.summary, row.status, row.tags, row.flagged, row.recallable)
+    said += (row.context, row.decisions, row.refs)
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 
@@ -81,7 +82,7 @@ def _made(
     digests = {row.id: digest_of(row) for row in (*full, *named)}
     digests |= {profile_key(profile): profile_digest(profile) for profile in profiles}
     text = wrap("long_term_memory", told.NOTE, "\n\n".join(parts)) if parts else ""
-    return Snapshot(text, (*full, *named), digests, unnamed, bool(named or unnamed))
+    return Snapshot(text, (*full, *named), digests, frozenset(row.id for row in named), unnamed)
 
 
 def _profile(profile: Profile) -> str:
@@ -94,5 +95,14 @@ def _in_order(rows: Sequence[MemoryRow]) -> list[MemoryRow]:
     return sorted(rows, key=lambda row: (not row.pinned, row.created_at, row.id))
 
 
-def _weight(row: MemoryRow) -> tuple[int, int, str]:
-    return -row.importance, -row.last_used, row.id
+def _fitting(
+    rows: Sequence[MemoryRow], line: Callable[[MemoryRow], str], tokens: int, most: int
+) -> list[MemoryRow]:
+    """The first `most` of those that take no more tokens together, one that is too long left out."""
+    found, left = list[MemoryRow](), tokens
+    for row in rows:
+        cost = estimate_tokens(line(row)) + 1
+        if cost <= left and len(found) < most:
+            found.append(row)
+            left -= cost
+    return found

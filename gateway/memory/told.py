@@ -12,7 +12,7 @@ NOTE = (
 
 def line(row: MemoryRow) -> str:
     """A memory in full on one line: id, type, content, tags."""
-    return _line(row, " ".join(row.content.split()))
+    return _line(row, row.content)
 
 
 def catalog_line(row: MemoryRow) -> str:
@@ -21,17 +21,21 @@ def catalog_line(row: MemoryRow) -> str:
 
 
 def details(row: MemoryRow, evidence: Sequence[Evidence] = ()) -> str:
-    """Everything about a memory that helps to answer."""
+    """Everything about a memory that helps to answer, each part on a line of its own."""
     lines = [line(row)]
-    if row.context:
-        lines.append(f"  context: {' '.join(row.context.split())}")
-    lines += [f"  decided: {decision}" for decision in row.decisions]
-    lines += [f"  see: {ref}" for ref in row.refs]
-    lines += [f"  the user said: “{each.quote}”" for each in evidence]
+    lines += [f"  context: {_flat(row.context)}"] if row.context else []
+    lines += [f"  decided: {_flat(decision)}" for decision in row.decisions]
+    lines += [f"  see: {_flat(ref)}" for ref in row.refs]
+    lines += [f"  the user said: “{_flat(each.quote)}”" for each in evidence]
     return "\n".join(lines)
 
 
 def _line(row: MemoryRow, text: str, more: str = "") -> str:
     tags = "".join(f" #{tag}" for tag in row.tags)
     doubt = " (doubtful)" if row.status == "suppressed" or row.flagged else ""
-    return f"[{row.id}] {row.type}{more}: {text}{tags}{doubt}"
+    return _flat(f"[{row.id}] {row.type}{more}: {text}{tags}{doubt}")
+
+
+def _flat(text: str) -> str:
+    """On one line: what begins a line as a memory does is one."""
+    return " ".join(text.split())

@@ -7,12 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from gateway.errors import NotFound, RequestRefused, StorageError, ToolError
-from gateway.lexical import query_tokens, tokens
 from gateway.memory import told
-from gateway.memory.keeper.evaluate import unsafe
-from gateway.memory.memories import By, Changed, Memories
+from gateway.memory.hearsay import evidence_of, from_outside
+from gateway.memory.memories import DEPENDS_ON_MOST, By, Changed, Memories
 from gateway.memory.reasons import of_search
-from gateway.memory.record import NewMemory
+from gateway.memory.record import NewMemory, digest_of
 from gateway.memory.search.searcher import Query, Searcher
 from gateway.storage.memories import Filter, MemoryRow, MemoryType, Scope
 from gateway.tools.base import FunctionTool, ToolContext
@@ -20,14 +19,6 @@ from gateway.tools.function import tool
 from gateway.tools.wrapping import wrap
 
 NAME = "manage_memory"
-OWN_TOOLS = frozenset({NAME, "read_skill", "read_archive", "current_time", "calculate", "search_docs"})
-"""Tools that bring in nothing that a stranger wrote."""
-SAID_SHARE = 0.6
-"""Of the words of a memory, so many the user must have said themselves once a tool was heard."""
-REFUSED = {
-    "secret": "That looks like a secret: passwords and keys are not remembered.",
-    "instruction": "That would steer the assistant, it tells nothing about the user: it is not remembered.",
-}
 LISTED = 30
 """Memories that one list shows."""
 FOUND = 10
@@ -91,6 +82,7 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
         importance: Annotated[int | None, Field(ge=1, le=5)] = None,
         tags: list[str] | None = None,
         pinned: bool | None = None,
+        based_on: Annotated[list[str] | None, Field(max_length=DEPENDS_ON_MOST)] = None,
         version: int | None = None,
     ) -> str:
         """Keeps what is worth knowing about the user in later conversations, and looks it up or corrects it.
@@ -115,6 +107,7 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
             importance: From 1, trivial, to 5, always to be heeded; 3 if absent.
             tags: A few words to file it under.
             pinned: Whether it always stands in your prompt in full, however much is remembered.
+            based_on: Ids of memories that it follows from: once one of them is corrected, it is in doubt.
             version: The version that you read, to change or delete it only if nobody else did since.
         """
         call = begin(context)
@@ -129,9 +122,9 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
         try:
             match action:
                 case "save":
-                    return await call.save(given)
+                    return await call.save(given, based_on or [])
                 case "update":
-                    return await call.update(_needed("id", id, action), given, version)
+                    return await call.update(_needed("id", id, action), given, based_on or [], version)
                 case "delete":
                     return await call.delete(_needed("id", id, action), version)
                 case "list" if id:
@@ -158,35 +151,50 @@ class _Call:
     context: ToolContext
     who: str
 
-    async def save(self, given: dict[str, Any]) -> str:
+    async def save(self, given: dict[str, Any], based_on: Sequence[str]) -> str:
         scope = self.scope
-        # A decision about a project is its members', not this user's alone wherever they are.
+        # A decision about a project holds in that project, not wherever the user is.
         owner = "project" if given.get("type") == "project_decision" and scope.project_id else "user"
-        outside = self._from_outside(given.get("content", ""))
+        outside = from_outside(given.get("content", ""), self.context)
         new = NewMemory("", owner_type=owner, source="model", quarantined=outside)
-        key = self.context.idempotency_key
-        saved = self._told(
-            await self.memories.save(scope, replace(new, **given), self._by("saved it"), key=key)
+        key, by = self.context.idempotency_key, self._by("saved it")
+        saved = await self.memories.save(
+            scope,
+            replace(new, **given),
+            by,
+            evidence=() if outside else evidence_of(given.get("content", ""), self.context),
+            depends_on=based_on,
+            key=key,
         )
+        if saved.repeated and not await self._ever_said(saved.row, given["content"]):
+            raise ToolError(
+                f"This idempotency key saved something else before ({saved.row.id}): take a new one.",
+                code="idempotency_key_used",
+            )
+        self._told(saved)
         if saved.operation == "reinforced":
             return f"That is remembered already, as {_at(saved.row)}: it counts more now."
-        if outside:
+        if saved.row.quarantined:
             return (
                 f"Kept as {_at(saved.row)}, but not recalled before the user confirms it, since they did not "
                 "say it and a tool may have. Tell them."
             )
         return f"Remembered as {_at(saved.row)}."
 
-    async def update(self, memory_id: str, given: dict[str, Any], version: int | None) -> str:
-        if not given:
-            raise ToolError("Nothing to update: give content, type, importance, tags or pinned.")
-        if self._from_outside(given.get("content", "")):
+    async def update(
+        self, memory_id: str, given: dict[str, Any], based_on: Sequence[str], version: int | None
+    ) -> str:
+        if not given and not based_on:
+            raise ToolError("Nothing to update: give content, type, importance, tags, pinned or based_on.")
+        if from_outside(given.get("content", ""), self.context):
             raise ToolError(
                 "What a tool said cannot change a memory. Ask the user to say it in their own words.",
                 code="memory_not_said",
             )
-        by = self._by(f"changed its {', '.join(given)}")
-        changed = await self.memories.update(self.scope, memory_id, given, by, version=version)
+        by = self._by(f"changed its {', '.join(given) or 'reasons'}")
+        changed = await self.memories.update(
+            self.scope, memory_id, given, by, version=version, depends_on=based_on
+        )
         return f"Updated {_at(self._told(changed).row)}."
 
     async def delete(self, memory_id: str, version: int | None) -> str:
@@ -205,9 +213,8 @@ class _Call:
         if not found.row.recallable:
             why = "waits for the user to confirm it" if found.row.quarantined else f"is {found.row.status}"
             raise ToolError(f"{memory_id} {why}: it is not recalled.")
-        # What another member of a household said stays theirs.
-        quotes = found.evidence[-QUOTES:] if found.row.user_id == self.scope.user_id else ()
-        return _wrapped(f"It is at version {found.row.version}.", [told.details(found.row, quotes)])
+        shown = told.details(found.row, found.evidence[-QUOTES:])
+        return _wrapped(f"It is at version {found.row.version}.", [shown])
 
     async def list(self, type: MemoryType | None) -> str:
         which = Filter(types=(type,) if type else (), recallable=True, runtime=True)
@@ -238,15 +245,9 @@ class _Call:
         done = (last.operation, last.turn_id) == ("deleted", by.turn_id)
         return Changed(last.row, "deleted", by) if done else None
 
-    def _from_outside(self, content: str) -> bool:
-        """Whether the words may be those of a tool, a web page or a server: one was heard, and the user did
-        not say most of them. Raises ToolError for what must not be remembered, whoever said it."""
-        if (why := unsafe(content)) is not None:
-            raise ToolError(REFUSED[why], code="memory_unsafe")
-        if not content or self.context.heard <= OWN_TOOLS:
-            return False
-        words, said = set(query_tokens(content)), set(tokens("\n".join(self.context.said)))
-        return len(words & said) < SAID_SHARE * len(words)
+    async def _ever_said(self, row: MemoryRow, content: str) -> bool:
+        versions = await self.memories.store.versions(self.scope, row.id)
+        return digest_of(content) in {each.row.digest for each in versions}
 
     def _by(self, what: str) -> By:
         return By("model", f"{self.who} {what}.", self.context.turn_id or None)

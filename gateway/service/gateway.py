@@ -99,8 +99,9 @@ class Gateway:
     async def delete_session(self, who: Principal, session_id: str) -> None:
         """Raises errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict
         while its rows are being moved."""
-        # Held over both steps: the id is free after the first, and what comes under it must keep its blobs.
+        # Held over all steps: the id is free after the second, and what comes under it must keep its blobs.
         with self._parts.archives.moving(session_id):
+            await self.memory.forget_session(who, session_id)
             await self._parts.sessions.delete(session_id, who.user_id)
             await self.records.forget_blobs(session_id)
 

@@ -147,12 +147,20 @@ class SessionHistory:
         return await self._parts.summaries.get(session_id, who.user_id)
 
     async def summaries(
-        self, who: Principal, *, user_id: str | None, project_id: str | None, limit: int
+        self,
+        who: Principal,
+        *,
+        user_id: str | None,
+        project_id: str | None,
+        role_id: str | None,
+        limit: int,
     ) -> Sequence[SummaryRow]:
         """The newest summaries of the caller, newest first. Raises errors.Forbidden for another user's."""
         if user_id is not None and user_id != who.user_id:
             raise Forbidden("These are another user's summaries.")
-        return await self._parts.summaries.list(who.user_id, project_id=project_id, limit=limit)
+        return await self._parts.summaries.list(
+            who.user_id, project_id=project_id, role_id=role_id, limit=limit
+        )
 
     async def close(self) -> None:
         """Shutdown: what is still being compressed is given up; the old views stay."""

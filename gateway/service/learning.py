@@ -1,67 +1,74 @@
-"""Has the keeper learn from sessions, after their turns or at their end, while nobody waits for it."""
+"""Has the keeper learn from sessions, after their turns or at their end, while nobody waits for it.
+
+    a turn begins ──begin──▶ the session is to be read from there on    (gateway.db: survives a crash)
+    it ends, or the session does ──▶ waiting ──read──▶ memories ──advance──▶ nothing is to be read
+
+At a start whatever is still to be read is: that the gateway stopped is an end too.
+"""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
 from typing import TypeVar
 
 import structlog
 
-from gateway.errors import GatewayError, MemoryFull, NotFound
+from gateway.errors import GatewayError, LearningFailed, MemoryFull, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
 from gateway.memory.keeper.keeper import Keeper, Told
+from gateway.memory.keeper.keeping import When
 from gateway.memory.memories import Changed
 from gateway.memory.room import households_of
 from gateway.service.telling import Telling
+from gateway.service.waiting import FIRST_RETRY, Due, Waiting
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from gateway.storage.memories import Scope
+from gateway.storage.records import LearnedSessions
 from gateway.turn.parts import Parts
 
-MOST_WAITING = 1000
-"""Sessions that may wait to be learned from; more are passed over."""
 MOST_KNOWN = 10_000
-"""Turns that run, and sessions that were read, of which something is remembered."""
-MOST_ATTEMPTS = 3
-"""Attempts with one session before it is passed over."""
-FIRST_RETRY, LAST_RETRY = 5.0, 300.0
-"""Seconds after a failure until the next attempt, with whichever session: doubled each time, up to the
-last."""
+"""Turns that run, of which something is remembered."""
 DRAIN_PATIENCE = 2.0
 """Seconds that waiting sessions get when the server stops."""
 CONTEXT = 10
 """Messages before the new ones that are loaded, to understand those by."""
+AT_ONCE = 20
+"""Sessions that are looked up at once."""
+
+_UNUSABLE = frozenset((LearningFailed.code, "context_overflow", "content_refused"))
+"""Failures that lie in what was read."""
 
 T = TypeVar("T")
 
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Due:
-    """A session to learn from: `turn_id` is the first turn that was not learned from (None: see how far it
-    was read), `at` when its last message was said, Unix ms."""
-
-    scope: Scope
-    turn_id: str | None
-    at: int
-    failures: int = 0
-
-
 class Learning:
     """One per process, on its event loop. It is a `Watcher` of turns and an observer of the bus; sessions
     that are over are told to `session_ended`."""
 
-    def __init__(self, parts: Parts, keeper: Keeper | None, *, first_retry: float = FIRST_RETRY) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        keeper: Keeper | None,
+        learned: LearnedSessions,
+        *,
+        first_retry: float = FIRST_RETRY,
+    ) -> None:
         self._parts = parts
         self._keeper = keeper
+        self._learned = learned
         self._mode = parts.settings.memory_learning if keeper is not None else "off"
         self._first_retry = first_retry
         self._turns: OrderedDict[str, TurnRow] = OrderedDict()
-        self._waiting: OrderedDict[str, _Due] = OrderedDict()
-        self._read: OrderedDict[str, int] = OrderedDict()
-        self._wake, self._idle = asyncio.Event(), asyncio.Event()
+        self._begun: OrderedDict[str, str] = OrderedDict()
+        self._marking = asyncio.Lock()
+        self._waiting = Waiting(first_retry)
+        self._looked_to: str | None = "" if self._mode != "off" else None
+        self._before = now_ms()
+        self._to_mark, self._wake, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     # What it hears
 
@@ -70,6 +77,10 @@ class Learning:
 
     def take_up(self, turn: TurnRow) -> None:
         """The turn runs here from now on."""
+        if self._mode == "off":
+            return
+        _remember(self._begun, turn.id, turn.session_id)
+        self._to_mark.set()
         if self._mode == "turns":
             _remember(self._turns, turn.id, turn)
 
@@ -77,14 +88,12 @@ class Learning:
         """An observer of the bus: quick, and never raises."""
         for event in events:
             if event.type == "done" and (turn := self._turns.pop(event.turn_id, None)) is not None:
-                scope = self._scope(turn.owner, turn.role_id, turn.project_id, session_id)
-                self._add(_Due(scope, turn.id, now_ms()), session_id)
+                self._add(session_id, self._scope(turn.owner, turn.role_id, turn.project_id, session_id))
 
     def session_ended(self, session: SessionRow) -> None:
         """Nobody uses the session at the moment. Quick, and never raises."""
         if self._mode == "sessions":
-            scope = self._scope(session.owner, session.role_id, session.project_id, session.id)
-            self._add(_Due(scope, None, session.updated_at), session.id)
+            self._add(session.id, self._scope_of(session))
 
     # What it does
 
@@ -97,97 +106,164 @@ class Learning:
 
         if self._keeper is not None:
             self._keeper.told = tell
-        retry = self._first_retry
-        while True:
-            if not self._waiting:
-                self._idle.set()
-                self._wake.clear()
-                await self._wake.wait()
-                continue
-            session_id, due = self._waiting.popitem(last=False)
-            if await self._attempt(session_id, due, tell):
-                retry = self._first_retry
-            else:
-                await asyncio.sleep(retry)
-                retry = min(2 * retry, LAST_RETRY)
+        self._warn()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._mark_begun())
+            group.create_task(self._learn_from_all(tell))
 
     async def settled(self) -> None:
         """Returns when everything that it heard of was learned from, or given up."""
         await self._idle.wait()
 
     async def close(self) -> None:
-        """Waits, shortly, for what is due; `run` must still be running."""
+        """Waits, shortly, for what is due; `run` must still be running. The rest is for the next start."""
         try:
             await asyncio.wait_for(self.settled(), DRAIN_PATIENCE)
         except TimeoutError:
-            log.warning("memory_learning_dropped", waiting=len(self._waiting))
+            log.info("memory_learning_put_off", waiting=len(self._waiting))
+
+    def _warn(self) -> None:
+        settings = self._parts.settings
+        summarised = settings.session_summaries and settings.summary_after is not None
+        if self._mode == "sessions" and settings.archive_after is None and not summarised:
+            log.warning(
+                "memory_learning_never",
+                error="No session ever ends, so nothing is learned before the next start: set "
+                "GATEWAY_ARCHIVE_AFTER or GATEWAY_SUMMARY_AFTER, or GATEWAY_MEMORY_LEARNING=turns.",
+            )
 
     def _scope(self, owner: str, role_id: str | None, project_id: str | None, session_id: str) -> Scope:
         return Scope(owner, role_id, project_id, session_id, households_of(self._parts.settings, owner))
 
-    def _add(self, due: _Due, session_id: str) -> None:
-        known = self._waiting.get(session_id)
-        if known is None and len(self._waiting) >= MOST_WAITING:
-            log.warning("memory_learning_dropped", session_id=session_id, waiting=len(self._waiting))
-            return
-        # What was not learned from begins with the earliest turn.
-        self._waiting[session_id] = due if known is None else replace(due, turn_id=known.turn_id)
+    def _scope_of(self, session: SessionRow) -> Scope:
+        return self._scope(session.owner, session.role_id, session.project_id, session.id)
+
+    def _add(self, session_id: str, scope: Scope) -> None:
+        if not self._waiting.add(session_id, scope):
+            self._looked_to, self._before = "", now_ms() + 1  # it is found in the database, later
         self._idle.clear()
         self._wake.set()
 
-    async def _attempt(self, session_id: str, due: _Due, tell: Told) -> bool:
-        """False when it failed."""
+    # Which turns it has heard of, in the database
+
+    async def _mark_begun(self) -> None:
+        while True:
+            await self._to_mark.wait()
+            self._to_mark.clear()
+            await self._mark()
+
+    async def _mark(self) -> None:
+        async with self._marking:
+            while self._begun:
+                turn_id, session_id = self._begun.popitem(last=False)
+                try:
+                    await self._learned.begin(session_id, turn_id)
+                except GatewayError as error:
+                    log.warning(
+                        "memory_learning_failed", session_id=session_id, code=error.code, error=error.message
+                    )
+
+    # Reading
+
+    async def _learn_from_all(self, tell: Told) -> None:
+        while True:
+            if not self._waiting and await self._looked():
+                continue
+            if not self._waiting:
+                self._idle.set()
+                self._wake.clear()
+                await self._wake.wait()
+            elif (found := self._waiting.take()) is not None:
+                await self._attempt(*found, tell)
+            else:
+                self._wake.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._wake.wait(), self._waiting.patience())
+
+    async def _looked(self) -> bool:
+        """Puts sessions of the database among those that wait; False when there are no more."""
+        if self._looked_to is None:
+            return False
         try:
-            await tell(session_id, await self._learn(session_id, due))
-        except NotFound:
-            pass  # the session was deleted
+            found = await self._learned.due(before=self._before, after=self._looked_to, limit=AT_ONCE)
+            self._looked_to = found[-1][0] if len(found) == AT_ONCE else None
+            for session_id, owner in found:
+                with suppress(NotFound):  # it was deleted meanwhile
+                    session = await self._parts.sessions.get(session_id, owner)
+                    self._waiting.add(session_id, self._scope_of(session))
+        except GatewayError as error:  # the database, for now
+            log.warning("memory_learning_failed", code=error.code, error=error.message)
+            await asyncio.sleep(self._first_retry)
+        return True
+
+    async def _attempt(self, session_id: str, due: Due, tell: Told) -> None:
+        read_to: int | None = None
+        try:
+            await self._mark()
+            after = await self._learned.learned_to(session_id)
+            if after is None:
+                return
+            messages = await self._parts.sessions.messages(session_id, after=max(0, after - CONTEXT))
+            read_to = max(after, messages[-1].position) if messages else after
+            if read_to > after:
+                await tell(session_id, await self._learn(session_id, due.scope, messages, after))
+                self._waiting.go_on()
         except MemoryFull as full:
             # Its message tells of memories.
             log.warning("memory_full", session_id=session_id, count=(full.details or {}).get("count"))
         except GatewayError as error:
-            log.warning("memory_learning_failed", session_id=session_id, code=error.code, error=error.message)
-            if error.retryable and due.failures + 1 < MOST_ATTEMPTS:
-                self._put_back(session_id, replace(due, failures=due.failures + 1))
-            return False
+            _warn_of(session_id, error)
+            if not self._gives_up(session_id, due, error):
+                return
         except Exception:
             # A mistake of ours with one session must not end the learning from all others.
             log.exception("memory_learning_failed", session_id=session_id)
-            return False
-        return True
+        if read_to is not None:
+            await self._advance(session_id, read_to)
 
-    def _put_back(self, session_id: str, due: _Due) -> None:
-        newer = self._waiting.get(session_id)
-        self._waiting[session_id] = due if newer is None else replace(newer, turn_id=due.turn_id)
-
-    async def _learn(self, session_id: str, due: _Due) -> Sequence[Changed]:
-        messages, after = await self._unread(session_id, due)
-        if not messages:
-            return ()
+    async def _learn(
+        self, session_id: str, scope: Scope, messages: Sequence[StoredMessage], after: int
+    ) -> Sequence[Changed]:
         parts = self._parts
         assert self._keeper is not None  # nothing is due otherwise
-        changed = await self._keeper.learn(
-            due.scope,
+        return await self._keeper.learn(
+            scope,
             messages,
             session_id=session_id,
             model=await parts.turns.model(session_id) or parts.settings.model,
             after=after,
-            said_at=due.at,
+            when=said_when(parts, session_id, scope.user_id),
         )
-        if due.turn_id is None:
-            _remember(self._read, session_id, messages[-1].position)
-        return changed
 
-    async def _unread(self, session_id: str, due: _Due) -> tuple[Sequence[StoredMessage], int]:
-        """Messages, and the position after which they were not learned from."""
-        sessions = self._parts.sessions
-        if due.turn_id is not None:
-            messages = (await sessions.history(session_id)).messages
-            first = next((item.position for item in messages if item.turn_id == due.turn_id), None)
-            if first is None:
-                return (), 0
-            return [item for item in messages if item.position >= first - CONTEXT], first - 1
-        read = self._read.get(session_id, 0)
-        return await sessions.messages(session_id, after=max(0, read - CONTEXT)), read
+    def _gives_up(self, session_id: str, due: Due, error: GatewayError) -> bool:
+        """Whether these messages are passed over, because of them or what the model makes of them. What the
+        endpoint or the database does not do is done later: soon, or after the session's next turn."""
+        unusable = error.code in _UNUSABLE
+        if isinstance(error, LearningFailed) and error.retryable and not unusable:
+            self._waiting.pause()
+        return not (error.retryable and self._waiting.put_back(session_id, due)) and unusable
+
+    async def _advance(self, session_id: str, to: int) -> None:
+        try:
+            await self._learned.advance(session_id, to)
+        except GatewayError as error:  # it is read again: that changes nothing
+            _warn_of(session_id, error)
+
+
+def said_when(parts: Parts, session_id: str, owner: str) -> When:
+    """When the turns of a session began; now for one that is not known."""
+
+    async def when(turn_id: str) -> int:
+        try:
+            return (await parts.turns.get(session_id, turn_id, owner)).created_at
+        except NotFound:
+            return now_ms()
+
+    return when
+
+
+def _warn_of(session_id: str, error: GatewayError) -> None:
+    log.warning("memory_learning_failed", session_id=session_id, code=error.code, error=error.message)
 
 
 def _remember(known: OrderedDict[str, T], name: str, value: T) -> None:

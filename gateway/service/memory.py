@@ -8,29 +8,25 @@ from typing import Any
 
 from gateway.auth import Principal
 from gateway.errors import InvalidRequest, QueueFull
+from gateway.events.content import Omission
 from gateway.ids import now_ms
-from gateway.lexical import estimate_tokens, query_tokens
-from gateway.memory import told
+from gateway.lexical import query_tokens
 from gateway.memory.controller import Decision
-from gateway.memory.copies import Intake, Report, export, lines_of
+from gateway.memory.copies import export
 from gateway.memory.corrections import Action
+from gateway.memory.intake import Intake, Report, lines_of
 from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.memories import By, Changed, Details
 from gateway.memory.record import NewMemory
 from gateway.memory.search.freshness import freshness
+from gateway.memory.search.fusion import size
 from gateway.memory.search.searcher import Found, Hit, Query
 from gateway.messages import Message
+from gateway.service.learning import said_when
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
 from gateway.service.telling import Telling
 from gateway.storage.base import StoredMessage
-from gateway.storage.memories import (
-    Evidence,
-    Filter,
-    MemoryRow,
-    Profile,
-    ProfileKind,
-    Viewer,
-)
+from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
 from gateway.turn.parts import Parts
 
 MOST_AT_ONCE = 4
@@ -65,42 +61,56 @@ class UserMemories:
         """What fits the query. Raises errors.NotFound, errors.Forbidden, errors.StorageError."""
         return await self._for.room.searcher.find(await self._for.scope(who, place), query)
 
-    async def recall(self, who: Principal, place: Place, ids: Sequence[str]) -> Found:
-        """Those of `ids` that may be recalled there, in this order; they count as used. Raises as `find`
-        does."""
-        room, now = self._for.room, now_ms()
-        rows = [
-            row for row in await room.store.get(await self._for.scope(who, place), *ids) if row.recallable
-        ]
-        if rows:
-            await room.store.use([row.id for row in rows], now)
-        tokens = sum(estimate_tokens(told.details(row)) for row in rows)
-        return Found([Hit(row, 0, None, None, freshness(row, now)) for row in rows], tokens=tokens)
+    async def recall(self, who: Principal, place: Place, ids: Sequence[str], budget_tokens: int) -> Found:
+        """Those of `ids` that may be recalled there, in this order, as far as they fit the budget in full.
+        They do not count as used: somebody looks at them. Raises as `find` does."""
+        rows = await self._for.room.store.get(await self._for.scope(who, place), *ids)
+        now, tokens, hits, omissions = now_ms(), 0, list[Hit](), list[Omission]()
+        for row in rows:
+            if not row.recallable:
+                continue
+            if tokens + (cost := size(row, "details")) > budget_tokens:
+                omissions.append(Omission(id=row.id, reason="budget"))
+            else:
+                tokens += cost
+                hits.append(Hit(row, 0, None, None, freshness(row, now)))
+        return Found(hits, omissions, len(omissions), tokens)
 
     async def quotes(self, who: Principal, row: MemoryRow) -> Sequence[Evidence]:
-        """What the user said that `row` is remembered of. What another member of a household said stays
-        theirs."""
-        if row.user_id != who.user_id or not row.evidence_count:
-            return ()
-        return await self._for.room.store.evidence(row.id)
+        """What the user said that `row` is remembered of."""
+        return await self._for.room.store.evidence(self._for.own(who), row.id) if row.evidence_count else ()
 
     # One memory
 
     async def save(
-        self, who: Principal, place: Place, new: NewMemory, *, evidence: Sequence[Evidence], reason: str
+        self,
+        who: Principal,
+        place: Place,
+        new: NewMemory,
+        *,
+        evidence: Sequence[Evidence],
+        depends_on: Sequence[str],
+        reason: str,
     ) -> Changed:
         """Remembers something, or reinforces what is remembered word for word already.
 
         Raises:
-            errors.NotFound, errors.Forbidden: a session, or a user, that is not the caller's.
+            errors.NotFound, errors.Forbidden: a session, a user, or a memory that it depends on, that is not
+                the caller's.
             errors.InvalidRequest: what `record.make` raises; (evidence_not_found) nobody said that.
             errors.MemoryFull: with candidates for a merge.
         """
         room, scope = self._for.room, await self._for.scope(who, place)
         if new.owner_type == "session" and new.owner_id is not None:
             await self._parts.sessions.get(new.owner_id, who.user_id)
-        await self._for.check(who, evidence)
-        saved = await room.memories.save(scope, new, By(who.user_id, reason), evidence=evidence)
+        saved = await room.memories.save(
+            scope,
+            new,
+            By(who.user_id, reason),
+            viewer=self._for.whole(who),
+            evidence=await self._for.checked(who, evidence),
+            depends_on=depends_on,
+        )
         if place.session_id is not None:
             await self._telling.tell_changes(place.session_id, [saved])
         return saved
@@ -126,12 +136,15 @@ class UserMemories:
         matches = await room.store.match(viewer, sought, which, limit=limit)
         return [match.row for match in matches]
 
+    async def deleted(
+        self, who: Principal, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[Tombstone]:
+        """What was deleted and can be erased, the last first. Raises errors.NotFound."""
+        return await self._for.room.store.tombstones(self._for.whole(who), limit=limit, before=before)
+
     async def read(self, who: Principal, memory_id: str) -> Details:
         """Everything about a memory, or a document. Raises errors.NotFound."""
-        details = await self._for.room.memories.details(await self._for.viewer(who, memory_id), memory_id)
-        if details.row.user_id == who.user_id:
-            return details
-        return Details(details.row, details.versions, (), details.links)
+        return await self._for.room.memories.details(await self._for.viewer(who, memory_id), memory_id)
 
     async def update(
         self, who: Principal, memory_id: str, changes: dict[str, Any], *, version: int | None, reason: str
@@ -145,14 +158,25 @@ class UserMemories:
         viewer, by = await self._for.viewer(who, memory_id), By(who.user_id, "Deleted by its user.")
         await self._for.room.memories.delete(viewer, memory_id, by, version=version)
 
-    async def erase(self, who: Principal, memory_id: str) -> None:
-        """Also one that was deleted. Raises errors.NotFound."""
-        await self._for.room.memories.erase(self._for.whole(who), memory_id)
+    async def erase(self, who: Principal, memory_id: str, *, version: int | None) -> None:
+        """Also one that was deleted. Raises errors.NotFound, errors.MemoryChanged."""
+        whole, by = self._for.whole(who), By(who.user_id, "Erased by its user.")
+        await self._for.room.memories.erase(whole, memory_id, by, version=version)
+        for owner in self._for.those_told(who):
+            await self._parts.sessions.forget_memory(owner, memory_id)
 
-    async def confirm(self, who: Principal, memory_id: str) -> Changed:
-        """Raises errors.NotFound."""
+    async def forget_session(self, who: Principal, session_id: str) -> None:
+        """Erases what is remembered for a session that is about to be deleted; nothing while a turn of it is
+        open, since it cannot be then. Raises errors.NotFound, errors.StorageError."""
+        await self._parts.sessions.get(session_id, who.user_id)
+        room, open_turn = self._parts.memory, await self._parts.turns.open_turn(session_id)
+        if room is not None and open_turn is None:
+            await room.store.forget_session(who.user_id, session_id)
+
+    async def confirm(self, who: Principal, memory_id: str, *, version: int | None) -> Changed:
+        """Raises errors.NotFound, errors.MemoryChanged."""
         viewer, by = await self._for.viewer(who, memory_id), By(who.user_id, "Confirmed by its user.")
-        return await self._for.room.memories.confirm(viewer, memory_id, by)
+        return await self._for.room.memories.confirm(viewer, memory_id, by, version=version)
 
     # Several at once
 
@@ -164,22 +188,25 @@ class UserMemories:
         *,
         evidence: Evidence | None,
         new_content: str | None,
+        version: int | None,
         reason: str,
     ) -> Sequence[Changed]:
         """The corrected memory, the one that says it now, and those that depended on it, flagged.
 
         Raises:
             errors.InvalidRequest: (evidence_not_found) nobody said that.
-            errors.NotFound, errors.MemoryFull, errors.DuplicateMemory: as `Corrections.correct`.
+            errors.NotFound, errors.MemoryChanged, errors.MemoryFull, errors.DuplicateMemory: as
+                `Corrections.correct`.
         """
-        await self._for.check(who, [evidence] if evidence else [])
+        said = await self._for.checked(who, [evidence] if evidence else [])
         return await self._for.room.corrections.correct(
             await self._for.viewer(who, memory_id),
             memory_id,
             action,
             By(who.user_id, reason),
-            evidence=evidence,
+            evidence=said[0] if said else None,
             new_content=new_content,
+            version=version,
         )
 
     async def merge(self, who: Principal, ids: Sequence[str]) -> Sequence[Changed]:
@@ -188,7 +215,7 @@ class UserMemories:
         return await self._for.room.corrections.merge(self._for.whole(who), ids, by)
 
     async def learn(self, who: Principal, place: Place, said: Sequence[Message] | None) -> Sequence[Changed]:
-        """Has a conversation read for what is worth remembering: `said`, or the session of the place. Reading
+        """Has a conversation read for what is worth suggestions: `said`, or the session of the place. Reading
         the same again adds nothing.
 
         Raises:
@@ -211,7 +238,11 @@ class UserMemories:
             stored = [StoredMessage(number, session_id, each) for number, each in enumerate(said, 1)]
         with self._one_of_few():
             learned = await self._keeper.learn(
-                scope, stored, session_id=session_id, model=model or self._parts.settings.model
+                scope,
+                stored,
+                session_id=session_id,
+                model=model or self._parts.settings.model,
+                when=said_when(self._parts, session_id, who.user_id) if said is None else None,
             )
         if place.session_id is not None:
             await self._telling.tell_changes(place.session_id, learned)
@@ -233,14 +264,13 @@ class UserMemories:
         """
 
         async def verify(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-            return [each for each in evidence if await self._for.holds(who, each)]
+            found = [await self._for.held(who, each) for each in evidence]
+            return [each for each in found if each is not None]
 
         by = By(who.user_id, "Imported from a file.")
         intake = Intake(self._for.room.memories, self._for.whole(who), by, verify)
         with self._one_of_few():
-            async for line in lines_of(chunks):
-                await intake.take(line)
-        return intake.report
+            return await intake.take(lines_of(chunks))
 
     # Profiles
 

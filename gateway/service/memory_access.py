@@ -1,7 +1,7 @@
 """Who may see what is remembered, from where, and whether somebody said what they are quoted with."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
@@ -43,10 +43,16 @@ class MemoryAccess:
     def whole(self, who: Principal) -> Whole:
         return Whole(who.user_id, households_of(self._parts.settings, who.user_id))
 
+    def those_told(self, who: Principal) -> frozenset[str]:
+        """The users who may have been told what the caller may erase."""
+        members = self._parts.settings.households
+        shared = {user_id for name in self.whole(who).households for user_id in members[name]}
+        return frozenset({who.user_id, *shared})
+
     async def scope(self, who: Principal, place: Place) -> Scope:
         own, role_id, project_id = self.own(who), place.role_id, place.project_id
         if place.user_id not in {None, who.user_id}:
-            raise Forbidden("These are another user's memories.")
+            raise Forbidden("These are another user's memories: leave user_id out for your own.")
         if place.session_id is not None:
             session = await self._parts.sessions.get(place.session_id, who.user_id)
             role_id, project_id = role_id or session.role_id, project_id or session.project_id
@@ -59,26 +65,38 @@ class MemoryAccess:
                 return viewer
         raise not_found(memory_id)
 
-    async def check(self, who: Principal, evidence: Sequence[Evidence]) -> None:
+    async def checked(self, who: Principal, evidence: Sequence[Evidence]) -> Sequence[Evidence]:
+        """The evidence as it is kept. Raises errors.InvalidRequest (evidence_not_found)."""
+        found: list[Evidence] = []
         for each in evidence:
-            if not await self.holds(who, each):
+            if (held := await self.held(who, each)) is None:
                 raise InvalidRequest(
                     f"The quote is not in what you said in message {each.position} of session "
                     f"{each.session_id}. Quote it word for word.",
                     code="evidence_not_found",
                 )
+            found.append(held)
+        return found
 
-    async def holds(self, who: Principal, evidence: Evidence) -> bool:
-        """Whether the user said that, there, themselves."""
+    async def held(self, who: Principal, evidence: Evidence) -> Evidence | None:
+        """The evidence as it is kept, on one line and without what nobody sees; None unless the user said
+        that, there, themselves."""
         try:
             await self._parts.sessions.get(evidence.session_id, who.user_id)
         except NotFound:
-            return False
-        position = evidence.position
+            return None
+        position, quote = evidence.position, _on_one_line(clean(evidence.quote))
         found = await self._parts.sessions.messages(evidence.session_id, after=position - 1, until=position)
-        quote = clean(evidence.quote)
-        return bool(quote) and any(quote in own_words(each.message) for each in found)
+        if quote and any(quote in _on_one_line(own_words(each.message)) for each in found):
+            return replace(evidence, quote=quote)
+        return None
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def memory_off() -> NotFound:
-    return NotFound("The memory is switched off (GATEWAY_MEMORY).", code="memory_off")
+    return NotFound(
+        "The memory is switched off: set GATEWAY_MEMORY=true and start the gateway again.", code="memory_off"
+    )

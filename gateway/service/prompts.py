@@ -1,19 +1,19 @@
 """What the next turn's model would be told, for whoever writes prompts or wonders what is remembered."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.auth import Principal
 from gateway.history.transcript import view
-from gateway.memory.recall import Recall
+from gateway.memory.recall import Known, Recall
 from gateway.memory.room import households_of
-from gateway.messages import Message
+from gateway.messages import Message, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.components import Components
-from gateway.storage.base import History, StoredMessage
+from gateway.storage.base import History, StoredMessage, ToldMemories
 from gateway.storage.memories import Scope
 from gateway.turn.conversation import prompt_limits, skills_told
 from gateway.turn.parts import Parts
-from gateway.turn.recalling import block_of, recalled_ids
+from gateway.turn.recalling import known_of, still_told
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +75,28 @@ class Prompts:
         return Previewed(components, assembled, retrieved)
 
 
-async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str, set[str]]:
-    """What would stand in the prompt of the memories, and which these are."""
+async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str, Known]:
+    """What would stand in the prompt of the memories, and what of them is known with that."""
     told = history.memories
     if told is not None and told.epoch_from == history.epoch_from:
-        ids = recalled_ids(history.messages) - told.forgotten
-        stale, gone = await recall.outdated(scope, told.digests, ids)
-        if not stale and not gone:
-            return told.text, set(told.digests)
+        looked_back = await recall.look_back(scope, told.digests, still_told(history))
+        if not looked_back.outdated and not looked_back.gone:
+            return told.text, known_of(history, looked_back.rows)
     elif history.messages and told is None:
-        return "", set()  # its epoch began without any
+        return "", known_of(history, ())  # its epoch began without any
     taken = await recall.standing(scope)
-    return taken.text, set(taken.digests)
+    new = ToldMemories(taken.text, taken.digests, history.epoch_from, named=taken.named)
+    return taken.text, known_of(replace(history, memories=new), taken.rows)
 
 
 async def _retrieved(
-    recall: Recall, scope: Scope, history: History, known: set[str], message: str | None
+    recall: Recall, scope: Scope, history: History, known: Known, message: str | None
 ) -> str | None:
     if message is None:
         return None
-    known |= recalled_ids(history.messages)
     looked_up = await recall.look_up(scope, message, message_count=len(history.messages), known=known)
-    block = block_of(looked_up, known) if looked_up is not None else None
-    if block is None:
+    if looked_up is None or not looked_up.new:
         return None
+    block = recalled_block(looked_up.new)
     (told,) = view(History([StoredMessage(1, "", Message("user", [block]))]))
     return str(told.content[0]["text"])

@@ -117,7 +117,9 @@ class Settings(BaseSettings):
     )
     http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
     admins: Names = Field(
-        (), description="User ids who may enable and disable skills; absent: everybody who may ask."
+        (),
+        description="User ids who may switch skills on and off, and take documents out of use and back; "
+        "absent: everybody who may ask.",
     )
 
     # Memory
@@ -187,12 +189,17 @@ class Settings(BaseSettings):
         None, gt=0, description="Idle time after which a session is summarised; absent: only by hand."
     )
     carried_summaries: int = Field(
-        3, ge=0, le=20, description="Summaries of former sessions that a new one of the same user is shown."
+        3,
+        ge=0,
+        le=20,
+        description="Summaries of a user's former sessions that one in the same project and role is shown.",
     )
     archive_after: float | None = Field(
         None, gt=0, description="Idle time after which a session's rows move to its archive."
     )
-    max_import_size: int = Field(268_435_456, ge=1024, description="Largest session that can be imported.")
+    max_import_size: int = Field(
+        268_435_456, ge=1024, description="Largest file that can be imported: a session, or memories."
+    )
 
     # What it tells
     log_level: Literal["debug", "info", "warning", "error"] = Field(

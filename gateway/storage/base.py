@@ -7,7 +7,7 @@ half-done is left behind. Owners are user ids; a row of another owner is as abse
 from asyncio import Event as Signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from gateway.events.envelope import EventData, StoredEvent
@@ -63,7 +63,8 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """What is needed to accept a turn. `session_id` must be an id; `create_session` makes it if it is new."""
+    """What is needed to accept a turn. `session_id` must be an id; `create_session` makes it if it is new, in
+    that project and role."""
 
     id: str
     session_id: str
@@ -103,13 +104,15 @@ class StoredMessage:
 @dataclass(frozen=True, slots=True)
 class ToldMemories:
     """What stands in a session's prompt of the memories, from the message after `epoch_from` on: `text` as
-    the model reads it, `digests` by what was told, to see when it is no longer so. `forgotten` are memories
-    that some turn was told and that must not be told again."""
+    the model reads it, `digests` by what was told, to see when it is no longer so; those in `named` were told
+    by their summaries only. `forgotten` are memories that turns were told and that are no longer so, each
+    with the position of the last message of which that holds."""
 
     text: str
     digests: Mapping[str, str]
     epoch_from: int
-    forgotten: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+    forgotten: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +268,12 @@ class Sessions(Protocol):
         """Fixes what a session is told of the memories, until another is given."""
         ...
 
+    async def forget_memory(self, owner: str, memory_id: str) -> None:
+        """Leaves nothing of what a memory said in what the owner's sessions were told: no text in those that
+        have it in their prompt, where its digest is void, and none in the messages that record its recall.
+        Events and archives stay as they are."""
+        ...
+
     async def carry(self, session_id: str, text: str) -> None:
         """Fixes what a session is told of former ones, for as long as it lives."""
         ...
@@ -281,8 +290,8 @@ class Turns(Protocol):
             errors.NotFound: no such session (or another owner's) and create_session is false.
             errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
             errors.QueueFull: `max_queued` turns wait already.
-            errors.Conflict: the client_message_id was used with another message; or create_session and the id
-                belongs to somebody else.
+            errors.Conflict: the client_message_id was used with another message; the session is in another
+                project or role than is given; or create_session and the id belongs to somebody else.
         """
         ...
 

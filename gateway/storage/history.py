@@ -192,7 +192,7 @@ def told_of(stored: str | None) -> ToldMemories | None:
     if stored is None:
         return None
     fields = orjson.loads(stored)
-    return ToldMemories(**fields | {"forgotten": frozenset(fields["forgotten"])})
+    return ToldMemories(**fields | {"named": frozenset(fields["named"])})
 
 
 def archives_of(lines: str | None) -> Sequence[ArchiveRow]:

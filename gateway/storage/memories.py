@@ -41,9 +41,18 @@ Operation = Literal[
     "confirmed",
     "flagged",
     "deleted",
+    "erased",
 ]
 Relation = Literal["depends_on", "merged_from", "contradicts"]
 ProfileKind = Literal["user", "household"]
+
+QUARANTINED_MOST = 100
+"""Memories of one user in quarantine: so many may a tool make, whose room is not that of the others."""
+ROWS_PER_LIVE = 2
+"""There may be so many times as many memories of one user, frozen and replaced ones too, as may be live."""
+
+VERSIONS_MOST = 100
+"""Versions of one memory that are kept."""
 
 EVERYBODY = "everybody"
 """The audience of documented memories."""
@@ -63,10 +72,11 @@ class Scope(NamedTuple):
     def audiences(self) -> tuple[str, ...]:
         """The audiences this scope belongs to. A memory outside of them is as absent as one that never was:
         nothing else decides who sees what."""
-        found = [EVERYBODY, _audience("global", self.user_id), _audience("role", self.user_id, self.role_id)]
-        found += [_audience("project", self.user_id, self.project_id)] if self.project_id else []
-        found += [_audience("session", self.user_id, self.session_id)] if self.session_id else []
-        return (*found, *(_audience("household", name) for name in self.households))
+        user_id = self.user_id
+        found = [EVERYBODY, audience_of("global", user_id), audience_of("role", user_id, self.role_id)]
+        found += [audience_of("project", user_id, self.project_id)] if self.project_id else []
+        found += [audience_of("session", user_id, self.session_id)] if self.session_id else []
+        return (*found, *(audience_of("household", name) for name in self.households))
 
 
 class Whole(NamedTuple):
@@ -124,14 +134,14 @@ class MemoryRow:
         if self.source == "document":
             return EVERYBODY
         if self.owner_type == "session":
-            return _audience("session", self.user_id, self.owner_id)
+            return audience_of("session", self.user_id, self.owner_id)
         if self.owner_type == "household":
-            return _audience("household", self.owner_id)
+            return audience_of("household", self.owner_id)
         if self.visibility == "global":
-            return _audience("global", self.user_id)
+            return audience_of("global", self.user_id)
         if self.visibility == "project":
-            return _audience("project", self.user_id, self.project_id)
-        return _audience("role", self.user_id, self.role_id)
+            return audience_of("project", self.user_id, self.project_id)
+        return audience_of("role", self.user_id, self.role_id)
 
     @property
     def recallable(self) -> bool:
@@ -169,10 +179,12 @@ class Change:
     reason: str
     tokens: Sequence[str] = ()
     evidence: Sequence[Evidence] = ()
+    said_by: str | None = None
+    """The user whose words `evidence` are; it is not stored without."""
     links: Sequence[Link] = ()
     key: str | None = None
-    """Makes a repetition of the same request harmless: a new memory with a key that was used is refused as a
-    duplicate of the one it made."""
+    """Makes a repetition of the same request harmless: a change with a key that was used is refused as a
+    duplicate of what that made or reinforced."""
     turn_id: str | None = None
 
     @property
@@ -191,6 +203,24 @@ class MemoryVersion:
     turn_id: str | None
     at: int
     row: MemoryRow
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What is left of a memory that was deleted, as far as it is shown."""
+
+    id: str
+    type: MemoryType
+    deleted_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """The last content of a memory that was deleted, or replaced by another, at that time (Unix ms)."""
+
+    content: str
+    digest: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +280,14 @@ class MemoryStore(Protocol):
             errors.MemoryChanged: a memory is not at the version that a change expects, or is deleted;
                 `details` has id and version.
             errors.DuplicateMemory: a live memory (active or suppressed) of the same audience has the same
-                digest, or the user used the key before; `details` has its id, and as `same` digest or key.
-            errors.MemoryFull: the user would have more than `most` live memories; `details` has the count.
+                digest, or the key was used for one of this user before; `details` has its id, and as `same`
+                digest or key.
+            errors.MemoryFull: a change makes more of a user's memories than there may be: `most` live ones
+                outside of quarantine, QUARANTINED_MOST in quarantine that are not replaced, ROWS_PER_LIVE *
+                `most` of all that are not deleted. `details` has of (live, quarantined, all), count, limit.
+
+        Of a user's tombstones the newest `most` stay, older ones are erased; of one memory's versions the
+        first and the newest, VERSIONS_MOST together.
         """
         ...
 
@@ -271,6 +307,13 @@ class MemoryStore(Protocol):
         """Newest first by (updated_at, id), strictly before that pair."""
         ...
 
+    async def weighed(
+        self, viewer: Viewer, which: Filter | None = None, *, limit: int, lightest: bool = False
+    ) -> Sequence[MemoryRow]:
+        """The weightiest first: pinned ones, then by importance, then those that were used last. With
+        `lightest` the other way round."""
+        ...
+
     async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
         """How many there are, and the characters of their contents together."""
         ...
@@ -284,15 +327,20 @@ class MemoryStore(Protocol):
         self, viewer: Viewer, words: Sequence[str], which: Filter, *, limit: int
     ) -> Sequence[Match]:
         """The best matches of any of `words` (search tokens, never raw text), best first. The viewer's
-        audience and `which` are applied before the ranking. Of a documented and a runtime memory with the
-        same skill, type and reference the newer is there, a tie goes to the document."""
+        audience and `which` are applied before the ranking: what is outside of them hides nothing. Of a
+        documented and a runtime memory with the same skill, type and reference the newer is there, a tie goes
+        to the document."""
         ...
 
     async def versions(self, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
         """The oldest first; also of a deleted one. Empty when there is none, or it is not seen."""
         ...
 
-    async def evidence(self, memory_id: str) -> Sequence[Evidence]: ...
+    async def evidence(self, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
+        """What the viewer's user said that shows what it says now: quotes of another content count no more,
+        and what others said of a household's memory is for them alone. The caller has checked that the viewer
+        sees the memory."""
+        ...
 
     async def links(self, memory_id: str) -> Sequence[Link]:
         """From it and to it. The caller has checked who may see it."""
@@ -302,9 +350,25 @@ class MemoryStore(Protocol):
         """They were cited: their freshness begins anew. No version is added."""
         ...
 
-    async def erase(self, viewer: Viewer, memory_id: str) -> bool:
+    async def erase(self, viewer: Viewer, memory_id: str, *, version: int | None = None) -> bool:
         """Removes it for good, deleted or not: its versions, evidence, links, vectors and words, and their
-        bytes in the file. False when there is none that the viewer sees."""
+        bytes in the file. False when there is none that the viewer sees. Raises errors.MemoryChanged when a
+        `version` is named, and it is at another one."""
+        ...
+
+    async def tombstones(
+        self, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[Tombstone]:
+        """What was deleted and not erased, the last first by (deleted_at, id), strictly before that pair."""
+        ...
+
+    async def forgotten(self, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
+        """What was deleted (and not erased) or replaced after that time (Unix ms), the last first."""
+        ...
+
+    async def forget_session(self, user_id: str, session_id: str) -> int:
+        """Erases all memories that are that session's, deleted or not: its id may be used again. Returns how
+        many there were."""
         ...
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
@@ -334,8 +398,8 @@ class MemoryStore(Protocol):
         ...
 
 
-def _audience(kind: str, *names: str | None) -> str:
-    """A word for the search index too, in which names of any spelling are harmless."""
+def audience_of(kind: str, *names: str | None) -> str:
+    """Those for whom something is. A word in which names of any spelling are harmless."""
     named = "\0".join((kind, *(name if name is not None else "\1" for name in names)))
     return kind + hashlib.sha256(named.encode()).hexdigest()[:24]
 

@@ -24,8 +24,8 @@ metadata = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
 # What is filtered by comes first and what is long last: a row is read as far as it is asked for. `audience`
-# is that of MemoryRow; `subject` is what a document and a runtime memory may both be about (None: nothing);
-# `key` makes the request that made the memory repeatable. A tombstone has `deleted_at`.
+# is that of MemoryRow; `subject` is what a document and a runtime memory may both be about (None: nothing).
+# A tombstone has `deleted_at`.
 memories = Table(
     "memories",
     metadata,
@@ -54,7 +54,6 @@ memories = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("last_used", BigInteger, nullable=False),
     Column("digest", Text, nullable=False),
-    Column("key", Text),
     Column("skill", Text),
     Column("reference", Text),
     Column("tags", Text, nullable=False),
@@ -67,7 +66,9 @@ memories = Table(
 )
 # The same content may be said by several documents: their files are what decides.
 LIVE = text("deleted_at IS NULL AND status IN ('active', 'suppressed') AND source != 'document'")
+COUNTED = text("deleted_at IS NULL AND source != 'document'")
 _present = text("deleted_at IS NULL")
+_deleted = text("deleted_at IS NOT NULL")
 _keyed = text("key IS NOT NULL")
 _about = text("subject IS NOT NULL")
 _replaced = text("superseded_by IS NOT NULL")
@@ -80,14 +81,13 @@ Index(
     postgresql_where=LIVE,
 )
 Index(
-    "memories_by_key",
+    "memories_counted",
     memories.c.user_id,
-    memories.c.key,
-    unique=True,
-    sqlite_where=_keyed,
-    postgresql_where=_keyed,
+    memories.c.status,
+    memories.c.quarantined,
+    sqlite_where=COUNTED,
+    postgresql_where=COUNTED,
 )
-Index("memories_live", memories.c.user_id, sqlite_where=LIVE, postgresql_where=LIVE)
 Index(
     "memories_by_user",
     memories.c.user_id,
@@ -104,6 +104,13 @@ Index(
     sqlite_where=_present,
     postgresql_where=_present,
 )
+Index(
+    "memories_deleted",
+    memories.c.user_id,
+    memories.c.deleted_at,
+    sqlite_where=_deleted,
+    postgresql_where=_deleted,
+)
 Index("memories_by_subject", memories.c.subject, sqlite_where=_about, postgresql_where=_about)
 Index("memories_replaced", memories.c.superseded_by, sqlite_where=_replaced, postgresql_where=_replaced)
 
@@ -113,7 +120,7 @@ def _memory(*, is_key: bool = False) -> Column[int]:
     return Column("memory", _NUMBER, reference, primary_key=is_key, nullable=False, autoincrement=False)
 
 
-# `row` is the whole memory as it became, JSON.
+# `row` is the whole memory as it became, JSON; `key` makes the request that did it repeatable.
 memory_versions = Table(
     "memory_versions",
     metadata,
@@ -123,15 +130,21 @@ memory_versions = Table(
     Column("actor", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("turn_id", Text),
+    Column("key", Text),
     Column("at", BigInteger, nullable=False),
     Column("row", Text, nullable=False),
 )
+Index("memory_versions_by_key", memory_versions.c.key, sqlite_where=_keyed, postgresql_where=_keyed)
 
+# A quote is of what `user_id` said (members of a household give evidence of one memory), and of the content
+# with `digest`: once that has changed it counts no more.
 memory_evidence = Table(
     "memory_evidence",
     metadata,
     Column("number", _NUMBER, primary_key=True, autoincrement=True),
     _memory(),
+    Column("user_id", Text, nullable=False),
+    Column("digest", Text, nullable=False),
     Column("session_id", Text, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("quote", Text, nullable=False),
@@ -169,18 +182,6 @@ profiles = Table(
     Column("kind", Text, primary_key=True, nullable=False),
     Column("id", Text, primary_key=True, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("fields", Text, nullable=False),
-    Column("updated_at", BigInteger, nullable=False),
-    Column("actor", Text, nullable=False),
-)
-
-# Every version that was ever stored, the newest too.
-profile_versions = Table(
-    "profile_versions",
-    metadata,
-    Column("kind", Text, primary_key=True, nullable=False),
-    Column("id", Text, primary_key=True, nullable=False),
-    Column("version", Integer, primary_key=True, nullable=False, autoincrement=False),
     Column("fields", Text, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     Column("actor", Text, nullable=False),

@@ -138,15 +138,21 @@ class Summaries(Protocol):
         ...
 
     async def list(
-        self, owner: str, *, project_id: str | None, limit: int, except_for: str | None = None
+        self,
+        owner: str,
+        *,
+        project_id: str | None = None,
+        role_id: str | None = None,
+        limit: int,
+        except_for: str | None = None,
     ) -> Sequence[SummaryRow]:
-        """The owner's newest summaries, newest first; of that project only, if one is given. `except_for` is
-        a session that is left out."""
+        """The owner's newest summaries, newest first; only of sessions in that project and in that role, as
+        far as they are given. `except_for` is a session that is left out."""
         ...
 
     async def carried(self, session_id: str, owner: str, *, limit: int) -> Sequence[SummaryRow]:
         """What a new session is shown: the newest summaries of the owner's other sessions of exactly its
-        project (or, like it, of none). Costs nothing while no summary was ever made."""
+        project and its role (or, like it, of none). Costs nothing while no summary was ever made."""
         ...
 
     async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str, str | None]]:
@@ -195,4 +201,29 @@ class Search(Protocol):
     async def due(self, *, after: str = "", limit: int) -> Sequence[str]:
         """Sessions without a running turn of which something is not searchable yet, in the order of their
         ids, beginning after that one."""
+        ...
+
+
+class LearnedSessions(Protocol):
+    """How far the keeper of memories has read the sessions that it is to read. What was said while it was
+    switched off is none of its business, so a session is to be read from some turn on, and no more once
+    everything was."""
+
+    async def begin(self, session_id: str, turn_id: str) -> None:
+        """What is said from that turn on, the session's newest, is to be read; nothing happens while
+        something before it is."""
+        ...
+
+    async def learned_to(self, session_id: str) -> int | None:
+        """The position after which messages are to be read; None: nothing is, or the session is gone."""
+        ...
+
+    async def advance(self, session_id: str, to: int) -> None:
+        """It was read up to that position. Nothing more is to be read when that is its last message and no
+        turn is open."""
+        ...
+
+    async def due(self, *, before: int, after: str = "", limit: int) -> Sequence[tuple[str, str]]:
+        """Sessions (id, owner) to be read that have no turn in flight and were last used before that time, in
+        the order of their ids, beginning after that one."""
         ...

@@ -29,7 +29,8 @@ WAITING = literal_column("'accepted'", Text)
 # Thinking in messages up to position `epoch_from` was signed for another prefix and is not sent any more.
 # `carried` is what a session was told of former ones at its first turn, `told_memories` what stands in its
 # prompt of the memories, as JSON (see `ToldMemories`); `indexed_head` how far the search
-# index has come, -1 before the first time.
+# index has come, -1 before the first time; `learned_to` the last message that was read for what is worth
+# remembering, while something after it is to be read.
 sessions = Table(
     "sessions",
     metadata,
@@ -48,8 +49,11 @@ sessions = Table(
     Column("indexed_head", BigInteger, nullable=False, server_default="-1"),
     Column("role_id", Text),
     Column("told_memories", Text),
+    Column("learned_to", BigInteger),
 )
 Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
+_to_read = text("learned_to IS NOT NULL")
+Index("sessions_to_read", sessions.c.id, sqlite_where=_to_read, postgresql_where=_to_read)
 
 # `number` is the order of arrival. `first_seq` is fixed when a turn starts to run, as nothing but the running
 # turn can add to its session. `last_seq` is fixed when it ends; until then the session's head tells it. A

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from gateway.errors import ArchiveDamaged, Conflict, NotFound, TurnInProgress
 from gateway.storage.base import Bus, History, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.database import Database, Prepared
+from gateway.storage.forgetting import forget, places_of
 from gateway.storage.history import ReadArchived, said_of, view_of
 from gateway.storage.schema import events, messages, sessions, turns
 from gateway.storage.turns import open_turn_of
@@ -224,10 +225,16 @@ class SqlSessions:
 
     async def tell_memories(self, session_id: str, told: ToldMemories) -> None:
         """See `Sessions.tell_memories`."""
-        stored = orjson.dumps(asdict(told) | {"forgotten": sorted(told.forgotten)}).decode()
+        stored = orjson.dumps(asdict(told) | {"named": sorted(told.named)}).decode()
         await self._database.write(
             lambda connection: TELL_MEMORIES.run(connection, session_id=session_id, told=stored)
         )
+
+    async def forget_memory(self, owner: str, memory_id: str) -> None:
+        """See `Sessions.forget_memory`."""
+        places = await self._database.read(lambda connection: places_of(connection, owner, memory_id))
+        if any(places):
+            await self._database.write(lambda connection: forget(connection, memory_id, places))
 
     async def carry(self, session_id: str, text: str) -> None:
         """See `Sessions.carry`. What was fixed first stays."""

@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, not_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    not_,
+    select,
+)
 
 from gateway.errors import NotFound
 from gateway.messages import Usage
@@ -67,11 +78,21 @@ class SqlSummaries:
         return summary_of(row)
 
     async def list(
-        self, owner: str, *, project_id: str | None, limit: int, except_for: str | None = None
+        self,
+        owner: str,
+        *,
+        project_id: str | None = None,
+        role_id: str | None = None,
+        limit: int,
+        except_for: str | None = None,
     ) -> Sequence[SummaryRow]:
         """See `Summaries.list`."""
-        project = () if project_id is None else (summaries.c.project_id == project_id,)
-        return await self._newest(owner, project, limit, except_for)
+        place: list[ColumnElement[bool]] = []
+        if project_id is not None:
+            place.append(summaries.c.project_id == project_id)
+        if role_id is not None:
+            place.append(sessions.c.role_id == role_id)
+        return await self._newest(owner, place, limit, except_for)
 
     async def carried(self, session_id: str, owner: str, *, limit: int) -> Sequence[SummaryRow]:
         """See `Summaries.carried`."""
@@ -80,9 +101,16 @@ class SqlSummaries:
             self._any = self._any or found is not None  # one may have been saved meanwhile
         if not self._any:
             return ()
-        project = select(sessions.c.project_id).where(sessions.c.id == session_id).scalar_subquery()
-        same = summaries.c.project_id.is_not_distinct_from(project)
-        return await self._newest(owner, (same,), limit, session_id)
+        here = sessions.alias()
+
+        def here_in(column: ColumnElement[str]) -> ScalarSelect[Any]:
+            return select(column).where(here.c.id == session_id).scalar_subquery()
+
+        place = (
+            summaries.c.project_id.is_not_distinct_from(here_in(here.c.project_id)),
+            sessions.c.role_id.is_not_distinct_from(here_in(here.c.role_id)),
+        )
+        return await self._newest(owner, place, limit, session_id)
 
     async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str, str | None]]:
         """See `Summaries.due`. Those that wait longest come first."""
@@ -93,11 +121,11 @@ class SqlSummaries:
         return [(row[0], row[1], row[2]) for row in rows]
 
     async def _newest(
-        self, owner: str, project: Sequence[Any], limit: int, except_for: str | None
+        self, owner: str, place: Sequence[ColumnElement[bool]], limit: int, except_for: str | None
     ) -> Sequence[SummaryRow]:
         others = () if except_for is None else (summaries.c.session_id != except_for,)
         statement = (
-            SUMMARIES.where(and_(summaries.c.owner == owner, *project, *others))
+            SUMMARIES.where(and_(summaries.c.owner == owner, *place, *others))
             .order_by(summaries.c.created_at.desc(), summaries.c.session_id.desc())
             .limit(limit)
         )

@@ -264,7 +264,19 @@ def enter_session(
         raise (
             Conflict(f"The session id {new.session_id} is taken.") if new.create_session else _no_session(new)
         )
+    _check_place("project", new.session_id, project_id, new.project_id)
+    _check_place("role", new.session_id, role_id, new.role_id)
     return head, running, waiting, project_id, role_id
+
+
+def _check_place(what: str, session_id: str, now: str | None, asked: str | None) -> None:
+    """Raises errors.Conflict: what a session is told depends on where it is, so it stays there."""
+    if asked is not None and asked != now:
+        where = f"in the {what} {now}" if now is not None else f"in no {what}"
+        raise Conflict(
+            f"Session {session_id} is {where}, and stays there: use another session for the {what} {asked}.",
+            details={f"{what}_id": now},
+        )
 
 
 def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:

@@ -8,7 +8,7 @@ from typing import Any
 import structlog
 
 from gateway.events.envelope import StoredEvent
-from gateway.ids import OPERATION_PREFIX
+from gateway.ids import DAY_MS, OPERATION_PREFIX
 from gateway.messages import Usage
 from gateway.telemetry.base import Call, Reader, Turn
 from gateway.telemetry.semconv import OTHER
@@ -20,8 +20,6 @@ FAILURES = frozenset({"failed", "interrupted"})
 WAITING = 500
 """Turns that are followed while they wait for a person. Of more, those that wait longest are let go: when one
 of them goes on, the log tells what it said before."""
-
-_DAY_MS = 86_400_000
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +33,7 @@ class Observer:
     """
 
     def __init__(
-        self, readers: Sequence[Reader], *, turn_limit: int = 4096, turn_age_ms: int = _DAY_MS
+        self, readers: Sequence[Reader], *, turn_limit: int = 4096, turn_age_ms: int = DAY_MS
     ) -> None:
         self._readers = tuple(readers)
         self._turn_limit = turn_limit

@@ -3,12 +3,19 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gateway.events.calls import Effect, MemoryWriteSuggestion, StepTrace
 from gateway.events.envelope import EventData
 from gateway.messages import ToolSpec
 from gateway.tools.steps import Step, Steps
+
+
+class Said(NamedTuple):
+    """A message in the user's own words, by its position in the session."""
+
+    position: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +25,7 @@ class ToolContext:
     `idempotency_key` is the same in every repetition of the call: pass it on to services that understand one.
     `emit` puts an event (retrieval, tool_progress, ...) into the turn's stream, tied to this call.
     `traceparent` names the span of this call (W3C Trace Context); None while nobody records traces.
-    `project_id` and `role_id` are those of the session, if it has such; `said` is what its user said and
+    `project_id` and `role_id` are those of the session, if it has such; `said` tells what its user said and
     `heard` which tools answered, as far as the model sees it.
     """
 
@@ -32,7 +39,7 @@ class ToolContext:
     steps: Steps = field(default_factory=Steps)
     project_id: str | None = None
     role_id: str | None = None
-    said: Sequence[str] = ()
+    said: Callable[[], Sequence[Said]] = tuple
     heard: frozenset[str] = frozenset()
 
     @property

@@ -71,5 +71,5 @@ async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, 
         conversation.incompressible = True  # not again in this turn
         return False
     history = await parts.sessions.history(turn.session_id)
-    conversation.replace(await stand(parts, emitter, history))
+    conversation.replace((await stand(parts, emitter, history)).history)
     return True

@@ -1,7 +1,7 @@
 """The one door that events leave by: number, encode, hand to the log. Writing ends here."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,6 +13,7 @@ from gateway.events.envelope import EventData, StoredEvent, encode, encode_data,
 from gateway.ids import now_ms
 from gateway.messages import Message, Usage
 from gateway.storage.base import Append, Closing, EventLog, TurnRow
+from gateway.tools.base import Said
 from gateway.turn.progress import Progress
 from gateway.turn.watching import Tracing
 
@@ -55,7 +56,7 @@ class Emitter:
         self.queued_ms = queued_ms
         self.iteration: int | None = progress.iteration or None
         self.prefix_hash: str | None = None
-        self.said: tuple[str, ...] = (turn.input,)
+        self.said: Callable[[], Sequence[Said]] = tuple
         """What the user said in the session, as far as the model sees it."""
         self._log = log
         self._head = head

@@ -16,7 +16,7 @@ from gateway.storage.copies import Copies
 from gateway.storage.decisions import Approvals
 from gateway.storage.records import Archives, Compressions, Summaries
 from gateway.tools.base import Tool
-from gateway.turn.remembering import Remembering
+from gateway.turn.suggestions import Suggestions
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,6 @@ class Parts:
     skills: SkillLibrary
     read_archive: Tool
     approvals: Approvals
-    remembering: Remembering
+    suggestions: Suggestions
     memory: MemoryRoom | None
     prompts: PromptFolder

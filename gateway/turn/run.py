@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
-from gateway.history.transcript import said_by_user, tools_heard
+from gateway.history.transcript import tools_heard
+from gateway.memory.keeper.said import own_words
 from gateway.storage.base import EPOCH_OPEN, History, TurnRow
 from gateway.storage.memories import MemoryRow
+from gateway.tools.base import Said
 from gateway.turn import recalling
 from gateway.turn.books import COMPLETED, Ending, failed, open_books
 from gateway.turn.conversation import Conversation, with_message, without_turn
@@ -49,7 +51,7 @@ async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending | N
     for warning in components.warnings:
         emitter.emit(TurnWarning(code="prompt_component", message=warning))
     conversation = Conversation(parts, emitter.turn, components, history)
-    emitter.said = (*said_by_user(history), emitter.turn.input)
+    emitter.said = lambda: said_in(history)
     emitter.progress.heard |= tools_heard(history)
     await _begin_epoch_if_changed(parts, emitter, conversation)
     recalled = await _recall(parts, emitter, conversation)
@@ -60,6 +62,12 @@ async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending | N
         return ending
     except ModelError as error:
         return failed(error.code, error.message, retryable=error.retryable)  # pyright: ignore[reportArgumentType] - a ModelError's code is one of the in-stream codes
+
+
+def said_in(history: History) -> list[Said]:
+    """What the user said themselves, as far as it is in the view word for word, in order."""
+    told = [Said(item.position, own_words(item.message)) for item in history.messages]
+    return [each for each in told if each.text]
 
 
 async def _begin(parts: Parts, emitter: Emitter) -> History:
@@ -96,11 +104,11 @@ async def _begin_epoch_if_changed(parts: Parts, emitter: Emitter, conversation: 
 
 
 async def _recall(parts: Parts, emitter: Emitter, conversation: Conversation) -> Sequence[MemoryRow]:
-    """Tells the turn what the memory has for it; returns what was found for its message."""
-    history = await recalling.stand(parts, emitter, conversation.history)
-    recalled = await recalling.look_up(parts, emitter, history)
-    conversation.replace(recalled.history)
-    return recalled.rows
+    """Tells the turn what the memory has for it; returns the memories that it knows of."""
+    told = await recalling.stand(parts, emitter, conversation.history)
+    told = await recalling.look_up(parts, emitter, told)
+    conversation.replace(told.history)
+    return told.rows
 
 
 async def _carry(parts: Parts, turn: TurnRow) -> str | None:

@@ -24,7 +24,7 @@ from gateway.tools.wrapping import WRAPPER_TAGS, Wrapped, defuse
 from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
 from gateway.turn.progress import CallState
-from gateway.turn.remembering import WriteSource
+from gateway.turn.suggestions import WriteSource
 
 _CLOSING = re.compile(rf"(</(?:{'|'.join(WRAPPER_TAGS)})>)\s*\Z")
 
@@ -123,7 +123,7 @@ def _report(
     if result.memory_writes:
         turn = emitter.turn
         source = WriteSource(turn.owner, turn.session_id, turn.id, call_id, result.name)
-        parts.remembering.hand_over(result.memory_writes, source)
+        parts.suggestions.hand_over(result.memory_writes, source)
 
 
 def _context(call_id: str, emitter: Emitter, parts: Parts) -> ToolContext:

@@ -60,7 +60,14 @@ export class Memories {
   }
 
   row(memory) {
-    return new MemoryRow(memory, { tell: (text) => this.tell(text), onGone: (row) => this.remove(row) }).root;
+    return new MemoryRow(memory, {
+      tell: (text) => this.tell(text), onGone: (row) => this.remove(row), onReplaced: () => this.showAnew(),
+    }).root;
+  }
+
+  async showAnew() {
+    await this.show();
+    (this.list.querySelector("summary") ?? this.box).focus();
   }
 
   remove(row) {

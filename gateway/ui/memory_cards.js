@@ -6,8 +6,11 @@ import { fill, inWords, words } from "./words.js";
 
 // The data of a retrieval event of memories.
 export function recalled({ query, results, mode, notes = [], omitted, omissions = [], degraded }) {
-  const head = make("summary", "", make("b", "", words.memory), query ? ` “${query}” ` : " ",
-    make("i", "", fill(words.recalled, { count: results.length })));
+  const standing = mode === "snapshot";
+  const count = `${results.length}${standing && omitted ? "+" : ""}`; // of many, an event tells the first
+  const head = make("summary", "", make("b", "", words.memory), " ",
+    make("i", "", fill(standing ? words.standing : words.lookedUp, { count })));
+  if (!standing) head.title = query;
   const why = [words.recallModes[mode], ...notes].filter(Boolean).join(" · ");
   const left = omitted ? [fill(words.notTold, { count: omitted }), ...reasonsOf(omissions)].join(" · ") : "";
   const lines = [why, left, degraded && words.degraded].filter(Boolean).map((line) => make("p", "", line));

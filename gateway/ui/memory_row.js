@@ -4,13 +4,15 @@ import { request } from "./api.js";
 import { byId, make } from "./dom.js";
 import { fill, inWords, language, words } from "./words.js";
 
-let edits = 0; // forms made so far: labels need ids
+let asked = 0; // fields made so far: labels need ids
 
 export class MemoryRow {
-  // `tell(text)` says what went wrong; `onGone(root)` is called when the memory is no more.
-  constructor(memory, { tell, onGone }) {
+  // `tell(text)` says what went wrong; `onGone(root)` is called when the memory is no more, `onReplaced()` when
+  // another one says it now.
+  constructor(memory, { tell, onGone, onReplaced }) {
     this.tell = tell;
     this.onGone = onGone;
+    this.onReplaced = onReplaced;
     this.root = make("li");
     this.draw(memory);
   }
@@ -41,7 +43,9 @@ export class MemoryRow {
       quarantined && [words.confirm, () => this.change("POST", "/confirm")],
       [words.edit, () => this.edit()],
       [pinned ? words.unpin : words.pin, () => this.change("PATCH", "", { pinned: !pinned })],
+      status === "active" && [words.suppress, () => this.correct("suppress")],
       status === "active" && [words.freeze, () => this.correct("freeze")],
+      status !== "replaced" && [words.replace, () => this.replace()],
       (status === "frozen" || status === "suppressed") && [words.useAgain, () => this.correct("activate")],
       [words.forget, () => this.remove("DELETE")],
       [words.erase, () => this.erase()],
@@ -54,20 +58,33 @@ export class MemoryRow {
   }
 
   edit() {
-    const id = `memory-edit-${edits += 1}`;
-    const content = Object.assign(make("textarea"), { id: `${id}-content`, value: this.memory.content, rows: 3, required: true });
-    const weight = Object.assign(make("select"), { id: `${id}-weight` });
+    const content = area(this.memory.content);
+    const weight = make("select");
     weight.append(...[1, 2, 3, 4, 5].map((each) => new Option(each, each)));
     weight.value = this.memory.importance;
-    const done = make("button", "small", words.saveEdit);
-    const form = make("form", "edit", label(content, words.content), content, label(weight, words.weight), weight,
-      make("div", "actions", done, press(words.cancel, () => this.load().then(() => this.focus()))));
+    this.ask([[words.content, content], [words.weight, weight]], words.saveEdit, () =>
+      this.change("PATCH", "", { content: content.value, importance: Number(weight.value) }));
+  }
+
+  replace() {
+    const content = area(this.memory.content);
+    this.ask([[words.newContent, content]], words.replaceNow, async () => {
+      const given = { memory_id: this.memory.id, action: "replace", new_content: content.value };
+      if (await this.tried("POST", "/api/memory/correct", given)) await this.onReplaced();
+    });
+  }
+
+  // A form with these [name, field] in the place of what is told of the memory; `act` is called when it is sent.
+  ask(fields, done, act) {
+    for (const [, field] of fields) field.id = `memory-field-${asked += 1}`;
+    const form = make("form", "edit", ...fields.flatMap(([name, field]) => [label(field, name), field]),
+      make("div", "actions", make("button", "small", done), press(words.cancel, () => this.load().then(() => this.focus()))));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.change("PATCH", "", { content: content.value, importance: Number(weight.value) });
+      act();
     });
     this.body.replaceChildren(form);
-    content.focus();
+    fields[0][1].focus();
   }
 
   async erase() {
@@ -126,7 +143,7 @@ function about({ content, summary, flagged, tags = [], evidence = [], versions =
   if (flagged) parts.push(make("p", "flagged", fill(words.checkAgain, { reason: flagged })));
   if (tags.length) parts.push(make("p", "tags", tags.map((tag) => `#${tag}`).join(" ")));
   if (evidence.length) parts.push(make("h3", "", words.quotes), make("ul", "", ...evidence.map(quoted)));
-  if (versions.length) parts.push(make("h3", "", words.history), make("ol", "", ...versions.map(changed)));
+  if (versions.length) parts.push(make("h3", "", words.history), make("ol", "", ...versions.map((each, at) => changed(each, versions[at - 1]))));
   return parts;
 }
 
@@ -136,12 +153,16 @@ function quoted({ session_id: session, quote }) {
   return make("li", "", fill(words.said, { quote }), " ", chat);
 }
 
-function changed({ version, operation, actor, reason, at }) {
+// One version; its text where it is another than that of the version `before`.
+function changed({ version, operation, actor, reason, at, content }, before) {
   const time = new Date(at).toLocaleString(language, { dateStyle: "short", timeStyle: "short" });
   const facts = { version, operation: words.operations[operation] ?? operation, by: actor, at: time };
-  const item = make("li", "", fill(words.memoryVersion, facts));
-  item.title = reason;
-  return item;
+  return make("li", "", fill(words.memoryVersion, facts), make("small", "reason", reason),
+    content === before?.content ? null : make("p", "was", content));
+}
+
+function area(value) {
+  return Object.assign(make("textarea"), { value, rows: 3, required: true });
 }
 
 function press(name, act) {

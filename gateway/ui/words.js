@@ -56,9 +56,10 @@ const english = {
     user_preference: "preference", discussion_conclusion: "conclusion", action_item: "to do", constraint: "constraint", risk: "risk",
     feedback: "feedback", skill: "skill", reference: "reference" },
   memoryStates: { suppressed: "suppressed", frozen: "frozen: not recalled", replaced: "replaced" },
-  confirm: "Confirm", edit: "Edit", saveEdit: "Save", cancel: "Cancel", pin: "Pin", unpin: "Unpin", freeze: "Freeze", useAgain: "Use again",
-  forget: "Delete", erase: "Erase…",
-  content: "What to remember", weight: "Importance", said: "“{quote}”", inChat: "in this chat", quotes: "What you said", history: "Versions",
+  confirm: "Confirm", edit: "Edit", saveEdit: "Save", cancel: "Cancel", pin: "Pin", unpin: "Unpin",
+  suppress: "Suppress", freeze: "Freeze", replace: "Replace…", useAgain: "Use again", forget: "Delete", erase: "Erase…",
+  content: "What to remember", newContent: "What is true instead", replaceNow: "Replace", weight: "Importance",
+  said: "“{quote}”", inChat: "in this chat", quotes: "What you said", history: "Versions",
   memoryVersion: "{version}: {operation}, {by}, {at}", operations: { remembered: "remembered", updated: "edited", reinforced: "said again",
     suppressed: "suppressed", frozen: "frozen", activated: "active again", replaced: "replaced", merged: "merged", confirmed: "confirmed",
     flagged: "flagged", deleted: "deleted" },
@@ -66,10 +67,11 @@ const english = {
   memoryOps: { remembered: "Remembered: {content}", reinforced: "Counts more now: {content}", corrected: "Corrected: {content}",
     confirmed: "Confirmed: {content}", flagged: "To be checked again: {content}", forgotten: "Forgotten" },
   awaitsConfirmation: "Not recalled before you confirm it: {content}", undo: "Undo", undone: "Forgotten again",
-  recalled: "recalled: {count}", told: { now: "told now", before: "known in this chat" }, byWords: "by words {rank}",
+  standing: "In the prompt of this chat: {count}", lookedUp: "Looked up for this message: {count}",
+  told: { now: "told now", before: "known in this chat" }, byWords: "by words {rank}",
   byMeaning: "by meaning {rank}", fresh: "fresh {share} %", notTold: "Found and not told: {count}", tooMuch: "over the budget: {count}",
   tooAlike: "too alike: {count}", degraded: "A part of the search did not work.",
-  recallModes: { snapshot: "In the prompt of this chat", catalog: "Summaries", details: "In full" },
+  recallModes: { catalog: "Summaries", details: "In full" },
   problems: {
     unreachable: "The server cannot be reached.",
     nothing_to_compress: "There is nothing to compress yet.", empty: "There is nothing to compress: the chat is empty.",
@@ -145,9 +147,9 @@ const chinese = {
     user_preference: "偏好", discussion_conclusion: "讨论结论", action_item: "待办", constraint: "约束", risk: "风险",
     feedback: "反馈", skill: "技能", reference: "参考资料" },
   memoryStates: { suppressed: "已降权", frozen: "已冻结，不再使用", replaced: "已替换" },
-  confirm: "确认", edit: "编辑", saveEdit: "保存", cancel: "取消", pin: "置顶", unpin: "取消置顶", freeze: "冻结", useAgain: "恢复使用",
-  forget: "删除", erase: "彻底清除…",
-  content: "要记住的内容", weight: "重要性", said: "“{quote}”", inChat: "查看会话", quotes: "你的原话", history: "历史版本",
+  confirm: "确认", edit: "编辑", saveEdit: "保存", cancel: "取消", pin: "置顶", unpin: "取消置顶",
+  suppress: "降权", freeze: "冻结", replace: "替换…", useAgain: "恢复使用", forget: "删除", erase: "彻底清除…",
+  content: "要记住的内容", newContent: "现在应为", replaceNow: "替换", weight: "重要性", said: "“{quote}”", inChat: "查看会话", quotes: "你的原话", history: "历史版本",
   memoryVersion: "{version}：{operation}，{by}，{at}", operations: { remembered: "记住", updated: "编辑", reinforced: "再次提到",
     suppressed: "降权", frozen: "冻结", activated: "恢复", replaced: "替换", merged: "合并", confirmed: "确认",
     flagged: "标记", deleted: "删除" },
@@ -155,10 +157,10 @@ const chinese = {
   memoryOps: { remembered: "已记住：{content}", reinforced: "更加确定：{content}", corrected: "已更正：{content}",
     confirmed: "已确认：{content}", flagged: "需要复核：{content}", forgotten: "已忘记" },
   awaitsConfirmation: "等待你确认后才会使用：{content}", undo: "撤销", undone: "已撤销，不再记住",
-  recalled: "想起 {count} 条", told: { now: "本次告知", before: "本会话中已知" }, byWords: "关键词第 {rank}",
+  standing: "已在本会话的提示词中：{count} 条", lookedUp: "为这条消息查到：{count} 条", told: { now: "本次告知", before: "本会话中已知" }, byWords: "关键词第 {rank}",
   byMeaning: "语义第 {rank}", fresh: "新鲜度 {share}%", notTold: "找到但未使用：{count} 条", tooMuch: "超出预算 {count} 条",
   tooAlike: "内容相近 {count} 条", degraded: "部分搜索未能完成。",
-  recallModes: { snapshot: "在本会话的提示词中", catalog: "摘要", details: "全文" },
+  recallModes: { catalog: "摘要", details: "全文" },
   problems: {
     unreachable: "无法连接服务器。",
     nothing_to_compress: "目前没有可压缩的内容。", empty: "会话为空，没有可压缩的内容。",
@@ -201,5 +203,8 @@ export function translatePage() {
   }
   for (const element of document.querySelectorAll("[data-label]")) {
     element.setAttribute("aria-label", words[element.dataset.label]);
+  }
+  for (const element of document.querySelectorAll("[data-hint]")) {
+    element.placeholder = words[element.dataset.hint];
   }
 }

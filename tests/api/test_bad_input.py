@@ -131,6 +131,21 @@ async def test_camel_case_names_are_accepted(client: Client) -> None:
     assert told[0]["data"]["client_message_id"] == "m1"
 
 
+async def test_errors_name_fields_as_the_documentation_does(client: Client) -> None:
+    """Whichever way they were written, in bodies inside of bodies too; an unknown one as it came."""
+    evidence = [{"sessionId": "s", "quote": "tea"}]
+    for path, body, told in (
+        ("/api/memory/control", {}, "user_message: "),
+        ("/api/memory/control", {"userMessage": 1}, "user_message: "),
+        ("/api/memory", {"content": "x", "dependsOn": 1, "evidence": evidence}, "depends_on: "),
+        ("/api/memory/control", {"userMessge": "x"}, "userMessge: unknown name"),
+    ):
+        refused = await client.post(path, body)
+
+        assert refused.status_code == 400
+        assert told in refused.json()["error"]["message"]
+
+
 async def test_a_foreign_page_and_a_foreign_host_name_are_refused(client: Client) -> None:
     """A page of another site cannot reach a gateway on loopback, nor can a name that was pointed at it."""
     origin = await client.post("/api/sessions", {}, origin="https://evil.example")

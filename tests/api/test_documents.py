@@ -115,7 +115,8 @@ def _bombard(url: str) -> list[str]:
                     told = {"params": asked.get("params"), "headers": asked.get("headers")}
                     names = {"json": "json", "content": "content", "data": "content"}
                     body = {names[name]: asked[name] for name in names if asked.get(name) is not None}
-                    with http.stream(case.method, asked["url"], **told, **body) as response:
+                    too_long = contextlib.suppress(httpx2.InvalidURL)  # for this client to send
+                    with too_long, http.stream(case.method, asked["url"], **told, **body) as response:
                         if str(response.status_code) not in known | {"404", "405"}:  # noqa: B023 - run at once
                             problems.append(f"{case.method} {asked['url']} {body}: {response.status_code}")
 

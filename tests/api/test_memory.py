@@ -268,3 +268,88 @@ async def test_with_the_memory_switched_off_every_route_of_it_says_so(settings: 
 
     assert checked >= 18
     assert told[-1]["data"]["status"] == "completed"
+
+
+async def test_only_the_version_that_was_read_is_confirmed_corrected_or_erased(client: Client) -> None:
+    """412 for any other, also for one that was deleted since."""
+    memory = await kept(client, "I like tea.")
+    path = f"/api/memory/{memory['id']}"
+    await change(client, path, {"content": "I like coffee."})
+    stale, now = {"If-Match": '"1"'}, {"If-Match": '"2"'}
+    freeze = {"memory_id": memory["id"], "action": "freeze"}
+
+    answers = [
+        await client.http.post("/api/memory/correct", json=freeze, headers=stale),
+        await client.http.post(f"{path}/confirm", headers=stale),
+        await client.http.post(f"{path}/erase", headers=stale),
+    ]
+
+    assert {problem(answer) for answer in answers} == {(412, "memory_changed")}
+    assert (await client.get(path)).json()["version"] == 2
+    frozen = await client.http.post("/api/memory/correct", json=freeze, headers=now)
+    assert frozen.json()["memory"]["status"] == "frozen"
+    await client.http.delete(path)
+    assert problem(await client.http.post(f"{path}/erase", headers=now)) == (412, "memory_changed")
+    assert (await client.http.post(f"{path}/erase", headers={"If-Match": '"4"'})).status_code == 204
+
+
+@pytest.mark.parametrize(("owner_type", "owner_id"), [("role", "coach"), ("project", "apollo")])
+async def test_what_is_known_in_a_role_or_project_is_reinforced_from_outside(
+    client: Client, owner_type: str, owner_id: str
+) -> None:
+    """It is the user's own, though they ask from elsewhere."""
+    body = {"content": "要简短。", "owner_type": owner_type, "owner_id": owner_id}
+    first = await kept(client, **body)
+
+    again = await client.post("/api/memory", body)
+
+    assert (again.status_code, again.json()["id"]) == (200, first["id"])
+
+
+async def test_what_was_deleted_is_listed_so_that_it_can_be_erased(client: Client) -> None:
+    """Without a word of what it said, the last first, page by page; once erased it is nowhere."""
+    ids = [(await kept(client, f"Diagnosis {number}", type="fact"))["id"] for number in range(3)]
+    await kept(client, "Likes tea.")
+    for memory_id in ids:
+        await client.http.delete(f"/api/memory/{memory_id}")
+
+    first = (await client.get("/api/memory?deleted=true&limit=2")).json()
+    second = (await client.get(f"/api/memory?deleted=true&limit=2&before={first['next']}")).json()
+
+    gone = [*first["deleted"], *second["deleted"]]
+    assert sorted(each["id"] for each in gone) == sorted(ids)
+    assert {frozenset(each) for each in gone} == {frozenset({"id", "type", "deleted_at"})}
+    times = [each["deleted_at"] for each in gone]
+    assert times == sorted(times, reverse=True)
+    assert (first["memories"], "next" in second) == ([], False)
+    assert (await client.post(f"/api/memory/{ids[0]}/erase")).status_code == 204
+    left = (await client.get("/api/memory?deleted=true")).json()["deleted"]
+    assert sorted(each["id"] for each in left) == sorted(ids[1:])
+    assert problem(await client.get("/api/memory?deleted=true&q=diagnosis")) == (400, "invalid_request")
+    assert "deleted" not in (await client.get("/api/memory")).json()
+
+
+async def test_what_follows_from_a_memory_is_flagged_when_that_is_corrected(client: Client) -> None:
+    """Also across roles: the user sees all of theirs. What is not there nothing can follow from."""
+    root = await kept(client, "Ann has a bad knee", owner_type="role", owner_id="coach")
+    leaf = await kept(client, "She does not run", depends_on=[root["id"]])
+
+    body = {"memory_id": root["id"], "action": "replace", "new_content": "Her knee is well"}
+    changed = (await client.post("/api/memory/correct", body)).json()["changed"]
+
+    assert [each["operation"] for each in changed] == ["replaced", "remembered", "flagged"]
+    assert changed[2]["memory"]["id"] == leaf["id"]
+    unknown = await client.post("/api/memory", {"content": "x", "depends_on": ["m_0000000000000000"]})
+    assert problem(unknown) == (404, "memory_not_found")
+
+
+async def test_a_quote_is_kept_without_what_nobody_sees(client: Client) -> None:
+    """Neither signs that turn the line round, nor invisible ones; a quote over two lines on one."""
+    await client.post("/api/chat", {"message": "I like tea.\n我喜欢茶。", "session_id": "quoted"})
+    quote = "I like\u200b\u202e tea\U000e0041.\n我喜欢茶"
+    evidence = {"session_id": "quoted", "position": 1, "quote": quote}
+
+    memory = await kept(client, "Likes tea.", evidence=[evidence])
+
+    read = (await client.get(f"/api/memory/{memory['id']}")).json()
+    assert [each["quote"] for each in read["evidence"]] == ["I like tea. 我喜欢茶"]

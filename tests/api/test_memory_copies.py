@@ -45,7 +45,7 @@ async def test_memories_go_out_as_a_file_and_come_back(settings: Settings, clien
     report = taken.json()
     assert (report["imported"], report["refused"], report["refusals"][0]["line"]) == (2, 1, 3)
     assert (again.json()["imported"], again.json()["known"]) == (0, 2)
-    assert (copy["content"], copy["pinned"], copy["source"]) == (STYLE, True, "import")
+    assert (copy["content"], copy["pinned"], copy["source"]) == (STYLE, True, "user")
 
 
 async def test_an_upload_that_is_no_file_of_memories_is_refused(client: Client) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.client import Client
-from gateway.cli.transcript import printable
+from gateway.cli.transcript import SNIPPETS, describe, printable
 from tests.cli.calling import Command
 from tests.relay import relaying
 from tests.running import PATIENCE, Running, clean_environment
@@ -111,3 +111,20 @@ def test_without_a_message_it_is_a_conversation(running: Running, tmp_path: Path
 def test_control_characters_do_not_reach_the_terminal() -> None:
     """What a model says cannot move the cursor or set the title."""
     assert printable("\x1b]0;owned\x07 a\tb\n\x9b2J\r中") == "]0;owned a\tb\n2J中"
+
+
+def test_of_memories_a_line_tells_how_many_and_the_first_of_them() -> None:
+    """Shortened and few, and where the model knows them from; of documents it tells the titles."""
+    hits = [{"source": "memory:user", "snippet": f"Likes tea {number}. " + "很" * 60} for number in range(9)]
+    asked = {"source": "memory", "query": "茶？", "results": hits}
+
+    standing = str(describe("retrieval", {**asked, "mode": "snapshot", "omitted": 4}))
+    looked_up = str(describe("retrieval", {**asked, "mode": "catalog", "results": hits[:1], "omitted": 4}))
+    documents = {"source": "docs", "query": "tea", "results": [{"source": "tea.md", "title": "Tea"}]}
+
+    assert standing.startswith("⌕ memory: 9+ in the prompt: Likes tea 0. 很")
+    assert standing.count("Likes tea") == SNIPPETS
+    assert standing.endswith("…; …")
+    assert len(standing) < 200
+    assert looked_up == f"⌕ memory: 1 looked up: Likes tea 0. {'很' * 26}…"
+    assert describe("retrieval", documents) == "⌕ docs: “tea” found Tea"

@@ -1,15 +1,19 @@
 """What the doctor finds."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from gateway.cli.checks import check_storage
+from gateway.cli.checks import check_documents, check_embeddings, check_storage
 from gateway.cli.client import Client
+from gateway.cli.findings import Finding
 from gateway.cli.stream_check import Arrival, judge
 from gateway.settings import load_settings
 from gateway.storage.folder import FolderLock
 from tests.cli.calling import Command
+from tests.loopback import served
+from tests.memory.search.vector_server import VectorServer
 from tests.relay import relaying
 from tests.running import Running
 
@@ -87,6 +91,49 @@ def test_a_folder_that_cannot_hold_a_database_is_found(tmp_path: Path) -> None:
 
     assert [finding.state for finding in found] == ["bad"]
     assert str(tmp_path / "file") in found[0].says
+
+
+def test_a_memory_that_is_off_is_not_looked_at(tmp_path: Path) -> None:
+    """Nor its schema, nor documents or vectors, which are used by nothing then."""
+    (tmp_path / "memory.db").write_bytes(b"rubbish")
+    settings = load_settings(
+        data_dir=tmp_path, memory=False, documents_dir=tmp_path, embeddings_url="http://127.0.0.1:9/v1"
+    )
+
+    assert not any("memory" in finding.says for finding in check_storage(settings))
+    assert check_documents(settings) == asyncio.run(check_embeddings(settings)) == []
+
+
+def test_documents_are_counted_and_bad_ones_named(tmp_path: Path) -> None:
+    """Those of a folder that is there; a bad one is a doubt, since the others go on."""
+    settings = load_settings(documents_dir=tmp_path / "documents")
+    assert check_documents(settings) == []
+    folder = settings.documents_dir
+    (folder / "references").mkdir(parents=True)
+    (folder / "references" / "网格.md").write_text("---\nskill: logo\n---\n四周至少留 2 格空白。")
+    (folder / "bad.json").write_text("[]")
+
+    usable, bad = check_documents(settings)
+
+    assert (usable.state, usable.says) == ("good", f"1 usable in {folder}")
+    assert (bad.state, bad.says.startswith("bad.json cannot be used: ")) == ("doubtful", True)
+
+
+def test_an_embeddings_api_is_asked_once() -> None:
+    """What came is told; one that does not answer is a failure with its code."""
+
+    async def found() -> Finding:
+        server = VectorServer()
+        async with served(server.app, lifespan=False) as url:
+            (finding,) = await check_embeddings(load_settings(embeddings_url=f"{url}/v1"))
+        assert len(server.asked) == 1
+        return finding
+
+    answered = asyncio.run(found())
+    silent = asyncio.run(check_embeddings(load_settings(embeddings_url="http://127.0.0.1:9/v1")))
+
+    assert (answered.state, "answers with vectors of " in answered.says) == ("good", True)
+    assert (silent[0].state, "(embeddings_unreachable)" in silent[0].says) == ("bad", True)
 
 
 def test_a_running_gateway_is_no_trouble(tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ def test_a_check_says_what_to_mend(command: Command, folder: Path) -> None:
 
 
 def test_a_document_is_deprecated_written_anew_and_restored(command: Command, folder: Path) -> None:
-    """Without a gateway; each step prints the file, and a wrong id says what to do."""
+    """Without a gateway; each step prints the file, and a wrong id says what to do. The memory is not
+    touched: what is recalled follows the folder of the gateway."""
     name = file_name(document().key)
     write_json(folder, name, fields(id="logo"))
 
@@ -64,6 +65,7 @@ def test_a_document_is_deprecated_written_anew_and_restored(command: Command, fo
         1,
         "gateway: There is no document nothing. List the documents to see their ids.\n",
     )
+    assert not (folder.parent / "data").exists()
 
 
 def test_memories_come_and_go_as_files(command: Command, folder: Path, tmp_path: Path) -> None:

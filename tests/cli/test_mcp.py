@@ -3,6 +3,7 @@
 import asyncio
 import re
 import signal
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,16 @@ def test_it_serves_the_memory_of_a_gateway_that_runs(running: Running, command: 
             assert process.wait(PATIENCE) == 0
         finally:
             process.kill()
+
+
+def test_a_port_in_use_is_told_with_the_option_of_this_command(command: Command) -> None:
+    """Which takes the host with it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = command("mcp", "--http", f"127.0.0.1:{port}")
+
+    assert (refused.code, refused.out) == (1, "")
+    assert f"Port {port} is in use. Choose another with --http 127.0.0.1:" in refused.err
 
 
 @pytest.mark.parametrize(

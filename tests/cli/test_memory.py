@@ -1,15 +1,22 @@
 """What is remembered, looked after on the command line."""
 
+import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.memory.record import NewMemory, make, search_tokens
+from gateway.storage.memories import Scope
+from gateway.storage.memory import SqlMemories
+from gateway.storage.sqlite.shared import SharedDatabase
 from tests.cli.calling import Command, Said
 
 NEVER = "m_0000000000000000"
+OF_LOCAL = " of user local; --user NAME for another."
 
 
 class Memory:
@@ -58,7 +65,7 @@ def test_a_memory_is_saved_found_edited_and_forgotten(memory: Memory) -> None:
     assert memory.done("delete", memory_id) == f"{memory_id} deleted, version 3: 我喜欢极简风格\n"
     assert memory_id not in memory.done("list")
     nothing = memory("search", "极简风格")
-    assert (nothing.code, nothing.out, nothing.err) == (0, "", "Nothing like that is remembered.\n")
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", f"Nothing like that is remembered{OF_LOCAL}\n")
 
 
 def test_one_memory_is_shown_with_all_that_it_was(memory: Memory) -> None:
@@ -144,7 +151,9 @@ def test_a_file_carries_memories_to_another_folder(memory: Memory, tmp_path: Pat
     first = memory("import", "mine.jsonl", GATEWAY_DATA_DIR="elsewhere")
     again = memory("import", "-", given=memory.done("export").encode(), GATEWAY_DATA_DIR="elsewhere")
 
-    assert (first.code, first.err) == (1, "✗ line 3: content: Field required\n")
+    made, refusal = first.err.splitlines()
+    assert made.startswith(f"There was no memory in {tmp_path / 'elsewhere'}: a new one is made.")
+    assert (first.code, refusal) == (1, "✗ line 3: content: Field required")
     assert first.out == "2 imported, 0 reinforced, 0 were there already, 1 refused.\n"
     assert (again.code, again.out) == (0, "0 imported, 0 reinforced, 2 were there already, 0 refused.\n")
     there = json.loads(memory("list", "--json", GATEWAY_DATA_DIR="elsewhere").out)
@@ -167,6 +176,41 @@ def test_users_and_roles_have_their_own(memory: Memory) -> None:
         refused = memory(arguments[0], private, *more, *arguments[1:], "--user", "ben")
         assert (refused.code, refused.out) == (1, "")
         assert "There is no memory" in refused.err
+        assert "among those of user ben: --user NAME" in refused.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("memory", "list"),
+        ("memory", "search", "茶"),
+        ("memory", "show", NEVER),
+        ("memory", "export"),
+        ("memory", "confirm", NEVER),
+        ("documents", "export", "files"),
+    ],
+)
+def test_where_nothing_was_ever_remembered_nothing_is_made(
+    command: Command, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """The folder is named, and what to do where another one was meant."""
+    refused = command(*arguments)
+
+    assert (refused.code, refused.out) == (1, "")
+    assert f"There is no memory in {tmp_path / 'data'} yet: " in refused.err
+    assert "set GATEWAY_DATA_DIR" in refused.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_first_memory_says_where_it_is_kept(memory: Memory, tmp_path: Path) -> None:
+    """Once; and an empty list says whose it is."""
+    first, second = memory("save", "Likes tea"), memory("save", "喜欢咖啡")
+
+    assert f"There was no memory in {tmp_path / 'data'}: a new one is made." in first.err
+    assert (second.code, second.err) == (0, "")
+    assert memory("list", "--user", "ben").err == (
+        "Nothing is remembered of user ben; --user NAME for another.\n"
+    )
 
 
 def test_a_long_list_is_cut_and_says_so(memory: Memory) -> None:
@@ -184,6 +228,7 @@ def test_a_long_list_is_cut_and_says_so(memory: Memory) -> None:
     [
         (("save", " "), 1, "content is missing"),
         (("save", "长" * 8001), 1, "has 8001 characters, at most 8000 are kept"),
+        (("save", "x", "--owner", "household"), 1, "GATEWAY_HOUSEHOLDS says who is in which."),
         (("save", "x", "--owner", "role"), 2, "--owner role needs --role."),
         (("save", "x", "--type", "喜好"), 2, "'喜好' is not one of"),
         (("save", "x", "--user", "阿达"), 2, "--user takes an id"),
@@ -201,6 +246,7 @@ def test_what_cannot_be_done_is_told(
     memory: Memory, arguments: tuple[str, ...], code: int, told: str
 ) -> None:
     """In words, without a traceback."""
+    memory.saved("Is there already")
     refused = memory(*arguments)
 
     assert refused.code == code
@@ -230,3 +276,91 @@ def test_what_is_remembered_does_not_steer_the_terminal(memory: Memory) -> None:
         shown = memory.done(*arguments)
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", shown)
     assert memory("save", "-", given=b"\xff").code == 2
+
+
+def test_a_search_finds_what_a_turn_would(memory: Memory, tmp_path: Path) -> None:
+    """A role's own in that role alone, and documents; a list shows neither of these to others."""
+    private = memory.saved("Has a peanut allergy", "--owner", "role", "--role", "doctor")
+
+    def found(*arguments: str) -> set[str]:
+        return {row["id"] for row in memory.json("search", "peanut allergy", *arguments)["memories"]}
+
+    assert (found(), found("--role", "lawyer"), found("--role", "doctor")) == (set(), set(), {private})
+
+
+def test_a_list_for_a_role_has_no_documents(memory: Memory, tmp_path: Path) -> None:
+    """They are files, with commands of their own. A search has them."""
+    row = make(NewMemory("Peanut oil burns at 230 degrees", type="reference"), Scope("nobody"), "d_1", 1)
+    document = replace(row, source="document")
+
+    async def put() -> None:
+        async with await SharedDatabase.open(tmp_path / "data" / "memory.db") as database:
+            await SqlMemories(database).put_documents([(document, search_tokens(document))])
+
+    memory.saved("Likes tea")
+    asyncio.run(put())
+
+    assert [row["content"] for row in memory.json("list", "--role", "cook")["memories"]] == ["Likes tea"]
+    assert [row["id"] for row in memory.json("search", "peanut oil")["memories"]] == ["d_1"]
+
+
+def test_an_export_is_for_its_owner_and_whole_or_not_there(memory: Memory, tmp_path: Path) -> None:
+    """What was there before stays until it is."""
+    memory.saved("Has an allergy")
+    file = tmp_path / "mine.jsonl"
+    file.write_text("what was there")
+    file.chmod(0o644)
+
+    memory.done("export", "--output", "mine.jsonl")
+
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert json.loads(file.read_text())["content"] == "Has an allergy"
+    beside = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    memory("export", "--output", "nowhere/mine.jsonl")
+    (tmp_path / "data" / "memory.db").write_bytes(b"rubbish" * 1000)
+    assert memory("export", "--output", "mine.jsonl").code == 1
+    assert {path.name for path in tmp_path.iterdir() if path.is_file()} == beside
+    assert json.loads(file.read_text())["content"] == "Has an allergy"
+
+
+def test_what_was_deleted_is_listed_until_it_is_erased(memory: Memory) -> None:
+    """By its id and type, and nothing that it said."""
+    memory_id = memory.saved("我的诊断", "--type", "fact")
+    memory.done("delete", memory_id)
+
+    shown = memory.done("list", "--deleted")
+
+    assert (memory_id in shown, "诊断" in shown) == (True, False)
+    (gone,) = memory.json("list", "--deleted")["deleted"]
+    assert set(gone) == {"id", "type", "deleted_at"}
+    assert memory("list", "--deleted", "--tag", "x").code == 2
+    memory.done("erase", memory_id, "--yes")
+    assert memory("list", "--deleted").err == "Nothing is deleted that is not erased.\n"
+
+
+def test_what_follows_from_a_memory_is_marked_when_that_is_corrected(memory: Memory) -> None:
+    """As it was said when it was saved."""
+    root = memory.saved("Lives in Berlin")
+    leaf = memory.saved("Her gym is around the corner", "--depends-on", root)
+
+    told = memory.done("correct", root, "replace", "--content", "Lives in Paris", "--version", "1")
+
+    assert f"{leaf} flagged" in told
+    stale = memory("confirm", leaf, "--version", "1")
+    assert (stale.code, "at version 2, not 1" in stale.err) == (1, True)
+
+
+def test_an_import_tells_what_it_left_out(memory: Memory, tmp_path: Path) -> None:
+    """Quotes, which only a gateway can check, and links that lead nowhere."""
+    claim = {
+        "content": "Likes tea",
+        "evidence": [{"session_id": "s", "position": 1, "quote": "I like tea"}],
+        "links": [{"to_id": NEVER, "relation": "depends_on"}],
+    }
+    (tmp_path / "file.jsonl").write_text(json.dumps(claim))
+
+    said = memory("import", "file.jsonl")
+
+    assert said.out == "1 imported, 0 reinforced, 0 were there already, 0 refused.\n"
+    assert "! 1 quotes were left out" in said.err
+    assert "! 1 links were left out" in said.err

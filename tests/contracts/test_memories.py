@@ -7,6 +7,7 @@ import pytest
 
 from gateway.errors import DuplicateMemory, MemoryChanged, MemoryFull
 from gateway.storage.memories import (
+    VERSIONS_MOST,
     Evidence,
     Filter,
     Link,
@@ -67,7 +68,7 @@ async def test_a_memory_is_kept_with_all_that_belongs_to_it(opens: MemoryFactory
         scope = Scope("ann", "other", "p")
 
         assert await store.get(scope, "m_1") == [row]
-        assert await store.evidence("m_1") == [quote]
+        assert await store.evidence(scope, "m_1") == [quote]
         (first,) = await store.versions(scope, "m_1")
         assert (first.version, first.operation, first.actor, first.reason) == (
             1,
@@ -145,6 +146,81 @@ async def test_a_key_makes_one_memory_also_when_that_is_deleted(store: MemorySto
     await store.write([step(memory("m_3", user_id="bob"), key="k")], most=MOST)
 
 
+async def test_a_key_makes_a_change_once(store: MemoryStore) -> None:
+    """Whichever memory of the user it changed; another user may take the same."""
+    row, other, bobs = memory("m_1"), memory("m_2"), memory("m_3", user_id="bob")
+    await remember(store, row, other, bobs)
+    await store.write([replace(became(row, "reinforced"), key="k")], most=MOST)
+    for again in (became(replace(row, version=2), "reinforced"), became(other), step(memory("m_4"))):
+        with pytest.raises(DuplicateMemory) as refused:
+            await store.write([replace(again, key="k")], most=MOST)
+        assert refused.value.details == {"id": "m_1", "same": "key"}
+
+    await store.write([replace(became(bobs), key="k")], most=MOST)
+
+
+async def test_of_many_versions_the_first_and_the_newest_stay(store: MemoryStore) -> None:
+    row = memory("m_1")
+    await remember(store, row)
+    for number in range(2, VERSIONS_MOST + 4):
+        change = became(row, updated_at=number)
+        await store.write([change], most=MOST)
+        row = change.row
+
+    kept = [each.version for each in await store.versions(ANN, "m_1")]
+    assert kept == [1, *range(5, VERSIONS_MOST + 4)]
+    assert len(kept) == VERSIONS_MOST
+
+
+async def test_of_many_tombstones_the_newest_stay(store: MemoryStore) -> None:
+    """As many as there may be memories; those of others are not counted."""
+    rows = [memory(f"m_{number}") for number in range(4)]
+    bobs = memory("m_9", user_id="bob")
+    await remember(store, *rows, bobs)
+    await store.write([became(bobs, "deleted", updated_at=1)], most=MOST)
+    await store.write([became(row, "deleted", updated_at=5) for row in rows[:2]], most=2)
+    for number, row in enumerate(rows[2:]):
+        await store.write([became(row, "deleted", updated_at=6 + number)], most=2)
+
+    left = [row.id for row in rows if await store.versions(ANN, row.id)]
+    assert left == ["m_2", "m_3"]
+    assert await store.versions(Scope("bob"), "m_9")
+    await remember(store, rows[0])
+
+
+async def test_quotes_count_for_the_content_they_are_of(store: MemoryStore) -> None:
+    row = memory("m_1", "喜欢茶")
+    first, second = Evidence("s", 1, "我喜欢茶"), Evidence("s", 3, "咖啡")
+    await store.write([step(row, evidence=[first], said_by="ann")], most=MOST)
+    other = became(row, content="喜欢咖啡")
+    await store.write([replace(other, evidence=[second], said_by="ann")], most=MOST)
+    assert await store.evidence(ANN, "m_1") == [second]
+
+    await store.write([became(other.row, content="喜歡茶。")], most=MOST)
+    assert await store.evidence(ANN, "m_1") == [first]
+
+
+async def test_what_is_a_sessions_is_erased_with_it(store: MemoryStore) -> None:
+    """Deleted or not; nothing of another user's session of that id, and nothing else."""
+    there = {"owner_type": "session", "owner_id": "s"}
+    mine = [memory("m_1", "zebra 斑马", **there), memory("m_2", **there)]
+    others = [
+        memory("m_3"),
+        memory("m_4", **there, user_id="bob"),
+        memory("m_5", **{**there, "owner_id": "t"}),
+    ]
+    await remember(store, *mine, *others)
+    await store.write([became(mine[1], "deleted")], most=MOST)
+
+    assert await store.forget_session("ann", "s") == 2
+    assert await store.forget_session("ann", "s") == 0
+    for row in mine:
+        assert await store.versions(Whole("ann"), row.id) == []
+    assert await matched(store, "zebra 斑马", Scope("ann", session_id="s")) == []
+    assert await listed(store, Whole("ann")) == ["m_5", "m_3"]
+    assert await listed(store, Whole("bob")) == ["m_4"]
+
+
 async def test_a_full_store_takes_no_more_until_there_is_room(store: MemoryStore) -> None:
     """Only what is live counts, and only what would make it more is refused."""
     rows = [memory(f"m_{number}") for number in range(3)]
@@ -199,7 +275,7 @@ async def test_what_is_erased_leaves_nothing_behind(store: MemoryStore) -> None:
     assert not await store.erase(ANN, "m_2")
 
     assert await store.versions(ANN, "m_2") == []
-    assert await store.evidence("m_2") == []
+    assert await store.evidence(ANN, "m_2") == []
     for memory_id in ("m_1", "m_2", "m_3"):
         assert await store.links(memory_id) == []
     assert (await store.get(ANN, "m_1"))[0].superseded_by is None

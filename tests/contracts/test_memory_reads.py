@@ -46,6 +46,44 @@ async def test_the_newest_come_first_page_by_page(store: MemoryStore) -> None:
     assert seen == [f"m_{number}" for number in reversed(range(7))]
 
 
+async def test_the_weightiest_come_first(store: MemoryStore) -> None:
+    """Pinned ones, then by importance, then those that were used last; the lightest the other way round."""
+    weights = [(False, 1, 5), (True, 1, 1), (False, 5, 1), (False, 5, 2), (True, 2, 1), (False, 1, 4)]
+    await remember(
+        store,
+        *(
+            memory(f"m_{number}", pinned=pinned, importance=importance, last_used=used, updated_at=number)
+            for number, (pinned, importance, used) in enumerate(weights)
+        ),
+        memory("m_frozen", status="frozen", importance=5, pinned=True),
+        memory("m_bob", user_id="bob", pinned=True),
+    )
+    order = ["m_4", "m_1", "m_3", "m_2", "m_0", "m_5"]
+
+    assert [row.id for row in await store.weighed(ANN, RECALLABLE, limit=9)] == order
+    assert [row.id for row in await store.weighed(ANN, RECALLABLE, limit=4, lightest=True)] == order[:-5:-1]
+    assert [row.id for row in await store.weighed(Scope("bob"), limit=9)] == ["m_bob"]
+
+
+async def test_what_a_viewer_may_not_see_hides_nothing_from_them(store: MemoryStore) -> None:
+    """However many memories of the same user in another role, or of another type or state, have the words."""
+    words = "计费页面 billing blue button page dashboard ticket"
+    there = {"visibility": "private", "role_id": "support"}
+    await remember(
+        store,
+        *(memory(f"s_{number}", f"{number}: {words}", **there) for number in range(1200)),
+        *(memory(f"w_{number}", f"w {number}: {words}", status="frozen") for number in range(1200)),
+    )
+    mine = memory("m_1", "the dashboard ticket 页面 is Bob's", visibility="private", role_id="writer")
+    await remember(store, mine, memory("m_2", "a dashboard for tickets", type="risk"))
+
+    assert await matched(store, words) == ["m_1", "m_2"]
+    assert await matched(store, words, ANN, Filter(types=["risk"])) == ["m_2"]
+    assert await matched(store, "dashboard", Scope("ann", "cook")) == ["m_2"]
+    assert len(await matched(store, words, Whole("ann"))) == 50
+    assert set(await matched(store, "Bob's dashboard", Whole("ann"))) > {"m_1"}
+
+
 async def test_a_filter_asks_for_all_it_names(store: MemoryStore) -> None:
     plain = memory("m_0", updated_at=1)
     rows = {

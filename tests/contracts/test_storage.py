@@ -1,6 +1,7 @@
 """What every storage engine owes its callers: a claim per sentence of gateway/storage/base.py."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress, TurnLost
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.base import Append, Closing
+from gateway.storage.base import Append, Closing, NewTurn, TurnRow
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, Factory, accepted, running, writer_of
 
@@ -250,6 +251,29 @@ async def test_a_session_is_made_once(storage: Storage) -> None:
     for owner in (OWNER, "bob"):
         with pytest.raises(Conflict):
             await storage.sessions.create("s", owner, None, 6)
+
+
+async def test_a_session_stays_in_its_project_and_role(storage: Storage) -> None:
+    """A turn that names others is refused and leaves nothing; the same ones, or none, are fine."""
+    await storage.sessions.create("s", OWNER, None, 1, project_id="garden", role_id="design")
+    await storage.sessions.create("nowhere", OWNER, None, 1)
+
+    async def ask(session_id: str, turn_id: str, project_id: str | None, role_id: str | None) -> TurnRow:
+        new = NewTurn(turn_id, session_id, OWNER, "hi", "model", None, "queue", create_session=True, at=2)
+        placed = replace(new, project_id=project_id, role_id=role_id)
+        return (await storage.turns.accept(placed, max_queued=9)).turn
+
+    for session_id, project_id, role_id, told in (
+        ("s", "kitchen", None, "in the project garden"),
+        ("s", "garden", "cook", "in the role design"),
+        ("nowhere", None, "cook", "in no role"),
+    ):
+        with pytest.raises(Conflict, match=f"Session {session_id} is {told}, and stays there"):
+            await ask(session_id, "refused", project_id, role_id)
+    for turn_id, project_id, role_id in (("t1", "garden", "design"), ("t2", None, None)):
+        turn = await ask("s", turn_id, project_id, role_id)
+        assert (turn.project_id, turn.role_id) == ("garden", "design")
+    assert await storage.turns.count_waiting() == 1
 
 
 async def test_what_belongs_to_somebody_else_is_not_there(storage: Storage) -> None:

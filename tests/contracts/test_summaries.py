@@ -13,9 +13,12 @@ from tests.storage.writing import OWNER
 pytestmark = pytest.mark.anyio
 
 
-async def sessions(storage: Storage, *names: str, project_id: str | None = None) -> None:
+async def sessions(
+    storage: Storage, *names: str, project_id: str | None = None, role_id: str | None = None
+) -> None:
     for name in names:
-        await storage.sessions.create(name, OWNER, f"title of {name}", 1, project_id=project_id)
+        title = f"title of {name}"
+        await storage.sessions.create(name, OWNER, title, 1, project_id=project_id, role_id=role_id)
 
 
 async def test_a_session_has_its_newest_summary(storage: Storage) -> None:
@@ -84,6 +87,27 @@ async def test_a_new_session_is_shown_others_of_exactly_its_project(storage: Sto
     assert await shown("b") == "a"
     assert await shown("mine") == "dc"
     assert await shown("his", "bob") == ""
+
+
+async def test_what_was_said_in_a_role_is_shown_in_that_role_only(storage: Storage) -> None:
+    """Neither in another role nor in none, also within one project; a list can be of one role."""
+    await sessions(storage, "a", "b", role_id="lawyer")
+    await sessions(storage, "c", "d", role_id="cook")
+    await sessions(storage, "e", "f")
+    await sessions(storage, "g", "h", project_id="garden", role_id="lawyer")
+    for at, name in enumerate("aceg"):
+        project = "garden" if name == "g" else None
+        await storage.summaries.save(summary(name, at, project_id=project))
+
+    async def shown(session_id: str) -> list[str]:
+        rows = await storage.summaries.carried(session_id, OWNER, limit=9)
+        return [row.session_id for row in rows]
+
+    assert [await shown(name) for name in "bdfh"] == [["a"], ["c"], ["e"], ["g"]]
+    listed = await storage.summaries.list(OWNER, role_id="lawyer", limit=9)
+    assert [row.session_id for row in listed] == ["g", "a"]
+    both = await storage.summaries.list(OWNER, project_id="garden", role_id="cook", limit=9)
+    assert both == []
 
 
 async def test_due_are_idle_sessions_with_something_new_to_tell(storage: Storage) -> None:

@@ -1,12 +1,10 @@
 """Memories of one user, the short way, and who corrects them."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory
-from gateway.storage.memories import Evidence, Filter, Link, MemoryRow, Scope
+from gateway.storage.memories import Evidence, Filter, MemoryRow, Scope
 
 ANN = Scope("ann")
 COACH = Scope("ann", role_id="coach")
@@ -19,16 +17,8 @@ async def saved(
 ) -> MemoryRow:
     """A new memory, which depends on those of `on`."""
     evidence = [Evidence("s", 1, quote)] if quote else []
-    changed = await memories.save(scope, NewMemory(content, **fields), BY, evidence=evidence)
-    return await linked(memories, changed.row, on) if on else changed.row
-
-
-async def linked(memories: Memories, row: MemoryRow, on: Sequence[str]) -> MemoryRow:
-    """The memory, which from now on depends on those of `on`."""
-    links = [Link(row.id, each, "depends_on") for each in on]
-    step = await memories.step(replace(row, version=row.version + 1), "updated", BY, links=links)
-    (changed,) = await memories.apply([step])
-    return changed.row
+    new = NewMemory(content, **fields)
+    return (await memories.save(scope, new, BY, evidence=evidence, depends_on=on)).row
 
 
 async def recalled(memories: Memories, scope: Scope = ANN) -> list[str]:

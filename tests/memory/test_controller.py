@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from gateway.memory.controller import decide
+from gateway.memory.controller import decide, start_of
 
 YES = [
     "",
@@ -179,3 +179,10 @@ def test_a_megabyte_of_anything_is_decided_at_once(piece: str) -> None:
     decide(piece * (1_000_000 // len(piece)), message_count=0)
 
     assert decide(f"{piece * 30_000} 我们上次说的是什么", message_count=0).needed == "yes"
+
+
+def test_a_time_range_begins_so_many_days_before_its_end() -> None:
+    """In Unix milliseconds; all time has no beginning."""
+    assert start_of("last_7_days", 604_800_001) == 1
+    assert start_of("last_30_days", 2_592_000_000) == 0
+    assert start_of("all", 5) is None

@@ -10,19 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.errors import InvalidRequest, MemoryFull
+from gateway.errors import InvalidRequest, MemoryFull, StorageError
 from gateway.ids import now_ms
-from gateway.memory.copies import LONGEST_LINE, MOST_TOLD, PAGE, Intake, Report, export, lines_of
+from gateway.memory.copies import PAGE, export
+from gateway.memory.corrections import Corrections
+from gateway.memory.intake import LONGEST_LINE, MOST_TOLD, Intake, Report, lines_of
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory
-from gateway.storage.memories import Evidence, Filter, MemoryRow, Scope, Whole
+from gateway.storage.memories import Evidence, Filter, Link, MemoryRow, Scope, Whole
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 pytestmark = pytest.mark.anyio
 
 ANN, BOB = Whole("ann", ("home",)), Whole("bob")
+ANN_ALONE = Scope("ann")
 BY = By("ann", "by hand")
+QUOTED = {"session_id": "s", "position": 1, "quote": "At noon."}
 
 
 @pytest.fixture
@@ -48,9 +52,7 @@ async def none_of(_: Sequence[Evidence]) -> Sequence[Evidence]:
 
 async def taken(memories: Memories, file: bytes, viewer: Whole = ANN, verify: Any = all_of) -> Report:
     intake = Intake(memories, viewer, By(viewer.user_id, "from a file"), verify)
-    async for line in lines_of(pieces([file])):
-        await intake.take(line)
-    return intake.report
+    return await intake.take(lines_of(pieces([file])))
 
 
 async def pieces(chunks: Sequence[bytes]) -> AsyncIterator[bytes]:
@@ -100,9 +102,9 @@ async def test_what_goes_out_comes_back_in_another_gateway(memories: Memories, o
     before, after = await rows_of(memories), await rows_of(others)
     assert set(before) == set(made)
     for memory_id, row in before.items():
-        changes = {"source": "import", "version": 1}
+        changes = {"version": 1}
         assert {**asdict(row), **changes} == asdict(after[memory_id])
-        assert await others.store.evidence(memory_id) == await memories.store.evidence(memory_id)
+        assert await others.store.evidence(ANN, memory_id) == await memories.store.evidence(ANN, memory_id)
 
 
 def asdict(row: MemoryRow) -> dict[str, Any]:
@@ -135,6 +137,76 @@ async def test_a_deleted_memory_can_be_had_back_under_another_id(memories: Memor
     assert found != row.id
 
 
+async def test_what_points_to_one_another_does_so_under_new_ids(memories: Memories) -> None:
+    """Chains, dependences, flags and sources: ids that somebody else has are changed everywhere."""
+    corrections = Corrections(memories)
+    root = (await memories.save(ANN_ALONE, NewMemory("Ann lives in Berlin"), BY)).row
+    new = NewMemory("Her gym is around the corner", source="model")
+    leaf = (await memories.save(ANN_ALONE, new, BY, depends_on=[root.id])).row
+    _, heir, _ = await corrections.correct(ANN, root.id, "replace", BY, new_content="Ann lives in Paris")
+
+    report = await taken(memories, await exported(memories), BOB)
+
+    assert (report.imported, report.links_dropped) == (3, 0)
+    theirs = {row.content: row for row in (await rows_of(memories, BOB)).values()}
+    assert not {row.id for row in theirs.values()} & {root.id, leaf.id, heir.row.id}
+    old, gym, paris = (theirs[each.content] for each in (root, leaf, heir.row))
+    assert (old.status, old.superseded_by) == ("replaced", paris.id)
+    assert (gym.source, gym.flagged) == ("model", f"It depends on {root.id}, which was replaced.")
+    assert set(await memories.store.links(gym.id)) == {
+        Link(gym.id, old.id, "depends_on"),
+        Link(gym.id, paris.id, "depends_on"),
+    }
+    assert set(await memories.store.links(old.id)) == {
+        Link(gym.id, old.id, "depends_on"),
+        Link(paris.id, old.id, "contradicts"),
+    }
+
+
+async def test_what_points_out_of_the_file_is_counted_and_left_out(memories: Memories) -> None:
+    """So is a quote that cannot be held to its session. What is here under that id can be pointed to."""
+    here = (await memories.save(ANN_ALONE, NewMemory("Likes tea."), BY)).row
+    gone, theirs = "m_00000000000000aa", (await memories.save(Scope("bob"), NewMemory("Bob's."), BY)).row.id
+    links = [{"to_id": each, "relation": "depends_on"} for each in (here.id, gone, theirs)]
+    file = line(content="Drinks it at noon.", links=links, evidence=[QUOTED]) + line(
+        id="m_00000000000000bb", content="Old.", status="replaced", superseded_by=gone
+    )
+
+    report = await taken(memories, file, verify=none_of)
+
+    assert (report.imported, report.links_dropped, report.quotes_dropped) == (2, 3, 1)
+    rows = {row.content: row for row in (await rows_of(memories)).values()}
+    noon, old = rows["Drinks it at noon."], rows["Old."]
+    assert await memories.store.links(noon.id) == [Link(noon.id, here.id, "depends_on")]
+    assert (old.status, old.superseded_by) == ("replaced", None)
+    with pytest.raises(InvalidRequest, match="replaced by one that is gone"):
+        await Corrections(memories).correct(ANN, old.id, "freeze", BY)
+
+
+async def test_an_import_that_was_cut_off_is_completed_by_the_next(
+    memories: Memories, others: Memories
+) -> None:
+    """What one that ended before the links took is not left without them."""
+    root = (await memories.save(ANN_ALONE, NewMemory("Ann lives in Berlin"), BY)).row
+    _, heir = await Corrections(memories).correct(ANN, root.id, "replace", BY, new_content="In Paris")
+    file = await exported(memories)
+
+    async def breaking() -> AsyncIterator[bytes]:
+        for each in file.splitlines():
+            yield each
+        raise StorageError("the disk failed")
+
+    with pytest.raises(StorageError):
+        await Intake(others, ANN, BY, all_of).take(breaking())
+    assert (await rows_of(others))[root.id].superseded_by is None
+    second, third = await taken(others, file), await taken(others, file)
+
+    assert (second.known, third.known) == (2, 2)
+    row = (await rows_of(others))[root.id]
+    assert (row.superseded_by, row.version) == (heir.row.id, 2)
+    assert len(await others.store.links(root.id)) == 1
+
+
 async def test_a_file_of_somebody_else_makes_memories_of_ones_own(memories: Memories) -> None:
     """The ids in it say nothing of whether somebody else has them, and theirs are untouched."""
     theirs = (await memories.save(Scope("ann"), NewMemory("Ann likes tea."), BY)).row
@@ -158,7 +230,7 @@ async def test_a_file_of_somebody_else_makes_memories_of_ones_own(memories: Memo
         (line(content=7), "content"),
         (line(content="x", colour="red"), "colour: unknown name"),
         (line(content="x" * 9000), "at most 8000"),
-        (line(content="x", source="document"), "source: unknown name"),
+        (line(content="x", source="document"), "source: Input should be"),
         (line(content="x", user_id="bob"), "user_id: unknown name"),
         (line(content="x", type="secret"), "type"),
         (line(content="x", importance=9), "importance"),
@@ -193,7 +265,7 @@ async def test_a_file_cannot_claim_what_nobody_said(memories: Memories) -> None:
     await taken(memories, line(content="Said so.", evidence=[quote]), verify=none_of)
 
     ((found, _),) = (await rows_of(memories)).items()
-    assert await memories.store.evidence(found) == []
+    assert await memories.store.evidence(ANN, found) == []
 
 
 async def test_times_of_a_file_are_never_in_the_future(memories: Memories) -> None:

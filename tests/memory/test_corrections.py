@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import DuplicateMemory, InvalidRequest, NotFound
+from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFound
 from gateway.lexical import tokens
 from gateway.memory.corrections import Corrections
-from gateway.memory.memories import Memories
-from gateway.memory.record import CONTENT_MOST
+from gateway.memory.memories import DEPENDS_ON_MOST, Memories
+from gateway.memory.record import CONTENT_MOST, NewMemory
 from gateway.storage.memories import Evidence, Link, Scope, Whole
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from tests.memory.correcting import ANN, BY, COACH, RECALLABLE, linked, recalled, saved
+from tests.memory.correcting import ANN, BY, COACH, RECALLABLE, recalled, saved
 
 pytestmark = pytest.mark.anyio
 
@@ -37,13 +37,13 @@ async def test_what_is_suppressed_is_kept_and_what_is_frozen_is_not_recalled(
     (frozen,) = await corrections.correct(ANN, row.id, "freeze", BY, evidence=Evidence("s", 3, "別再用"))
     assert (frozen.row.status, await recalled(memories)) == ("frozen", [])
     assert frozen.row.evidence_count == 1
-    (active,) = await corrections.activate(ANN, row.id, BY)
+    (active,) = await corrections.correct(ANN, row.id, "activate", BY)
     assert (active.row.status, await recalled(memories)) == ("active", [row.content])
 
     versions = await memories.store.versions(ANN, row.id)
     assert [each.operation for each in versions] == ["remembered", "suppressed", "frozen", "activated"]
     assert {(each.actor, each.reason, each.turn_id) for each in versions} == {("ann", "She said so.", "t_1")}
-    assert [each.quote for each in await memories.store.evidence(row.id)] == ["別再用"]
+    assert [each.quote for each in await memories.store.evidence(ANN, row.id)] == ["別再用"]
 
 
 async def test_a_replacement_leaves_a_chain_of_which_only_the_last_is_found(
@@ -71,7 +71,7 @@ async def test_a_replacement_leaves_a_chain_of_which_only_the_last_is_found(
     assert (third.row.type, third.row.importance, third.row.tags) == ("constraint", 5, ("work",))
     assert (third.row.version, third.row.source, third.row.context) == (1, "conversation", None)
     assert Link(third.row.id, second.row.id, "contradicts") in await memories.store.links(third.row.id)
-    assert [each.quote for each in await memories.store.evidence(second.row.id)] == ["in Paris"]
+    assert [each.quote for each in await memories.store.evidence(ANN, second.row.id)] == ["in Paris"]
     assert [each.event.op for each in (old, second)] == ["corrected", "remembered"]
 
 
@@ -153,7 +153,7 @@ async def test_an_activation_beside_a_memory_that_says_the_same_is_refused(
     again = await saved(memories, "I like tea")
 
     with pytest.raises(DuplicateMemory, match=again.id):
-        await corrections.activate(ANN, frozen.id, BY)
+        await corrections.correct(ANN, frozen.id, "activate", BY)
 
 
 # What depends on it
@@ -167,7 +167,7 @@ async def test_what_depended_on_a_corrected_memory_is_flagged(
     direct = await saved(memories, "Her gym is around the corner", root.id)
     indirect = await saved(memories, "She trains on Mondays", direct.id)
     circular = await saved(memories, "She walks there", indirect.id, root.id)
-    await linked(memories, root, [circular.id])
+    await memories.update(ANN, root.id, {}, BY, depends_on=[circular.id])
     apart = await saved(memories, "She likes tea")
 
     changed = await corrections.correct(ANN, root.id, "replace", BY, new_content="Ann lives in Paris")
@@ -176,6 +176,66 @@ async def test_what_depended_on_a_corrected_memory_is_flagged(
     assert {each.row.flagged for each in changed[2:]} == {f"It depends on {root.id}, which was replaced."}
     assert [each.event.op for each in changed[2:]] == ["flagged"] * 3
     assert (await memories.get(ANN, apart.id)).flagged is None
+
+
+async def test_what_says_the_truth_already_is_not_flagged_though_it_depends_on_what_was_wrong(
+    memories: Memories, corrections: Corrections
+) -> None:
+    """Nor what follows from it: it was just said to be true."""
+    root = await saved(memories, "The budget is 100.")
+    known = await saved(memories, "The budget is 200.", root.id)
+    leaf = await saved(memories, "We can afford a printer.", known.id)
+
+    gone, changed = await corrections.correct(ANN, root.id, "replace", BY, new_content="The budget is 200.")
+
+    assert (gone.row.superseded_by, changed.row.id, changed.operation) == (known.id, known.id, "reinforced")
+    assert {(await memories.get(ANN, each)).flagged for each in (known.id, leaf.id)} == {None}
+
+
+async def test_nothing_depends_on_what_is_not_there_or_on_itself(memories: Memories) -> None:
+    """Nor on what the viewer does not see, and not on more than are worth a look."""
+    row, private = (
+        await saved(memories, "Ann lives in Berlin"),
+        await saved(memories, "Ann has a bad knee", scope=COACH, owner_type="role"),
+    )
+
+    for missing in ("m_0000000000000000", private.id):
+        with pytest.raises(NotFound, match=missing):
+            await saved(memories, "She trains on Mondays", missing)
+    for wrong in ([row.id], [f"m_{number:016x}" for number in range(DEPENDS_ON_MOST + 1)]):
+        with pytest.raises(InvalidRequest, match="depends on at most"):
+            await memories.update(ANN, row.id, {}, BY, depends_on=wrong)
+    assert await memories.store.links(row.id) == []
+    seen = Whole("ann")
+    new = NewMemory("She trains on Mondays")
+    leaf = await memories.save(ANN, new, BY, viewer=seen, depends_on=[private.id])
+    again = await memories.save(ANN, new, BY, viewer=seen, depends_on=[row.id, leaf.row.id])
+    assert {link.to_id for link in await memories.store.links(again.row.id)} == {private.id, row.id}
+
+
+async def test_a_correction_of_a_version_that_is_no_more_changes_nothing(
+    memories: Memories, corrections: Corrections
+) -> None:
+    """Whatever it does, and also a confirmation or an erasure."""
+    row = await saved(memories, "I like tea")
+    await memories.update(ANN, row.id, {"content": "I like coffee"}, BY)
+
+    async def erase() -> None:
+        await memories.erase(ANN, row.id, BY, version=1)
+
+    stale = [
+        corrections.correct(ANN, row.id, "freeze", BY, version=1),
+        corrections.correct(ANN, row.id, "replace", BY, new_content="I like milk", version=1),
+        memories.confirm(ANN, row.id, BY, version=1),
+        erase(),
+    ]
+    for each in stale:
+        with pytest.raises(MemoryChanged) as refused:
+            await each
+        assert refused.value.details == {"id": row.id, "version": 2}
+    assert (await memories.get(ANN, row.id)).version == 2
+    (frozen,) = await corrections.correct(ANN, row.id, "freeze", BY, version=2)
+    assert frozen.row.version == 3
 
 
 async def test_what_was_confirmed_after_a_replacement_depends_on_the_successor(
@@ -189,7 +249,7 @@ async def test_what_was_confirmed_after_a_replacement_depends_on_the_successor(
 
     _, flagged = await corrections.correct(ANN, new.row.id, "freeze", BY)
     assert flagged.row.flagged == f"It depends on {new.row.id}, which was frozen."
-    (cleared,) = await corrections.activate(ANN, leaf.id, BY)
+    (cleared,) = await corrections.correct(ANN, leaf.id, "activate", BY)
     assert cleared.row.flagged is None
 
 

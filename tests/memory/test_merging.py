@@ -42,7 +42,7 @@ async def test_several_become_one_with_all_that_they_had(
     assert (row.importance, row.confidence, row.type, row.pinned) == (4, 1.0, "preference", True)
     assert (row.tags, row.decisions, row.refs) == (("设计", "logo"), ("无衬线",), ("a.png",))
     assert (row.evidence_count, row.version) == (2, 1)
-    assert [each.quote for each in await memories.store.evidence(row.id)] == ["简约", "很简约"]
+    assert [each.quote for each in await memories.store.evidence(ANN, row.id)] == ["简约", "很简约"]
     assert {each.row.superseded_by for each in replaced} == {row.id}
     assert await recalled(memories) == [row.content]
     merged_from = {link.to_id for link in await memories.store.links(row.id)}

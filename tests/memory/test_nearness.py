@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.memory.nearness import compare, contradicts, is_same
+from gateway.memory.nearness import compare, contradicts, is_same, replaces
 from tests.memory.search.recall_set import KNOWN
 
 SAME = [
@@ -35,34 +35,58 @@ CONTRADICTING = [
     ("我去过日本", "我没有去过日本"),
     ("我有猫", "我没有猫"),
     ("回答要详细", "回答不要详细"),
-    ("我的办公室在北京", "我的办公室在上海"),
-    ("我住在北京", "用户现在住在上海"),
-    ("我们每周三开会", "我们每周四开会"),
-    ("每周三下午3点开会", "每周三下午4点开会"),
     ("截止日期是5月3日", "截止日期是5月10日"),
     ("截止时间是9:30", "截止时间改为10:30"),
     ("项目预算是5000元", "项目预算为8000元"),
-    ("我叫小明", "我叫李雷"),
     ("我今年30岁", "我31岁"),
     ("我有两只猫", "我有三只猫"),
-    ("项目的数据库用PostgreSQL", "项目的数据库是MySQL"),
-    ("我最喜欢的颜色是蓝色", "我最喜欢的颜色是绿色"),
     ("I like coffee", "I don't like coffee"),
     ("I like coffee", "The user hates coffee"),
     ("I eat meat", "I never eat meat"),
     ("I no longer work at Google", "I work at Google"),
-    ("My office is in Berlin", "My office is in Paris"),
-    ("I live in Berlin", "The user lives in Paris"),
-    ("I work at Google", "The user works for Meta"),
-    ("Team meeting every Wednesday", "Team meeting every Thursday"),
     ("The deadline is May 3", "The deadline is June 3"),
-    ("My name is Bob", "My name is Alice"),
     ("I am 30 years old", "I am 31 years old"),
-    ("Our database is PostgreSQL", "Our database is MySQL"),
-    ("My favourite colour is blue", "My favorite colour is green"),
     ("The port is 8080", "The port is 9090"),
 ]
+NOT_CERTAINLY = [
+    # one lies in the other
+    ("I live in Germany", "I live in Berlin"),
+    ("我住在北京", "我住在朝阳区"),
+    ("我老家在湖南", "我老家在长沙"),
+    ("Our office is in Berlin", "Our office is in Kreuzberg"),
+    ("I work at Google", "I work at DeepMind"),
+    # several at once
+    ("I go running every Monday", "I go running every Thursday"),
+    ("我每周一健身", "我每周三健身"),
+    ("每周三下午3点开会", "每周三下午4点开会"),
+    ("Our database is PostgreSQL", "Our database is Redis"),
+    ("项目的数据库用PostgreSQL", "项目的数据库是MySQL"),
+    ("我的手机号是13800138000", "我的手机号是13900139000"),
+    # another form of the same
+    ("我叫张伟", "我叫Wei"),
+    ("我最喜欢的颜色是蓝色", "我最喜欢的颜色是青色"),
+]
+REPLACED = [
+    ("I live in Germany", "I now live in Berlin"),
+    ("I live in Berlin", "I moved to Munich"),
+    ("我住在北京", "用户现在住在上海"),
+    ("我住在北京", "我搬到上海了"),
+    ("我的办公室在北京", "我的办公室搬到上海了"),
+    ("My office is in Berlin", "My office moved to Paris"),
+    ("我每周一健身", "我改成每周三健身"),
+    ("我每周一健身", "以后我每周三健身"),
+    ("I go running every Monday", "From now on I go running every Thursday"),
+    ("I work at Google", "I work at Meta now"),
+    ("I work at Google", "I no longer work at Google"),
+    ("项目的数据库用PostgreSQL", "项目的数据库换成了MySQL"),
+    ("Our database is PostgreSQL", "Our database is now Redis"),
+    ("项目预算是5000元", "项目预算改为8000元"),
+    ("The deadline is May 3", "The deadline moved to June 3"),
+    ("我不吃辣", "我吃辣"),
+    ("I like coffee", "I don't like coffee"),
+]
 DIFFERENT = [
+    *NOT_CERTAINLY,
     # one has several
     ("我喜欢茶", "我喜欢咖啡"),
     ("I like tea", "I like coffee"),
@@ -138,16 +162,47 @@ def test_the_same_in_other_words_is_the_same(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(("one", "other"), CONTRADICTING)
 def test_what_cannot_both_be_true_contradicts(one: str, other: str) -> None:
-    """A negation, or another value of what has only one."""
+    """A negation, or another number of one measure."""
     assert contradicts(one, other)
     assert contradicts(other, one)
 
 
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_what_can_both_be_true_is_different(one: str, other: str) -> None:
-    """Also where nearly all words are equal."""
+    """Also where nearly all words are equal; neither takes the other's place."""
     assert compare(one, other) == "different"
     assert compare(other, one) == "different"
+    assert not replaces(one, other)
+    assert not replaces(other, one)
+
+
+@pytest.mark.parametrize(("old", "new"), REPLACED)
+def test_what_says_that_something_has_changed_takes_its_place(old: str, new: str) -> None:
+    """Or what denies it."""
+    assert replaces(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("项目预算是5000元", "项目预算是8000元"),
+        ("The port is 8080", "The port is 9090"),
+        ("I live in Berlin", "I live in Paris"),
+    ],
+)
+def test_without_a_word_of_it_both_stay(old: str, new: str) -> None:
+    """Though only one may be true: which one, somebody has to say, with it or in the words before it."""
+    assert not replaces(old, new)
+    assert replaces(old, new, f"不对，{new}")
+    assert replaces(old, new, f"Correction: {new}")
+
+
+def test_a_word_of_change_does_not_bring_unrelated_things_together() -> None:
+    """It takes the place of what is about the same alone."""
+    assert not replaces("I like tea", "I now like coffee")
+    assert not replaces("我住在北京", "我现在养了一只猫")
+    assert not replaces("My office is in Berlin", "My home is now in Paris")
+    assert not replaces("我住在北京" * 100, "我现在住在上海")
 
 
 def test_unrelated_memories_never_retire_each_other() -> None:
@@ -164,6 +219,7 @@ def test_unrelated_memories_never_retire_each_other() -> None:
 def test_the_order_makes_no_difference_for_any_text(one: str, other: str) -> None:
     """Nothing raises, whatever is compared, and a text is the same as itself."""
     assert compare(one, other) == compare(other, one)
+    assert not replaces(one, one, other)
     assert is_same(one, one)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.ids import now_ms
 from gateway.memory.memories import By
-from gateway.memory.recall import ANYWHERE, used_in
+from gateway.memory.recall import Known, used_in
 from gateway.memory.record import NewMemory, make
 from gateway.memory.room import MemoryRoom
 from gateway.settings import load_settings
@@ -36,22 +36,40 @@ async def test_who_has_nothing_is_known_to_have_nothing_until_somebody_writes(ro
     assert not await room.recall.is_empty(Scope("ben", "any role"))
 
 
-async def test_what_was_saved_as_another_type_is_found_all_the_same(room: MemoryRoom) -> None:
-    """The types that a message seems to ask for are a guess: without a hit everything is looked at."""
-    saved = await room.memories.save(ANN, NewMemory("数据库用 PostgreSQL", type="preference"), BY)
-    found = await room.recall.look_up(ANN, "我们上次决定用什么数据库？", message_count=3, known=())
+async def test_what_a_message_seems_to_be_about_weighs_and_keeps_nothing_out(room: MemoryRoom) -> None:
+    """A decision that was saved as a preference is found, also beside a weaker hit of a likely type."""
+    decided = NewMemory("数据库用 PostgreSQL", type="preference")
+    other = NewMemory("数据库课程在三楼", type="discussion_conclusion")
+    saved = (await room.memories.save(ANN, decided, BY)).row
+    await room.memories.save(ANN, other, BY)
+    found = await room.recall.look_up(ANN, "我们上次决定用什么数据库？", message_count=3, known=Known())
 
     assert found is not None
-    assert [hit.row.id for hit in found.found.hits] == [saved.row.id]
-    assert found.decision.types
-    assert ANYWHERE in found.decision.notes
+    assert saved.id in {hit.row.id for hit in found.found.hits}
+    assert "preference" not in found.decision.types
+
+
+async def test_details_are_new_to_who_was_told_a_summary(room: MemoryRoom) -> None:
+    """A catalog names a memory; when everything about it is needed, it is told, and once."""
+    new = NewMemory("我们决定用 PostgreSQL 做数据库", type="project_decision", context="因为要事务")
+    saved = (await room.memories.save(ANN, new, BY)).row
+    asked = "我们上次决定用什么数据库？"
+    named = await room.recall.look_up(ANN, asked, message_count=3, known=Known(named=frozenset({saved.id})))
+    full = await room.recall.look_up(ANN, asked, message_count=3, known=Known(full=frozenset({saved.id})))
+
+    assert named is not None
+    assert full is not None
+    assert named.decision.mode == "details"
+    (told,) = named.new
+    assert "因为要事务" in told.text
+    assert list(full.new) == []
 
 
 async def test_what_needs_no_memory_looks_for_none(room: MemoryRoom) -> None:
     """A question about the world, though words of a memory are in it."""
     await room.memories.save(ANN, NewMemory("喜欢用 React 写页面"), BY)
 
-    assert await room.recall.look_up(ANN, "React和Vue哪个更好?", message_count=0, known=()) is None
+    assert await room.recall.look_up(ANN, "React和Vue哪个更好?", message_count=0, known=Known()) is None
 
 
 @pytest.mark.parametrize(

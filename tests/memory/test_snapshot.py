@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gateway.lexical import estimate_tokens
-from gateway.memory import snapshot
+from gateway.memory import record, snapshot
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory
 from gateway.storage.memories import Profile, Scope
@@ -65,6 +65,43 @@ async def test_of_many_the_pinned_ones_stand_there_and_the_others_are_named_or_c
     assert len(named) + found.unnamed == 81
     assert f"And {found.unnamed} more" in found.text
     assert estimate_tokens(found.text) < snapshot.CATALOG_TOKENS + 400
+
+
+async def test_pinned_ones_that_are_too_much_are_named_first(memories: Memories) -> None:
+    """The weightiest fit; those that do not are in the catalog before everything else."""
+    long = "很长的记忆" * 300
+    pinned = [
+        await save(memories, f"第{number}条 {long}", pinned=True, importance=5 - number)
+        for number in range(5)
+    ]
+    for number in range(95):
+        await save(
+            memories, f"Fact number {number} about pears, " + "which is quite long, " * 9, importance=5
+        )
+    found = await taken(memories)
+
+    shown = {memory_id for memory_id in pinned if memory_id not in found.named}
+    assert shown == set(pinned[:2])
+    assert set(pinned[2:]) <= found.named
+    assert len(found.named) > 3
+    assert len(found.rows) + found.unnamed == 100
+    assert estimate_tokens(found.text) < snapshot.PINNED_TOKENS + snapshot.CATALOG_TOKENS + 400
+
+
+async def test_the_weightiest_of_all_are_named(memories: Memories) -> None:
+    """However many newer ones there are."""
+    weighty = await save(memories, "对花生严重过敏", importance=5)
+    steps = [
+        await memories.step(
+            record.make(NewMemory(f"fact {number}", importance=4), ANN, f"m_{number}", 2**41),
+            "remembered",
+            BY,
+        )
+        for number in range(2200)
+    ]
+    await memories.store.write(steps, most=5000)
+
+    assert weighty in (await taken(memories)).named
 
 
 async def test_what_may_not_be_recalled_does_not_stand_there(memories: Memories) -> None:

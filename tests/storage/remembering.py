@@ -52,7 +52,8 @@ def document(memory_id: str, content: str = "", **fields: Any) -> tuple[MemoryRo
 
 
 def step(row: MemoryRow, operation: Operation = "remembered", **more: Any) -> Change:
-    return Change(row, operation, "ann", "she said so", search_tokens(row), **more)
+    said_by = more.pop("said_by", row.user_id)
+    return Change(row, operation, "ann", "she said so", search_tokens(row), said_by=said_by, **more)
 
 
 def became(row: MemoryRow, operation: Operation = "updated", **fields: Any) -> Change:

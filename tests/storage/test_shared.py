@@ -126,7 +126,7 @@ async def test_the_log_is_emptied_when_it_has_grown(
     log = opened.path.with_name("memory.db-wal")
     sizes: list[int] = []
     for number in range(40):
-        await remember(store, memory(f"m_{number}", f"{number} " * 2000))
+        await remember(store, memory(f"m_{number}", f"{number} " * 900))
         sizes.append(log.stat().st_size)
 
     assert 0 < max(sizes) <= 100_000

@@ -254,6 +254,25 @@ async def test_a_new_session_is_told_of_former_ones_of_the_same_project(client: 
     assert [row["session_id"] for row in listed] == ["first-blue"]
 
 
+async def test_what_a_lawyer_was_told_does_not_stand_in_a_cooks_prompt(client: Client) -> None:
+    """A summary is carried to sessions in the same role alone, and can be listed by it."""
+    await client.chat("My client Mr Zebulon, file 4711.", session_id="first", role_id="lawyer")
+    made = await client.post("/api/session/summary", {"session_id": "first"})
+    assert made.status_code == 201, made.text
+
+    for session, role in (("at-the-stove", {"role_id": "cook"}), ("nowhere", {})):
+        await client.chat("Hello.", session_id=session, **role)
+        assert "carried_context" not in (await client.get(f"/api/sessions/{session}")).json()
+    await client.chat("Hello.", session_id="in-court", role_id="lawyer")
+    assert "4711" in (await client.get("/api/sessions/in-court")).json()["carried_context"]
+    moved = await client.post("/api/chat", {"session_id": "first", "role_id": "cook", "message": "Hello."})
+    assert (moved.status_code, moved.json()["error"]["code"]) == (409, "conflict")
+    assert "is in the role lawyer, and stays there" in moved.json()["error"]["message"]
+    for role, told in (("lawyer", ["first"]), ("cook", [])):
+        listed = (await client.get(f"/api/session/summaries?role_id={role}")).json()["summaries"]
+        assert [row["session_id"] for row in listed] == told
+
+
 async def test_what_was_streamed_live_is_replayed_elsewhere(
     client: Client, tmp_path: Path, demo_url: str
 ) -> None:

@@ -1,11 +1,14 @@
 """What a turn is told of the memories, turn after turn: added to at the end, taken back only for a reason."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.errors import StorageError
 from gateway.settings import Settings
+from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, the, types
 from tests.stories.test_memory import memory_events, prompt_of, settings_with
 
@@ -154,3 +157,98 @@ async def test_switched_off_nothing_is_remembered(tmp_path: Path, demo_url: str)
     assert (listed.status_code, listed.json()["error"]["code"]) == (404, "memory_off")
     assert "manage_memory" not in tools
     assert not (tmp_path / "memory.db").exists()
+
+
+async def test_what_was_recalled_and_then_corrected_is_told_anew(tmp_path: Path, demo_url: str) -> None:
+    """The old words leave the view, the new ones come with the next message that needs them."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        await user.chat("hello", session_id="s")
+        memory_id = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
+        await user.chat("我们上次决定用什么数据库？", session_id="s")
+        changed = {"content": "我们决定用 SQLite 做数据库"}
+        assert (await user.http.patch(f"/api/memory/{memory_id}", json=changed)).status_code == 200
+        after = await user.chat("我们上次决定用什么数据库？", session_id="s")
+        told = await model_view(user, "s")
+
+    (standing,) = memory_events(after, "snapshot")
+    assert warnings(after) == ["memory_changed"]
+    assert standing["results"][0]["snippet"] == "我们决定用 SQLite 做数据库"
+    assert f"[{memory_id}] project_decision: 我们决定用 PostgreSQL" not in told
+
+
+async def test_what_was_frozen_and_is_used_again_is_told_again(tmp_path: Path, demo_url: str) -> None:
+    """To forget is not for ever when it was undone."""
+    asked = "我们上次决定用什么数据库？"
+    async with running_gateway(settings_with(tmp_path, demo_url, memory_full_count=0)) as user:
+        await remember(user, "The office is on the third floor.")
+        memory_id = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
+        first = await user.chat(asked, session_id="s")
+        for action in ("freeze", "activate"):
+            done = await user.post("/api/memory/correct", {"memory_id": memory_id, "action": action})
+            assert done.status_code == 200, done.text
+            last = await user.chat(asked, session_id="s")
+        told = await model_view(user, "s")
+
+    assert memory_events(first, "details")[0]["results"][0]["id"] == memory_id
+    assert memory_events(last, "details")[0]["results"][0]["told"] == "now"
+    assert f"[{memory_id}]" in told
+
+
+async def test_an_approved_call_runs_though_a_memory_came_meanwhile(tmp_path: Path, demo_url: str) -> None:
+    """Nothing is looked up while a call waits: its result follows the call."""
+    ran: list[str] = []
+
+    @tool(effect="effectful")
+    async def order(what: str) -> str:
+        """Orders something.
+
+        Args:
+            what: What to order.
+        """
+        ran.append(what)
+        return "ordered"
+
+    gateway = running_gateway(settings_with(tmp_path, demo_url), order)
+    async with asyncio.timeout(60), gateway as user:
+        await user.chat("hello", session_id="s")
+        turn = await user.begin("s", '/call order {"what": "上次说的花"}\n/then\n/say 好了')
+        place = f"/api/sessions/s/turns/{turn['turn_id']}"
+        while (await user.get(place)).json()["status"] != "awaiting_approval":
+            await asyncio.sleep(0.01)
+        await remember(user, "上次说的花是红玫瑰")
+        (asked,) = [e for e in await user.events("s") if e["type"] == "approval_request"]
+        call_id = asked["tool_call_id"]
+        approved = await user.post(f"{place}/approvals/{call_id}", {"decision": "approve"})
+        assert approved.status_code == 200, approved.text
+        while (await user.get(place)).json()["status"] != "done":
+            await asyncio.sleep(0.01)
+        events = [e for e in await user.events("s") if e["turn_id"] == turn["turn_id"]]
+
+    assert ran == ["上次说的花"]
+    assert the(events, "tool_result")["status"] == "ok"
+    assert the(events, "done")["status"] == "completed"
+
+
+async def test_a_memory_that_can_be_read_again_comes_into_the_prompt(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failure in a session's first turn does not cost it its memories for good."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        await remember(user, "喜欢简约的设计风格")
+        store = user.app.state.parts.memory.store
+
+        async def fails(*_: object, **__: object) -> None:
+            raise StorageError("locked")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(type(store), "count", fails)
+            first = await user.chat("hello", session_id="s")
+        second = await user.chat("hello", session_id="s")
+        third = await user.chat("hello", session_id="s")
+        prompt = await prompt_of(user, session_id="s")
+
+    assert warnings(first) == ["memory_unavailable"]
+    assert warnings(second) == ["memory_changed"]
+    assert warnings(third) == []
+    assert prefixes(second) == prefixes(third)
+    assert "简约" in prompt

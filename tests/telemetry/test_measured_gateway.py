@@ -201,6 +201,8 @@ async def test_what_is_remembered_is_counted_by_who_did_it(client: Client) -> No
     for op, by in (("remembered", "user"), ("remembered", "keeper"), ("remembered", "model")):
         assert await scraped(client, changes, gateway_memory_op=op, gateway_memory_by=by) == 1, by
     assert await scraped(client, changes, gateway_memory_op="forgotten", gateway_memory_by="user") == 1
+    assert (await client.post(f"/api/memory/{made.json()['id']}/erase")).status_code == 204
+    assert await scraped(client, changes, gateway_memory_op="erased", gateway_memory_by="user") == 1
     assert await scraped(client, "gateway_memory_learning_duration_seconds_count") == 1
     recalls = sum(event["type"] == "retrieval" for event in found)
     assert await scraped(client, "gateway_memory_recalls_total") == recalls > 0

@@ -74,8 +74,10 @@ def test_what_is_recalled_is_told_with_the_reason(page: Page, http: httpx2.Clien
     recalled = page.locator(".recalled").first
     recalled.locator("summary").click()
 
+    expect(recalled).to_contain_text("In the prompt of this chat: 1")
     expect(recalled).to_contain_text("我喜欢简约的设计风格")
     expect(recalled).to_contain_text("preference · importance 3 · told now")
+    expect(page.locator(".recalled").nth(1)).to_contain_text("Looked up for this message: 1")
     expect(page.locator(".prose").last).to_contain_text(memory["id"])
 
 
@@ -114,12 +116,58 @@ def test_a_frozen_memory_can_be_used_again(page: Page, http: httpx2.Client) -> N
     expect(row.locator("summary")).not_to_contain_text("frozen")
 
 
+def test_a_suppressed_memory_can_be_used_again(page: Page, http: httpx2.Client) -> None:
+    """It is beside Freeze, and the version says why."""
+    keep(http, "Works in Oslo")
+    row = whole(panel(page), "Works in Oslo")
+    row.get_by_role("button", name="Suppress").click()
+    expect(row.locator("summary")).to_contain_text("suppressed")
+    expect(row.locator(".whole ol li").last).to_contain_text("2: suppressed, local")
+    expect(row.locator(".whole ol li").last).to_contain_text("Its user asked for it (suppress).")
+    expect(row.get_by_role("button", name="Freeze")).to_have_count(0)
+    row.get_by_role("button", name="Use again").click()
+
+    expect(row.locator("summary")).not_to_contain_text("suppressed")
+
+
+def test_a_memory_is_replaced_by_what_is_true_instead(page: Page, http: httpx2.Client) -> None:
+    """Both are listed, and only the new one is used; Cancel changes nothing."""
+    old = keep(http, "Works in Oslo")
+    menu = panel(page)
+    row = whole(menu, "Works in Oslo")
+    row.get_by_role("button", name="Replace…").click()
+    row.get_by_role("button", name="Cancel").click()
+    row.get_by_role("button", name="Replace…").click()
+    row.get_by_label("What is true instead").fill("Works in Turku")
+    row.get_by_role("button", name="Replace", exact=True).click()
+
+    rows = menu.locator("#memory-list > li")
+    expect(rows).to_have_count(2)
+    expect(rows.filter(has_text="Works in Oslo").locator("summary")).to_contain_text("replaced")
+    expect(rows.first.locator("summary")).to_be_focused()
+    replaced = http.get(f"/api/memory/{old['id']}").json()
+    new = http.get(f"/api/memory/{replaced['superseded_by']}").json()
+    assert (new["content"], new["status"]) == ("Works in Turku", "active")
+
+
+def test_a_version_tells_its_text_and_its_reason(page: Page, http: httpx2.Client) -> None:
+    """The text as text, and only where it changed."""
+    memory = keep(http, f"Likes tea {SCRIPTED}", reason="She said so.")
+    http.patch(f"/api/memory/{memory['id']}", json={"pinned": True, "reason": "It matters."})
+    http.patch(f"/api/memory/{memory['id']}", json={"content": "Likes coffee", "reason": "A slip."})
+    versions = whole(panel(page), "Likes coffee").locator(".whole ol li")
+
+    expect(versions.locator(".reason")).to_have_text(["She said so.", "It matters.", "A slip."])
+    expect(versions.locator(".was")).to_have_text([f"Likes tea {SCRIPTED}", "Likes coffee"])
+
+
 def test_the_list_is_searched_and_filtered(page: Page, http: httpx2.Client) -> None:
     """By words in either script, and by what is pinned."""
     keep(http, "我喜欢简约的设计风格")
     keep(http, "Works in Oslo", pinned=True)
     menu = panel(page)
     expect(menu.locator("#memory-list > li")).to_have_count(2)
+    expect(menu.get_by_placeholder("Search what is remembered")).to_be_visible()
     menu.get_by_label("Search what is remembered").fill("設計")
     expect(menu.locator("#memory-list > li")).to_have_count(1)
     expect(menu.locator("#memory-list")).to_contain_text("我喜欢简约的设计风格")

@@ -10,6 +10,7 @@ import orjson
 
 from gateway.errors import BadImport
 from gateway.events.contract import EVENT
+from gateway.history.copies.blocks import check_content
 from gateway.history.copies.covered import CoveredRanges
 from gateway.history.copies.export import EVENT_HEAD, FORMAT, KINDS, WITHOUT_ROLES, archived, counts_of
 from gateway.history.copies.lines import Lines, copied, demand, read_line, valid
@@ -136,13 +137,7 @@ class Check:
             and value["role"] in {"user", "assistant"},
             f"it is not the message at position {position}",
         )
-        content = value["content"]
-        demand(
-            isinstance(content, list)
-            and bool(content)
-            and all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in content),
-            "the content of the message is no list of blocks",
-        )
+        check_content(value["content"])
         if value["usage"] is not None:
             usage = valid(lambda: Usage.model_validate(value["usage"], strict=True))
             told = orjson.dumps(usage.model_dump())

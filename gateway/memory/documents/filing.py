@@ -63,23 +63,35 @@ def restore(root: Path, file: str) -> str:
 
 
 def _move(root: Path, file: str, to: str) -> bool:
-    """False when there is a file `to`. An empty one is made first, which takes the name, and then replaced:
-    links, which would do it in one step, are not everywhere."""
-    target = root / to
+    """False when there is another file `to`. The file gets its second name before it loses its first one, so
+    that it is there whenever this ends; one that has both names is moved on the next try."""
+    source, target = root / file, root / to
     try:
         target.parent.mkdir(exist_ok=True)
         if target.parent.resolve() != root.resolve() / Path(to).parent:
             raise StorageError(f"{Path(to).parent} is a link: nothing is moved there.", retryable=False)
-        target.open("xb").close()
-    except FileExistsError:
-        return False
     except OSError as error:
         raise _failed(to, "written", error) from None
     try:
-        (root / file).replace(target)
+        return _renamed(source, target)
     except OSError as error:
-        target.unlink(missing_ok=True)
         raise _failed(file, "moved", error) from None
+
+
+def _renamed(source: Path, target: Path) -> bool:
+    try:
+        target.hardlink_to(source)
+    except FileExistsError:
+        if not target.samefile(source):
+            return False
+    except FileNotFoundError:
+        raise
+    except OSError:  # a file system without links, where another process may take the name in between
+        if target.exists():
+            return False
+        source.rename(target)
+        return True
+    source.unlink(missing_ok=True)
     return True
 
 

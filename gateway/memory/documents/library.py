@@ -12,10 +12,10 @@ import structlog
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, StorageError
 from gateway.ids import now_ms
 from gateway.memory.documents import filing
-from gateway.memory.documents.document import Document, document_of, words_of
+from gateway.memory.documents.document import NO_USER, Document, document_of, words_of
 from gateway.memory.documents.folder import DOCUMENT, SETTLING, DocumentFolder, Found, read
 from gateway.memory.documents.in_use import Filed
-from gateway.storage.memories import MemoryRow, MemoryStore
+from gateway.storage.memories import MemoryRow, MemoryStore, Scope
 
 POLL = 2.0
 """Seconds between two looks at the folder. It is asked, not watched: notifications do not come through
@@ -27,14 +27,17 @@ log = structlog.get_logger(__name__)
 
 
 class Documents:
-    """Belongs to one event loop. Several processes may have the same folder and store: what is stored is what
-    the folder says, whoever looks."""
+    """Belongs to one event loop. With a `store`, what is stored is made what the folder says, also after
+    somebody else has changed it. That is for the gateway alone, of which a store has one at a time: whoever
+    else changes files, perhaps of another folder, does so without a store, and the gateway notices what is
+    its own."""
 
-    def __init__(self, store: MemoryStore, folder: Path, *, settling: float = SETTLING) -> None:
+    def __init__(self, store: MemoryStore | None, folder: Path, *, settling: float = SETTLING) -> None:
         self._store = store
         self._folder = DocumentFolder(folder, settling=settling)
         self._found = Found()
         self._stored: tuple[Filed, ...] | None = None
+        self._state: int | None = None
         self._in_turn, self._looking = asyncio.Lock(), threading.Lock()
 
     @property
@@ -43,7 +46,7 @@ class Documents:
         return self._found
 
     async def refresh(self) -> Found:
-        """Looks again, and makes the documents in use the stored ones.
+        """Looks again, and makes the documents in use the stored ones if there is a store.
 
         Raises:
             StorageError: they cannot be stored; the next look tries again.
@@ -73,7 +76,8 @@ class Documents:
             filed = _of_id(found.documents, document_id)
             if filed is None and _of_id(found.deprecated, document_id):
                 raise Conflict(f"{document_id} is deprecated already.")
-            filed = filed or _missing(document_id)
+            if filed is None:
+                raise _missing(document_id)
             file = await self._run(lambda: filing.deprecate(self._folder.path, filed.file))
             await self._refresh()
             return Filed(filed.document, file)
@@ -92,7 +96,8 @@ class Documents:
             filed = max(aside, key=lambda each: (len(each.file), each.file), default=None)
             if filed is None and _of_id(found.documents, document_id):
                 raise Conflict(f"{document_id} is in use.")
-            filed = filed or _missing(document_id)
+            if filed is None:
+                raise _missing(document_id)
             file = await self._run(lambda: filing.restore(self._folder.path, filed.file))
             await self._refresh()
             return Filed(filed.document, file)
@@ -107,7 +112,9 @@ class Documents:
             StorageError: its file cannot be written.
         """
         async with self._in_turn:
-            filed = _of_id((await self._refresh()).documents, document_id) or _missing(document_id)
+            filed = _of_id((await self._refresh()).documents, document_id)
+            if filed is None:
+                raise _missing(document_id)
             if not filed.file.endswith(DOCUMENT):
                 raise InvalidRequest(f"{filed.file} is a Markdown file: edit it as such.")
 
@@ -132,10 +139,17 @@ class Documents:
             if warning not in self._found.warnings:
                 log.warning("document_warning", told=warning)
         self._found = found
-        if found.documents != self._stored:
-            await self._store.put_documents(await self._run(lambda: _rows(found.documents)))
-            self._stored = found.documents
+        if self._store is not None:
+            await self._keep(self._store, found.documents)
         return found
+
+    async def _keep(self, store: MemoryStore, documents: tuple[Filed, ...]) -> None:
+        state = await store.state()
+        if documents == self._stored and (state == self._state or await _has(store, documents)):
+            self._state = state
+            return
+        await store.put_documents(await self._run(lambda: _rows(documents)))
+        self._stored = documents
 
     async def _run(self, work: Callable[[], T]) -> T:
         """In a thread, since it reads files. One whose caller was cancelled goes on, beside the next one."""
@@ -145,6 +159,13 @@ class Documents:
                 return work()
 
         return await asyncio.to_thread(alone)
+
+
+async def _has(store: MemoryStore, documents: Sequence[Filed]) -> bool:
+    """Whether as many documents are stored, with as much in them: by their number and characters, which is
+    quick. A store in which others have put documents is at another pair in all likelihood."""
+    characters = sum(len(each.document.content) for each in documents)
+    return await store.count(Scope(NO_USER)) == (len(documents), characters)
 
 
 def _rows(filed: Sequence[Filed]) -> list[tuple[MemoryRow, Sequence[str]]]:
@@ -184,8 +205,8 @@ def _of_id(filed: Sequence[Filed], document_id: str) -> Filed | None:
     return next((each for each in filed if each.document.id == document_id), None)
 
 
-def _missing(document_id: str) -> Filed:
-    raise NotFound(
+def _missing(document_id: str) -> NotFound:
+    return NotFound(
         f"There is no document {document_id[:64]}. List the documents to see their ids.",
         code="document_not_found",
     )

@@ -6,8 +6,10 @@ from typing import Literal
 
 from gateway.lexical import plain_form, query_tokens
 from gateway.memory.keeper.extract import Extract
+from gateway.memory.keeper.said import clauses
 
-Reason = Literal["weak", "greeting", "question", "request", "secret", "instruction", "restated"]
+Passing = Literal["greeting", "question", "request", "forget"]
+Reason = Literal[Passing, "weak", "secret", "instruction", "restated", "denied", "doubted", "supposed"]
 
 LEAST_CONFIDENCE = 0.5
 LEAST_IMPORTANCE = 2
@@ -46,6 +48,69 @@ _LASTING = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
+_FORGET = re.compile(
+    r"""
+    (?: (?: please | pls | and | so | ok(?:ay)? | just | kindly | (?:can|could|would|will|should)\syou
+        | you\s(?:can|should|may) | i(?:'d\slike|\swant|\swould\slike)\syou\sto ) ,?\s )*
+    (?: forget\b (?!\sto\b) | (?:do\snot|don't|never|stop)\s(?:remember|memori[sz])(?:e|ing)?\b
+      | (?:delete|remove|erase)\b.{0,80}\bmemor(?:y|ies)\b )
+    | (?: 请 | 麻烦 | 帮我 | 你 | 您 | 可以 | 能不能 | 能否 | 那 | 就 | 我[要想]你 )*
+      (?: 把[^把]{1,60}? )? (?: 都 | 给我 | 快 )*
+      (?: 忘掉 | 忘记(?![了带拿买关锁写吃做]) | (?<=[请你我您]) 忘了 | 忘了吧
+        | (?:别|不要|不用|不必|不许) (?:再|去|帮我|给我)* 记 (?![录账笔恨者仇]) )
+    | .{0,60}(?:删除?|删掉|清除|抹掉|抹去).{0,40}记忆
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""On the plain form of a clause, from its beginning: 别忘记 and "I never forget" ask for the contrary."""
+_DENIED = re.compile(
+    r"""
+      \bi\s(?:have\s|had\s|am\s|did\s|do\s|would\s|was\s)?(?:never|not)(?:\sever)?
+        \s(?:say|said|saying|claim(?:ed)?|mean|meant|state|stated)\b
+    | \bi(?:'m\snot|\s?(?:did|do|would|have|had|was)n't)(?:\sever)?
+        \s(?:say|said|saying|claim(?:ed)?|mean|meant|state|stated)\b
+    | \bi've\s(?:never|not)(?:\sever)?\s(?:said|claimed|meant|stated)\b
+    | (?:没有?|从未|未曾|不曾|不是|不会|不想)(?:在|要|跟你|对你)?(?:说|讲|提|表示) | 谁说
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_DOUBTED = re.compile(
+    r"""
+      \b(?:do\snot|don't|did\snot|didn't)\s(?:really\s)?(?:think|believe|know|suppose|feel\slike)\b
+    | \b(?:not|n't)\s(?:so\s|quite\s|really\s)?(?:sure|certain)\b | \bi\s(?:doubt|wonder)\b
+    | \b(?:maybe|perhaps|possibly)\b
+    | 不(?:觉得|认为|确定|一定|知道|清楚|相信) | 没(?:觉得|想好|决定) | 怀疑 | 也许 | 或许 | 说不定
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_SUPPOSED = re.compile(
+    r"""
+      \b(?: if | whether | suppos(?:e|ing) | assum(?:e|ing) | imagin(?:e|ing) | hypothetically | i\swish )\b
+    | 如果 | 要是 | 假如 | 假设 | 假使 | 假定 | 倘若 | 若是 | 万一 | 是否 | 设想
+    | (?<![说讲]) 的话 (?=[,。;我就]|$)
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_ASKS = re.compile(
+    r"""
+    (?: so | and | but | well | then )?,?\s?
+    (?: (?: do | does | did | is | are | am | was | were | have | has | had | can | could | would | will
+        | should | shall | may | might | must | isn't | aren't | don't | doesn't | didn't | won't | wouldn't
+        | who | what | when | where | which | why | how )\b
+      | 是不是 | 难道 | 你觉得 | 你认为 | 会不会 | 是否 | 为什么 | 怎么 | 什么 )
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_TAG = re.compile(
+    r"""
+    (?: right | ok(?:ay)? | correct | or\snot | you\sknow | true | yes | no | eh | huh
+      | (?:is|isn't|do|don't|did|didn't|am|aren't|are|have|haven't|can|can't|would|wouldn't)
+        \s(?:it|i|that|you|we)
+      | 对吧 | 对吗 | 对不对 | 是吗 | 是吧 | 是不是 | 不是吗 | 没错吧 | 好吗 )
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""These on the plain form of a sentence or, the last two, of one of its clauses."""
 _SECRET = re.compile(
     r"""
       \bpass(?:word|wd|code|phrase)s?\b | \bpin\s?(?:code|number)\b | \bone[-\s]time\scode\b | \bcvv\b
@@ -88,7 +153,7 @@ def verdict(found: Extract, answers: Iterable[str]) -> Reason | None:
     for text in (found.sentence, content, *candidate.tags):
         if (reason := unsafe(text)) is not None:
             return reason
-    if (reason := passing(found.quote)) is not None:
+    if (reason := passing(found.quote) or _not_meant(found)) is not None:
         return reason
     if (
         candidate.confidence < LEAST_CONFIDENCE
@@ -101,6 +166,39 @@ def verdict(found: Extract, answers: Iterable[str]) -> Reason | None:
     return "restated" if repeats and len(query_tokens(quote)) >= RESTATED_FROM else None
 
 
+def _not_meant(found: Extract) -> Reason | None:
+    """What the sentence makes of the words that were quoted from it. What holds under a condition is kept
+    with it: only without the condition it is another thing."""
+    if any(map(asks_to_forget, clauses(found.sentence))):
+        return "forget"
+    if _is_asked(found):
+        return "question"
+    sentence = plain_form(found.sentence)
+    if _DENIED.search(sentence):
+        return "denied"
+    if _DOUBTED.search(sentence):
+        return "doubted"
+    supposed = _SUPPOSED.search(sentence) and not _SUPPOSED.search(plain_form(found.content))
+    return "supposed" if supposed else None
+
+
+def _is_asked(found: Extract) -> bool:
+    """Whether the quote is part of a question: "I am allergic to nuts, can I eat this?" states one thing and
+    asks another, "I like nuts, right?" asks what it states."""
+    within = clauses(found.sentence)
+    if any(_QUESTION.search(each) for each in clauses(found.clause)):
+        return True
+    if not within or not _QUESTION.search(within[-1]):
+        return False
+    begins = _ASKS.match(plain_form(found.clause))
+    return bool(begins or _TAG.fullmatch(plain_form(within[-1])))
+
+
+def asks_to_forget(clause: str) -> bool:
+    """Whether it asks that something be forgotten, or not be remembered."""
+    return _FORGET.match(plain_form(clause)) is not None
+
+
 def unsafe(text: str) -> Literal["secret", "instruction"] | None:
     """Why a text must never be remembered, whoever said it: it holds or is about a secret, or it is meant to
     steer a model against its user."""
@@ -110,12 +208,14 @@ def unsafe(text: str) -> Literal["secret", "instruction"] | None:
     return "instruction" if _INSTRUCTION.search(plain) else None
 
 
-def passing(text: str) -> Literal["greeting", "question", "request"] | None:
-    """Why words of the user are for the moment only: a greeting, a question, or a request for this one
-    occasion. None: they may last."""
+def passing(text: str) -> Passing | None:
+    """Why words of the user are for the moment only: a greeting, a question, a request for this one occasion,
+    or one to forget something. None: they may last."""
     plain = plain_form(text)
     if not plain or _GREETING.fullmatch(plain):
         return "greeting"
     if _QUESTION.search(text):
         return "question"
+    if _FORGET.match(plain):
+        return "forget"
     return "request" if _REQUEST.match(plain) and not _LASTING.search(plain) else None

@@ -17,10 +17,11 @@ from gateway.memory.corrections import Corrections
 from gateway.memory.keeper.candidates import Candidate
 from gateway.memory.keeper.evaluate import passing, unsafe, verdict
 from gateway.memory.keeper.extract import Extract, extract
-from gateway.memory.keeper.keeping import Keeping, near_to
+from gateway.memory.keeper.keeping import Keeping, When, near_to
 from gateway.memory.keeper.learned import Learned
 from gateway.memory.keeper.request import ask
 from gateway.memory.keeper.said import Piece, clauses, pieces
+from gateway.memory.keeper.withdrawn import Withdrawal, withdrawals
 from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
 from gateway.memory.room import households_of
@@ -75,6 +76,9 @@ class Tally:
     offered: int = 0
     dropped: Counter[str] = field(default_factory=Counter[str])
 
+    def count(self, usage: Usage) -> None:
+        self.usage = usage if self.usage is None else self.usage + usage
+
 
 class Keeper:
     """One per process. `instructions` reads what the model is told, anew for each conversation; `learned`
@@ -105,14 +109,15 @@ class Keeper:
         session_id: str,
         model: str,
         after: int = 0,
-        said_at: int | None = None,
+        when: When | None = None,
     ) -> Sequence[Changed]:
         """Remembers what the user said in `messages` (in the order of their positions) that is worth it.
 
         Only their own words count, in messages after position `after`, and nothing is kept without a quote of
         them; what was said before helps to understand. What is known is reinforced, once by each message;
-        what contradicts it, and was said later, takes its place. A repetition changes nothing. `said_at` is
-        when the last message was said, Unix ms (None: now); `model` is asked unless another is set for this.
+        what contradicts it plainly, and was said later, takes its place; what was forgotten or replaced after
+        it was said stays so. A repetition changes nothing. `when` tells when a turn began (None: all is said
+        now); `model` is asked unless another is set for this.
 
         Raises:
             LearningFailed: no usable answer came. What was learned before it, of a long conversation, stays.
@@ -121,13 +126,12 @@ class Keeper:
         name, tally, began = self._settings.memory_model or model, Tally(), now_ms()
         room = min(READ_TOKENS, await window(self._settings, name) // 4)
         found = await asyncio.to_thread(_worth_reading, messages, after, room)
-        keeping = Keeping(
-            self._memories, self._corrections, scope, session_id=session_id, said_at=said_at or now_ms()
-        )
+        taken_back = await asyncio.to_thread(withdrawals, found)
+        keeping = Keeping(self._memories, self._corrections, scope, session_id=session_id, when=when)
         error: str | None = None
         try:
             for piece in found[-MOST_CALLS:]:
-                for each in await self._ask(name, piece, tally):
+                for each in await self._ask(name, piece, taken_back, tally):
                     turn_id = piece.said[each.position].turn_id
                     await keeping.keep(each, By(ACTOR, REASON, turn_id))
             if keeping.full is not None and not keeping.changed:
@@ -157,14 +161,14 @@ class Keeper:
         if changed:
             await self.told(source.session_id, changed)
 
-    async def _ask(self, name: str, piece: Piece, tally: Tally) -> Sequence[Extract]:
+    async def _ask(
+        self, name: str, piece: Piece, taken_back: Sequence[Withdrawal], tally: Tally
+    ) -> Sequence[Extract]:
         tally.calls += 1
-        candidates, malformed, usage = await ask(self._model, name, self._instructions(), piece)
-        if usage is not None:
-            tally.usage = usage if tally.usage is None else tally.usage + usage
+        candidates, malformed = await ask(self._model, name, self._instructions(), piece, counted=tally.count)
         tally.offered += len(candidates) + malformed
         tally.dropped["malformed"] += malformed
-        return await asyncio.to_thread(_worth_keeping, candidates, piece, tally.dropped)
+        return await asyncio.to_thread(_worth_keeping, candidates, piece, taken_back, tally.dropped)
 
     async def _take(
         self,
@@ -211,7 +215,12 @@ def _worth_reading(messages: Sequence[StoredMessage], after: int, room: int) -> 
     ]
 
 
-def _worth_keeping(candidates: Sequence[Candidate], piece: Piece, dropped: Counter[str]) -> list[Extract]:
+def _worth_keeping(
+    candidates: Sequence[Candidate],
+    piece: Piece,
+    taken_back: Sequence[Withdrawal],
+    dropped: Counter[str],
+) -> list[Extract]:
     """Those with the user's words for them that pass; `dropped` counts why others do not."""
     answers = {position: plain_form(text) for position, text in piece.answers.items()}
     kept: list[Extract] = []
@@ -222,6 +231,8 @@ def _worth_keeping(candidates: Sequence[Candidate], piece: Piece, dropped: Count
             continue
         before = (text for position, text in answers.items() if position < found.position)
         reason = verdict(found, before)
+        if reason is None and any(each.concerns(found) for each in taken_back):
+            reason = "forget"
         if reason is None:
             kept.append(found)
         else:

@@ -1,6 +1,6 @@
 """What a model is asked that looks for memories in a conversation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gateway.errors import LearningFailed, ModelError
 from gateway.memory.keeper.candidates import Candidate, read_answer
@@ -20,10 +20,10 @@ ASKED = "Which memories does it hold? Answer with the JSON object alone."
 
 
 async def ask(
-    model: Model, name: str, instructions: str, piece: Piece
-) -> tuple[Sequence[Candidate], int, Usage | None]:
-    """What the model finds in a piece of a conversation, how much of its answer was not of the right form,
-    and what the endpoint counted.
+    model: Model, name: str, instructions: str, piece: Piece, *, counted: Callable[[Usage], None]
+) -> tuple[Sequence[Candidate], int]:
+    """What the model finds in a piece of a conversation, and how much of its answer was not of the right
+    form. `counted` is given what the endpoint counted, also when this fails.
 
     Raises:
         LearningFailed: no usable answer came, or the endpoint failed (its code).
@@ -34,9 +34,8 @@ async def ask(
         system=[text_block(instructions)],
         messages=[Message("user", [text_block(f"{wrap('conversation', NOTE, piece.text)}\n\n{ASKED}")])],
     )
-    used: list[Usage] = []
     try:
-        answer = await answer_of(model, request, seconds=CALL_TIMEOUT, counted=used.append)
+        answer = await answer_of(model, request, seconds=CALL_TIMEOUT, counted=counted)
     except ModelError as error:
         raise LearningFailed(error.message, code=error.code, retryable=error.retryable) from error
-    return *read_answer(answer), next(iter(used), None)
+    return read_answer(answer)

@@ -16,6 +16,8 @@ CONTEXT_MOST = 1_500
 """Characters that are shown of what only helps to understand."""
 CONTEXT = 6
 """Messages before the new ones that are shown."""
+ASIDE_MOST = 10
+"""Characters of a clause that only leads to the next one: "No,", "说错了，"."""
 
 _WRAPPED = re.compile(
     rf"<({'|'.join(WRAPPER_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,9}}>|\Z)", re.DOTALL | re.IGNORECASE
@@ -23,6 +25,7 @@ _WRAPPED = re.compile(
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _CITED = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _SENTENCE = re.compile(r"(?:[^\n。！？!?；;.]|\.(?!\s|$))+[。！？!?；;.]*")
+_GOES_ON = frozenset((",", "，"))
 _CLAUSE = re.compile(r"(?:[^\n。！？!?；;.,，]|[.,](?!\s|$))+[？?]*")
 
 
@@ -56,13 +59,32 @@ def own_words(message: Message) -> str:
 
 def clauses(words: str) -> list[str]:
     """The parts of sentences, a question with its mark."""
-    return [each.strip() for each in _CLAUSE.findall(words) if each.strip()]
+    return [clause for _, clause in clauses_at(words)]
+
+
+def clauses_at(words: str) -> list[tuple[int, str]]:
+    """Likewise, each with the character at which it begins."""
+    return [(each.start(), each[0].strip()) for each in _CLAUSE.finditer(words) if each[0].strip()]
 
 
 def sentence_of(words: str, start: int, end: int) -> str:
     """The sentences in which words[start:end] stands."""
     within = [each for each in _SENTENCE.finditer(words) if each.start() < end and each.end() > start]
     return words[within[0].start() : within[-1].end()].strip() if within else words[start:end]
+
+
+def clause_of(words: str, start: int, end: int) -> str:
+    """The clauses in which words[start:end] stands, with what leads to them in the same sentence."""
+    found = list(_CLAUSE.finditer(words))
+    within = [place for place, each in enumerate(found) if each.start() < end and each.end() > start]
+    if not within:
+        return words[start:end]
+    first = within[0]
+    while first and len(found[first - 1][0].strip()) <= ASIDE_MOST:
+        if words[found[first - 1].end() : found[first].start()].strip() not in _GOES_ON:
+            break
+        first -= 1
+    return words[found[first].start() : found[within[-1]].end()].strip()
 
 
 def pieces(messages: Sequence[StoredMessage], *, after: int, room: int) -> list[Piece]:

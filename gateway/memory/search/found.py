@@ -14,7 +14,9 @@ Mode = Literal["catalog", "details"]
 class Query:
     """`text` is what somebody wrote, as it is: any length, any signs. No `types` are all of them; `since` is
     of the last change, Unix milliseconds. At most `limit` memories that take at most `budget_tokens` when
-    they are told in that `mode` (see gateway/memory/told.py); those that are `known` already take none."""
+    they are told in that `mode` (see gateway/memory/told.py); those that are `known` already take none. What
+    is of the `likely_types`, or was changed since `likely_since`, counts more: a guess that keeps nothing
+    out."""
 
     text: str
     types: Sequence[MemoryType] = ()
@@ -23,6 +25,8 @@ class Query:
     limit: int = 20
     mode: Mode = "catalog"
     known: Collection[str] = ()
+    likely_types: Sequence[MemoryType] = ()
+    likely_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Two rankings made one, weighed, and cut to what may be told. Pure."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from gateway.events.content import Omission
 from gateway.lexical import estimate_tokens, tokens
@@ -15,6 +16,8 @@ OF_IMPORTANCE = 0.1
 """What the highest importance adds to a score, and the lowest takes away."""
 OF_FRESHNESS = 0.2
 """The power to which freshness counts: the least of it takes 37 % away."""
+OF_LIKELIHOOD = 1.5
+"""How much more a memory counts that is of a likely type, and again if it is of a likely time."""
 OF_SUPPRESSION = 0.3
 """What is left of the score of a suppressed memory."""
 SIMILAR = 0.7
@@ -27,13 +30,27 @@ _NUMBERS_AND_NOS = frozenset("0123456789零一二三四五六七八九十百千�
 """Characters that a number or a denial is written with."""
 
 
-def fuse(lexical: Sequence[MemoryRow], vector: Sequence[MemoryRow], at: int) -> list[Hit]:
+def fuse(
+    lexical: Sequence[MemoryRow],
+    vector: Sequence[MemoryRow],
+    at: int,
+    *,
+    likely_types: Collection[str] = (),
+    likely_since: int | None = None,
+) -> list[Hit]:
     """All of both rankings, the best first. A memory that only one of them has is among them too. `at` is
     now, Unix milliseconds."""
+
+    def weighed(hit: Hit) -> Hit:
+        likely = (hit.row.type in likely_types) + (
+            likely_since is not None and hit.row.updated_at >= likely_since
+        )
+        return replace(hit, score=round(hit.score * OF_LIKELIHOOD**likely, 4)) if likely else hit
+
     by_words = {row.id: rank for rank, row in enumerate(lexical, 1)}
     by_meaning = {row.id: rank for rank, row in enumerate(vector, 1)}
     rows = {row.id: row for row in (*lexical, *vector)}
-    hits = [_hit(row, by_words.get(row.id), by_meaning.get(row.id), at) for row in rows.values()]
+    hits = [weighed(_hit(row, by_words.get(row.id), by_meaning.get(row.id), at)) for row in rows.values()]
     return sorted(hits, key=lambda hit: (-hit.score, hit.row.id))
 
 

@@ -117,7 +117,13 @@ def _chosen(
     lexical: Sequence[MemoryRow], by_meaning: Sequence[MemoryRow], query: Query
 ) -> tuple[Sequence[Hit], Sequence[Omission], int]:
     return select(
-        fuse(lexical, by_meaning, now_ms()),
+        fuse(
+            lexical,
+            by_meaning,
+            now_ms(),
+            likely_types=query.likely_types,
+            likely_since=query.likely_since,
+        ),
         limit=query.limit,
         budget_tokens=query.budget_tokens,
         mode=query.mode,

@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, and_, exists, false, func, not_, or_, select
 
-from gateway.storage.memories import EVERYBODY, Filter, MemoryRow, Scope, Viewer
+from gateway.storage.memories import Filter, MemoryRow, Scope, Viewer, audience_of
 from gateway.storage.memory_schema import memories
 
 Condition = ColumnElement[bool]
@@ -26,18 +26,29 @@ def seen(viewer: Viewer, table: FromClause = memories) -> Condition:
     return and_(c.source != DOCUMENT, or_(own, shared) if viewer.households else own)
 
 
-def shelf_of(row: MemoryRow) -> str:
-    """Where the full text index keeps it: with the documents, with its household, or with all that its user
-    has in whatever role, project or session."""
-    if row.source == DOCUMENT:
-        return EVERYBODY
-    return f"household {row.owner_id}" if row.owner_type == "household" else f"user {row.user_id}"
+def shelves_of(row: MemoryRow) -> Sequence[str]:
+    """Where the full text index keeps it: with its audience, and, where that is its user in some role,
+    project or session, with all that is theirs. What is not recalled is aside."""
+    alone = row.source == DOCUMENT or row.owner_type == "household"
+    names = (row.audience,) if alone else (row.audience, _all_of(row.user_id))
+    return names if row.recallable else _aside(names)
 
 
-def shelves(viewer: Viewer) -> Sequence[str]:
-    """Where all is that the viewer may see, and perhaps more: `seen` decides."""
-    own = (f"user {viewer.user_id}", *(f"household {name}" for name in viewer.households))
-    return (EVERYBODY, *own) if isinstance(viewer, Scope) else own
+def shelves(viewer: Viewer, which: Filter) -> Sequence[str]:
+    """Where all is that the viewer sees, and nothing else; what is not recalled only if it is asked for."""
+    if isinstance(viewer, Scope):
+        names = viewer.audiences
+    else:
+        names = (_all_of(viewer.user_id), *(audience_of("household", name) for name in viewer.households))
+    return names if which.recallable else (*names, *_aside(names))
+
+
+def _aside(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{name} aside" for name in names)
+
+
+def _all_of(user_id: str) -> str:
+    return f"user {user_id}"
 
 
 def asked(which: Filter, viewer: Viewer) -> Condition:

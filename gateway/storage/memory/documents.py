@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, select
 from gateway.errors import DuplicateMemory
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MemoryRow
-from gateway.storage.memory.conditions import DOCUMENT, shelf_of
+from gateway.storage.memory.conditions import DOCUMENT, shelves_of
 from gateway.storage.memory.engine import Words
 from gateway.storage.memory.rows import ADD, CHANGE, COLUMNS, memory_of, values_of
 from gateway.storage.memory.writing import remove
@@ -36,7 +36,7 @@ def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Se
             CHANGE.run(connection, **values_of(said), the_number=number, deleted_at=None)
         else:
             continue
-        words.put(connection, number, shelf_of(said), tokens)
+        words.put(connection, number, shelves_of(said), tokens)
 
 
 def _stored(connection: Connection) -> list[tuple[int, MemoryRow]]:
@@ -49,5 +49,5 @@ def _add(connection: Connection, row: MemoryRow) -> int:
             f"A document has the id of a memory, {row.id}: give it another.",
             details={"id": row.id, "same": "id"},
         )
-    ((number,),) = ADD.run(connection, **values_of(row), key=None).fetchall()
+    ((number,),) = ADD.run(connection, **values_of(row)).fetchall()
     return number

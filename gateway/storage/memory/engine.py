@@ -9,10 +9,10 @@ from gateway.storage.database import Database
 
 
 class Words(Protocol):
-    """A full text index over the memories, by their number. Each memory is on one shelf."""
+    """A full text index over the memories, by their number. Each memory is on one shelf or several."""
 
-    def put(self, connection: Connection, number: int, shelf: str, tokens: Sequence[str]) -> None:
-        """The memory is found on `shelf` by `tokens`, and nowhere else any more."""
+    def put(self, connection: Connection, number: int, shelves: Sequence[str], tokens: Sequence[str]) -> None:
+        """The memory is found on each of `shelves` by `tokens`, and nowhere else any more."""
         ...
 
     def remove(self, connection: Connection, number: int) -> None:
@@ -23,9 +23,12 @@ class Words(Protocol):
         """Nothing is left of what was removed."""
         ...
 
-    def found(self, connection: Connection, shelves: Sequence[str], words: Sequence[str]) -> Subquery | None:
+    def found(
+        self, connection: Connection, shelves: Sequence[str], words: Sequence[str]
+    ) -> Sequence[Subquery]:
         """The memories on `shelves` that have any of `words`: columns number and score (BM25, higher is
-        better). None when there are none."""
+        better). Where all of `words` would take too long, first those with the rarer ones; the next is for
+        when none of these will do. Nothing when there are none."""
         ...
 
 

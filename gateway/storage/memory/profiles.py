@@ -1,4 +1,4 @@
-"""Profiles: the newest version, and all that were."""
+"""Profiles: what they say now. What they said before is not kept."""
 
 from dataclasses import asdict
 
@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from gateway.errors import MemoryChanged
 from gateway.storage.database import Prepared
 from gateway.storage.memories import Profile, ProfileKind
-from gateway.storage.memory_schema import profile_versions, profiles
+from gateway.storage.memory_schema import profiles
 
 _SAME = (profiles.c.kind == bindparam("kind"), profiles.c.id == bindparam("id"))
 _VALUES = {column.name: bindparam(column.name) for column in profiles.c}
@@ -16,7 +16,6 @@ _VALUES = {column.name: bindparam(column.name) for column in profiles.c}
 NEWEST = Prepared(select(*profiles.c).where(*_SAME))
 FORGET = Prepared(delete(profiles).where(*_SAME))
 STORE = Prepared(insert(profiles).values(_VALUES))
-KEEP = Prepared(insert(profile_versions).values(_VALUES))
 
 
 def get(connection: Connection, kind: ProfileKind, profile_id: str) -> Profile | None:
@@ -40,4 +39,3 @@ def put(connection: Connection, profile: Profile) -> None:
     values = asdict(profile) | {"fields": orjson.dumps(profile.fields).decode()}
     FORGET.run(connection, kind=profile.kind, id=profile.id)
     STORE.run(connection, **values)
-    KEEP.run(connection, **values)

@@ -16,12 +16,10 @@ COLUMNS = tuple(memories.c[name] for name in FIELDS)
 
 _LISTS = ("tags", "decisions", "refs")
 _FLAGS = ("pinned", "quarantined")
-_WRITTEN = [column.name for column in memories.c if column.name not in {"number", "key", "deleted_at"}]
+_WRITTEN = [column.name for column in memories.c if column.name not in {"number", "deleted_at"}]
 
 ADD = Prepared(
-    insert(memories)
-    .values({name: bindparam(name) for name in (*_WRITTEN, "key")})
-    .returning(memories.c.number)
+    insert(memories).values({name: bindparam(name) for name in _WRITTEN}).returning(memories.c.number)
 )
 _asked = func.json_each(bindparam("numbers")).table_valued("value")
 NUMBERED = Prepared(select(memories.c.number, *COLUMNS).where(memories.c.number.in_(select(_asked.c.value))))

@@ -1,14 +1,16 @@
 """The `MemoryStore` protocol on a database that several processes use."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, or_, select, tuple_, update
+from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import (
     Change,
     Evidence,
     Filter,
+    Forgotten,
     Link,
     Match,
     MemoryRow,
@@ -17,10 +19,11 @@ from gateway.storage.memories import (
     Profile,
     ProfileKind,
     Status,
+    Tombstone,
     Vector,
     Viewer,
 )
-from gateway.storage.memory import documents, profiles, writing
+from gateway.storage.memory import documents, forgotten, profiles, tombstones, writing
 from gateway.storage.memory import vectors as embedded
 from gateway.storage.memory.conditions import asked, seen, shelves
 from gateway.storage.memory.engine import MemoryDatabase
@@ -35,7 +38,11 @@ EVERYTHING = Filter()
 EVIDENCE = Prepared(
     select(memory_evidence.c.session_id, memory_evidence.c.position, memory_evidence.c.quote)
     .join(memories, memories.c.number == memory_evidence.c.memory)
-    .where(memories.c.id == bindparam("id"))
+    .where(
+        memories.c.id == bindparam("id"),
+        memory_evidence.c.user_id == bindparam("user_id"),
+        memory_evidence.c.digest == memories.c.digest,
+    )
     .order_by(memory_evidence.c.number.desc())
     .limit(HISTORY_MOST)
 )
@@ -96,9 +103,17 @@ class SqlMemories:
         if before is not None:
             page = page.where(newest < before)
         page = page.order_by(memories.c.updated_at.desc(), memories.c.id.desc()).limit(limit)
-        return await self._database.read(
-            lambda connection: numbered(connection, connection.scalars(page).all())
-        )
+        return await self._numbered(page)
+
+    async def weighed(
+        self, viewer: Viewer, which: Filter | None = None, *, limit: int, lightest: bool = False
+    ) -> Sequence[MemoryRow]:
+        """See `MemoryStore.weighed`."""
+        c = memories.c
+        weight = (c.pinned, c.importance, c.last_used, c.number)
+        order = [column.asc() if lightest else column.desc() for column in weight]
+        some = select(c.number).where(asked(which or EVERYTHING, viewer)).order_by(*order).limit(limit)
+        return await self._numbered(some)
 
     async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
         """See `MemoryStore.count`."""
@@ -121,19 +136,18 @@ class SqlMemories:
         """See `MemoryStore.match`."""
 
         def work(connection: Connection) -> Sequence[Match]:
-            found = self._words.found(connection, shelves(viewer), words)
-            if found is None:
-                return ()
-            best = (
-                select(memories.c.number, found.c.score)
-                .join(found, found.c.number == memories.c.number)
-                .where(asked(which, viewer))
-                .order_by(found.c.score.desc(), memories.c.number.desc())
-                .limit(limit)
-            )
-            scores = connection.execute(best).all()
-            rows = numbered(connection, [number for number, _ in scores])
-            return [Match(row, score) for row, (_, score) in zip(rows, scores, strict=True)]
+            for found in self._words.found(connection, shelves(viewer, which), words):
+                best = (
+                    select(memories.c.number, found.c.score)
+                    .join(found, found.c.number == memories.c.number)
+                    .where(asked(which, viewer))
+                    .order_by(found.c.score.desc(), memories.c.number.desc())
+                    .limit(limit)
+                )
+                if scores := connection.execute(best).all():
+                    rows = numbered(connection, [number for number, _ in scores])
+                    return [Match(row, score) for row, (_, score) in zip(rows, scores, strict=True)]
+            return ()
 
         return await self._database.read(work)
 
@@ -157,10 +171,11 @@ class SqlMemories:
 
         return await self._database.read(work, snapshot=False)
 
-    async def evidence(self, memory_id: str) -> Sequence[Evidence]:
+    async def evidence(self, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
         """See `MemoryStore.evidence`. At most HISTORY_MOST, the newest, the oldest of them first."""
         rows = await self._database.read(
-            lambda connection: EVIDENCE.run(connection, id=memory_id).fetchall(), snapshot=False
+            lambda connection: EVIDENCE.run(connection, id=memory_id, user_id=viewer.user_id).fetchall(),
+            snapshot=False,
         )
         return [Evidence(*row) for row in reversed(rows)]
 
@@ -180,10 +195,33 @@ class SqlMemories:
 
         await self._database.write(work)
 
-    async def erase(self, viewer: Viewer, memory_id: str) -> bool:
+    async def tombstones(
+        self, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[Tombstone]:
+        """See `MemoryStore.tombstones`."""
+        return await self._database.read(
+            lambda connection: tombstones.of(connection, viewer, limit, before), snapshot=False
+        )
+
+    async def forgotten(self, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
+        """See `MemoryStore.forgotten`."""
+        return await self._database.read(
+            lambda connection: forgotten.of(connection, viewer, since, limit), snapshot=False
+        )
+
+    async def erase(self, viewer: Viewer, memory_id: str, *, version: int | None = None) -> bool:
         """See `MemoryStore.erase`."""
         erased = await self._database.write(
-            lambda connection: writing.erase(connection, self._words, viewer, memory_id)
+            lambda connection: writing.erase(connection, self._words, viewer, memory_id, version)
+        )
+        if erased:
+            await self._database.scrub()
+        return erased
+
+    async def forget_session(self, user_id: str, session_id: str) -> int:
+        """See `MemoryStore.forget_session`."""
+        erased = await self._database.write(
+            lambda connection: writing.forget_session(connection, self._words, user_id, session_id)
         )
         if erased:
             await self._database.scrub()
@@ -223,3 +261,9 @@ class SqlMemories:
     async def put_profile(self, profile: Profile) -> None:
         """See `MemoryStore.put_profile`."""
         await self._database.write(lambda connection: profiles.put(connection, profile))
+
+    async def _numbered(self, numbers: Select[Any]) -> Sequence[MemoryRow]:
+        """The memories with these numbers, in their order."""
+        return await self._database.read(
+            lambda connection: numbered(connection, connection.scalars(numbers).all())
+        )

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, literal, not_, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, insert, literal, not_, select, update
 
-from gateway.errors import DuplicateMemory, MemoryChanged, MemoryFull
+from gateway.errors import DuplicateMemory, MemoryChanged
 from gateway.storage.database import Prepared
-from gateway.storage.memories import Change, Link, MemoryRow, Viewer
-from gateway.storage.memory.conditions import DOCUMENT, LIVE, seen, shelf_of
+from gateway.storage.memories import VERSIONS_MOST, Change, Link, MemoryRow, Viewer, audience_of
+from gateway.storage.memory.conditions import DOCUMENT, LIVE, seen, shelves_of
 from gateway.storage.memory.engine import Words
+from gateway.storage.memory.limits import Kind, check, kinds
 from gateway.storage.memory.rows import ADD, CHANGE, snapshot_of, values_of
 from gateway.storage.memory_schema import LIVE as IS_LIVE
 from gateway.storage.memory_schema import (
@@ -21,6 +22,9 @@ from gateway.storage.memory_schema import (
     memory_versions,
 )
 
+TOMBSTONES_AT_ONCE = 100
+"""Tombstones beyond the bound that one transaction erases: each deletion makes one more."""
+
 _NUMBER = bindparam("number")
 
 KNOWN = Prepared(
@@ -30,12 +34,13 @@ KNOWN = Prepared(
         memories.c.version,
         memories.c.deleted_at,
         memories.c.status,
+        memories.c.quarantined,
     ).where(memories.c.id == bindparam("id"))
 )
 SAME_KEY = Prepared(
-    select(memories.c.id).where(
-        memories.c.user_id == bindparam("user_id"), memories.c.key == bindparam("key")
-    )
+    select(memories.c.id)
+    .join(memory_versions, memory_versions.c.memory == memories.c.number)
+    .where(memory_versions.c.key == bindparam("key"), memories.c.user_id == bindparam("user_id"))
 )
 SAME_CONTENT = Prepared(
     select(memories.c.id).where(
@@ -45,17 +50,28 @@ SAME_CONTENT = Prepared(
         IS_LIVE,
     )
 )
-COUNT = Prepared(
-    select(func.count()).select_from(memories).where(memories.c.user_id == bindparam("user_id"), IS_LIVE)
-)
 ADD_VERSION = Prepared(
     insert(memory_versions).values(
         {name: bindparam(name) for name in (column.name for column in memory_versions.c)}
     )
 )
+THIN_VERSIONS = Prepared(
+    delete(memory_versions).where(
+        memory_versions.c.memory == _NUMBER,
+        memory_versions.c.version > 1,
+        memory_versions.c.version <= bindparam("until"),
+    )
+)
+OLD_TOMBSTONES = Prepared(
+    select(memories.c.number, memories.c.id)
+    .where(memories.c.user_id == bindparam("user_id"), memories.c.deleted_at.is_not(None))
+    .order_by(memories.c.deleted_at.desc(), memories.c.number.desc())
+    .limit(TOMBSTONES_AT_ONCE)
+    .offset(bindparam("most"))
+)
 ADD_EVIDENCE = Prepared(
     insert(memory_evidence).values(
-        {name: bindparam(name) for name in ("memory", "session_id", "position", "quote")}
+        {name: bindparam(name) for name in ("memory", "user_id", "digest", "session_id", "position", "quote")}
     )
 )
 FORGET_VECTORS = Prepared(delete(memory_vectors).where(memory_vectors.c.memory == _NUMBER))
@@ -67,35 +83,55 @@ POINT_NOWHERE = Prepared(
 
 def write(connection: Connection, words: Words, changes: Sequence[Change], most: int) -> None:
     """See `MemoryStore.write`."""
-    grown: Counter[str] = Counter()
+    grown: Counter[tuple[str, Kind]] = Counter()
     # What makes room goes first: of several memories that become one, the one may say what one of them said.
     for change in sorted(changes, key=_stays):
-        grown[change.row.user_id] += _apply(connection, words, change)
+        row = change.row
+        grown.subtract((row.user_id, kind) for kind in _apply(connection, words, change))
+        if not change.deletes:
+            grown.update((row.user_id, kind) for kind in kinds(row.status, row.quarantined))
     for change in changes:
         for link in change.links:
             _link(connection, link)
-    for user_id, more in grown.items():
-        if more > 0:
-            count = _count(connection, user_id)
-            if count > most:
-                raise MemoryFull(
-                    f"The memory is full: {count - more} of {most} are kept.",
-                    details={"count": count - more, "limit": most},
-                )
+    check(connection, grown, most)
+    for user_id in {change.row.user_id for change in changes if change.deletes}:
+        for number, memory_id in OLD_TOMBSTONES.run(connection, user_id=user_id, most=most).fetchall():
+            remove(connection, words, number, memory_id)
 
 
-def erase(connection: Connection, words: Words, viewer: Viewer, memory_id: str) -> bool:
+def erase(
+    connection: Connection, words: Words, viewer: Viewer, memory_id: str, version: int | None = None
+) -> bool:
     """See `MemoryStore.erase`. A document is not erased: its file would bring it back."""
-    found = connection.scalar(
-        select(memories.c.number).where(
+    found = connection.execute(
+        select(memories.c.number, memories.c.version).where(
             memories.c.id == memory_id, memories.c.source != DOCUMENT, seen(viewer)
         )
-    )
+    ).one_or_none()
     if found is None:
         return False
-    remove(connection, words, found, memory_id)
+    number, now = found
+    if version is not None and now != version:
+        raise MemoryChanged(
+            f"{memory_id} is at version {now}, not {version}: read it again.",
+            details={"id": memory_id, "version": now},
+        )
+    remove(connection, words, number, memory_id)
     words.purge(connection)
     return True
+
+
+def forget_session(connection: Connection, words: Words, user_id: str, session_id: str) -> int:
+    """See `MemoryStore.forget_session`."""
+    audience = audience_of("session", user_id, session_id)
+    found = connection.execute(
+        select(memories.c.number, memories.c.id).where(memories.c.audience == audience)
+    ).all()
+    for number, memory_id in found:
+        remove(connection, words, number, memory_id)
+    if found:
+        words.purge(connection)
+    return len(found)
 
 
 def remove(connection: Connection, words: Words, number: int, memory_id: str) -> None:
@@ -109,8 +145,8 @@ def _stays(change: Change) -> bool:
     return not change.deletes and change.row.status in LIVE
 
 
-def _apply(connection: Connection, words: Words, change: Change) -> int:
-    """Returns by how many the live memories have become more: 1, 0 or -1."""
+def _apply(connection: Connection, words: Words, change: Change) -> Sequence[Kind]:
+    """Returns what it counted as before."""
     row = change.row
     if row.source == DOCUMENT:
         raise ValueError(f"{row.id} is a document: put_documents stores those")
@@ -123,28 +159,28 @@ def _apply(connection: Connection, words: Words, change: Change) -> int:
         same = SAME_CONTENT.one(connection, audience=row.audience, digest=row.digest, id=row.id)
         if same is not None:
             raise _duplicate(same[0], "digest")
-    number, was_live = _store(connection, change, known)
+    number, before = _store(connection, change, known)
     _append(connection, number, change)
     if change.deletes:
         words.remove(connection, number)
         FORGET_VECTORS.run(connection, number=number)
     else:
-        words.put(connection, number, shelf_of(row), change.tokens)
-    return _stays(change) - was_live
+        words.put(connection, number, shelves_of(row), change.tokens)
+    return before
 
 
-def _store(connection: Connection, change: Change, known: Sequence[Any] | None) -> tuple[int, bool]:
-    """Its number, and whether it was live before."""
+def _store(connection: Connection, change: Change, known: Sequence[Any] | None) -> tuple[int, Sequence[Kind]]:
+    """Its number, and what it counted as before."""
     row = change.row
-    number, user_id, version, deleted_at, status = known or (None, row.user_id, 0, None, None)
+    number, user_id, version, deleted_at, *state = known or (None, row.user_id, 0, None)
     if version != row.version - 1 or deleted_at is not None or user_id != row.user_id:
         raise _changed(row, version, is_deleted=deleted_at is not None)
     values = values_of(row)
     if number is None:
-        ((made,),) = ADD.run(connection, **values, key=change.key).fetchall()
-        return made, False
+        ((made,),) = ADD.run(connection, **values).fetchall()
+        return made, ()
     CHANGE.run(connection, **values, the_number=number, deleted_at=row.updated_at if change.deletes else None)
-    return number, status in LIVE
+    return number, kinds(*state)
 
 
 def _append(connection: Connection, number: int, change: Change) -> None:
@@ -157,13 +193,18 @@ def _append(connection: Connection, number: int, change: Change) -> None:
         actor=change.actor,
         reason=change.reason,
         turn_id=change.turn_id,
+        key=change.key,
         at=row.updated_at,
         row=snapshot_of(row),
     )
+    if row.version > VERSIONS_MOST:
+        THIN_VERSIONS.run(connection, number=number, until=row.version - VERSIONS_MOST + 1)
     for each in change.evidence:
         ADD_EVIDENCE.run(
             connection,
             memory=number,
+            user_id=change.said_by,
+            digest=row.digest,
             session_id=each.session_id,
             position=each.position,
             quote=each.quote,
@@ -184,12 +225,6 @@ def _link(connection: Connection, link: Link) -> None:
         ),
     )
     connection.execute(insert(memory_links).from_select(["from_id", "to_id", "relation"], there))
-
-
-def _count(connection: Connection, user_id: str) -> int:
-    found = COUNT.one(connection, user_id=user_id)
-    assert found is not None
-    return found[0]
 
 
 def _changed(row: MemoryRow, version: int, *, is_deleted: bool) -> MemoryChanged:

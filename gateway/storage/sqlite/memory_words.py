@@ -1,7 +1,7 @@
 """Full text over memories: an FTS5 table of words that `gateway.lexical` made.
 
-Each word stands behind the mark of the shelf its memory is on. So a search touches no memory of anybody else,
-and takes as long as its user has memories, however many the others have.
+Each word stands behind the mark of each shelf that its memory is on. So a search touches no memory that its
+viewer may not see: what others have, or the same user elsewhere, changes neither its time nor its result.
 
     memory_words         rowid = memories.number; words
     memory_words_known   term: a word with its mark; doc: how many memories have it
@@ -10,7 +10,7 @@ and takes as long as its user has memories, however many the others have.
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import orjson
 from sqlalchemy import Connection, Float, Integer, Subquery, column, text
@@ -46,9 +46,9 @@ _WORD = re.compile("[0-9a-z\u0080-\ud7ff\ue000-\U0010ffff]+")
 class Fts5Words:
     """The `Words` protocol."""
 
-    def put(self, connection: Connection, number: int, shelf: str, tokens: Sequence[str]) -> None:
+    def put(self, connection: Connection, number: int, shelves: Sequence[str], tokens: Sequence[str]) -> None:
         """See `Words.put`."""
-        raw_of(connection).execute(PUT, (number, " ".join(_marked(shelf, tokens))))
+        raw_of(connection).execute(PUT, (number, " ".join(_marked(shelves, tokens))))
 
     def remove(self, connection: Connection, number: int) -> None:
         """See `Words.remove`."""
@@ -58,21 +58,27 @@ class Fts5Words:
         """See `Words.purge`."""
         raw_of(connection).execute(MERGE)
 
-    def found(self, connection: Connection, shelves: Sequence[str], words: Sequence[str]) -> Subquery | None:
+    def found(
+        self, connection: Connection, shelves: Sequence[str], words: Sequence[str]
+    ) -> Sequence[Subquery]:
         """See `Words.found`. At most QUERY_WORDS of them count."""
-        distinct = list(dict.fromkeys(words))[:QUERY_WORDS]
-        terms = [term for shelf in shelves for term in _marked(shelf, distinct)]
+        terms = _marked(shelves, list(dict.fromkeys(words))[:QUERY_WORDS])
         known = raw_of(connection).execute(KNOWN, (orjson.dumps(terms).decode(),)).fetchall()
-        if not known:
-            return None
-        # Quoted, and without quotes in them: a word is never part of the grammar.
-        match = " OR ".join(f'"{term}"' for term in _rarer(known))
-        return FOUND.bindparams(words=match).subquery("found")
+        rarer = _rarer(known)
+        others = [term for term, _ in known[len(rarer) :]]
+        return [_having(some) for some in (rarer, others) if some]
 
 
-def _marked(shelf: str, words: Iterable[str]) -> list[str]:
-    mark = hashlib.sha256(shelf.encode()).hexdigest()[:12]
-    return [mark + word for word in words if _WORD.fullmatch(word)]
+def _marked(shelves: Sequence[str], words: Sequence[str]) -> list[str]:
+    marks = [hashlib.sha256(shelf.encode()).hexdigest()[:12] for shelf in shelves]
+    kept = [word for word in words if _WORD.fullmatch(word)]
+    return [mark + word for mark in marks for word in kept]
+
+
+def _having(terms: Sequence[str]) -> Subquery:
+    # Quoted, and without quotes in them: a word is never part of the grammar.
+    match = " OR ".join(f'"{term}"' for term in terms)
+    return FOUND.bindparams(words=match).subquery("found")
 
 
 def _rarer(known: Sequence[tuple[str, int]]) -> list[str]:

@@ -233,6 +233,55 @@ async def test_deprecating_never_overwrites_what_was_deprecated_before(
     assert len(list((folder / ".deprecated").iterdir())) == 2
 
 
+@pytest.mark.parametrize("way", ["deprecate", "restore"])
+async def test_a_move_that_was_killed_half_way_is_completed_by_the_next(
+    store: SqlMemories, folder: Path, way: str
+) -> None:
+    """Nothing empty takes the place of a file, which may have both its names meanwhile."""
+    name = file_name(document().key)
+    path, aside = folder / name, folder / ".deprecated" / name
+    content = write_json(folder, name, fields()).read_bytes()
+    documents = documents_of(store, folder)
+    await documents.refresh()
+    if way == "restore":
+        await documents.deprecate(document().id)
+    aside.parent.mkdir(exist_ok=True)
+    first, last = (path, aside) if way == "deprecate" else (aside, path)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    move = filing.deprecate if way == "deprecate" else filing.restore
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            move(folder, str(first.relative_to(folder)))
+
+    assert [each.read_bytes() for each in (path, aside)] == [content] * 2
+    moved = await (documents.deprecate if way == "deprecate" else documents.restore)(document().id)
+    assert folder / moved.file == last
+    assert (last.read_bytes(), first.exists()) == (content, False)
+
+
+async def test_files_are_moved_where_there_are_no_links(store: SqlMemories, folder: Path) -> None:
+    """And still not over another one."""
+    name = file_name(document().key)
+    content = write_json(folder, name, fields()).read_bytes()
+    (folder / ".deprecated").mkdir()
+    (folder / ".deprecated" / name).write_text("another")
+
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "hardlink_to", refused)
+        aside = filing.deprecate(folder, name)
+
+    assert aside == f".deprecated/{name.removesuffix('.json')}~2.json"
+    assert ((folder / aside).read_bytes(), (folder / name).exists()) == (content, False)
+    assert (folder / ".deprecated" / name).read_text() == "another"
+
+
 async def test_what_is_not_there_is_not_found(store: SqlMemories, folder: Path) -> None:
     """Whatever is to be done with it; an id is never a path."""
     write_json(folder, "a.json", fields(id="here"))
@@ -312,3 +361,34 @@ async def test_two_processes_deprecating_at_once_move_a_file_once(store: SqlMemo
     assert all(isinstance(result, library.Filed | Conflict | NotFound | StorageError) for result in results)
     assert list((folder / ".deprecated").iterdir()) == [folder / ".deprecated" / "a.json"]
     assert not (folder / "a.json").exists()
+
+
+async def test_what_somebody_else_took_out_is_put_back(
+    store: SqlMemories, folder: Path, tmp_path: Path
+) -> None:
+    """Another process that stored what another folder says is corrected at the next look."""
+    documents = documents_of(store, folder)
+    write_json(folder, "a.json", fields("用网格排版"))
+    await documents.refresh()
+
+    for other in (tmp_path / "empty", tmp_path / "other"):
+        if other.name == "other":
+            write_json(other, "b.json", fields("Everything is crooked."))
+        await documents_of(store, other).refresh()
+        assert await said(store, ANNA, "网格") == []
+        await documents.refresh()
+
+        assert await said(store, ANNA, "网格") == ["用网格排版"]
+        assert await said(store, ANNA, "crooked") == []
+
+
+async def test_whoever_has_no_store_changes_files_alone(store: SqlMemories, folder: Path) -> None:
+    """As the commands do: the gateway, which looks at its own folder, decides what is recalled."""
+    gateway, command = documents_of(store, folder), Documents(None, folder, settling=0)
+    write_json(folder, "a.json", fields("用网格排版", id="grid"))
+    await gateway.refresh()
+
+    await command.deprecate("grid")
+    assert await said(store, ANNA, "网格") == ["用网格排版"]
+    await gateway.refresh()
+    assert await said(store, ANNA, "网格") == []

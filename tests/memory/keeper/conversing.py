@@ -18,7 +18,7 @@ from gateway.settings import load_settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from gateway.turn.remembering import WriteSource
+from gateway.turn.suggestions import WriteSource
 from tests.history.scripted import Said, ScriptedModel, stored
 
 ANN = Scope("ann", session_id="s")

@@ -1,26 +1,30 @@
 """Sessions in real storage that a keeper learns from beside their turns."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gateway.events.envelope import StoredEvent
+from gateway.ids import new_turn_id
 from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.room import MemoryRoom
 from gateway.service.learning import Learning
 from gateway.service.telling import Telling
 from gateway.settings import load_settings
 from gateway.storage.base import Closing, SessionRow
+from gateway.storage.learned import SqlLearnedSessions
 from gateway.storage.memories import Filter, Scope
+from gateway.storage.sqlite import SqliteDatabase
 from gateway.turn.in_flight import InFlight
 from gateway.turn.parts import Parts
-from gateway.turn.remembering import Remembering
-from gateway.wiring import Storage, assemble_parts, open_memory, open_skills, open_storage
+from gateway.turn.suggestions import Suggestions
+from gateway.wiring import Storage, assemble_parts, open_memory, open_skills, storage_on
 from tests.history.scripted import ScriptedModel, says, user
 from tests.memory.keeper.conversing import NOTHING
-from tests.storage.saying import tell
+from tests.storage.saying import tell, version
 from tests.storage.writing import OWNER, accepted, writer_of
 
 
@@ -33,19 +37,22 @@ class Sessions:
     parts: Parts
     model: ScriptedModel
     keeper: Keeper
+    learned: SqlLearnedSessions
     learning: Learning
     work: asyncio.Task[None]
     turns: list[str] = field(default_factory=list[str])
 
-    async def say(self, text: str, session_id: str = "s", *, end: bool = True) -> None:
-        """One turn with an answer. It goes on running without `end`."""
-        turn_id = f"t{len(self.turns)}"
+    async def say(self, text: str, session_id: str = "s", *, end: bool = True, crash: bool = False) -> None:
+        """One turn with an answer. It goes on running without `end`; with `crash` nobody hears its end."""
+        turn_id = new_turn_id()
         self.turns.append(turn_id)
         now = await accepted(self.storage, session_id, turn_id)
         self.learning.take_up(now.turn)
         writer = writer_of(self.storage, now)
         await tell(writer, "turn_start", user(text))
         await tell(writer, "iteration_end", says("好的"))
+        if crash:
+            self.work.cancel()
         if end:
             await tell(writer, "done", closing=Closing("completed", 1, None, None, 9))
 
@@ -64,20 +71,43 @@ class Sessions:
         found = await self.storage.log.read(session_id, after=0, limit=1000, types=["memory"])
         return [event.load() for event in found]
 
+    def next_told(self) -> asyncio.Future[None]:
+        """Is done when the next memory event stands in a log."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def watch(session_id: str, events: Sequence[StoredEvent]) -> None:
+            if not told.done() and any(event.type == "memory" for event in events):
+                told.set_result(None)
+
+        self.storage.bus.watch(watch)
+        return told
+
+    async def compress(self, session_id: str = "s") -> None:
+        """The session's history is summarised, all but its end."""
+        last = (await self.storage.sessions.messages(session_id))[-1].position
+        await self.storage.compressions.add(version(1, 1, last - 2, session_id=session_id, trigger="manual"))
+
 
 @asynccontextmanager
-async def sessions(folder: Path, *script: Any, **settings: Any) -> AsyncGenerator[Sessions]:
+async def sessions(
+    folder: Path, *script: Any, first_retry: float = 0.001, **settings: Any
+) -> AsyncGenerator[Sessions]:
     given = load_settings(**({"data_dir": folder, "memory_learning": "turns"} | settings))
     model = ScriptedModel(*(script or (NOTHING,)))
-    async with open_storage(given) as storage, open_memory(given) as room:
+    async with (
+        await SqliteDatabase.open(given.database_path) as database,
+        open_memory(given) as room,
+    ):
+        storage = storage_on(database)
         keeper = Keeper(room.memories, model, given, instructions=lambda: "Find.")
         skills = open_skills(given, storage.switches, (), tuple, 200_000)
-        parts = assemble_parts(given, storage, model, skills, remembering=Remembering(keeper), memory=room)
-        learning = Learning(parts, keeper if given.memory else None, first_retry=0.001)
+        parts = assemble_parts(given, storage, model, skills, suggestions=Suggestions(keeper), memory=room)
+        learned = SqlLearnedSessions(database)
+        learning = Learning(parts, keeper if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)
         work = asyncio.create_task(learning.run(Telling(storage.log, InFlight(parts))))
         try:
-            yield Sessions(storage, room, parts, model, keeper, learning, work)
+            yield Sessions(storage, room, parts, model, keeper, learned, learning, work)
         finally:
             work.cancel()
             await asyncio.wait([work])

@@ -8,12 +8,15 @@ import pytest
 import structlog
 
 from gateway.errors import ModelError
+from gateway.memory.memories import By
+from gateway.memory.record import NewMemory
 from gateway.model.base import ModelRequest
-from gateway.service import learning, telling
+from gateway.service import learning, telling, waiting
 from gateway.service.archiving import Archiver
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, Scope
 from tests.harness import running_gateway
+from tests.history.scripted import words
 from tests.loopback import PATIENCE
 from tests.memory.keeper.conversing import SOURCE, offer, offers
 from tests.memory.keeper.sessions import sessions
@@ -88,13 +91,26 @@ async def test_attempts_are_bounded_and_others_get_their_turn(tmp_path: Path) ->
         await opened.learning.settled()
 
         assert await opened.remembered() == [CITY]
-    assert sum(TEA in asked for asked in opened.model.asked) == learning.MOST_ATTEMPTS
+    assert sum(TEA in asked for asked in opened.model.asked) == waiting.MOST_ATTEMPTS
+
+
+async def test_what_the_endpoint_refused_is_read_after_the_next_turn(tmp_path: Path) -> None:
+    """It is not repeated before: somebody has to mend something."""
+    refused = ModelError("no", code="upstream_auth", retryable=False)
+    async with sessions(tmp_path, refused, by_words) as opened:
+        await opened.say(TEA)
+        await opened.learning.settled()
+        assert len(opened.model.requests) == 1
+        await opened.say(CITY)
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [TEA, CITY]
 
 
 @pytest.mark.parametrize(
-    "failure", [ModelError("no", code="upstream_auth", retryable=False), RuntimeError("a mistake")]
+    "failure", [ModelError("no", code="content_refused", retryable=False), RuntimeError("a mistake")]
 )
-async def test_what_no_repetition_can_mend_is_not_repeated(tmp_path: Path, failure: Exception) -> None:
+async def test_what_no_repetition_can_mend_is_passed_over(tmp_path: Path, failure: Exception) -> None:
     """Nor does a mistake of ours end the learning."""
     async with sessions(tmp_path, failure, by_words) as opened:
         await opened.say(TEA)
@@ -104,6 +120,129 @@ async def test_what_no_repetition_can_mend_is_not_repeated(tmp_path: Path, failu
 
         assert await opened.remembered() == [CITY]
     assert len(opened.model.requests) == 2
+
+
+async def test_sessions_that_fail_do_not_hold_up_others(tmp_path: Path) -> None:
+    """Each waits for its own next attempt."""
+
+    def answer(request: ModelRequest) -> Any:
+        return "no JSON" if TEA in request.messages[0].content[0]["text"] else by_words(request)
+
+    async with sessions(tmp_path, answer, first_retry=3600) as opened:
+        told = opened.next_told()
+        for name in ("a1", "a2", "a3"):
+            await opened.say(TEA, name)
+        await opened.say(CITY, "b")
+        await asyncio.wait_for(told, PATIENCE)
+
+        assert await opened.remembered() == [CITY]
+
+
+async def test_a_failing_endpoint_is_not_asked_by_all_in_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody's session is tried before its next attempt is due."""
+    monkeypatch.setattr(learning, "DRAIN_PATIENCE", 0.05)
+    async with sessions(tmp_path, BUSY, by_words, first_retry=3600) as opened:
+        await opened.say(TEA, "a")
+        await opened.say(CITY, "b")
+        await opened.learning.close()
+
+        assert len(opened.model.requests) == 1
+
+
+async def test_what_was_not_learned_from_survives_a_crash(tmp_path: Path) -> None:
+    """Of a turn that ended before: it is read at the next start, once."""
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.say("我叫小明")
+        await opened.learning.settled()
+        await opened.say(TEA, crash=True)
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.learning.settled()
+        assert await opened.remembered() == [TEA]
+        assert "user, before:\n  我叫小明" in opened.model.asked[0]
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.learning.settled()
+        assert opened.model.requests == []
+
+
+async def test_the_end_of_a_session_survives_a_crash(tmp_path: Path) -> None:
+    """Many of them: they are looked up in small parts."""
+    names = [f"s{number}" for number in range(learning.AT_ONCE + 2)]
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        for name in names:
+            await opened.say(f"{TEA}，{name}号茶", name, crash=name == names[-1])
+        for name in names:
+            await opened.end(name)
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.learning.settled()
+        assert await opened.remembered() == [TEA]
+        assert len(opened.model.requests) == len(names)
+
+
+async def test_what_was_said_while_it_was_off_is_never_read(tmp_path: Path) -> None:
+    """Neither in the sessions from before, nor in one that goes on."""
+    async with sessions(tmp_path, by_words, memory_learning="off") as opened:
+        await opened.say(TEA)
+        await opened.say(TEA, "old")
+        await opened.learning.settled()
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.learning.settled()
+        await opened.say(CITY)
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [CITY]
+    assert len(opened.model.requests) == 1
+
+
+async def test_what_was_compressed_meanwhile_is_read(tmp_path: Path) -> None:
+    """The view of the session does not show it any more; the session has it."""
+    async with sessions(tmp_path, BUSY, first_retry=3600) as opened:
+        await opened.say(TEA)
+        for _ in range(12):
+            await opened.say(words(300))
+        await opened.compress()
+    async with sessions(tmp_path, by_words) as opened:
+        assert TEA not in str((await opened.storage.sessions.history("s")).messages)
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [TEA]
+
+
+async def test_what_the_user_forgot_in_the_same_session_is_not_learned_again(tmp_path: Path) -> None:
+    """As when the model was asked to remember it, and then to forget it, before the session ended."""
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.say(TEA)
+        memories, by = opened.room.memories, By("model", "asked to")
+        saved = await memories.save(Scope(OWNER), NewMemory(TEA, source="model"), by)
+        await memories.delete(Scope(OWNER), saved.row.id, by)
+        await opened.say(CITY)
+        await opened.end()
+        await opened.learning.settled()
+
+        assert await opened.remembered() == [CITY]
+
+
+@pytest.mark.parametrize(
+    ("settings", "warned"),
+    [
+        ({}, True),
+        ({"summary_after": 60, "session_summaries": False}, True),
+        ({"summary_after": 60}, False),
+        ({"archive_after": 60}, False),
+        ({"memory_learning": "turns"}, False),
+    ],
+)
+async def test_where_no_session_ever_ends_a_start_says_what_to_set(
+    tmp_path: Path, settings: dict[str, Any], warned: bool
+) -> None:
+    with structlog.testing.capture_logs() as lines:
+        given: dict[str, Any] = {"memory_learning": "sessions", **settings}
+        async with sessions(tmp_path, **given) as opened:
+            await opened.learning.settled()
+
+    found = [line["error"] for line in lines if line["event"] == "memory_learning_never"]
+    assert ["GATEWAY_ARCHIVE_AFTER" in error for error in found] == [True] * warned
 
 
 async def test_a_full_store_is_a_line_in_the_log_without_what_is_in_it(tmp_path: Path) -> None:
@@ -169,6 +308,7 @@ async def test_where_it_is_off_nothing_is_learned(tmp_path: Path, settings: dict
         await opened.say(TEA)
         await opened.end()
         await opened.learning.settled()
+        assert await opened.learned.learned_to("s") is None
 
     assert opened.model.requests == []
 
@@ -200,33 +340,34 @@ async def test_what_tools_suggest_is_told_in_the_log(tmp_path: Path) -> None:
     assert event["data"]["quarantined"] is True
 
 
-async def test_more_sessions_than_may_wait_are_passed_over(
+async def test_more_sessions_than_may_wait_are_looked_up_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The queue is bounded, and says what it does not take."""
-    monkeypatch.setattr(learning, "MOST_WAITING", 2)
-    with structlog.testing.capture_logs() as lines:
-        async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
-            rows = [await opened.storage.sessions.create(name, OWNER, None, 1) for name in "abc"]
-            for row in rows:
-                opened.learning.session_ended(row)
-            opened.learning.session_ended(rows[0])
-            await opened.learning.settled()
+    """The queue is bounded, and nothing is lost."""
+    monkeypatch.setattr(waiting, "MOST_WAITING", 2)
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        for name in "abcd":
+            await opened.say(f"{TEA}，{name}号茶", name)
+        rows = [await opened.storage.sessions.get(name, OWNER) for name in "abcd"]
+        for row in rows:
+            opened.learning.session_ended(row)
+        await opened.learning.settled()
 
-    dropped = [line["session_id"] for line in lines if line["event"] == "memory_learning_dropped"]
-    assert dropped == ["c"]
+    assert len(opened.model.requests) == 4
 
 
 async def test_the_end_waits_shortly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is still to be learned from is dropped, with a line in the log."""
+    """What is still to be learned from is for the next start."""
     monkeypatch.setattr(learning, "DRAIN_PATIENCE", 0.01)
     with structlog.testing.capture_logs() as lines:
-        async with sessions(tmp_path, BUSY) as opened:
-            monkeypatch.setattr(opened.learning, "_first_retry", 3600)
+        async with sessions(tmp_path, BUSY, first_retry=3600) as opened:
             await opened.say(TEA)
             await opened.learning.close()
+    assert "memory_learning_put_off" in [line["event"] for line in lines]
 
-    assert "memory_learning_dropped" in [line["event"] for line in lines]
+    async with sessions(tmp_path, by_words) as opened:
+        await opened.learning.settled()
+        assert await opened.remembered() == [TEA]
 
 
 async def test_a_gateway_learns_after_its_turns(settings: Settings) -> None:

@@ -39,7 +39,6 @@ def upgrade() -> None:
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.Column("last_used", sa.BigInteger, nullable=False),
         sa.Column("digest", sa.Text, nullable=False),
-        sa.Column("key", sa.Text),
         sa.Column("skill", sa.Text),
         sa.Column("reference", sa.Text),
         sa.Column("tags", sa.Text, nullable=False),
@@ -52,10 +51,11 @@ def upgrade() -> None:
     )
     live = "deleted_at IS NULL AND status IN ('active', 'suppressed') AND source != 'document'"
     _index("memories_once", ["audience", "digest"], live, unique=True)
-    _index("memories_by_key", ["user_id", "key"], "key IS NOT NULL", unique=True)
-    _index("memories_live", ["user_id"], live)
+    counted = "deleted_at IS NULL AND source != 'document'"
+    _index("memories_counted", ["user_id", "status", "quarantined"], counted)
     _index("memories_by_user", ["user_id", "updated_at", "id"], "deleted_at IS NULL")
     _index("memories_by_audience", ["audience", "updated_at", "id"], "deleted_at IS NULL")
+    _index("memories_deleted", ["user_id", "deleted_at"], "deleted_at IS NOT NULL")
     _index("memories_by_subject", ["subject"], "subject IS NOT NULL")
     _index("memories_replaced", ["superseded_by"], "superseded_by IS NOT NULL")
 
@@ -67,13 +67,17 @@ def upgrade() -> None:
         sa.Column("actor", sa.Text, nullable=False),
         sa.Column("reason", sa.Text, nullable=False),
         sa.Column("turn_id", sa.Text),
+        sa.Column("key", sa.Text),
         sa.Column("at", sa.BigInteger, nullable=False),
         sa.Column("row", sa.Text, nullable=False),
     )
+    _index("memory_versions_by_key", ["key"], "key IS NOT NULL", table="memory_versions")
     op.create_table(
         "memory_evidence",
         sa.Column("number", _NUMBER, primary_key=True, autoincrement=True),
         _memory(),
+        sa.Column("user_id", sa.Text, nullable=False),
+        sa.Column("digest", sa.Text, nullable=False),
         sa.Column("session_id", sa.Text, nullable=False),
         sa.Column("position", sa.BigInteger, nullable=False),
         sa.Column("quote", sa.Text, nullable=False),
@@ -103,22 +107,17 @@ def upgrade() -> None:
         sa.Column("kind", sa.Text, primary_key=True, nullable=False),
         sa.Column("id", sa.Text, primary_key=True, nullable=False),
         sa.Column("version", sa.Integer, nullable=False),
-        *_profile(),
-    )
-    op.create_table(
-        "profile_versions",
-        sa.Column("kind", sa.Text, primary_key=True, nullable=False),
-        sa.Column("id", sa.Text, primary_key=True, nullable=False),
-        sa.Column("version", sa.Integer, primary_key=True, nullable=False, autoincrement=False),
-        *_profile(),
+        sa.Column("fields", sa.Text, nullable=False),
+        sa.Column("updated_at", sa.BigInteger, nullable=False),
+        sa.Column("actor", sa.Text, nullable=False),
     )
 
 
-def _index(name: str, columns: list[str], where: str, *, unique: bool = False) -> None:
+def _index(
+    name: str, columns: list[str], where: str, *, table: str = "memories", unique: bool = False
+) -> None:
     condition = sa.text(where)
-    op.create_index(
-        name, "memories", columns, unique=unique, sqlite_where=condition, postgresql_where=condition
-    )
+    op.create_index(name, table, columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
 def _memory(*, is_key: bool = False) -> sa.Column[int]:
@@ -129,11 +128,3 @@ def _memory(*, is_key: bool = False) -> sa.Column[int]:
 def _end(name: str) -> sa.Column[str]:
     reference = sa.ForeignKey("memories.id", ondelete="CASCADE")
     return sa.Column(name, sa.Text, reference, primary_key=True, nullable=False)
-
-
-def _profile() -> tuple[sa.Column[str], sa.Column[int], sa.Column[str]]:
-    return (
-        sa.Column("fields", sa.Text, nullable=False),
-        sa.Column("updated_at", sa.BigInteger, nullable=False),
-        sa.Column("actor", sa.Text, nullable=False),
-    )

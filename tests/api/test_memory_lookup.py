@@ -260,3 +260,18 @@ async def test_a_model_that_cannot_read_is_told(settings: Settings, client: Clie
 
         assert response.status_code == 502
         assert (await alone.get("/api/memory")).json()["memories"] == []
+
+
+async def test_details_by_id_heed_the_budget_and_leave_freshness_alone(client: Client) -> None:
+    """What does not fit is named. To look at a memory is not to make use of it."""
+    ids = [await kept(client, f"第{number}条 " + "x y " * 400) for number in range(3)]
+    before = (await client.get(f"/api/memory/{ids[0]}")).json()["last_used"]
+
+    body = {"memory_ids": ids, "budget_tokens": 700}
+    told = (await client.post("/api/memory/retrieve", body)).json()
+
+    assert [hit["id"] for hit in told["results"]] == ids[:1]
+    assert told["tokens"] <= 700
+    assert told["omitted"] == [{"id": each, "reason": "budget"} for each in ids[1:]]
+    assert told["omitted_count"] == 2
+    assert (await client.get(f"/api/memory/{ids[0]}")).json()["last_used"] == before

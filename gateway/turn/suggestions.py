@@ -55,7 +55,7 @@ class LoggedMemory:
             )
 
 
-class Remembering:
+class Suggestions:
     """Hands suggestions on, one call's after the other, while `run` runs."""
 
     def __init__(self, port: MemoryPort | None = None) -> None:

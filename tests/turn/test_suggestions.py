@@ -8,8 +8,8 @@ import pytest
 import structlog
 
 from gateway.events.calls import MemoryWriteSuggestion
-from gateway.turn import remembering
-from gateway.turn.remembering import MOST_WAITING, MemoryPort, Remembering, WriteSource
+from gateway.turn import suggestions as waiting
+from gateway.turn.suggestions import MOST_WAITING, MemoryPort, Suggestions, WriteSource
 
 pytestmark = pytest.mark.anyio
 
@@ -43,9 +43,9 @@ class Closed:
 
 
 @asynccontextmanager
-async def working(port: MemoryPort | None = None) -> AsyncGenerator[Remembering]:
+async def working(port: MemoryPort | None = None) -> AsyncGenerator[Suggestions]:
     """Suggestions are handed on for the length of the context, and what waits at its end too."""
-    suggestions = Remembering(port)
+    suggestions = Suggestions(port)
     work = asyncio.create_task(suggestions.run())
     try:
         yield suggestions
@@ -93,7 +93,7 @@ async def test_a_memory_that_fails_is_logged_and_goes_on_with_the_next() -> None
 
 async def test_a_memory_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call's suggestions have a time of their own."""
-    monkeypatch.setattr(remembering, "PATIENCE", 0.01)
+    monkeypatch.setattr(waiting, "PATIENCE", 0.01)
 
     with structlog.testing.capture_logs() as lines:
         async with working(Closed()) as suggestions:
@@ -107,7 +107,7 @@ async def test_a_memory_that_does_not_answer_is_not_waited_for(monkeypatch: pyte
 
 async def test_the_end_waits_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left then is dropped with a line in the log."""
-    monkeypatch.setattr(remembering, "DRAIN_PATIENCE", 0.01)
+    monkeypatch.setattr(waiting, "DRAIN_PATIENCE", 0.01)
 
     with structlog.testing.capture_logs() as lines:
         async with working(Closed()) as suggestions:
@@ -119,7 +119,7 @@ async def test_the_end_waits_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_what_is_too_much_is_dropped_and_counted() -> None:
     """A turn never waits: the queue is bounded, and says what it does not take."""
-    suggestions = Remembering(Closed())
+    suggestions = Suggestions(Closed())
 
     with structlog.testing.capture_logs() as lines:
         for _ in range(MOST_WAITING + 2):

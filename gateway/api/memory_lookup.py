@@ -8,25 +8,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Body, Id, Message, Reply, no_nul
-from gateway.api.memory_bodies import MOST, EvidenceItem, MemoryChange, Placed
+from gateway.api.memory_bodies import Placed
+from gateway.api.memory_replies import MOST, EvidenceItem, MemoryChange
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, principal_of, read_body
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
 from gateway.ids import now_ms
-from gateway.memory.controller import Decision
-from gateway.memory.recall import DAYS
+from gateway.memory.controller import Decision, Mode, Needed, start_of
+from gateway.memory.cues import TimeRange
 from gateway.memory.search.searcher import Hit, Query
 from gateway.messages import Message as Said
 from gateway.messages import text_block
 from gateway.storage.memories import Evidence, MemoryType
-
-Needed = Literal["yes", "no", "maybe"]
-Mode = Literal["catalog", "details"]
-TimeRange = Literal["last_7_days", "last_30_days", "all"]
-
-DAY = 86_400_000
-"""Milliseconds."""
 
 
 class ControlBody(Placed):
@@ -72,11 +66,10 @@ class RetrieveBody(Placed):
     )
 
     def asked(self, text: str) -> Query:
-        days = DAYS.get(self.time_range)
         return Query(
             text=text,
             types=self.memory_types,
-            since=now_ms() - days * DAY if days else None,
+            since=start_of(self.time_range, now_ms()),
             budget_tokens=self.budget_tokens,
             limit=self.limit,
             mode=self.mode,
@@ -177,7 +170,7 @@ async def retrieve(request: Request) -> Response:
     if (body.query is None) == (not body.memory_ids):
         raise InvalidRequest("Give a query, or memory_ids.")
     if body.query is None:
-        found = await memory.recall(who, body.place, body.memory_ids)
+        found = await memory.recall(who, body.place, body.memory_ids, body.budget_tokens)
     else:
         found = await memory.find(who, body.place, body.asked(body.query))
     in_full = body.query is None or body.mode == "details"

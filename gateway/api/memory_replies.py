@@ -1,0 +1,171 @@
+"""Memories as they go out."""
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from gateway.api.bodies import Reply
+from gateway.memory.memories import Changed, Details
+from gateway.storage.memories import (
+    Evidence,
+    Link,
+    MemoryRow,
+    MemoryType,
+    MemoryVersion,
+    Operation,
+    OwnerType,
+    Relation,
+    Status,
+    Tombstone,
+    Visibility,
+)
+
+MOST = 100
+"""Of each list that belongs to one memory."""
+
+
+class MemoryItem(Reply):
+    """A memory. Times are Unix milliseconds."""
+
+    id: str
+    type: MemoryType
+    content: str
+    summary: str
+    owner_type: OwnerType
+    owner_id: str
+    role_id: str | None = None
+    project_id: str | None = None
+    visibility: Visibility
+    status: Status
+    superseded_by: str | None = Field(None, description="The memory that says it now.")
+    source: str
+    importance: int
+    confidence: float
+    evidence_count: int
+    tags: list[str]
+    pinned: bool
+    quarantined: bool = Field(description="It stems from a tool, and is not recalled before you confirm it.")
+    flagged: str | None = Field(None, description="Why it should be looked at again.")
+    context: str | None = None
+    decisions: list[str]
+    refs: list[str]
+    skill: str | None = None
+    reference: str | None = None
+    version: int = Field(description="Counts its changes from 1; the ETag.")
+    created_at: int
+    updated_at: int
+    last_used: int = Field(description="When it was last cited, or made: its freshness follows from it.")
+
+    @classmethod
+    def of(cls, row: MemoryRow) -> "MemoryItem":
+        return cls.model_validate(row, from_attributes=True)
+
+
+class DeletedItem(Reply):
+    """What is left of a memory that was deleted, until it is erased."""
+
+    id: str
+    type: MemoryType
+    deleted_at: int = Field(description="Unix milliseconds.")
+
+    @classmethod
+    def of(cls, tombstone: Tombstone) -> "DeletedItem":
+        return cls.model_validate(tombstone, from_attributes=True)
+
+
+class MemoryPage(Reply):
+    memories: list[MemoryItem]
+    deleted: list[DeletedItem] | None = Field(
+        default=None, description="Where they were asked for: the last that were deleted, and not erased."
+    )
+    next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
+
+
+class EvidenceItem(Reply):
+    session_id: str
+    position: int
+    quote: str
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> "EvidenceItem":
+        return cls.model_validate(evidence, from_attributes=True)
+
+
+class VersionItem(Reply):
+    """What a memory became at one change, by whom and why."""
+
+    version: int
+    operation: Operation
+    actor: str = Field(description="A user's id, `model`, `keeper`, or a tool's name.")
+    reason: str
+    turn_id: str | None = None
+    at: int
+    content: str
+    summary: str
+    type: MemoryType
+    status: Status
+    importance: int
+    confidence: float
+    tags: list[str]
+    superseded_by: str | None = None
+
+    @classmethod
+    def of(cls, each: MemoryVersion) -> "VersionItem":
+        row = {name: getattr(each.row, name) for name in MemoryItem.model_fields if name in cls.model_fields}
+        told = {name: getattr(each, name) for name in MemoryVersion.__dataclass_fields__ if name != "row"}
+        return cls.model_validate({**row, **told}, strict=False)
+
+
+class LinkItem(Reply):
+    """`from_id` depends on, was merged from, or contradicts `to_id`."""
+
+    from_id: str
+    to_id: str
+    relation: Relation
+
+    @classmethod
+    def of(cls, link: Link) -> "LinkItem":
+        return cls.model_validate(link, from_attributes=True)
+
+
+class MemoryDetails(MemoryItem):
+    """A memory with where it comes from, and what became of it."""
+
+    versions: list[VersionItem] = Field(description="The newest 100, the oldest of them first.")
+    evidence: list[EvidenceItem] = Field(description="What you said that it is remembered of; the first 100.")
+    links: list[LinkItem] = Field(description="The first 100.")
+
+    @classmethod
+    def whole(cls, details: Details) -> "MemoryDetails":
+        return cls(
+            **MemoryItem.of(details.row).model_dump(),
+            versions=[VersionItem.of(each) for each in details.versions[-MOST:]],
+            evidence=[EvidenceItem.of(each) for each in details.evidence[:MOST]],
+            links=[LinkItem.of(each) for each in details.links[:MOST]],
+        )
+
+
+class MemoryChange(Reply):
+    """A memory after a change."""
+
+    operation: Operation
+    reason: str
+    memory: MemoryItem
+
+    @classmethod
+    def of(cls, changed: Changed) -> "MemoryChange":
+        return cls(operation=changed.operation, reason=changed.by.reason, memory=MemoryItem.of(changed.row))
+
+
+class MemoryChanges(Reply):
+    """`memory` is the one that says it from now on, `changed` all that became another."""
+
+    memory: MemoryItem
+    changed: list[MemoryChange]
+
+    @classmethod
+    def of(cls, changed: Sequence[Changed], one: int) -> "MemoryChanges":
+        """`one` is the place of that memory."""
+        return cls(
+            memory=MemoryItem.of(changed[one].row), changed=[MemoryChange.of(each) for each in changed]
+        )

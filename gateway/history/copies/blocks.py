@@ -1,0 +1,76 @@
+"""The content of a message in a copy: what the gateway takes for granted of blocks must hold of these too. Of
+types that it does not know nothing is asked: they go back to the model as they came."""
+
+from functools import partial
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from gateway.errors import BadImport
+from gateway.history.copies.lines import demand, valid
+from gateway.messages import RECALLED, Recalled
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Text(_Form):
+    text: str
+
+
+class _ToolUse(_Form):
+    id: str
+    name: str
+
+
+class _ToolResult(_Form):
+    tool_use_id: str
+    content: str | list[Any] | None = None
+
+
+class _Recalled(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    type: str
+    memories: list[Recalled]
+
+
+FORMS: dict[str, type[BaseModel]] = {
+    "text": _Text,
+    "tool_use": _ToolUse,
+    "tool_result": _ToolResult,
+    RECALLED: _Recalled,
+}
+
+
+def check_content(content: object) -> None:
+    """Raises errors.BadImport when this is no content of a message that can be used."""
+    demand(isinstance(content, list) and bool(content), "the content of the message is no list of blocks")
+    _check(cast("list[object]", content), within=False)
+
+
+def _check(blocks: list[object], *, within: bool) -> None:
+    # No deeper than a line of an export, which read_line bounds.
+    for number, given in enumerate(blocks, 1):
+        block = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+        kind = block.get("type")
+        demand(isinstance(kind, str), "the content of the message is no list of blocks")
+        demand(kind != RECALLED or not within, f"a block of the type {RECALLED} is within another")
+        form = FORMS.get(cast("str", kind), _Form)
+        try:
+            valid(partial(form.model_validate, block))
+        except BadImport as error:
+            raise BadImport(f"Block {number} of the type {kind}: {error.message}") from None
+        if isinstance(inner := _content_of(block), list):
+            _check(cast("list[object]", inner), within=True)
+
+
+def _content_of(block: dict[str, Any]) -> object:
+    match block:
+        case {"type": "tool_result", "content": content}:
+            return content
+        case {"type": "document", "source": {"type": "content", "content": content}}:
+            return content
+        case _:
+            return None

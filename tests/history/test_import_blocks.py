@@ -1,0 +1,139 @@
+"""What an import says in messages can be used, or is refused: the session must be able to go on."""
+
+import asyncio
+import io
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.errors import BadImport
+from gateway.history.copies.checks import check
+from gateway.history.summaries.dialogue import write_out
+from gateway.history.tokens import tokens_of
+from gateway.history.transcript import fold, problems, said_by_user, tools_heard, view
+from gateway.messages import Message, Recalled, Role, recalled_block, text_block
+from gateway.storage.base import History, StoredMessage
+from gateway.wiring import open_storage
+from tests.history.copying import exported
+from tests.history.past import Past, sealed, settings_in, write_past
+
+TOLD = recalled_block([Recalled(id="m_1", digest="d", full=True, text="[m_1] likes tea")])
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The lines of an export of one question and its answer, without the last one."""
+
+    async def export() -> bytes:
+        async with open_storage(settings_in(tmp_path_factory.mktemp("blocks"))) as storage:
+            await write_past(storage, "s", [Past("我喜欢什么？", ("tea",))])
+            return await exported(storage)
+
+    return [orjson.loads(line) for line in asyncio.run(export()).splitlines()[:-1]]
+
+
+def checked(lines: list[dict[str, Any]], *contents: object) -> None:
+    """The check of an export whose messages have these contents."""
+    given = iter(contents)
+    said = [line | {"content": next(given)} if line["kind"] == "message" else line for line in lines]
+    check(io.BytesIO(sealed([orjson.dumps(line) for line in said])))
+
+
+def is_usable(*contents: list[Any]) -> bool:
+    """Whether a next turn can be asked, and what was said be weighed, cut and told to a summariser."""
+    roles: tuple[Role, ...] = ("user", "assistant")
+    stored = [
+        StoredMessage(at, "t", Message(role, content), None)
+        for at, (role, content) in enumerate(zip(roles, contents, strict=True), 1)
+    ]
+    history = History(stored)
+    after = Message("user", [text_block("and?")])
+    tokens_of([item.message for item in stored])
+    said_by_user(history)
+    tools_heard(history)
+    write_out(stored)
+    return problems(fold([*view(history), after])) == []
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6)
+ODD = st.one_of(st.none(), st.booleans(), st.integers(0, 9), WORDS, st.just([]), st.just({}))
+MEMORIES = st.lists(
+    st.one_of(
+        ODD,
+        st.dictionaries(st.sampled_from(["id", "digest", "full", "text", "more"]), ODD, max_size=5),
+        st.fixed_dictionaries({"id": WORDS, "digest": WORDS, "full": st.booleans(), "text": WORDS}),
+    ),
+    max_size=3,
+)
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "memories": st.one_of(MEMORIES, ODD),
+    "text": st.one_of(WORDS, ODD),
+    "id": st.one_of(WORDS, ODD),
+    "name": st.one_of(WORDS, ODD),
+    "input": ODD,
+    "tool_use_id": st.one_of(WORDS, ODD),
+    "thinking": ODD,
+}
+TYPES = st.sampled_from(
+    ["recalled", "text", "tool_use", "tool_result", "thinking", "image", "document", "new"]
+)
+FLAT = st.fixed_dictionaries({"type": st.one_of(TYPES, ODD)}, optional=FIELDS)
+
+
+def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Blocks that have blocks in them."""
+    nested: dict[str, st.SearchStrategy[Any]] = {
+        **FIELDS,
+        "content": st.one_of(ODD, st.lists(inner, max_size=2)),
+        "source": st.fixed_dictionaries({"type": st.just("content"), "content": st.lists(inner)}),
+    }
+    return st.fixed_dictionaries({"type": TYPES}, optional=nested)
+
+
+BLOCKS = st.recursive(st.one_of(FLAT, ODD), around, max_leaves=4)
+CONTENTS = st.lists(BLOCKS, max_size=3)
+
+
+@given(CONTENTS, CONTENTS)
+def test_whatever_is_accepted_can_be_used(
+    lines: list[dict[str, Any]], question: list[Any], answer: list[Any]
+) -> None:
+    """Blocks of any form: a session that is not refused can be read, weighed, compressed and continued."""
+    try:
+        checked(lines, question, answer)
+    except BadImport:
+        return
+    assert is_usable(question, answer)
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        ({"type": "recalled"}, "Block 2 of the type recalled: memories: Field required"),
+        ({"type": "recalled", "memories": "all"}, "memories: Input should be a valid list"),
+        (
+            {"type": "recalled", "memories": [{"id": "m_1", "text": 1}]},
+            r"memories\.0\.digest: Field required",
+        ),
+        ({**TOLD, "more": 1}, "more: unknown name"),
+        ({"type": "tool_result", "tool_use_id": "c", "content": [TOLD]}, "recalled is within another"),
+        ({"type": "text"}, "Block 2 of the type text: text: Field required"),
+        ({"type": "tool_use", "id": "c"}, "name: Field required"),
+        ({"type": "tool_result"}, "tool_use_id: Field required"),
+        ({"type": "tool_result", "tool_use_id": "c", "content": ["x"]}, "no list of blocks"),
+    ],
+)
+def test_a_block_that_nothing_could_be_done_with_is_refused(
+    lines: list[dict[str, Any]], block: dict[str, Any], reason: str
+) -> None:
+    """The refusal tells the line, the block and what is wrong with it."""
+    with pytest.raises(BadImport, match=rf"^Line 3: .*{reason}"):
+        checked(lines, [text_block("x"), block], [text_block("y")])
+
+
+def test_what_was_recalled_comes_in_as_it_went_out(lines: list[dict[str, Any]]) -> None:
+    """The block that the gateway itself writes is sound."""
+    checked(lines, [text_block("x"), TOLD], [text_block("y")])

@@ -1,0 +1,62 @@
+"""A gateway whose memory cannot be read."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import StorageError
+from gateway.settings import Settings
+from gateway.storage.migrations import migrate_memories
+from tests.harness import running_gateway, settings_for, the
+
+pytestmark = pytest.mark.anyio
+
+
+def garble(file: Path) -> None:
+    """Nothing of it is a database any more."""
+    file.write_bytes(b"\xff" * 8192)
+
+
+def garble_memories(file: Path) -> None:
+    """It can be opened, and what is remembered cannot be read."""
+    with closing(sqlite3.connect(file)) as database:
+        ((page,),) = database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'memories'")
+        ((size,),) = database.execute("PRAGMA page_size")
+    with file.open("r+b") as damaged:
+        damaged.seek((page - 1) * size)
+        damaged.write(b"\xff" * size)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, demo_url: str) -> Settings:
+    settings = settings_for(tmp_path / "data", demo_url)
+    migrate_memories(settings.memory_path)
+    return settings
+
+
+@pytest.mark.parametrize("damage", [garble, garble_memories])
+async def test_a_memory_that_cannot_be_read_stops_the_start(settings: Settings, damage: object) -> None:
+    """What has forgotten everything must not pass for what remembers: the refusal says what to do, and doing
+    it helps."""
+    assert callable(damage)
+    damage(settings.memory_path)
+
+    with pytest.raises(StorageError) as refused:
+        async with running_gateway(settings):
+            pass
+
+    assert not refused.value.retryable
+    for told in (
+        f"The memory, {settings.memory_path}, cannot be used",
+        "move it away with its -wal and -shm files",
+        "put a backup in its place or begin with an empty memory",
+        "GATEWAY_MEMORY=false",
+    ):
+        assert told in refused.value.message
+    async with running_gateway(settings.model_copy(update={"memory": False})) as client:
+        assert the(await client.chat("hello"), "done")["status"] == "completed"
+    settings.memory_path.unlink()
+    async with running_gateway(settings) as client:
+        assert the(await client.chat("hello"), "done")["status"] == "completed"

@@ -1,0 +1,97 @@
+"""What is erased, or belonged to a session that was deleted, is told nowhere any more."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.harness import Client, running_gateway
+from tests.stories.asking import Outbox, ask, parked
+from tests.stories.test_memory import prompt_of, settings_with
+from tests.stories.test_recall import model_view, remember, warnings
+
+pytestmark = pytest.mark.anyio
+
+
+async def erase(user: Client, memory_id: str) -> None:
+    assert (await user.http.post(f"/api/memory/{memory_id}/erase")).status_code == 204
+
+
+def kept_words(folder: Path) -> str:
+    """All that the sessions and their messages hold."""
+    with closing(sqlite3.connect(folder / "gateway.db")) as database:
+        told = database.execute("SELECT told_memories FROM sessions").fetchall()
+        return str(told + database.execute("SELECT content FROM messages").fetchall())
+
+
+async def test_what_is_erased_leaves_the_sessions_that_were_told_it(tmp_path: Path, demo_url: str) -> None:
+    """Their prompts and what was recalled in them, at once; the next turn goes on without it, and says so."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        standing = await remember(user, "allergic to walnuts")
+        await user.chat("hello", session_id="s")
+        recalled = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
+        await user.chat("我们上次决定用什么?", session_id="s")
+        assert "walnuts" in kept_words(tmp_path)
+        assert "PostgreSQL" in await model_view(user, "s")
+
+        await erase(user, recalled)
+        assert "PostgreSQL" not in kept_words(tmp_path) + await model_view(user, "s")
+        assert warnings(await user.chat("hi", session_id="s")) == ["memory_changed"]
+        assert "walnuts" in await prompt_of(user, session_id="s")
+        await erase(user, standing)
+        assert "walnuts" not in kept_words(tmp_path)
+        assert warnings(await user.chat("hi", session_id="s")) == ["memory_changed"]
+        assert "walnuts" not in await prompt_of(user, session_id="s")
+        assert warnings(await user.chat("hi", session_id="s")) == []
+
+
+async def test_every_member_of_a_household_is_told_an_erased_memory_no_more(
+    tmp_path: Path, demo_url: str
+) -> None:
+    settings = settings_with(tmp_path, demo_url, households={"home": ["local", "ben"]})
+    async with running_gateway(settings) as user:
+        memory_id = await remember(user, "The spare key is under the 花盆", owner_type="household")
+        await user.chat("hello", session_id="s")
+        with closing(sqlite3.connect(tmp_path / "gateway.db")) as database, database:
+            database.execute("UPDATE sessions SET owner = 'ben'")
+        assert "花盆" in kept_words(tmp_path)
+        await erase(user, memory_id)
+
+    assert "花盆" not in kept_words(tmp_path)
+
+
+async def test_a_sessions_memory_ends_with_it(tmp_path: Path, demo_url: str) -> None:
+    """A session that is made under the same id knows nothing of it."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        await user.post("/api/sessions", {"id": "s"})
+        await remember(user, "the code word is Zebra 斑马", owner_type="session", session_id="s")
+        await remember(user, "likes tea")
+        await user.chat("hello", session_id="s")
+        assert "Zebra" in await prompt_of(user, session_id="s")
+        assert (await user.http.delete("/api/sessions/nowhere")).status_code == 404
+        assert (await user.http.delete("/api/sessions/s")).status_code == 204
+        await user.post("/api/sessions", {"id": "s"})
+
+        assert "Zebra" not in await prompt_of(user, session_id="s")
+        assert "tea" in await prompt_of(user, session_id="s")
+        assert "Zebra" not in (await user.get("/api/memory")).text
+
+
+async def test_a_session_is_deleted_where_nothing_is_remembered(tmp_path: Path, demo_url: str) -> None:
+    async with running_gateway(settings_with(tmp_path, demo_url, memory=False)) as user:
+        await user.chat("hello", session_id="s")
+        assert (await user.http.delete("/api/sessions/s")).status_code == 204
+
+
+async def test_a_session_that_cannot_be_deleted_keeps_its_memory(tmp_path: Path, demo_url: str) -> None:
+    """While a turn of it waits for a person."""
+    outbox = Outbox()
+    async with running_gateway(settings_with(tmp_path, demo_url), *outbox.tools) as user:
+        await user.post("/api/sessions", {"id": "s"})
+        await remember(user, "the code word is Zebra 斑马", owner_type="session", session_id="s")
+        await parked(await ask(user, '/call send {"to": "李雷"}', session="s"))
+        refused = await user.http.delete("/api/sessions/s")
+
+        assert refused.status_code == 409
+        assert "Zebra" in (await user.get("/api/memory")).text
