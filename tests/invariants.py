@@ -11,12 +11,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from gateway.events.contract import EVENT
+from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Block, Message
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 
 Body = dict[str, Any]
 """An event as a client reads it."""
 
+BESIDE_TURNS = {"compression", "memory"}
+"""Types of events that may belong to an operation on a session in place of a turn."""
 RUNS_TOOLS = {"tool_use", "end_turn"}
 
 
@@ -76,7 +79,9 @@ def numbering(record: Record) -> Iterator[str]:
     if len(set(order)) != len(order):
         yield f"the turns interleave: {order}"
     known = {turn.id for turn in record.turns}
-    if strangers := set(order) - known:
+    in_turns = {event["turn_id"] for event in record.events if event["type"] not in BESIDE_TURNS}
+    operations = {each for each in order if each.startswith(OPERATION_PREFIX)} - in_turns
+    if strangers := set(order) - known - operations:
         yield f"events of unknown turns {sorted(strangers)}"
 
 

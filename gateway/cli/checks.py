@@ -8,7 +8,7 @@ from pathlib import Path
 from gateway import wiring
 from gateway.auth import ApiKeys
 from gateway.cli.banner import ANTHROPIC
-from gateway.cli.config import unknown_variables
+from gateway.cli.config import unknown_variables, without_userinfo
 from gateway.cli.findings import Finding, State
 from gateway.demo.server import serve_demo
 from gateway.errors import EmbeddingsFailed, ModelError, SettingsError, StorageError
@@ -48,7 +48,8 @@ def check_settings(settings: Settings) -> list[Finding]:
 async def check_model(settings: Settings) -> list[Finding]:
     """Asks the model for one token. Without a real one, asks the demo model."""
     if settings.has_model:
-        return [await _ask(settings, None, f"{settings.model} at {settings.anthropic_base_url or ANTHROPIC}")]
+        address = without_userinfo(settings.anthropic_base_url or ANTHROPIC)
+        return [await _ask(settings, None, f"{settings.model} at {address}")]
     async with serve_demo(pace=0) as url:
         answer = await _ask(settings, url, "the demo model")
     if answer.state == "bad":
@@ -83,7 +84,7 @@ async def check_embeddings(settings: Settings) -> list[Finding]:
     except SettingsError as error:
         return [Finding("bad", "embeddings", str(error))]
     assert embeddings is not None  # there is a URL
-    name = f"{settings.embeddings_model} at {settings.embeddings_url}"
+    name = f"{settings.embeddings_model} at {without_userinfo(settings.embeddings_url)}"
     try:
         size = len(await embeddings.query("Hello"))
     except EmbeddingsFailed as error:

@@ -134,6 +134,11 @@ def _variables_of(name: str, field: "FieldInfo") -> list[str]:
     )
 
 
+def without_userinfo(address: str) -> str:
+    """The address with a mask for the name and password in it."""
+    return _USERINFO.sub(MASK, address)
+
+
 def _masked(value: object) -> Any:
     from pathlib import Path
 
@@ -147,7 +152,7 @@ def _masked(value: object) -> Any:
         case McpServer():
             return _masked_server(value)
         case str() | Path():
-            return _USERINFO.sub(MASK, str(value))
+            return without_userinfo(str(value))
         case tuple():
             return list(value)
         case dict():

@@ -225,7 +225,7 @@ async def test_a_conversation_is_read_for_what_lasts(client: Client) -> None:
 
 async def test_a_session_is_read_for_what_lasts(client: Client) -> None:
     """Its messages are the evidence."""
-    await client.chat("I prefer short answers.", session_id="s")
+    await client.chat("My cat is called Tofu.", session_id="s")
 
     written = await told(client, "write", session_id="s")
 

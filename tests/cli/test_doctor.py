@@ -100,7 +100,7 @@ def test_a_memory_that_is_off_is_not_looked_at(tmp_path: Path) -> None:
         data_dir=tmp_path, memory=False, documents_dir=tmp_path, embeddings_url="http://127.0.0.1:9/v1"
     )
 
-    assert not any("memory" in finding.says for finding in check_storage(settings))
+    assert "bad" not in {finding.state for finding in check_storage(settings)}
     assert check_documents(settings) == asyncio.run(check_embeddings(settings)) == []
 
 
@@ -130,10 +130,11 @@ def test_an_embeddings_api_is_asked_once() -> None:
         return finding
 
     answered = asyncio.run(found())
-    silent = asyncio.run(check_embeddings(load_settings(embeddings_url="http://127.0.0.1:9/v1")))
+    silent = asyncio.run(check_embeddings(load_settings(embeddings_url="http://mia:pass@127.0.0.1:9/v1")))
 
     assert (answered.state, "answers with vectors of " in answered.says) == ("good", True)
     assert (silent[0].state, "(embeddings_unreachable)" in silent[0].says) == ("bad", True)
+    assert "mia:pass" not in silent[0].says
 
 
 def test_a_running_gateway_is_no_trouble(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.errors import ArchiveDamaged
+from gateway.errors import ArchiveDamaged, Conflict
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import History, NewTurn, StoredMessage
 from gateway.wiring import Storage
@@ -157,10 +157,13 @@ async def test_the_history_survives_a_restart(factory: Factory, tmp_path: Path) 
 
 
 async def test_a_session_made_by_its_first_turn_belongs_to_that_project(storage: Storage) -> None:
-    """The project is fixed when the session is made; that of a later turn makes no difference."""
+    """Project and role are fixed when the session is made: a later turn of another is refused."""
     first = NewTurn("t1", "s", OWNER, "hello", "model", None, "queue", True, 5, "garden")
     await storage.turns.accept(first, max_queued=9)
-    await storage.turns.accept(replace(first, id="t2", project_id="kitchen"), max_queued=9)
+    await storage.turns.accept(replace(first, id="t2"), max_queued=9)
+    for other in ({"project_id": "kitchen"}, {"role_id": "cook"}):
+        with pytest.raises(Conflict, match="stays there"):
+            await storage.turns.accept(replace(first, id="t3", **other), max_queued=9)
 
     assert (await storage.sessions.get("s", OWNER)).project_id == "garden"
     assert [row.project_id for row in await storage.sessions.list(OWNER, limit=9)] == ["garden"]

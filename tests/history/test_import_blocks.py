@@ -13,9 +13,10 @@ from gateway.errors import BadImport
 from gateway.history.copies.checks import check
 from gateway.history.summaries.dialogue import write_out
 from gateway.history.tokens import tokens_of
-from gateway.history.transcript import fold, problems, said_by_user, tools_heard, view
+from gateway.history.transcript import fold, problems, tools_heard, view
 from gateway.messages import Message, Recalled, Role, recalled_block, text_block
 from gateway.storage.base import History, StoredMessage
+from gateway.turn.run import said_in
 from gateway.wiring import open_storage
 from tests.history.copying import exported
 from tests.history.past import Past, sealed, settings_in, write_past
@@ -52,7 +53,7 @@ def is_usable(*contents: list[Any]) -> bool:
     history = History(stored)
     after = Message("user", [text_block("and?")])
     tokens_of([item.message for item in stored])
-    said_by_user(history)
+    said_in(history)
     tools_heard(history)
     write_out(stored)
     return problems(fold([*view(history), after])) == []
