@@ -66,7 +66,7 @@ class NewMemoryBody(Placed):
     importance: Importance = 3
     confidence: Confidence = 1.0
     tags: list[Text] = Field([])
-    pinned: bool = Field(False, description="Always stands in the prompt, in full.")
+    pinned: bool = Field(False, description="Stands in the prompt before all others, however much is remembered.")
     context: Text | None = None
     decisions: list[Text] = Field([])
     refs: list[Text] = Field([], description="Where more is to be found: files, addresses, tickets.")

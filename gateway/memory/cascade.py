@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import structlog
 
-from gateway.storage.memories import Link, MemoryRow, MemoryStore, Viewer, Whole
+from gateway.storage.memories import Link, MemoryRow, Viewer, Whole
+from gateway.storage.memory_store import MemoryStore
 
 WALKED_MOST = 500
 """Memories that one correction reaches, directly or through others; beyond them nothing is flagged."""

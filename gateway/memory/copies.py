@@ -24,7 +24,6 @@ from gateway.storage.memories import (
     Evidence,
     Filter,
     MemoryRow,
-    MemoryStore,
     MemoryType,
     OwnerType,
     Relation,
@@ -32,6 +31,7 @@ from gateway.storage.memories import (
     Visibility,
     Whole,
 )
+from gateway.storage.memory_store import MemoryStore
 
 PAGE = 200
 """Memories read at a time."""

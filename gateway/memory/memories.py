@@ -17,13 +17,13 @@ from gateway.storage.memories import (
     Filter,
     Link,
     MemoryRow,
-    MemoryStore,
     MemoryVersion,
     Operation,
     Scope,
     Viewer,
     Whole,
 )
+from gateway.storage.memory_store import MemoryStore
 
 DEPENDS_ON_MOST = 20
 """Memories that another one may be said at once to follow from."""

@@ -6,7 +6,8 @@ from gateway.errors import InvalidRequest, NotFound
 from gateway.ids import now_ms
 from gateway.memory.record import clean
 from gateway.memory.versions import check_version, settled
-from gateway.storage.memories import MemoryStore, Profile, ProfileKind, Scope
+from gateway.storage.memories import Profile, ProfileKind, Scope
+from gateway.storage.memory_store import MemoryStore
 
 KEYS_MOST = 50
 KEY_MOST = 64

@@ -17,7 +17,8 @@ from gateway.memory.search.searcher import Found, Query, Searcher
 from gateway.memory.snapshot import Snapshot
 from gateway.messages import Recalled
 from gateway.settings import Settings
-from gateway.storage.memories import Filter, MemoryRow, MemoryStore, Profile, Scope, Whole
+from gateway.storage.memories import Filter, MemoryRow, Profile, Scope, Whole
+from gateway.storage.memory_store import MemoryStore
 
 CITED_SHARE = 0.6
 """Of a memory's words, so many must be in an answer for it to count as used there."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from gateway.lexical import estimate_tokens
 from gateway.memory import told
-from gateway.storage.memories import Filter, MemoryRow, MemoryStore, Profile, Scope
+from gateway.storage.memories import Filter, MemoryRow, Profile, Scope
+from gateway.storage.memory_store import MemoryStore
 from gateway.tools.wrapping import wrap
 
 PINNED_TOKENS, PINNED_MOST = 4000, 100

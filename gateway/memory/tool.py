@@ -106,7 +106,7 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
             type: What kind of memory it is (fact if absent), or to list and search for.
             importance: From 1, trivial, to 5, always to be heeded; 3 if absent.
             tags: A few words to file it under.
-            pinned: Whether it always stands in your prompt in full, however much is remembered.
+            pinned: Whether it stands in your prompt before all others, however much is remembered.
             based_on: Ids of memories that it follows from: once one of them is corrected, it is in doubt.
             version: The version that you read, to change or delete it only if nobody else did since.
         """

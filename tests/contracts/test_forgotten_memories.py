@@ -2,7 +2,8 @@
 
 import pytest
 
-from gateway.storage.memories import Forgotten, MemoryStore, Scope, Whole
+from gateway.storage.memories import Forgotten, Scope, Whole
+from gateway.storage.memory_store import MemoryStore
 from tests.storage.remembering import ANN, became, memory, remember
 
 pytestmark = pytest.mark.anyio

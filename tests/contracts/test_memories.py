@@ -11,12 +11,12 @@ from gateway.storage.memories import (
     Evidence,
     Filter,
     Link,
-    MemoryStore,
     Profile,
     Scope,
     Vector,
     Whole,
 )
+from gateway.storage.memory_store import MemoryStore
 from tests.storage.remembering import (
     ANN,
     MemoryFactory,

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import MemoryFull
-from gateway.storage.memories import QUARANTINED_MOST, Evidence, MemoryRow, MemoryStore, Scope, Viewer, Whole
+from gateway.storage.memories import QUARANTINED_MOST, Evidence, MemoryRow, Scope, Viewer, Whole
+from gateway.storage.memory_store import MemoryStore
 from tests.storage.remembering import ANN, became, listed, memory, remember, step
 
 pytestmark = pytest.mark.anyio

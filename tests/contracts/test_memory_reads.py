@@ -12,12 +12,12 @@ from gateway.storage.memories import (
     Change,
     Filter,
     MemoryRow,
-    MemoryStore,
     Scope,
     Vector,
     Viewer,
     Whole,
 )
+from gateway.storage.memory_store import MemoryStore
 from tests.storage.remembering import (
     ANN,
     RECALLABLE,

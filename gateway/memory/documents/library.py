@@ -15,7 +15,8 @@ from gateway.memory.documents import filing
 from gateway.memory.documents.document import NO_USER, Document, document_of, words_of
 from gateway.memory.documents.folder import DOCUMENT, SETTLING, DocumentFolder, Found, read
 from gateway.memory.documents.in_use import Filed
-from gateway.storage.memories import MemoryRow, MemoryStore, Scope
+from gateway.storage.memories import MemoryRow, Scope
+from gateway.storage.memory_store import MemoryStore
 
 POLL = 2.0
 """Seconds between two looks at the folder. It is asked, not watched: notifications do not come through

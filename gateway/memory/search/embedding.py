@@ -7,7 +7,8 @@ import structlog
 
 from gateway.errors import EmbeddingsFailed, GatewayError
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARACTERS, Embeddings
-from gateway.storage.memories import MemoryRow, MemoryStore, Vector, Viewer
+from gateway.storage.memories import MemoryRow, Vector, Viewer
+from gateway.storage.memory_store import MemoryStore
 
 MOST_WAITING = 1000
 """Viewers that are remembered; what does not fit is heard of again when they look for something."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from gateway.errors import EmbeddingsFailed, StorageError
-from gateway.storage.memories import MemoryStore, Scope, Vector, Viewer
+from gateway.storage.memories import Scope, Vector, Viewer
+from gateway.storage.memory_store import MemoryStore
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,0 +1,155 @@
+"""What storage owes about memories. Every implementation passes tests/contracts/.
+
+As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
+half-done is left behind. Several processes may use one store at the same time (the gateway, an MCP server, a
+command), so whatever must hold among memories holds in the transaction that writes.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from gateway.storage.memories import (
+    Change,
+    Evidence,
+    Filter,
+    Forgotten,
+    Link,
+    Match,
+    MemoryRow,
+    MemoryType,
+    MemoryVersion,
+    Profile,
+    ProfileKind,
+    Status,
+    Tombstone,
+    Vector,
+    Viewer,
+)
+
+
+class MemoryStore(Protocol):
+    """All memories of all users."""
+
+    async def write(self, changes: Sequence[Change], *, most: int) -> None:
+        """All changes in one transaction or none.
+
+        Raises:
+            errors.MemoryChanged: a memory is not at the version that a change expects, or is deleted;
+                `details` has id and version.
+            errors.DuplicateMemory: a live memory (active or suppressed) of the same audience has the same
+                digest, or the key was used for one of this user before; `details` has its id, and as `same`
+                digest or key.
+            errors.MemoryFull: a change makes more of a user's memories than there may be: `most` live ones
+                outside of quarantine, QUARANTINED_MOST in quarantine that are not replaced, ROWS_PER_LIVE *
+                `most` of all that are not deleted. `details` has of (live, quarantined, all), count, limit.
+
+        Of a user's tombstones the newest `most` stay, older ones are erased; of one memory's versions the
+        first and the newest, VERSIONS_MOST together.
+        """
+        ...
+
+    async def get(self, viewer: Viewer, *ids: str) -> Sequence[MemoryRow]:
+        """Those of `ids` that are there and seen by the viewer, in the order of `ids`. Deleted ones are not
+        there; frozen, replaced and quarantined ones are."""
+        ...
+
+    async def list(
+        self,
+        viewer: Viewer,
+        which: Filter | None = None,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+    ) -> Sequence[MemoryRow]:
+        """Newest first by (updated_at, id), strictly before that pair."""
+        ...
+
+    async def weighed(
+        self, viewer: Viewer, which: Filter | None = None, *, limit: int, lightest: bool = False
+    ) -> Sequence[MemoryRow]:
+        """The weightiest first: pinned ones, then by importance, then those that were used last. With
+        `lightest` the other way round."""
+        ...
+
+    async def count(self, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
+        """How many there are, and the characters of their contents together."""
+        ...
+
+    async def census(self) -> Mapping[tuple[MemoryType, Status, bool], int]:
+        """How many there are of all users and documents, deleted ones left out: by type, status and whether
+        they are in quarantine. It reads all rows."""
+        ...
+
+    async def match(
+        self, viewer: Viewer, words: Sequence[str], which: Filter, *, limit: int
+    ) -> Sequence[Match]:
+        """The best matches of any of `words` (search tokens, never raw text), best first. The viewer's
+        audience and `which` are applied before the ranking: what is outside of them hides nothing. Of a
+        documented and a runtime memory with the same skill, type and reference the newer is there, a tie goes
+        to the document."""
+        ...
+
+    async def versions(self, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
+        """The oldest first; also of a deleted one. Empty when there is none, or it is not seen."""
+        ...
+
+    async def evidence(self, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
+        """What the viewer's user said that shows what it says now: quotes of another content count no more,
+        and what others said of a household's memory is for them alone. The caller has checked that the viewer
+        sees the memory."""
+        ...
+
+    async def links(self, memory_id: str) -> Sequence[Link]:
+        """From it and to it. The caller has checked who may see it."""
+        ...
+
+    async def use(self, ids: Sequence[str], at: int) -> None:
+        """They were cited: their freshness begins anew. No version is added."""
+        ...
+
+    async def erase(self, viewer: Viewer, memory_id: str, *, version: int | None = None) -> bool:
+        """Removes it for good, deleted or not: its versions, evidence, links, vectors and words, and their
+        bytes in the file. False when there is none that the viewer sees. Raises errors.MemoryChanged when a
+        `version` is named, and it is at another one."""
+        ...
+
+    async def tombstones(
+        self, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[Tombstone]:
+        """What was deleted and not erased, the last first by (deleted_at, id), strictly before that pair."""
+        ...
+
+    async def forgotten(self, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
+        """What was deleted (and not erased) or replaced after that time (Unix ms), the last first."""
+        ...
+
+    async def forget_session(self, user_id: str, session_id: str) -> int:
+        """Erases all memories that are that session's, deleted or not: its id may be used again. Returns how
+        many there were."""
+        ...
+
+    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+        """Makes `rows`, each with its search tokens, all the documented memories there are."""
+        ...
+
+    async def vectors(self, viewer: Viewer, model: str) -> Sequence[Vector]:
+        """Those of the viewer's recallable memories by that model."""
+        ...
+
+    async def lacking(self, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
+        """Recallable memories without a vector by that model for their digest."""
+        ...
+
+    async def put_vectors(self, model: str, vectors: Sequence[Vector]) -> None: ...
+
+    async def state(self) -> int:
+        """A number that differs whenever something was written since, by any process: what was read may be
+        kept while it stays the same. Cheap."""
+        ...
+
+    async def profile(self, kind: ProfileKind, id: str) -> Profile | None: ...
+
+    async def put_profile(self, profile: Profile) -> None:
+        """Stores version `profile.version`. Raises errors.MemoryChanged unless the stored one is the version
+        before it (0: there is none)."""
+        ...
