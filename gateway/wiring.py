@@ -12,8 +12,8 @@ from gateway.history.read_archive import NAME as READ_ARCHIVE
 from gateway.history.read_archive import read_archive
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
-from gateway.memory.controller import Controller
-from gateway.memory.corrections import Corrections
+from gateway.memory.control.controller import Controller
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.documents.library import Documents
 from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.keeper.learned import Learned

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from gateway.api.bodies import Body, Id, Query, no_nul
 from gateway.memory.copies import QUOTES_MOST
-from gateway.memory.corrections import Action
+from gateway.memory.corrections.corrections import Action
 from gateway.memory.memories import DEPENDS_ON_MOST
 from gateway.memory.record import CONTENT_MOST
 from gateway.memory.record import NewMemory as New
@@ -66,7 +66,9 @@ class NewMemoryBody(Placed):
     importance: Importance = 3
     confidence: Confidence = 1.0
     tags: list[Text] = Field([])
-    pinned: bool = Field(False, description="Stands in the prompt before all others, however much is remembered.")
+    pinned: bool = Field(
+        False, description="Stands in the prompt before all others, however much is remembered."
+    )
     context: Text | None = None
     decisions: list[Text] = Field([])
     refs: list[Text] = Field([], description="Where more is to be found: files, addresses, tickets.")

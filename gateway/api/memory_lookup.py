@@ -15,8 +15,8 @@ from gateway.api.requests import gateway_of, principal_of, read_body
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
 from gateway.ids import now_ms
-from gateway.memory.controller import Decision, Mode, Needed, start_of
-from gateway.memory.cues import TimeRange
+from gateway.memory.control.controller import Decision, Mode, Needed, start_of
+from gateway.memory.control.cues import TimeRange
 from gateway.memory.search.searcher import Hit, Query
 from gateway.messages import Message as Said
 from gateway.messages import text_block

@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.cli.catalog import tell
 from gateway.errors import GatewayError, NotFound
-from gateway.memory.corrections import Action
+from gateway.memory.corrections.corrections import Action
 from gateway.memory.memories import By, Changed
 from gateway.memory.record import NewMemory
 from gateway.memory.room import MemoryRoom, households_of

@@ -11,7 +11,7 @@ from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens, tokens
 from gateway.memory import snapshot, told
-from gateway.memory.controller import Controller, Decision, start_of
+from gateway.memory.control.controller import Controller, Decision, start_of
 from gateway.memory.search.found import Mode
 from gateway.memory.search.searcher import Found, Query, Searcher
 from gateway.memory.snapshot import Snapshot

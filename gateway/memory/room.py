@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from gateway.memory.controller import Controller
-from gateway.memory.corrections import Corrections
+from gateway.memory.control.controller import Controller
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import Memories
 from gateway.memory.profiles import Profiles
 from gateway.memory.recall import Recall

@@ -11,9 +11,9 @@ from gateway.errors import InvalidRequest, QueueFull
 from gateway.events.content import Omission
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens
-from gateway.memory.controller import Decision
+from gateway.memory.control.controller import Decision
 from gateway.memory.copies import export
-from gateway.memory.corrections import Action
+from gateway.memory.corrections.corrections import Action
 from gateway.memory.intake import Intake, Report, lines_of
 from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.memories import By, Changed, Details

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.demo import lasting
-from gateway.memory.controller import Controller
+from gateway.memory.control.controller import Controller
 from gateway.memory.keeper.request import ask as ask_keeper
 from gateway.memory.keeper.said import pieces
 from gateway.memory.told import NOTE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import Memories
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase

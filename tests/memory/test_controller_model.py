@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from gateway.errors import ModelError
-from gateway.memory import controller
-from gateway.memory.controller import Controller, decide
+from gateway.memory.control import controller
+from gateway.memory.control.controller import Controller, decide
 from gateway.model.base import Chunk, ModelRequest
 from gateway.settings import Settings, load_settings
 from tests.history.scripted import Said, ScriptedModel, answer

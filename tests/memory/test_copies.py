@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gateway.errors import InvalidRequest, MemoryFull, StorageError
 from gateway.ids import now_ms
 from gateway.memory.copies import PAGE, export
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.intake import LONGEST_LINE, MOST_TOLD, Intake, Report, lines_of
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory

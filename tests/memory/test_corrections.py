@@ -8,7 +8,7 @@ import pytest
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFound
 from gateway.lexical import tokens
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import DEPENDS_ON_MOST, Memories
 from gateway.memory.record import CONTENT_MOST, NewMemory
 from gateway.storage.memories import Evidence, Link, Scope, Whole

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from gateway.memory.copies import export
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
 from gateway.storage.memories import Evidence, Scope, Whole

@@ -3,9 +3,9 @@
 import pytest
 
 from gateway.errors import InvalidRequest, NotFound
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
+from gateway.memory.corrections.merging import joined
 from gateway.memory.memories import Memories
-from gateway.memory.merging import joined
 from tests.memory.correcting import ANN, BY, COACH, recalled, saved
 
 

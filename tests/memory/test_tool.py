@@ -12,7 +12,7 @@ from gateway.errors import BadArguments, ToolError
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.upkeep import Memory
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory
 from gateway.memory.search.searcher import Searcher

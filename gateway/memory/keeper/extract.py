@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
 from gateway.memory.keeper.candidates import CONTENT_MOST, Candidate
 from gateway.memory.keeper.said import Piece, clause_of, sentence_of
-from gateway.memory.nearness import contradicts
+from gateway.memory.likeness.nearness import contradicts
 from gateway.memory.record import clean
 
 _WITHOUT_MEANING = frozenset(

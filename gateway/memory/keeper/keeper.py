@@ -13,7 +13,7 @@ from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, Memory
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.lexical import plain_form
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.keeper.candidates import Candidate
 from gateway.memory.keeper.evaluate import passing, unsafe, verdict
 from gateway.memory.keeper.extract import Extract, extract

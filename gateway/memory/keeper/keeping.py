@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from gateway.errors import DuplicateMemory, MemoryFull, RequestRefused
 from gateway.ids import now_ms
 from gateway.lexical import plain_form, query_tokens
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.keeper.extract import Extract, content_words
+from gateway.memory.likeness.nearness import Nearness, compare, is_same, replaces
 from gateway.memory.memories import By, Changed, Memories
-from gateway.memory.nearness import Nearness, compare, is_same, replaces
 from gateway.memory.record import NewMemory, digest_of
 from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, OwnerType, Scope
 

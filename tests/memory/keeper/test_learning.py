@@ -6,7 +6,7 @@ import pytest
 import structlog
 
 from gateway.errors import LearningFailed, MemoryFull, ModelError
-from gateway.memory.corrections import Corrections
+from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.keeper import keeping as keeping_module
 from gateway.memory.memories import By
 from gateway.messages import Message, Recalled, Usage, recalled_block, text_block

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.memory.wording import Wording, blank_out, is_number, units
+from gateway.memory.likeness.wording import Wording, blank_out, is_number, units
 
 Kind = Literal["measure", "name", "proper"]
 

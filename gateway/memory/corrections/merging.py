@@ -8,7 +8,7 @@ from typing import Any
 from gateway.errors import InvalidRequest
 from gateway.lexical import plain_form
 from gateway.memory import record
-from gateway.memory.nearness import contradicts, is_same
+from gateway.memory.likeness.nearness import contradicts, is_same
 from gateway.storage.memories import MemoryRow
 
 MERGED_FEWEST, MERGED_MOST = 2, 20

@@ -16,9 +16,9 @@ from typing import Literal
 from gateway.errors import DuplicateMemory, InvalidRequest
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import record
-from gateway.memory.cascade import dependants, inherited
+from gateway.memory.corrections.cascade import dependants, inherited
+from gateway.memory.corrections.merging import MERGED_FEWEST, MERGED_MOST, check_changeable, merged, successor
 from gateway.memory.memories import By, Changed, Memories, not_found
-from gateway.memory.merging import MERGED_FEWEST, MERGED_MOST, check_changeable, merged, successor
 from gateway.memory.versions import check_version, next_of, settled
 from gateway.storage.memories import (
     Change,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gateway.errors import ModelError
 from gateway.ids import DAY_MS
-from gateway.memory.cues import Cues, TimeRange, read
+from gateway.memory.control.cues import Cues, TimeRange, read
 from gateway.memory.record import clean
 from gateway.messages import Message, Usage, text_block
 from gateway.model.base import Answer, Model, ModelRequest

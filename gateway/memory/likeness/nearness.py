@@ -12,8 +12,14 @@ from itertools import pairwise
 from typing import Literal
 
 from gateway.lexical import plain_form
-from gateway.memory.attributes import Attribute, attribute_of, exclude, is_measured_otherwise, values_differ
-from gateway.memory.wording import NEGATIONS, Wording, units, wording
+from gateway.memory.likeness.attributes import (
+    Attribute,
+    attribute_of,
+    exclude,
+    is_measured_otherwise,
+    values_differ,
+)
+from gateway.memory.likeness.wording import NEGATIONS, Wording, units, wording
 
 Nearness = Literal["same", "contradicts", "different"]
 

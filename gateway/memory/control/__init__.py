@@ -1,0 +1,1 @@
+"""Whether a message needs memories, and which."""

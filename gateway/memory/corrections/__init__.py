@@ -1,0 +1,1 @@
+"""Correcting what is remembered and making one memory of several, with what follows for others."""
