@@ -22,7 +22,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bench.client import percentile
-from bench.sessions import OWNER, Figure, resident
+from bench.figures import Figure, show
+from bench.sessions import OWNER, resident
 from gateway import wiring
 from gateway.memory.memories import By
 from gateway.memory.recall import Known
@@ -61,16 +62,8 @@ def main() -> None:
         asyncio.run(write(Path(folder), int(writer), int(count)))
         return
     share = 10 if given.quick else 1
-    missed = 0
-    for measure in (recalling, searching, nearing, writing):
-        for figure in asyncio.run(measure(share)):
-            aim = f"{'<=' if figure.at_most else '>='} {figure.bound:g}"
-            missed += not figure.reached
-            print(
-                f"{figure.name:<58}{figure.value:>12,.1f} {figure.unit:<9}{aim:<10}"
-                f"{'reached' if figure.reached else 'MISSED'}",
-                flush=True,
-            )
+    measures = (recalling, searching, nearing, writing)
+    missed = show(figure for measure in measures for figure in asyncio.run(measure(share)))
     sys.exit(0 if share == 10 or not missed else 1)
 
 

@@ -9,11 +9,11 @@ import tempfile
 from argparse import ArgumentParser
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
 from bench.client import percentile
+from bench.figures import Figure, show
 from bench.servers import demo
 from gateway import wiring
 from gateway.encoders import encode_frames
@@ -38,35 +38,12 @@ WORDS = TEXT.split()
 OWNER = "ann"
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One number, and what it should be."""
-
-    name: str
-    value: float
-    unit: str
-    bound: float
-    at_most: bool = True
-
-    @property
-    def reached(self) -> bool:
-        return self.value <= self.bound if self.at_most else self.value >= self.bound
-
-
 def main() -> None:
     parser = ArgumentParser(prog="python -m bench.sessions", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the sessions and events")
     share = 10 if parser.parse_known_args()[0].quick else 1
-    missed = 0
-    for measure in (folding, compressing, replaying, searching):
-        for figure in asyncio.run(measure(share)):
-            aim = f"{'<=' if figure.at_most else '>='} {figure.bound:g}"
-            missed += not figure.reached
-            print(
-                f"{figure.name:<58}{figure.value:>12,.1f} {figure.unit:<9}{aim:<10}"
-                f"{'reached' if figure.reached else 'MISSED'}",
-                flush=True,
-            )
+    measures = (folding, compressing, replaying, searching)
+    missed = show(figure for measure in measures for figure in asyncio.run(measure(share)))
     sys.exit(0 if share == 10 or not missed else 1)
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from bench.sessions import OWNER, WORDS, Figure, opened, sentence
+from bench.figures import Figure, show
+from bench.sessions import OWNER, WORDS, opened, sentence
 from gateway import wiring
 from gateway.lexical import estimate_tokens
 from gateway.settings import Settings
@@ -40,16 +41,7 @@ def main() -> None:
     parser = ArgumentParser(prog="python -m bench.skills", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the same: it takes seconds")
     parser.parse_known_args()
-    missed = 0
-    for figure in asyncio.run(measured()):
-        aim = f"{'<=' if figure.at_most else '>='} {figure.bound:g}"
-        missed += not figure.reached
-        print(
-            f"{figure.name:<58}{figure.value:>12,.1f} {figure.unit:<9}{aim:<10}"
-            f"{'reached' if figure.reached else 'MISSED'}",
-            flush=True,
-        )
-    sys.exit(1 if missed else 0)
+    sys.exit(1 if show(asyncio.run(measured())) else 0)
 
 
 async def measured() -> Sequence[Figure]:

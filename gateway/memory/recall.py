@@ -50,7 +50,6 @@ class LookedUp:
     found: Found
     known: Collection[str]
 
-    @property
     def new(self) -> Sequence[Recalled]:
         """What is to be told of it."""
         full = self.decision.mode == "details"

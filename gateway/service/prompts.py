@@ -95,8 +95,9 @@ async def _retrieved(
     if message is None:
         return None
     looked_up = await recall.look_up(scope, message, message_count=len(history.messages), known=known)
-    if looked_up is None or not looked_up.new:
+    new = looked_up.new() if looked_up is not None else ()
+    if not new:
         return None
-    block = recalled_block(looked_up.new)
+    block = recalled_block(new)
     (told,) = view(History([StoredMessage(1, "", Message("user", [block]))]))
     return str(told.content[0]["text"])

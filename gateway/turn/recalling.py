@@ -84,7 +84,8 @@ async def look_up(parts: Parts, emitter: Emitter, told: Told) -> Told:
         return told
     if looked_up is None:
         return told
-    message = Message("user", [recalled_block(looked_up.new)]) if looked_up.new else None
+    new = looked_up.new()
+    message = Message("user", [recalled_block(new)]) if new else None
     found, decision = looked_up.found, looked_up.decision
     event = of_search(turn.input, found, decision.mode, known=looked_up.known, notes=decision.notes)
     _tell(parts, emitter, event, message)

@@ -60,9 +60,9 @@ async def test_details_are_new_to_who_was_told_a_summary(room: MemoryRoom) -> No
     assert named is not None
     assert full is not None
     assert named.decision.mode == "details"
-    (told,) = named.new
+    (told,) = named.new()
     assert "因为要事务" in told.text
-    assert list(full.new) == []
+    assert list(full.new()) == []
 
 
 async def test_what_needs_no_memory_looks_for_none(room: MemoryRoom) -> None:

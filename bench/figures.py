@@ -1,0 +1,33 @@
+"""Numbers with an aim, told one on a line."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number, and what it should be."""
+
+    name: str
+    value: float
+    unit: str
+    bound: float
+    at_most: bool = True
+
+    @property
+    def reached(self) -> bool:
+        return self.value <= self.bound if self.at_most else self.value >= self.bound
+
+
+def show(figures: Iterable[Figure]) -> int:
+    """Prints each as soon as it is there; how many missed their aim."""
+    missed = 0
+    for figure in figures:
+        aim = f"{'<=' if figure.at_most else '>='} {figure.bound:g}"
+        missed += not figure.reached
+        print(
+            f"{figure.name:<58}{figure.value:>12,.1f} {figure.unit:<9}{aim:<10}"
+            f"{'reached' if figure.reached else 'MISSED'}",
+            flush=True,
+        )
+    return missed
