@@ -19,7 +19,7 @@ from gateway.api.openapi import document
 from gateway.api.problems import on_bug, on_gateway_error, on_http_error
 from gateway.api.routes import routes
 from gateway.auth import ApiKeys
-from gateway.demo.notes import write_note
+from gateway.demo.tools import demo_tools
 from gateway.errors import GatewayError
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
@@ -58,7 +58,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.demo = demo
-    given = (*tools, write_note(settings.data_dir)) if demo else tools
+    given = (*tools, *demo_tools(settings.data_dir)) if demo else tools
     app.state.functions = wiring.function_skills(settings, given)
     return app
 
@@ -75,7 +75,10 @@ def _cors(settings: Settings) -> list[Middleware]:
                 "authorization",
                 "content-type",
                 "if-match",
+                "if-none-match",
+                "if-range",
                 "last-event-id",
+                "range",
                 "x-api-key",
                 "x-request-id",
                 "traceparent",
@@ -83,6 +86,9 @@ def _cors(settings: Settings) -> list[Middleware]:
                 "baggage",
             ],
             expose_headers=[
+                "accept-ranges",
+                "content-disposition",
+                "content-range",
                 "etag",
                 "location",
                 "x-request-id",

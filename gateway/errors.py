@@ -12,6 +12,7 @@
     │   │   ├── MemoryChanged      a memory is at another version than the caller knows
     │   │   └── DuplicateMemory    the same is remembered already
     │   ├── MemoryFull         a user's store of memories is at its limit
+    │   ├── ArtifactsFull      a user's artifacts take all the room that they may
     │   ├── NothingToCompress  a session's history is too short to be worth it
     │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit
@@ -26,7 +27,8 @@
     ├── StorageError           the database refused or failed
     │   ├── TurnLost           another owner has taken the turn over: stop writing
     │   ├── BlobMissing        the blob store has nothing under that path
-    │   └── ArchiveDamaged     an archive is missing or not what was written; the message names it
+    │   ├── ArchiveDamaged     an archive is missing or not what was written; the message names it
+    │   └── ArtifactDamaged    likewise, the content of an artifact; the message names its hash
     ├── EmbeddingsFailed       the embeddings API gave no usable vectors; memories are found by words alone
     ├── CompressionFailed      no summary that may stand for the history; the old view is kept
     ├── LearningFailed         no usable answer to what is worth remembering; nothing was remembered
@@ -112,6 +114,10 @@ class MemoryFull(RequestRefused):
     code = "memory_full"
 
 
+class ArtifactsFull(RequestRefused):
+    code = "artifacts_full"
+
+
 class NothingToCompress(RequestRefused):
     code = "nothing_to_compress"
 
@@ -184,6 +190,11 @@ class BlobMissing(StorageError):
 
 class ArchiveDamaged(StorageError):
     code = "archive_damaged"
+    retryable = False
+
+
+class ArtifactDamaged(StorageError):
+    code = "artifact_damaged"
     retryable = False
 
 

@@ -13,6 +13,10 @@ OPERATION_PREFIX = "c_"
 DAY_MS = 86_400_000
 """Milliseconds of a day."""
 
+ARTIFACT_PATTERN = r"ART-[0-9a-hjkmnp-tv-z]{10}"
+"""What references of artifacts look like, wherever they stand in a text."""
+
+_BASE_32 = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
@@ -35,6 +39,12 @@ def new_operation_id() -> str:
 def new_memory_id() -> str:
     """A memory's id: `m_` and 64 random bits in hex, short because models repeat it."""
     return f"m_{secrets.token_hex(8)}"
+
+
+def new_artifact_ref() -> str:
+    """An artifact's reference: `ART-` and 50 random bits, in Crockford's base 32 without capitals, short
+    because models repeat it. It names one of its owner's artifacts."""
+    return "ART-" + "".join(secrets.choice(_BASE_32) for _ in range(10))
 
 
 def new_tool_call_id() -> str:

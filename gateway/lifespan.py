@@ -11,9 +11,12 @@ import structlog
 from starlette.applications import Starlette
 
 from gateway import wiring
+from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.demo.server import serve_demo
 from gateway.errors import StorageError
 from gateway.history.indexing import Indexer
+from gateway.ids import now_ms
 from gateway.memory.documents.library import Documents
 from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.room import MemoryRoom
@@ -22,6 +25,7 @@ from gateway.model.base import Model
 from gateway.model.prices import cost_of
 from gateway.model.prices import window as window_in_force
 from gateway.service.archiving import Archiver
+from gateway.service.artifacts import UserArtifacts
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.learning import Learning
@@ -58,10 +62,12 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
         memory = await _open_memory(settings, model, telemetry, stack) if settings.memory else Memory()
-        skills, servers = await _open_skills(app, storage, memory.room, stack)
+        shelf = wiring.open_shelf(settings, storage, told=telemetry.artifact_told)
+        await shelf.sweep(now_ms(), at_start=True)
+        skills, servers = await _open_skills(app, memory.room, shelf, storage, stack)
         suggestions = Suggestions(memory.keeper)
         parts = wiring.assemble_parts(
-            settings, storage, model, skills, suggestions=suggestions, memory=memory.room
+            settings, storage, model, skills, suggestions=suggestions, memory=memory.room, shelf=shelf
         )
         learning = Learning(parts, memory.keeper, storage.learned)
         traced = telemetry.tracing is not None
@@ -74,6 +80,9 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             archiver,
             memory=UserMemories(parts, memory.keeper, telling),
             documents=DocumentedMemories(memory.documents, settings),
+            artifacts=UserArtifacts(
+                parts, storage.artifacts, ArtifactSummariser(shelf, storage.artifacts, model, settings)
+            ),
         )
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
         _measure(telemetry, storage, gateway, skills, servers)
@@ -84,6 +93,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (skills.watch(), "skills"),
             (suggestions.run(), "memory suggestions"),
             (learning.run(telling), "learning"),
+            (telemetry.meters.artifacts.run(storage.artifacts), "count of artifacts"),
         ):
             await stack.enter_async_context(_in_background(work, name))
         await _wait_for(servers, settings)
@@ -96,8 +106,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         deadlines = gateway.approvals.watch_deadlines()
         await stack.enter_async_context(_in_background(deadlines, "deadlines of approvals"))
         await stack.enter_async_context(_in_background(indexer.run(), "search index"))
-        if upkeep.has_work:
-            await stack.enter_async_context(_in_background(upkeep.run(), "upkeep"))
+        await stack.enter_async_context(_in_background(upkeep.run(), "upkeep"))
         try:
             yield
         finally:
@@ -182,7 +191,7 @@ def _shutdown_of(gateway: Gateway, settings: Settings) -> Callable[[], asyncio.T
 
 
 async def _open_skills(
-    app: Starlette, storage: wiring.Storage, memory: MemoryRoom | None, stack: AsyncExitStack
+    app: Starlette, memory: MemoryRoom | None, shelf: Shelf, storage: wiring.Storage, stack: AsyncExitStack
 ) -> tuple[SkillLibrary, McpServers]:
     """The catalog, still to be looked at, and the MCP servers, which are being connected."""
     settings: Settings = app.state.settings
@@ -192,7 +201,9 @@ async def _open_skills(
 
     servers = McpServers(settings.mcp_servers, changed=changed)
     window = await window_in_force(settings, settings.model)
-    functions = [*([wiring.memory_skill(settings, memory)] if memory else []), *app.state.functions]
+    functions = [wiring.artifact_skill(shelf), *app.state.functions]
+    if memory is not None:
+        functions = [wiring.memory_skill(settings, memory), *functions]
     skills = wiring.open_skills(settings, storage.switches, functions, lambda: servers.tools, window)
     await stack.enter_async_context(_in_background(servers.run(), "MCP servers"))
     return skills, servers

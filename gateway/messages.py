@@ -89,6 +89,41 @@ def recalled_in(block: Block) -> list[Recalled]:
     return [Recalled.model_construct(**each) for each in block["memories"]]
 
 
+ATTACHED = "attached"
+"""The type of a block of our own that records a file which the user attached to a message: an `Attached`. It
+is no one's words, and becomes blocks of the Messages API only in the view that the model gets."""
+
+KEPT = "artifact"
+"""The type of the source of an image or a document in the view whose content is an artifact (`ref`,
+`media_type`). It is read when the model is asked, so that no history holds it."""
+
+
+class Attached(BaseModel):
+    """A file that the user attached: the artifact `ref` that holds it, and what the model is told of it in
+    words (`text`): the whole of a small text, the compact form of a larger one or of what can only be looked
+    at through tools. An image or a document is shown to the model itself."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    ref: str
+    name: str
+    mime: str
+    size: int = Field(ge=0)
+    shown: Literal["text", "compact", "image", "document"]
+    text: str
+
+
+def attached_block(attached: Attached) -> Block:
+    return {"type": ATTACHED, **attached.model_dump()}
+
+
+def attached_in(block: Block) -> Attached | None:
+    """What a block records; None for those of other types."""
+    if block["type"] != ATTACHED:
+        return None
+    return Attached.model_construct(**{name: block[name] for name in Attached.model_fields})
+
+
 def text_block(text: str) -> Block:
     return {"type": "text", "text": text}
 

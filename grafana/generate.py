@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from boards.agent import AGENT
+from boards.artifacts import ARTIFACTS
 from boards.delivery import DELIVERY
 from boards.memory import MEMORY
 from boards.models import MODELS
@@ -16,7 +17,7 @@ from boards.skills import SKILLS
 from panels import written
 
 FOLDER = Path(__file__).parent / "dashboards"
-BOARDS = (OVERVIEW, MODELS, AGENT, SKILLS, MEMORY, DELIVERY)
+BOARDS = (OVERVIEW, MODELS, AGENT, SKILLS, MEMORY, ARTIFACTS, DELIVERY)
 
 
 def main(arguments: list[str]) -> int:

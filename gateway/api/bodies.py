@@ -2,18 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, Field
 
+from gateway.api.attached import AttachmentBody
+from gateway.api.strict import Body, Query, Reply, no_nul
+from gateway.artifacts.attachments import MOST
 from gateway.ids import ID_PATTERN
 from gateway.storage.base import SessionRow, TurnRow, TurnStatus
-
-
-def no_nul(text: str) -> str:
-    """Raises ValueError."""
-    if "\x00" in text:
-        raise ValueError("must not contain NUL characters")
-    return text
 
 
 def _not_blank(text: str) -> str:
@@ -27,31 +22,6 @@ Message = Annotated[str, AfterValidator(_not_blank), Field(description="The user
 Title = Annotated[str, AfterValidator(_not_blank), Field(max_length=200)]
 
 
-class Body(BaseModel):
-    """What a client sends. Unknown names are refused: they are mostly typing mistakes."""
-
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        alias_generator=to_camel,
-        populate_by_name=True,
-        loc_by_alias=False,  # errors name fields as the documentation does
-    )
-
-
-class Query(Body):
-    """Query parameters: text, so numbers are read from it."""
-
-    model_config = ConfigDict(strict=False)
-
-
-class Reply(BaseModel):
-    """What the server answers. Fields without a value are left out."""
-
-    model_config = ConfigDict(frozen=True)
-
-
 class TurnOptions(Body):
     message: Message
     client_message_id: Id | None = Field(
@@ -61,6 +31,11 @@ class TurnOptions(Body):
         "reject", description="What to do when another turn of the session runs."
     )
     model: str | None = Field(None, description="One of the allowed models.")
+    attachments: list[AttachmentBody] = Field(
+        default_factory=list[AttachmentBody],
+        max_length=MOST,
+        description="Files that the message brings along.",
+    )
 
 
 class ChatBody(TurnOptions):

@@ -1,28 +1,39 @@
-"""A file that is made while it is sent."""
+"""Files that are made or read while they are sent."""
 
 import asyncio
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Mapping
+from urllib.parse import quote
 
 import structlog
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from gateway.errors import GatewayError
+
 log = structlog.get_logger(__name__)
 
 
 class Download(StreamingResponse):
-    """`content` as a file `name` to keep. A reader that takes nothing for `send_timeout` seconds is
-    dropped."""
+    """`content` as a file `name` to keep; `headers` are added, in place of those of the same name. A reader
+    that takes nothing for `send_timeout` seconds is dropped. Content that fails on the way breaks the
+    download off, so that nobody takes it for whole."""
 
     def __init__(
-        self, content: AsyncIterable[bytes], *, name: str, media_type: str, send_timeout: float
+        self,
+        content: AsyncIterable[bytes],
+        *,
+        name: str,
+        media_type: str,
+        send_timeout: float,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        headers = {
+        safe = {
             "cache-control": "no-store",
-            "content-disposition": f'attachment; filename="{name}"',
+            "content-disposition": attachment(name),
             "x-content-type-options": "nosniff",
         }
-        super().__init__(content, headers=headers, media_type=media_type)
+        super().__init__(content, status, safe | dict(headers or {}), media_type=media_type)
         self._patience = send_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,3 +45,15 @@ class Download(StreamingResponse):
             await super().__call__(scope, receive, send_in_time)
         except TimeoutError:
             log.info("slow_reader_dropped", path=scope["path"])
+        except GatewayError as error:
+            log.warning("download_broken_off", path=scope["path"], code=error.code, reason=error.message)
+
+
+def attachment(name: str) -> str:
+    """The Content-Disposition of a file to keep, by RFC 6266: a name that is not plain ASCII stands there in
+    UTF-8 (RFC 8187), and before it with a `_` for every such character, for clients that do not know that."""
+    plain = "".join(
+        sign if sign.isascii() and sign.isprintable() and sign not in '"\\%' else "_" for sign in name
+    )
+    also = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
+    return f'attachment; filename="{plain}"{also}'

@@ -56,7 +56,7 @@ class RequestScope:
                 headers["referrer-policy"] = "no-referrer"
                 if span.traceparent is not None:
                     headers["server-timing"] = f'traceparent;desc="{span.traceparent}"'
-                headers["content-security-policy"] = CONTENT_POLICY
+                headers.setdefault("content-security-policy", CONTENT_POLICY)
             await send(message)
 
         error: str | None = None

@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from gateway import __version__
 from gateway.api.bodies import ProblemReply
-from gateway.api.routes import ENDPOINTS, Answer, Endpoint
+from gateway.api.endpoint import Answer, Endpoint
+from gateway.api.routes import ENDPOINTS
 from gateway.events.contract import json_schema
-from gateway.ids import ID_PATTERN
+from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 
 REFERENCE = "#/components/schemas/{model}"
 MEANING = {
@@ -21,6 +22,8 @@ MEANING = {
     201: "Made",
     202: "Accepted",
     204: "Nothing to send",
+    206: "The part that was asked for",
+    304: "The client has it already",
     400: "The request is not of the right form",
     401: "No API key, or an unknown one",
     403: "Not from this page or host",
@@ -28,12 +31,15 @@ MEANING = {
     409: "In conflict with what is there",
     412: "It is at another version than If-Match says",
     413: "The body is too large",
+    416: "Nothing of it is in the range",
     429: "Too much at once; see Retry-After",
     500: "What is kept is damaged; the message names it",
     502: "The model did not do its part",
     503: "Not now; see Retry-After",
 }
 ALWAYS_REFUSED = (400, 401, 403)
+PATTERNS = {"ref": f"^{ARTIFACT_PATTERN}$"}
+"""Of what stands in a path and is no ordinary id."""
 
 
 def openapi() -> dict[str, Any]:
@@ -80,13 +86,12 @@ def _operation(each: Endpoint) -> dict[str, Any]:
         "parameters": [*_path_parameters(each), *_query_parameters(each), *_header_parameters(each)],
         "responses": {},
     }
+    content: dict[str, Any] = {}
     if each.body is not None:
-        operation["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": {"$ref": REFERENCE.format(model=each.body.__name__)}}},
-        }
+        content["application/json"] = {"schema": {"$ref": REFERENCE.format(model=each.body.__name__)}}
     if each.upload is not None:
-        content = {each.upload: {"schema": {"type": "string"}}}
+        content[each.upload] = {"schema": {"type": "string"}}
+    if content:
         operation["requestBody"] = {"required": True, "content": content}
     for status, answers in each.answers.items():
         operation["responses"][str(status)] = _response(status, answers)
@@ -113,9 +118,15 @@ def _response(status: int, answers: tuple[Answer, ...]) -> dict[str, Any]:
 
 
 def _path_parameters(each: Endpoint) -> list[dict[str, Any]]:
-    schema = {"type": "string", "pattern": ID_PATTERN}
-    names = re.findall(r"{(\w+)}", each.path)
-    return [{"name": name, "in": "path", "required": True, "schema": schema} for name in names]
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "pattern": PATTERNS.get(name, ID_PATTERN)},
+        }
+        for name in re.findall(r"{(\w+)}", each.path)
+    ]
 
 
 def _query_parameters(each: Endpoint) -> list[dict[str, Any]]:

@@ -1,23 +1,14 @@
 """The URL table. Routing and the OpenAPI document are both made of it."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from pydantic import BaseModel
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.api import (
     approvals,
+    artifacts,
     compressions,
-    documents,
     health,
-    memory,
-    memory_copies,
-    memory_lookup,
-    profiles,
     prompts,
     records,
     sessions,
@@ -26,6 +17,16 @@ from gateway.api import (
     turns,
 )
 from gateway.api.approvals import Approval, Approvals, DecisionBody, Grants
+from gateway.api.artifact_bodies import (
+    ArtifactBody,
+    ArtifactCompact,
+    ArtifactItem,
+    ArtifactPage,
+    ArtifactPart,
+    ArtifactsQuery,
+    PartQuery,
+    UploadQuery,
+)
 from gateway.api.bodies import (
     AcceptedTurn,
     ChatBody,
@@ -44,18 +45,8 @@ from gateway.api.bodies import (
     TurnOptions,
 )
 from gateway.api.compressions import CompressionDetails, CompressionList
-from gateway.api.documents import DocumentList, DocumentRow
-from gateway.api.memory_bodies import (
-    CorrectBody,
-    MemoriesQuery,
-    MemoryPatch,
-    MergeBody,
-    NewMemoryBody,
-)
-from gateway.api.memory_copies import Imported
-from gateway.api.memory_lookup import ControlBody, ControlReply, RetrieveBody, Retrieved, WriteBody, Written
-from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
-from gateway.api.profiles import ProfileBody, ProfileReply
+from gateway.api.endpoint import STREAM, Endpoint
+from gateway.api.memory_routes import MEMORIES
 from gateway.api.prompts import PreviewQuery
 from gateway.api.records import Archived, ReplayQuery
 from gateway.api.skills import SkillList, SkillRow, SkillsQuery, SwitchBody
@@ -63,41 +54,22 @@ from gateway.api.summaries import Summaries, SummariesQuery, Summary, SummaryBod
 from gateway.api.uploads import NDJSON
 from gateway.prompt.report import PromptPreview, PromptReport
 
-STREAM = "text/event-stream"
-Answer = type[BaseModel] | str | None
-"""A model is JSON, a string is another media type, None has no body."""
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One method of one path. `answers` are its successes, `refusals` the failures worth telling apart,
-    `upload` is the media type of a body that is no JSON."""
-
-    method: str
-    path: str
-    handler: Callable[[Request], Awaitable[Response]]
-    answers: Mapping[int, tuple[Answer, ...]]
-    body: type[BaseModel] | None = None
-    query: type[BaseModel] | None = None
-    upload: str | None = None
-    refusals: tuple[int, ...] = ()
-    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-
-    @property
-    def summary(self) -> str:
-        return (self.handler.__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")
-
-
 S = "/api/sessions/{session_id}"
 T = S + "/turns/{turn_id}"
 A = T + "/approvals/{tool_call_id}"
 V = S + "/compressions/{version}"
 SUMMARY = "/api/session/summary"
-MEMORY = "/api/memory"
-M = MEMORY + "/{memory_id}"
-PROFILE = "/api/profiles/{kind}/{profile_id}"
-VERSION = MappingProxyType({"If-Match": "The ETag that a change expects; absent: any."})
+ARTIFACTS = "/api/artifacts"
+ARTIFACT = ARTIFACTS + "/{ref}"
+ANYTHING = "application/octet-stream"
 CURSOR = MappingProxyType({"Last-Event-ID": "Cursor; wins over `after`."})
+RANGE = MappingProxyType(
+    {
+        "Range": "One range of bytes of the content, such as `bytes=0-1023`: 206.",
+        "If-Range": "The ETag of the content that the range goes on with; another: all of it.",
+        "If-None-Match": "ETags that are known: 304 when the content has one of them.",
+    }
+)
 
 ENDPOINTS = (
     Endpoint(
@@ -185,110 +157,29 @@ ENDPOINTS = (
         SwitchBody,
         refusals=(403, 404, 409, 413),
     ),
+    *MEMORIES,
     Endpoint(
         "POST",
-        MEMORY + "/control",
-        memory_lookup.control,
-        {200: (ControlReply,)},
-        ControlBody,
-        refusals=(404, 413),
+        ARTIFACTS,
+        artifacts.keep,
+        {201: (ArtifactItem,)},
+        ArtifactBody,
+        query=UploadQuery,
+        upload="application/octet-stream",
+        refusals=(404, 409, 413, 429, 503),
     ),
+    Endpoint("GET", ARTIFACTS, artifacts.find, {200: (ArtifactPage,)}, query=ArtifactsQuery, refusals=(404,)),
     Endpoint(
-        "POST",
-        MEMORY + "/retrieve",
-        memory_lookup.retrieve,
-        {200: (Retrieved,)},
-        RetrieveBody,
-        refusals=(404, 413),
+        "GET",
+        ARTIFACT,
+        artifacts.read,
+        {200: (ANYTHING, ArtifactPart), 206: (ANYTHING,), 304: (None,)},
+        query=PartQuery,
+        refusals=(404, 416, 429, 500),
+        headers=RANGE,
     ),
-    Endpoint(
-        "POST",
-        MEMORY + "/write",
-        memory_lookup.write,
-        {200: (Written,)},
-        WriteBody,
-        refusals=(404, 409, 413, 429, 502),
-    ),
-    Endpoint(
-        "POST",
-        MEMORY + "/correct",
-        memory.correct,
-        {200: (MemoryChanges,)},
-        CorrectBody,
-        refusals=(404, 409, 412, 413),
-        headers=VERSION,
-    ),
-    Endpoint(
-        "POST",
-        MEMORY + "/merge",
-        memory.merge,
-        {201: (MemoryChanges,)},
-        MergeBody,
-        refusals=(404, 409, 412, 413),
-    ),
-    Endpoint("GET", MEMORY + "/export", memory_copies.export, {200: (NDJSON,)}, refusals=(404,)),
-    Endpoint(
-        "POST",
-        MEMORY + "/import",
-        memory_copies.import_,
-        {200: (Imported,)},
-        upload=NDJSON,
-        refusals=(404, 409, 413, 429),
-    ),
-    Endpoint(
-        "POST",
-        MEMORY,
-        memory.create,
-        {200: (MemoryItem,), 201: (MemoryItem,)},
-        NewMemoryBody,
-        refusals=(404, 409, 413),
-    ),
-    Endpoint("GET", MEMORY, memory.find, {200: (MemoryPage,)}, query=MemoriesQuery, refusals=(404,)),
-    Endpoint("GET", M, memory.read, {200: (MemoryDetails,)}, refusals=(404,)),
-    Endpoint(
-        "PATCH",
-        M,
-        memory.change,
-        {200: (MemoryItem,)},
-        MemoryPatch,
-        refusals=(404, 409, 412, 413),
-        headers=VERSION,
-    ),
-    Endpoint("DELETE", M, memory.delete, {204: (None,)}, refusals=(404, 412), headers=VERSION),
-    Endpoint("POST", M + "/erase", memory.erase, {204: (None,)}, refusals=(404, 412), headers=VERSION),
-    Endpoint(
-        "POST",
-        M + "/confirm",
-        memory.confirm,
-        {200: (MemoryItem,)},
-        refusals=(404, 409, 412),
-        headers=VERSION,
-    ),
-    Endpoint("GET", PROFILE, profiles.read, {200: (ProfileReply,)}, refusals=(404,)),
-    Endpoint(
-        "PUT",
-        PROFILE,
-        profiles.put,
-        {200: (ProfileReply,)},
-        ProfileBody,
-        refusals=(404, 412, 413),
-        headers=VERSION,
-    ),
-    Endpoint("GET", "/api/documents", documents.find, {200: (DocumentList,)}, refusals=(404,)),
-    Endpoint(
-        "POST",
-        "/api/documents/{document_id}/deprecate",
-        documents.deprecate,
-        {200: (DocumentRow,)},
-        refusals=(403, 404, 409),
-    ),
-    Endpoint(
-        "POST",
-        "/api/documents/{document_id}/restore",
-        documents.restore,
-        {200: (DocumentRow,)},
-        refusals=(403, 404, 409),
-    ),
+    Endpoint("GET", ARTIFACT + "/compact", artifacts.compact, {200: (ArtifactCompact,)}, refusals=(404,)),
+    Endpoint("DELETE", ARTIFACT, artifacts.delete, {204: (None,)}, refusals=(404,)),
     Endpoint("GET", "/api/prompts", prompts.components, {200: (PromptReport,)}),
     Endpoint(
         "GET",

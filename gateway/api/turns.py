@@ -72,6 +72,7 @@ async def _start(
         model=body.model,
         project_id=project_id,
         role_id=role_id,
+        attachments=[each.given() for each in body.attachments],
     )
     accepted = await gateway_of(request).start(principal_of(request), asked)
     span = span_of(request)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gateway import wiring
 from gateway.cli.transcript import NOTE_WIDTH, printable
-from gateway.demo.notes import write_note
+from gateway.demo.tools import demo_tools
 from gateway.memory.room import MemoryRoom
 from gateway.model.prices import window
 from gateway.settings import Settings, load_settings
@@ -47,10 +47,11 @@ async def offered(
         StorageError: the database is there and cannot be read.
     """
     configure_logging(log_level)
-    demo = () if settings.has_model else (write_note(settings.data_dir),)
+    demo = () if settings.has_model else demo_tools(settings.data_dir)
     functions, warnings = wiring.find_functions(settings, demo)
     room = await window(settings, settings.model if settings.has_model else DEMO_MODEL)
     async with _memory(settings) as memory, _connected(settings, servers) as (source, unreachable):
+        functions = [wiring.artifact_skill(None), *functions]
         if settings.memory:
             functions = [wiring.memory_skill(settings, memory), *functions]
         catalog = await wiring.look_at_skills(settings, functions, lambda: source.tools, room).refresh()

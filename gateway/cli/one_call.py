@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from gateway.artifacts.content import bytes_content, measure
+from gateway.artifacts.kinds import kind_of
 from gateway.auth import LOCAL_USER
 from gateway.cli.catalog import Offered, offered, tell
 from gateway.cli.transcript import describe
@@ -17,11 +19,13 @@ from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTo
 from gateway.events.calls import ResultStatus, ToolResult
 from gateway.events.envelope import EventData
 from gateway.ids import new_session_id, new_turn_id
+from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.settings import Settings
 from gateway.skills.gate import refusal
-from gateway.tools.base import Tool, ToolContext, ToolOutput
+from gateway.tools.base import File, Tool, ToolContext, ToolOutput
 from gateway.tools.in_time import run_in_time
+from gateway.tools.wrapping import wrap
 from gateway.turn.tool_run import check_arguments, failure, tool_result
 
 CALL_ID = "toolu_alone"
@@ -48,13 +52,9 @@ def run_alone(
             tool = _find(name, runner.run(opened.enter_async_context(offer)))
             check_arguments(tool, arguments)
             _agree(tool, yes)  # outside of the loop, which would not pass on a Ctrl-C
-            result = runner.run(_call(tool, arguments, verbose=verbose))
+            return runner.run(_call(tool, arguments, settings.artifact_tokens, verbose=verbose))
         finally:
             runner.run(opened.aclose())
-    if len(result.content) > settings.tool_output_limit:
-        limit = settings.tool_output_limit
-        tell(f"! A model would read the first {limit} of {len(result.content)} characters.")
-    return result
 
 
 def _find(name: str, found: Offered) -> Tool:
@@ -81,7 +81,7 @@ def _agree(tool: Tool, yes: bool) -> None:
     typer.confirm(f"{tool.spec.name} has effects. Run it?", err=True, abort=True)
 
 
-async def _call(tool: Tool, arguments: dict[str, Any], *, verbose: bool) -> ToolResult:
+async def _call(tool: Tool, arguments: dict[str, Any], limit: int, *, verbose: bool) -> ToolResult:
     turn_id = new_turn_id()
     context = ToolContext(
         session_id=new_session_id(),
@@ -93,11 +93,16 @@ async def _call(tool: Tool, arguments: dict[str, Any], *, verbose: bool) -> Tool
     )
     began = monotonic()
     status, output = await _outcome(tool, arguments, context, verbose=verbose)
-    result = tool_result(
-        tool.spec.name, status, clean_text(output.content), int((monotonic() - began) * 1000)
-    )
+    content = clean_text(output.content)
+    if output.note is not None:
+        content = wrap("tool_output", output.note, content)
+    result = tool_result(tool.spec.name, status, content, int((monotonic() - began) * 1000))
     for problem in output.problems:
         tell(f"! {problem}")
+    for file in output.files:
+        tell(f"+ {_described(file)}: an artifact in a turn")
+    if (tokens := estimate_tokens(content)) > limit and not output.bounded:
+        tell(f"! A model would get its compact form: it has about {tokens} tokens, {limit} is the limit.")
     steps, writes = context.steps.told(output.steps), list(output.memory_writes)
     return result.model_copy(update={"steps": steps or None, "memory_writes": writes or None})
 
@@ -114,6 +119,12 @@ async def _outcome(
         status, told = failure(error)
         return status, ToolOutput(told)
     return "error" if output.is_error else "ok", output
+
+
+def _described(file: File) -> str:
+    _, mime = kind_of(measure(bytes_content(file.data)), file.name, file.mime)
+    named = [file.name] if file.name else []
+    return ", ".join([*named, mime, f"{len(file.data)} bytes"])
 
 
 def _in_short(error: Exception) -> str:

@@ -59,6 +59,8 @@ def _turn(turn: Turn) -> str:
     parts.append("</header>\n")
     if turn.input is not None:
         parts.append(f'<div class="said user" dir="auto">{text(turn.input)}</div>\n')
+    if turn.files:
+        parts.append(f'<div class="said user" dir="auto">📎 {text(", ".join(turn.files))}</div>\n')
     parts.append(_bars(turn))
     parts += [_step(turn, step) for step in turn.steps]
     if turn.done is not None:

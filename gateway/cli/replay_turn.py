@@ -29,12 +29,14 @@ class Step:
 
 @dataclass(slots=True)
 class Turn:
-    """`input` is None for what belongs to no turn, `done` is the data of its last event."""
+    """`input` is None for what belongs to no turn, `files` are the names of what came with it, `done` is the
+    data of its last event."""
 
     id: str
     began: int = 0
     ended: int = 0
     input: str | None = None
+    files: list[str] = field(default_factory=list[str])
     model: str | None = None
     done: dict[str, Any] | None = None
     steps: list[Step] = field(default_factory=list[Step])
@@ -53,6 +55,7 @@ def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> Turn:
         step = Step(kind, at, event.get("iteration"), data)
         if kind == "turn_start":
             turn.input, turn.model = data["input"], data["model"]
+            turn.files = [each["name"] for each in data.get("attachments", [])]
         elif kind == "iteration_start":
             attempt_at, attempt_steps = at, len(turn.steps)
         elif kind in {"text", "thinking"}:

@@ -72,7 +72,8 @@ def lines_about(event: dict[str, Any]) -> list[str]:
     data, kind = event["data"], event["type"]
     match kind:
         case "turn_start":
-            return [f"› {data['input']}"]
+            files = describe(kind, data)
+            return [f"› {data['input']}", *([files] if files else [])]
         case "iteration_start":
             again = f", attempt {data['attempt']}" if data["attempt"] > 1 else ""
             return [f"◦ model call {event.get('iteration', '?')}{again}: {data['model']}"]

@@ -67,6 +67,8 @@ class Transcript:
 def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0911 - a line for each
     """One line about an event that is not text, None for those a reader need not see."""
     match event_type:
+        case "turn_start" if files := data.get("attachments"):
+            return f"📎 {names_of(files)}"
         case "retrieval":
             return f"⌕ {data['source']}: {found(data)}"
         case "tool_call":
@@ -93,6 +95,11 @@ def describe(event_type: str, data: dict[str, Any]) -> str | None:  # noqa: PLR0
             )
         case _:
             return None
+
+
+def names_of(files: list[dict[str, Any]]) -> str:
+    """What was attached, by name."""
+    return ", ".join(str(each["name"]) for each in files)
 
 
 def found(data: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from gateway.demo import expressions, lasting, memory, notes, recall, reports, skills
+from gateway.demo import attached, expressions, lasting, memory, notes, orders, recall, reports, skills
 from gateway.demo.asked import Asked
 from gateway.demo.directives import Call, Think, Wanted
 from gateway.demo.statements import asks_for_a_fact, sentences, statements
@@ -69,8 +69,24 @@ def answer(asked: Asked) -> list[Wanted]:
         if asked.step == 1 and not tool_calls(asked):
             return [skills.only_read(read, chinese=asked.chinese)]
     if asked.step > 1:
-        return memory.go_on(asked) or [text_block(reports.report(asked))]
-    return skills.read(asked) or notes.note(asked) or _remembering(asked) or _own(asked)
+        return orders.go_on(asked) or memory.go_on(asked) or [text_block(reports.report(asked))]
+    return (
+        skills.read(asked)
+        or notes.note(asked)
+        or orders.begin(asked)
+        or _remembering(asked)
+        or _files(asked)
+        or _own(asked)
+    )
+
+
+def _files(asked: Asked) -> list[Wanted]:
+    """What is attached, with the calls that the message is for; a question about it is none to the docs."""
+    if not asked.files:
+        return []
+    told = attached.tell(asked.files, chinese=asked.chinese)
+    calls = [call for call in tool_calls(asked) if call.name != "search_docs"]
+    return [text_block(told if calls else f"{told}\n\n{reports.closing(asked.chinese)}"), *calls]
 
 
 def _remembering(asked: Asked) -> list[Wanted]:

@@ -1,17 +1,20 @@
-"""What one request asks: the newest question, how far its turn has come, what the tools have said, and which
-written skills and memories it tells of."""
+"""What one request asks: the newest question with its files, how far its turn has come, what the tools have
+said, and which written skills and memories it tells of."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.demo.attached import AttachedFile, files_in, is_attachment
 from gateway.demo.remembered import Remembered, is_wrapped, wrapped_in
+from gateway.ids import ARTIFACT_PATTERN
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _SKILLS = re.compile(r"^<skills>\n(.*?)\n</skills>$", re.DOTALL | re.MULTILINE)
 _SKILL = re.compile(r"^- (\S+?)(?:: (.*))?$", re.MULTILINE)
 _TAG = re.compile(r"<(\w+)>")
+_REFERENCE = re.compile(ARTIFACT_PATTERN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +28,18 @@ class ToolSaid:
 
     @property
     def own_words(self) -> str:
-        """The content without the tags and the note that the gateway puts around text from elsewhere."""
+        """The content without the tags and the note that the gateway puts around text from elsewhere, and
+        without what it says after it."""
         first, _, rest = self.content.strip().partition("\n")
         tag = _TAG.fullmatch(first)
-        if tag is None or not rest.endswith(f"\n</{tag[1]}>"):
-            return self.content.strip()
-        return rest.removesuffix(f"</{tag[1]}>").partition("\n\n")[2].strip()
+        wrapped, closing, _ = rest.rpartition(f"\n</{tag[1]}>") if tag is not None else ("", "", "")
+        return wrapped.partition("\n\n")[2].strip() if closing else self.content.strip()
+
+    @property
+    def artifact(self) -> str | None:
+        """The first reference to an artifact in it."""
+        found = _REFERENCE.search(self.content)
+        return found[0] if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class Asked:
     order; `earlier` is what came before the question under the user's name: summaries of former sessions in
     the system prompt, a summary of older messages, and messages; `skills` are the written skills that the
     system prompt lists, with their descriptions; `memories` are those that the gateway told the
-    model."""
+    model; `files` are those that the user attached to the question."""
 
     text: str
     step: int
@@ -49,15 +58,23 @@ class Asked:
     earlier: Sequence[str] = ()
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
     memories: Sequence[Remembered] = ()
+    files: Sequence[AttachedFile] = ()
 
     @property
     def chinese(self) -> bool:
         return bool(_CHINESE.search(self.text))
 
+    @property
+    def artifact(self) -> str | None:
+        """The newest reference to an artifact: of the last result that has one, else of the last file."""
+        results = [said.artifact for said in self.results if said.artifact is not None]
+        return (results or [file.ref for file in self.files] or [None])[-1]
+
 
 def read(body: Mapping[str, Any]) -> Asked:
     """Reads a valid request body. The question is the last text block of the newest user message that has
-    one: what the gateway puts beside the user's own words (retrieved context) is not taken for them."""
+    one: what the gateway puts beside the user's own words (retrieved context, files) is not taken for
+    them."""
     messages: list[dict[str, Any]] = body["messages"]
     system = _system(body)
     said: list[str] = []
@@ -67,7 +84,7 @@ def read(body: Mapping[str, Any]) -> Asked:
         texts = [b["text"] for b in blocks(message) if b["type"] == "text"]
         if message["role"] == "user" and texts:
             # A message that is nothing but such a block was written by the user after all.
-            own = [text for text in texts if not is_wrapped(text)] or texts[-1:]
+            own = [text for text in texts if not is_wrapped(text) and not is_attachment(text)] or texts[-1:]
             said += own
             at = index
             beside += [text for text in texts if text not in own]
@@ -87,6 +104,7 @@ def read(body: Mapping[str, Any]) -> Asked:
         earlier=[*carried, *earlier],
         skills=_skills(system),
         memories=wrapped_in([*system, *beside]),
+        files=tuple(files_in(blocks(messages[at]))),
     )
 
 

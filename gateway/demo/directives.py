@@ -20,6 +20,8 @@ MAX_PIECES = 1_000_000
 MAX_WINDOW = 10_000_000
 STAMPED_PIECES = 100
 """Pieces of a `/stamp` without `/pieces`."""
+ARTIFACT = "{{artifact}}"
+"""In the arguments of a call: the newest reference to an artifact, in the results so far or attached."""
 UNSET = "\0unset"
 """The stop reason that follows from the content."""
 

@@ -3,7 +3,7 @@
 The same request always gives the same reply, ids included: they are cut from a hash of what was asked.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -12,7 +12,7 @@ import orjson
 
 from gateway.demo import answers, asked, keeping, summaries
 from gateway.demo.asked import Asked
-from gateway.demo.directives import UNSET, Call, FaultCall, Step, Think, Wanted, parse
+from gateway.demo.directives import ARTIFACT, UNSET, Call, FaultCall, Step, Think, Wanted, parse
 from gateway.demo.signatures import redacted_block, thinking_block
 from gateway.demo.strictness import THOUGHT_FIRST
 from gateway.demo.wire import Part, Reply, Usage, text_block
@@ -45,7 +45,8 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
     if not script and (said := _beside(body)) is not None:
         step = Step([text_block(said)], burst=True)
     else:
-        steps, plain = parse(script.split(_HEADER_LINES) if script else question.text.split("\n"))
+        lines = script.split(_HEADER_LINES) if script else question.text.split("\n")
+        steps, plain = parse(map(_with_reference(question), lines))
         step = _step(replace(question, text=question.text if script else plain), steps)
     seed = _seed(body, script)
     parts = _finished(step.parts, seed)
@@ -61,6 +62,12 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
         burst=step.burst,
     )
     return Plan(reply, step.fault, tuple(sorted(question.tools)), seed, step.window)
+
+
+def _with_reference(question: Asked) -> Callable[[str], str]:
+    """Puts the newest reference to an artifact into calls, where there is one."""
+    ref = question.artifact or ARTIFACT
+    return lambda line: line.replace(ARTIFACT, ref) if line.startswith("/call ") else line
 
 
 def _beside(body: Mapping[str, Any]) -> str | None:

@@ -9,10 +9,13 @@ import orjson
 from gateway.demo import memory, notes, recall
 from gateway.demo.asked import Asked, ToolSaid
 
+SAMPLE_ORDERS = "sample_orders"
+"""The tool of orders.py, which tells what came of its calls itself."""
 MAX_QUOTES = 3
 MAX_QUOTE_LINES = 8
 MAX_QUOTE = 500
 _ENTRY = re.compile(r"^\[\d+\] (?P<source>.+)$", re.MULTILINE)
+_OFFERS = {notes.TOOL: "note", SAMPLE_ORDERS: "orders"}
 _LEFT_OUT = re.compile(r"</?[a-z_]++[^>]*+>$|<!--|\|")
 
 _WORDS = {
@@ -34,6 +37,10 @@ _WORDS = {
     "note": (
         "Say “note that the door code is 4711” to see a call that waits for your approval.",
         "说一句“记一下：门禁密码是 4711”，可以看到一次等你批准的调用。",
+    ),
+    "orders": (
+        "Say “show me 10000 sample orders” to see how a large result is kept aside.",
+        "说一句“给我一万条示例订单”，可以看到大的结果怎样另外存放。",
     ),
     "echo": ("To “{}” I have no answer of my own.", "对于“{}”，我自己没有答案。"),
     "real": (
@@ -74,8 +81,7 @@ def introduce(asked: Asked, *, greeted: bool) -> str:
     chinese = asked.chinese
     first = _say("hello", chinese) if greeted else _say("echo", chinese, short(asked.text, 80))
     told = [f"{first} {_say('who', chinese)}"]
-    if notes.TOOL in asked.tools:
-        told.append(_say("note", chinese))
+    told += [_say(what, chinese) for tool, what in _OFFERS.items() if tool in asked.tools]
     return "\n\n".join([*told, _say("real", chinese)])
 
 
@@ -98,7 +104,7 @@ def _told(said: ToolSaid, asked: Asked) -> str | None:
         case recall.TOOL | memory.TOOL:
             return _from_memory(said, asked)
         case _:
-            return "\n\n".join([_say("said", chinese, said.name), _quote(content)])
+            return "\n\n".join([_say("said", chinese, said.name), quote(content)])
 
 
 def _from_memory(said: ToolSaid, asked: Asked) -> str | None:
@@ -110,7 +116,7 @@ def _from_memory(said: ToolSaid, asked: Asked) -> str | None:
 def quotes(content: str) -> list[str]:
     """Search results as Markdown quotations with their sources: numbered entries, JSON, or any other text."""
     found = list(_entries(content))[:MAX_QUOTES]
-    return [f"{_quote(text)}\n> — {source}" if source else _quote(text) for source, text in found]
+    return [f"{quote(text)}\n> — {source}" if source else quote(text) for source, text in found]
 
 
 def _entries(content: str) -> Iterator[tuple[str, str]]:
@@ -141,7 +147,7 @@ def _json_hits(content: str) -> list[dict[str, Any]]:
     return [hit for hit in hits if isinstance(hit, dict)] if isinstance(hits, list) else []
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
     """The first lines of a passage. Tags and tables are left out, and a code block that was cut is closed."""
     lines = [
         line.rstrip() for line in text.splitlines() if line.strip() and not _LEFT_OUT.match(line.strip())

@@ -1,13 +1,14 @@
 """Refuses what the Messages API refuses, in its words: what passes here is a valid history.
 
-Rules: docs.claude.com, "Messages", "Tool use", "Extended thinking" and "Prompt caching". Two consecutive
-messages of one role count as one, as the API has it.
+Rules: docs.claude.com, "Messages", "Tool use", "Extended thinking" and "Prompt caching"; those of images and
+documents are in media.py. Two consecutive messages of one role count as one, as the API has it.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gateway.demo import media
 from gateway.demo.asked import blocks
 from gateway.demo.signatures import is_genuine
 
@@ -58,7 +59,10 @@ _ROLE_OF = {
     "tool_result": "user",
     "thinking": "assistant",
     "redacted_thinking": "assistant",
+    "image": "user",
+    "document": "user",
 }
+_IN_RESULTS = frozenset({"text", "image", "document"})
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _THOUGHTS = frozenset({"thinking", "redacted_thinking"})
@@ -94,6 +98,8 @@ def check(body: Any, *, counting: bool = False) -> dict[str, Any]:
         _check_block(path, block)
     _check_messages(body.get("messages"))
     _check_thoughts(body)
+    if (files := sum(1 for _ in media.files(body))) > media.MOST_FILES:
+        raise Refused(f"messages: too many images and documents: {files} > {media.MOST_FILES}")
     points = sum(1 for _ in _cache_points(body))
     if points > MAX_CACHE_POINTS:
         raise Refused(
@@ -164,6 +170,13 @@ def _check_block(path: str, block: Any, role: str | None = None) -> None:
     if tag == "tool_result":
         for inner, part in _named(block.get("content", ""), f"{path}.tool_result.content"):
             _check_block(inner, part)
+            if part["type"] not in _IN_RESULTS:
+                raise Refused(f"{inner}: `{part['type']}` blocks are not permitted in `tool_result` blocks")
+    if tag in ("image", "document"):
+        try:
+            media.check_source(tag, block["source"])
+        except media.NotShown as refused:
+            raise Refused(f"{path}.{tag}{refused}") from None
 
 
 def _check_fields(

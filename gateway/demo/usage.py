@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from gateway.demo import media
 from gateway.demo.wire import Usage
 
 MAX_PREFIXES = 8192
@@ -40,9 +41,9 @@ class PromptCache:
         total = marked = read = 0
         prefixes: list[bytes] = []
         to_write: list[bytes] = []
-        for block, is_point in _blocks(body):
-            running.update(block.encode())
-            total += estimate(block)
+        for block, size, is_point in _blocks(body):
+            running.update(block)
+            total += size
             prefix = running.digest()
             prefixes.append(prefix)
             if prefix in self._known:
@@ -60,11 +61,11 @@ class PromptCache:
 
 def count(body: Mapping[str, Any]) -> int:
     """Input tokens of a request, cached or not."""
-    return sum(estimate(block) for block, _ in _blocks(body))
+    return sum(size for _, size, _ in _blocks(body))
 
 
-def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
-    """Every block as text without its cache point, and whether it had one."""
+def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[bytes, int, bool]]:
+    """Every block as JSON without its cache point, how many tokens it is, and whether it had one."""
     yield from map(_plain, body.get("tools") or ())
     system = body.get("system") or ()
     yield from map(_plain, [{"type": "text", "text": system}] if isinstance(system, str) else system)
@@ -75,6 +76,7 @@ def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
             yield _plain({"role": message["role"], **part})
 
 
-def _plain(block: Mapping[str, Any]) -> tuple[str, bool]:
-    plain = {name: value for name, value in block.items() if name != "cache_control"}
-    return orjson.dumps(plain).decode(), bool(block.get("cache_control"))
+def _plain(block: Mapping[str, Any]) -> tuple[bytes, int, bool]:
+    plain = orjson.dumps({name: value for name, value in block.items() if name != "cache_control"})
+    size = media.tokens(block)
+    return plain, estimate(plain.decode()) if size is None else size, bool(block.get("cache_control"))

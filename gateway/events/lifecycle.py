@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.events.envelope import Event, EventData
 from gateway.messages import Usage
@@ -30,6 +30,17 @@ ErrorCode = Literal[
 ]
 
 
+class AttachedFile(BaseModel):
+    """A file that came with a message: the artifact that holds it, its name, type and bytes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ref: str
+    name: str
+    mime: str
+    size: int = Field(ge=0)
+
+
 class TurnStart(EventData):
     """A turn begins. The first event of a turn."""
 
@@ -43,6 +54,9 @@ class TurnStart(EventData):
         default=None, ge=0, description="How long the message waited for the turns before it."
     )
     trace_url: str | None = Field(default=None, description="Where the trace can be looked at.")
+    attachments: list[AttachedFile] | None = Field(
+        default=None, description="The files that came with the message."
+    )
 
 
 class IterationStart(EventData):

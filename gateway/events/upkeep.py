@@ -45,14 +45,19 @@ class Skill(EventData):
 
 
 class Artifact(EventData):
-    """A large result was kept aside."""
+    """A large result, or one that is no text, was kept aside; the call's result tells the model of it."""
 
     event_type: ClassVar[str] = "artifact"
 
-    ref: str
+    ref: str = Field(description="Its reference: `ART-…`. `/api/artifacts/{ref}` has the content.")
     mime: str
     size: int = Field(ge=0, description="Bytes.")
-    summary: str
+    summary: str = Field(description="What is in it, by its type, in few words.")
+    kind: str | None = Field(
+        default=None, description="text, json, csv, markdown, code, log, image, pdf or binary."
+    )
+    name: str | None = Field(default=None, description="A name for a file with it.")
+    lines: int | None = Field(default=None, ge=0, description="Lines; absent where it is no text.")
 
 
 class Covered(Part):

@@ -88,8 +88,8 @@ def read_archive(sessions: Sessions) -> FunctionTool:
             last = history.compression.to_position
             to = _end_of(wanted, last)
             if wanted.search is None:
-                return ToolOutput(await _read(sessions, context, wanted, to, last))
-            return ToolOutput(await _search(sessions, context, wanted, wanted.search, to))
+                return ToolOutput(await _read(sessions, context, wanted, to, last), bounded=True)
+            return ToolOutput(await _search(sessions, context, wanted, wanted.search, to), bounded=True)
         except ArchiveDamaged as damaged:
             raise ToolError(
                 f"These messages cannot be read: {damaged.message} Another range may be readable."
@@ -226,6 +226,8 @@ def _told(block: Block) -> Iterator[str]:
                 [content] if isinstance(content, str) else [part for each in content for part in _told(each)]
             )
             yield f"({'failed' if block.get('is_error') else 'result'}: {' '.join(inner)})"
+        case {"type": "attached", "ref": ref, "name": name}:
+            yield f"(attached {name}, {ref})"
         case {"type": "thinking" | "redacted_thinking" | "recalled"}:
             return
         case _:

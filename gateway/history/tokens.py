@@ -10,21 +10,22 @@ import orjson
 from gateway.errors import ModelError
 from gateway.history.transcript import view
 from gateway.lexical import estimate_tokens
-from gateway.messages import Block, Message, ToolSpec, Usage
+from gateway.messages import KEPT, Block, Message, ToolSpec, Usage
 from gateway.model.base import Model, ModelRequest
 from gateway.storage.base import History
 
 MESSAGE_TOKENS = 4
 """What a message costs beside its content: its role and the marks around it."""
 _CALL_TOKENS = 12  # the frame of a tool call or of its result: ids and marks
-_RECALLED_TOKENS = 60  # the tags and the note around it
+_WRAPPED_TOKENS = 60  # the tags and the note around what is recalled or attached
 _IMAGE_TOKENS = (
     1600  # the most that one image costs by the rule of 750 pixels a token (docs.claude.com "Vision")
 )
-_LEAST_DOCUMENT, _BYTES_PER_TOKEN = (
+_LEAST_DOCUMENT, _MOST_DOCUMENT, _BYTES_PER_TOKEN = (
     1500,
+    300_000,
     25,
-)  # a page of a PDF is 1500 to 3000 tokens (docs.claude.com "PDF support")
+)  # a page of a PDF is 1500 to 3000 tokens, and one has 100 at most (docs.claude.com "PDF support")
 _SEALED_CHARACTERS = 5  # base64 characters of a redacted thinking block for one token
 
 START = 1.15
@@ -90,11 +91,15 @@ class TokenMeter:
         """Takes in the usage that was reported for `request`."""
         self.learn(request.model, request_tokens(request), usage.total - usage.output_tokens)
 
+    def is_near(self, estimate: int, threshold: int) -> bool:
+        """Whether the estimate is too near to the threshold to decide by itself."""
+        return abs(estimate - threshold) <= _NEAR * threshold
+
     async def count(self, endpoint: Model, request: ModelRequest, estimate: int, threshold: int) -> int:
         """`estimate`, or what the endpoint counts for `request` where that may decide: when the estimate is
         within a tenth of `threshold`. An endpoint that cannot count, or fails to, leaves the estimate, and
         is not asked again for ten minutes. Never raises."""
-        if abs(estimate - threshold) > _NEAR * threshold:
+        if not self.is_near(estimate, threshold):
             return estimate
         if self._silent.get(request.model, 0.0) > monotonic():
             return estimate
@@ -149,7 +154,9 @@ def block_tokens(block: Block) -> int:  # noqa: PLR0911 - a line for each type
         case {"type": "tool_result"}:
             return _CALL_TOKENS + _content_tokens(block.get("content"))
         case {"type": "recalled", "memories": list(memories)}:
-            return sum(estimate_tokens(each["text"]) for each in memories) + _RECALLED_TOKENS
+            return sum(estimate_tokens(each["text"]) for each in memories) + _WRAPPED_TOKENS
+        case {"type": "attached", "shown": str(shown), "text": str(text), "size": int(size)}:
+            return _WRAPPED_TOKENS + estimate_tokens(text) + _shown_tokens(shown, size)
         case {"type": "image"}:
             return _IMAGE_TOKENS
         case {"type": "document", "source": dict(source)}:
@@ -166,13 +173,26 @@ def _content_tokens(content: Any) -> int:
     return 0
 
 
+def _shown_tokens(shown: str, size: int) -> int:
+    """What a file takes that the model looks at itself."""
+    if shown == "image":
+        return _IMAGE_TOKENS
+    return _pdf_tokens(size) if shown == "document" else 0
+
+
 def _document_tokens(source: dict[str, Any]) -> int:
     data = source.get("data")
     if source.get("type") == "text" and isinstance(data, str):
         return estimate_tokens(data)
     if source.get("type") == "content":
         return _content_tokens(source.get("content"))
-    return max(_LEAST_DOCUMENT, len(data) * 3 // 4 // _BYTES_PER_TOKEN if isinstance(data, str) else 0)
+    if source.get("type") == KEPT:
+        return _pdf_tokens(source.get("size", 0))
+    return _pdf_tokens(len(data) * 3 // 4 if isinstance(data, str) else 0)
+
+
+def _pdf_tokens(size: int) -> int:
+    return min(_MOST_DOCUMENT, max(_LEAST_DOCUMENT, size // _BYTES_PER_TOKEN))
 
 
 def _json_tokens(value: Any) -> int:

@@ -1,17 +1,19 @@
 """The verbs that every door calls. They check whose session it is, and nothing of HTTP is known here."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncGenerator, Sequence
 from weakref import WeakSet
 
+from gateway.artifacts.attachments import Upload
 from gateway.auth import Principal
-from gateway.errors import CursorAhead, Draining, InvalidRequest, TurnInProgress
+from gateway.errors import CursorAhead, Draining, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.transcript import fold, view
-from gateway.ids import new_session_id, new_turn_id, now_ms
+from gateway.ids import new_session_id, now_ms
+from gateway.service.accepting import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiving import Archiver
+from gateway.service.artifacts import UserArtifacts
 from gateway.service.documents import DocumentedMemories
 from gateway.service.following import Following, Snapshot
 from gateway.service.history import SessionHistory
@@ -40,6 +42,7 @@ class Gateway:
         *,
         memory: UserMemories,
         documents: DocumentedMemories,
+        artifacts: UserArtifacts,
     ) -> None:
         self._parts = parts
         self._in_flight = in_flight
@@ -49,6 +52,7 @@ class Gateway:
         self.prompts = Prompts(parts)
         self.memory = memory
         self.documents = documents
+        self.artifacts = artifacts
         self.records = SessionRecords(parts, in_flight, archiver)
         self._followers: WeakSet[asyncio.Event] = WeakSet()
         self._closing = False
@@ -102,8 +106,9 @@ class Gateway:
         # Held over all steps: the id is free after the second, and what comes under it must keep its blobs.
         with self._parts.archives.moving(session_id):
             await self.memory.forget_session(who, session_id)
-            await self._parts.sessions.delete(session_id, who.user_id)
+            doubtful = await self._parts.sessions.delete(session_id, who.user_id)
             await self.records.forget_blobs(session_id)
+            await self._parts.shelf.clear(doubtful, now_ms())
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound, errors.ArchiveDamaged."""
@@ -122,13 +127,15 @@ class Gateway:
         """Accepts a turn and starts it; once accepted it runs to its `done` whether anybody listens or not.
 
         Raises:
-            errors.Draining, errors.QueueFull, errors.InvalidRequest (model), and what `Turns.accept` raises.
+            errors.Draining, errors.QueueFull, errors.InvalidRequest (model), and what `Attachments.attach`
+            and `Turns.accept` raise.
         """
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
         self._in_flight.admit()
         # Shielded: a client that leaves now must not leave a turn that is accepted and never started.
-        return await asyncio.shield(asyncio.ensure_future(self._accept(self._new_turn(who, request))))
+        new = new_turn(self._parts.settings, who, request)
+        return await asyncio.shield(asyncio.ensure_future(self._accept(new, request.attachments)))
 
     async def turn(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
         """Raises errors.NotFound."""
@@ -241,29 +248,9 @@ class Gateway:
         for changed in self._followers:
             changed.set()
 
-    def _new_turn(self, who: Principal, request: TurnRequest) -> NewTurn:
-        models = self._parts.settings.models
-        if request.model is not None and request.model not in models:
-            raise InvalidRequest(
-                f"The model must be one of {', '.join(models)}.", details={"models": list(models)}
-            )
-        return NewTurn(
-            id=new_turn_id(),
-            session_id=request.session_id or _session_id_for(who, request),
-            owner=who.user_id,
-            input=request.message,
-            model=request.model or models[0],
-            client_message_id=request.client_message_id,
-            on_conflict=request.on_conflict,
-            create_session=request.create_session or request.session_id is None,
-            at=now_ms(),
-            project_id=request.project_id,
-            role_id=request.role_id,
-        )
-
-    async def _accept(self, new: NewTurn) -> Accepted:
+    async def _accept(self, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
         try:
-            accepted = await self._parts.turns.accept(new, max_queued=self._parts.settings.max_queued_turns)
+            accepted = await accept_with(self._parts, new, given)
         except TurnInProgress:
             self._in_flight.queue(new.session_id)  # between two turns: see to it that the next one is claimed
             raise
@@ -281,12 +268,3 @@ class Gateway:
         """Has the books of a turn closed that is to be cancelled, whether it runs or is parked."""
         self._in_flight.cancel(turn_id)
         await self.approvals.take_up(turn_id)
-
-
-def _session_id_for(who: Principal, request: TurnRequest) -> str:
-    """A new session's id. With a client_message_id always the same one: a client that repeats a request whose
-    answer it never saw cannot know the session that the first one made."""
-    if request.client_message_id is None:
-        return new_session_id()
-    named = hashlib.sha256(f"{who.user_id}\0{request.client_message_id}".encode())
-    return f"s_{named.hexdigest()[:32]}"

@@ -1,10 +1,8 @@
 """The verbs on whole sessions: replay, export, import, archive. They check whose session it is."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from gateway.auth import Principal
@@ -14,9 +12,6 @@ from gateway.errors import (
     Draining,
     InvalidRequest,
     NotFound,
-    QueueFull,
-    StorageError,
-    TooLarge,
 )
 from gateway.events.envelope import StoredEvent
 from gateway.history.archive import folder_of
@@ -24,6 +19,7 @@ from gateway.history.copies.export import Export
 from gateway.history.copies.imports import import_session
 from gateway.history.replay import replay
 from gateway.service.archiving import Archiver
+from gateway.service.spool import Spool
 from gateway.storage.base import SessionRow
 from gateway.storage.records import ArchiveRow
 from gateway.turn.in_flight import InFlight
@@ -31,9 +27,6 @@ from gateway.turn.parts import Parts
 
 MOST_IMPORTS = 4
 """Imports at the same time: each has a file of its own and, at its end, the database's writer."""
-
-WRITE_SIZE = 1_048_576
-"""Bytes of an upload that are held before they go to its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +53,13 @@ class SessionRecords:
         self._parts = parts
         self._archiver = archiver
         self._draining = in_flight.draining
-        self._importing = 0
+        self._files = Spool(
+            parts.settings.database_path.parent,
+            at_once=MOST_IMPORTS,
+            most=parts.settings.max_import_size,
+            limit="max_import_size",
+            what="imports",
+        )
         self._imports: set[asyncio.Task[SessionRow]] = set()
         self._ids = asyncio.Lock()
 
@@ -120,7 +119,15 @@ class SessionRecords:
         """An export of the session as it is now. Raises errors.NotFound, errors.TurnInProgress."""
         parts = self._parts
         moment = await parts.copies.moment(session_id, who.user_id)
-        return Export(moment, log=parts.log, sessions=parts.sessions, copies=parts.copies)
+        return Export(
+            moment,
+            who.user_id,
+            log=parts.log,
+            sessions=parts.sessions,
+            copies=parts.copies,
+            artifacts=parts.artifacts,
+            contents=parts.shelf.stream,
+        )
 
     async def export(self, exporting: Export) -> AsyncGenerator[bytes]:
         """The file in pieces of whole lines. Raises errors.NotFound when the session is deleted meanwhile,
@@ -144,15 +151,10 @@ class SessionRecords:
         """
         if self._draining.is_set():
             raise Draining("The server is shutting down. Import the file again in a moment.")
-        if self._importing >= MOST_IMPORTS:
-            raise QueueFull(f"{MOST_IMPORTS} imports are running already.")
-        self._importing += 1
-        try:
-            with _temporary_file(self._parts.settings.database_path.parent) as file:
-                await _receive(file, chunks, most=self._parts.settings.max_import_size)
-                return await self._import(who, file)
-        finally:
-            self._importing -= 1
+        async with self._files.received(chunks) as file:
+            if not file.tell():
+                raise BadImport("The file is empty.", details={"line": 1, "reason": "The file is empty."})
+            return await self._import(who, file)
 
     async def _import(self, who: Principal, file: BinaryIO) -> SessionRow:
         # Shielded and waited for: the file stays open, and what was begun is finished or undone.
@@ -168,7 +170,14 @@ class SessionRecords:
         async with self._ids:
             parts = self._parts
             return await import_session(
-                file, who.user_id, copies=parts.copies, archives=parts.archives, blobs=parts.blobs
+                file,
+                who.user_id,
+                copies=parts.copies,
+                archives=parts.archives,
+                blobs=parts.blobs,
+                artifacts=parts.artifacts,
+                turn_of=parts.shelf.turn_of,
+                quota=parts.settings.artifact_quota,
             )
 
     # Archive
@@ -182,35 +191,3 @@ class SessionRecords:
     async def forget_blobs(self, session_id: str) -> None:
         """Removes the archives of a session that was deleted."""
         await self._parts.blobs.delete_below(folder_of(session_id))
-
-
-def _temporary_file(folder: Path) -> BinaryIO:
-    """A file without a name: it is gone when it is closed, and when the process is killed."""
-    try:
-        return tempfile.TemporaryFile(dir=folder)
-    except OSError as error:
-        raise StorageError(f"The data folder {folder} cannot be written: {error.strerror}.") from error
-
-
-async def _receive(file: BinaryIO, chunks: AsyncIterable[bytes], *, most: int) -> None:
-    held = bytearray()
-    size = 0
-    async for chunk in chunks:
-        size += len(chunk)
-        if size > most:
-            raise TooLarge(f"The file is larger than {most} bytes.", details={"max_import_size": most})
-        held += chunk
-        if len(held) >= WRITE_SIZE:
-            await asyncio.to_thread(_write, file, bytes(held))
-            held.clear()
-    if not size:
-        raise BadImport("The file is empty.", details={"line": 1, "reason": "The file is empty."})
-    await asyncio.to_thread(_write, file, bytes(held))
-
-
-def _write(file: BinaryIO, data: bytes) -> None:
-    try:
-        file.write(data)
-        file.flush()
-    except OSError as error:
-        raise StorageError(f"The upload cannot be kept: {error.strerror}.", code="storage_full") from error

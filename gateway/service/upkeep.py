@@ -1,4 +1,5 @@
-"""What is done for sessions that nobody uses at the moment: summaries of idle ones, archives of old ones."""
+"""What is done beside the turns: summaries of idle sessions, archives of old ones, artifacts whose time is
+over."""
 
 import asyncio
 from collections import OrderedDict
@@ -31,11 +32,6 @@ class Upkeep:
         self._not_summarised, self._not_archived = Failed(), Failed()
 
     @property
-    def has_work(self) -> bool:
-        """Whether the settings ask for any."""
-        return self._summarises or self._parts.settings.archive_after is not None
-
-    @property
     def _summarises(self) -> bool:
         settings = self._parts.settings
         return settings.session_summaries and settings.summary_after is not None
@@ -53,8 +49,9 @@ class Upkeep:
             await asyncio.sleep(every)
 
     async def look(self) -> None:
-        """One look: summarises and archives what is due now."""
+        """One look: summarises, archives and removes what is due now."""
         settings, now = self._parts.settings, now_ms()
+        await self._parts.shelf.sweep(now)
         if self._summarises and settings.summary_after is not None:
             await self._summarise_idle(now - int(settings.summary_after * 1000))
         if settings.archive_after is not None:

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from gateway.skills.catalog import Catalog
 from gateway.skills.markdown import allowed_by
 from gateway.skills.skill import READ_SKILL
+from gateway.tools.base import READ_ARTIFACT
 
 _NAMED = 5  # skills or tools that a reason names
 
@@ -19,10 +20,11 @@ def refusal(tool: str, catalog: Catalog, active: Active, only_with_skill: Collec
     """Why `tool` may not be called now, in words for the model; None when nothing speaks against it.
 
     `only_with_skill` are globs of tools that need an active skill which allows them. Each active skill can
-    only narrow: a tool must be allowed by all of those that name any. read_skill itself may always be called.
-    A name that nobody knows is left to the registry.
+    only narrow: a tool must be allowed by all of those that name any. read_skill may always be called, and so
+    may read_artifact: what an allowed tool gave must not be out of reach because it is long. A name that
+    nobody knows is left to the registry.
     """
-    if tool == READ_SKILL:
+    if tool in {READ_SKILL, READ_ARTIFACT}:
         return None
     return (
         _no_tool(tool, catalog)

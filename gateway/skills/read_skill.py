@@ -12,7 +12,7 @@ from gateway.skills.catalog import Catalog
 from gateway.skills.files import as_text, inside, is_file_of, listing, read_inside
 from gateway.skills.markdown import MAX_REFERENCE, SKILL_FILE, MarkdownSkill, read_definition
 from gateway.skills.skill import READ_SKILL, SkillType
-from gateway.tools.base import FunctionTool, ToolContext
+from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.function import tool
 from gateway.tools.wrapping import defuse, wrap
 
@@ -54,7 +54,7 @@ def read_skill(catalog: Callable[[], Catalog]) -> FunctionTool:
     """
 
     @tool(effect="read_only", timeout=15, name=READ_SKILL)
-    async def run(name: str, context: ToolContext, path: str | None = None) -> str:
+    async def run(name: str, context: ToolContext, path: str | None = None) -> ToolOutput:
         """Reads a written skill: a procedure for a certain task. Read the skill that fits a task before you
         act on it, then follow its steps with your other tools. Skills are listed between <skills> tags.
 
@@ -80,7 +80,7 @@ def read_skill(catalog: Callable[[], Catalog]) -> FunctionTool:
                 allowed_tools=None if reading.allowed_tools is None else list(reading.allowed_tools),
             )
         )
-        return wrap("skill", defuse(reading.note), reading.text)
+        return ToolOutput(wrap("skill", defuse(reading.note), reading.text), bounded=True)
 
     return run
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Outcome
-from gateway.messages import Message, Usage
+from gateway.messages import Attached, Message, Usage
 from gateway.storage.records import CompressionRow
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
@@ -42,7 +42,7 @@ class TurnRow:
     """A turn. `first_seq` and `last_seq` bound its events, which are contiguous; 0 while it has none.
     `epoch` counts its owners: it grows with each take-over, and an append by an older one is refused. A turn
     that is awaiting_approval has no owner, and is its session's running one nevertheless. `project_id` and
-    `role_id` are those of its session."""
+    `role_id` are those of its session, `attachments` came with its message."""
 
     id: str
     session_id: str
@@ -59,12 +59,14 @@ class TurnRow:
     cancel_requested: bool
     project_id: str | None = None
     role_id: str | None = None
+    attachments: tuple[Attached, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
     """What is needed to accept a turn. `session_id` must be an id; `create_session` makes it if it is new, in
-    that project and role."""
+    that project and role. The session uses the artifacts of `attachments` from then on, and those that were
+    made for this turn (their `turn_id`) belong to it."""
 
     id: str
     session_id: str
@@ -77,6 +79,7 @@ class NewTurn:
     at: int
     project_id: str | None = None
     role_id: str | None = None
+    attachments: tuple[Attached, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +229,14 @@ class Sessions(Protocol):
         """Raises errors.NotFound."""
         ...
 
-    async def delete(self, session_id: str, owner: str) -> None:
-        """Removes the session with all that belongs to it. Raises errors.NotFound, and errors.TurnInProgress
-        while a turn is running or waiting. The id stays taken for nobody: it may be created again."""
+    async def delete(self, session_id: str, owner: str) -> Sequence[str]:
+        """Removes the session with all that belongs to it, also the artifacts that were made in it and that
+        no other session uses: returns their blobs, which are in doubt (see `Artifacts`). The id stays taken
+        for nobody: it may be created again.
+
+        Raises:
+            errors.NotFound; errors.TurnInProgress while a turn is running or waiting.
+        """
         ...
 
     async def messages(
@@ -290,8 +298,9 @@ class Turns(Protocol):
             errors.NotFound: no such session (or another owner's) and create_session is false.
             errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
             errors.QueueFull: `max_queued` turns wait already.
-            errors.Conflict: the client_message_id was used with another message; the session is in another
-                project or role than is given; or create_session and the id belongs to somebody else.
+            errors.Conflict: the client_message_id was used with another message or other attachments (by
+                their names and sizes); the session is in another project or role than is given; or
+                create_session and the id belongs to somebody else.
         """
         ...
 

@@ -5,13 +5,14 @@ Owners are no part of a copy: whoever imports it owns it. Neither are the places
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from gateway.events.lifecycle import Outcome
-from gateway.ids import ID_PATTERN
-from gateway.messages import Role, Usage
+from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
+from gateway.messages import Attached, Role, Usage
+from gateway.storage.artifacts import Kind
 from gateway.storage.base import OnConflict, SessionRow
 from gateway.storage.records import ArchiveRow, Source, Trigger
 
@@ -25,12 +26,28 @@ def _no_nul(text: str) -> str:
     return text
 
 
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be one line that can be printed")
+    return text
+
+
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Words = Annotated[str, AfterValidator(_no_nul)]
 Count = Annotated[int, Field(ge=0, le=LATEST)]
 Number = Annotated[int, Field(ge=1, le=LATEST)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Ref = Annotated[str, Field(pattern=f"^{ARTIFACT_PATTERN}$")]
+FileName = Annotated[str, Field(max_length=255, pattern=r"^[^/\\]+$"), AfterValidator(_printable)]
+Mime = Annotated[
+    str, Field(max_length=255, pattern=r"^[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*$")
+]
+SHOWN = {
+    "image": frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}),
+    "document": frozenset({"application/pdf"}),
+}
+"""Mime types of what the Messages API shows to a model (docs.claude.com "Vision", "PDF support")."""
 
 
 class Copied(BaseModel):
@@ -58,6 +75,22 @@ class SessionCopy(Copied):
     role_id: Words | None
 
 
+class Attachment(Attached):
+    """A file that was attached, as it is taken from a copy."""
+
+    ref: Ref
+    name: FileName
+    mime: Mime
+    size: Count
+    text: Words
+
+    @model_validator(mode="after")
+    def _can_be_shown(self) -> Self:
+        if self.shown in SHOWN and self.mime not in SHOWN[self.shown]:
+            raise ValueError(f"{self.mime} is no type that is shown as {self.shown}")
+        return self
+
+
 class TurnCopy(Copied):
     """A turn that is over."""
 
@@ -76,6 +109,7 @@ class TurnCopy(Copied):
     iterations: Count
     usage: Usage | None
     cost: Dollars | None
+    attachments: Annotated[list[Attachment], Field(min_length=1)] | None
 
 
 class VersionCopy(Copied):
@@ -112,6 +146,30 @@ class SummaryCopy(Copied):
     created_at: Count
 
 
+class ArtifactCopy(Copied):
+    """An artifact that the session uses; see `ArtifactRow`, whose kind is `holds` here: kinds of lines are
+    something else. `session_id` is None where another session made it.
+    The bounds are far above what is ever written: they are what a file may make the gateway hold."""
+
+    ref: Ref
+    mime: Mime
+    holds: Kind
+    size: Count
+    lines: Count | None
+    sha256: Digest
+    chunks: list[tuple[Digest, Count]]
+    compact: Annotated[Words, Field(max_length=20_000)]
+    created_at: Count
+    expires_at: Count
+    name: FileName | None
+    session_id: Id | None
+    turn_id: Id | None
+    tool_call_id: Words | None
+    project_id: Words | None
+    summary: Annotated[Words, Field(max_length=4_000)] | None
+    metadata: dict[str, Any]
+
+
 class MessageCopy(NamedTuple):
     """A message with its content and usage as the JSON that is stored."""
 
@@ -133,11 +191,12 @@ class EventCopy(NamedTuple):
 
 class Moment(NamedTuple):
     """A session at one moment at which no turn runs or waits: from then on nothing of it changes but that
-    something is added."""
+    something is added. `artifacts` are the references of those it uses, in order."""
 
     session: SessionCopy
     versions: Sequence[VersionCopy]
     summary: SummaryCopy | None
+    artifacts: Sequence[str] = ()
 
 
 class Stored(NamedTuple):
@@ -150,11 +209,13 @@ class Stored(NamedTuple):
 class Incoming(NamedTuple):
     """What an import adds. The iterables are read once, in the transaction and off the event loop; `archives`
     has the place of each version's archive, by its number. Messages and events are rows, or they were written
-    to blobs before and `archived` tells of them: inserting very many would keep all turns from writing."""
+    to blobs before and `archived` tells of them: inserting very many would keep all turns from writing. The
+    contents of `artifacts` are in blobs already."""
 
     moment: Moment
     archives: dict[int, Stored]
     turns: Iterable[TurnCopy]
+    artifacts: Iterable[ArtifactCopy] = ()
     messages: Iterable[MessageCopy] = ()
     events: Iterable[EventCopy] = ()
     archived: ArchiveRow | None = None
@@ -177,10 +238,14 @@ class Copies(Protocol):
         """Whether there is a session of that id, whoever's it is."""
         ...
 
-    async def add(self, owner: str, incoming: Incoming) -> SessionRow:
-        """Adds all of it, in one transaction.
+    async def add(self, owner: str, incoming: Incoming, quota: int) -> SessionRow:
+        """Adds all of it, in one transaction. An artifact that the owner has already, with this content, is
+        used as it is.
 
         Raises:
-            errors.Conflict: the id of the session or of one of its turns is taken; nothing was added.
+            errors.Conflict: the id of the session or of one of its turns is taken, or the reference of an
+                artifact is, for another content.
+            errors.ArtifactsFull: the owner's artifacts would take more than `quota` bytes. In both cases
+                nothing was added.
         """
         ...

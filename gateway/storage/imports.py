@@ -3,14 +3,29 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, Table, and_, bindparam, insert, select
 
-from gateway.errors import Conflict, NotFound, TurnInProgress
+from gateway.errors import ArtifactsFull, Conflict, NotFound, TurnInProgress
 from gateway.messages import Usage
+from gateway.storage import artifact_table
 from gateway.storage.archives import insert_archive
+from gateway.storage.artifact_uses import refs_used, use
+from gateway.storage.artifacts import blob_path
+from gateway.storage.attached import json_of
 from gateway.storage.base import SessionRow
 from gateway.storage.compressions import VERSIONS, insert_version, last_position, version_of
-from gateway.storage.copies import Incoming, Moment, SessionCopy, Stored, SummaryCopy, TurnCopy, VersionCopy
+from gateway.storage.copies import (
+    ArtifactCopy,
+    Attachment,
+    Incoming,
+    Moment,
+    SessionCopy,
+    Stored,
+    SummaryCopy,
+    TurnCopy,
+    VersionCopy,
+)
 from gateway.storage.database import Database, Prepared
 from gateway.storage.records import CompressionRow, SummaryRow
 from gateway.storage.schema import events, messages, sessions, turns
@@ -78,9 +93,9 @@ class SqlCopies:
         )
         return row is not None
 
-    async def add(self, owner: str, incoming: Incoming) -> SessionRow:
+    async def add(self, owner: str, incoming: Incoming, quota: int) -> SessionRow:
         """See `Copies.add`."""
-        row = await self._database.write(lambda connection: add(connection, owner, incoming))
+        row = await self._database.write(lambda connection: add(connection, owner, incoming, quota))
         if incoming.moment.summary is not None:
             self._summaries.noticed()
         return row
@@ -104,20 +119,25 @@ def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
         session,
         [VersionCopy(**{name: getattr(each, name) for name in VERSION_FIELDS}) for each in versions],
         _summary(summary_of(summary)) if summary is not None else None,
+        refs_used(connection, session_id),
     )
 
 
 def turn_of(row: Sequence[Any]) -> TurnCopy:
     """A row of TURN_FIELDS."""
     fields = dict(zip(TURN_FIELDS, row, strict=True))
-    usage = fields["usage"]
+    usage, attachments = fields["usage"], fields["attachments"]
     fields["usage"] = Usage.model_validate_json(usage) if usage else None
     fields["cancel_requested"] = bool(fields["cancel_requested"])
-    return TurnCopy(**fields)
+    # Rows are believed; only what is read from a file is checked.
+    fields["attachments"] = (
+        [Attachment.model_construct(**each) for each in orjson.loads(attachments)] if attachments else None
+    )
+    return TurnCopy.model_construct(**fields)
 
 
-def add(connection: Connection, owner: str, incoming: Incoming) -> SessionRow:
-    session, versions, summary = incoming.moment
+def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> SessionRow:
+    session, versions, summary, _ = incoming.moment
     if TAKEN.one(connection, session_id=session.id) is not None:
         raise Conflict(f"The session id {session.id} is taken.")
     fields = session.model_dump(exclude={"last_position"})
@@ -127,6 +147,7 @@ def add(connection: Connection, owner: str, incoming: Incoming) -> SessionRow:
         insert_version(connection, _version(session.id, version, incoming.archives[version.version]))
     if summary is not None:
         save(connection, _summary_row(session, owner, summary))
+    _add_artifacts(connection, session.id, owner, incoming.artifacts, quota)
     own = {"session_id": session.id}
     ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
     ADD_EVENT.many(connection, (own | each._asdict() for each in incoming.events))
@@ -150,9 +171,42 @@ def _new_turns(
     for turn in copies:
         if TURN_TAKEN.one(connection, turn_id=turn.id) is not None:
             raise Conflict(f"The turn id {turn.id} is taken.")
-        row = turn.model_dump(exclude={"usage"})
+        row = turn.model_dump()
         row["usage"] = turn.usage.model_dump_json() if turn.usage else None
+        row["attachments"] = json_of(turn.attachments or ())
         yield row | {"session_id": session_id, "owner": owner, "status": "done", "parked_until": None}
+
+
+def _add_artifacts(
+    connection: Connection, session_id: str, owner: str, copies: Iterable[ArtifactCopy], quota: int
+) -> None:
+    grew = False
+    for copy in copies:
+        path = blob_path(owner, copy.sha256)
+        known = artifact_table.ONE.one(connection, owner=owner, ref=copy.ref)
+        if known is None:
+            artifact_table.ADD.run(connection, **_artifact(owner, path, copy))
+            grew = True
+        elif artifact_table.artifact_of(known).sha256 != copy.sha256:
+            raise Conflict(
+                f"You have an artifact {copy.ref} with another content. Delete it, then import the session."
+            )
+        use(connection, owner, session_id, [copy.ref])
+        artifact_table.SETTLE.run(connection, path=path)
+    used = artifact_table.room(connection, owner).used
+    if grew and used > quota:
+        raise ArtifactsFull(
+            f"With those of this session your artifacts would take {used} bytes; they may take {quota}. "
+            "Delete some.",
+            details={"quota": quota, "used": used},
+        )
+
+
+def _artifact(owner: str, path: str, copy: ArtifactCopy) -> dict[str, Any]:
+    row = copy.model_dump()
+    row["kind"] = row.pop("holds")
+    encoded = {name: orjson.dumps(row[name]).decode() for name in ("chunks", "metadata")}
+    return row | encoded | {"owner": owner, "path": path}
 
 
 def _version(session_id: str, copy: VersionCopy, stored: Stored) -> CompressionRow:

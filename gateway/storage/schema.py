@@ -58,6 +58,7 @@ Index("sessions_to_read", sessions.c.id, sqlite_where=_to_read, postgresql_where
 # `number` is the order of arrival. `first_seq` is fixed when a turn starts to run, as nothing but the running
 # turn can add to its session. `last_seq` is fixed when it ends; until then the session's head tells it. A
 # running turn with `parked_until` waits for a person, at most until then, and has no owner meanwhile.
+# `attachments` are those of its message, as JSON (see `Attached`).
 turns = Table(
     "turns",
     metadata,
@@ -81,6 +82,7 @@ turns = Table(
     Column("usage", Text),
     Column("cost", Float),
     Column("parked_until", BigInteger),
+    Column("attachments", Text),
 )
 _running = text("status = 'running'")
 _parked = text("parked_until IS NOT NULL")
@@ -241,4 +243,55 @@ skill_switches = Table(
     Column("enabled", Boolean, nullable=False),
     Column("switched_by", Text, nullable=False),
     Column("switched_at", BigInteger, nullable=False),
+)
+
+# What is kept aside of tool results and attachments: `path` is the blob with the content, which artifacts of
+# the same content share. `chunks` are the hashes of its parts, as JSON (see `Chunk`).
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("owner", Text, primary_key=True, nullable=False),
+    Column("ref", Text, primary_key=True, nullable=False),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="SET NULL")),
+    Column("turn_id", Text),
+    Column("tool_call_id", Text),
+    Column("project_id", Text),
+    Column("name", Text),
+    Column("mime", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("lines", BigInteger),
+    Column("sha256", Text, nullable=False),
+    Column("chunks", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("compact", Text, nullable=False),
+    Column("summary", Text),
+    Column("metadata", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+)
+Index("artifacts_by_time", artifacts.c.owner, artifacts.c.created_at, artifacts.c.ref)
+Index("artifacts_by_path", artifacts.c.owner, artifacts.c.path, artifacts.c.size)
+Index("artifacts_by_turn", artifacts.c.turn_id)
+Index("artifacts_by_session", artifacts.c.session_id)
+Index("artifacts_by_expiry", artifacts.c.expires_at)
+
+# Which sessions refer to an artifact: it was made, attached or read there. Those are not expired.
+artifact_uses = Table(
+    "artifact_uses",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("ref", Text, primary_key=True, nullable=False),
+    Column("owner", Text, nullable=False),
+)
+Index("artifact_uses_by_ref", artifact_uses.c.owner, artifact_uses.c.ref)
+
+# Blobs that may have lost their last artifact, or that never got one: each is removed once that is certain.
+doubtful_blobs = Table(
+    "doubtful_blobs",
+    metadata,
+    Column("path", Text, primary_key=True, nullable=False),
+    Column("since", BigInteger, nullable=False),
 )

@@ -20,6 +20,8 @@ from sqlalchemy import (
 )
 
 from gateway.errors import ArchiveDamaged, Conflict, NotFound, TurnInProgress
+from gateway.ids import now_ms
+from gateway.storage.artifact_table import drop_session
 from gateway.storage.base import Bus, History, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.database import Database, Prepared
 from gateway.storage.forgetting import forget, places_of
@@ -156,9 +158,9 @@ class SqlSessions:
 
         return await self._database.write(work)
 
-    async def delete(self, session_id: str, owner: str) -> None:
+    async def delete(self, session_id: str, owner: str) -> Sequence[str]:
         """See `Sessions.delete`."""
-        await self._database.write(
+        return await self._database.write(
             lambda connection: delete_session(connection, session_id, owner, self._index),
             committed=lambda: self._bus.forget(session_id),
         )
@@ -274,7 +276,7 @@ def create_session(connection: Connection, row: SessionRow) -> None:
     )
 
 
-def delete_session(connection: Connection, session_id: str, owner: str, index: TextIndex) -> None:
+def delete_session(connection: Connection, session_id: str, owner: str, index: TextIndex) -> Sequence[str]:
     session = session_of(connection, session_id, owner)
     busy = OPEN.one(connection, session_id=session_id)
     if busy is not None:
@@ -283,9 +285,11 @@ def delete_session(connection: Connection, session_id: str, owner: str, index: T
             details={"turn_id": busy[0], "seq": session.head},
         )
     index.remove(connection, session_id)
+    doubtful = drop_session(connection, session_id, owner, now_ms())
     for table in (events, messages, turns):
         connection.execute(delete(table).where(table.c.session_id == session_id))
     connection.execute(delete(sessions).where(sessions.c.id == session_id))
+    return doubtful
 
 
 def _no_session(session_id: str) -> NotFound:

@@ -18,8 +18,10 @@ from sqlalchemy import (
 )
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
+from gateway.storage.attached import attachments_of, json_of, take_in
 from gateway.storage.base import Accepted, NewTurn, TurnRow
 from gateway.storage.database import Database, Prepared
+from gateway.storage.entering import STATE, enter_session
 from gateway.storage.schema import RUNNING, WAITING, sessions, turns
 
 TITLE_LENGTH = 80
@@ -42,6 +44,7 @@ TURNS = (
         turns.c.cancel_requested,
         sessions.c.project_id,
         sessions.c.role_id,
+        turns.c.attachments,
         sessions.c.head,
     )
     .join_from(turns, sessions)
@@ -57,29 +60,6 @@ OWNED = and_(turns.c.status == RUNNING, turns.c.parked_until.is_(None))
 OWNED_TURNS = Prepared(TURNS.where(OWNED))
 SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bindparam("client_message_id")))
 
-# What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
-# follow each other.
-_running = (
-    select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status == RUNNING).scalar_subquery()
-)
-_waiting = (
-    select(func.count())
-    .select_from(turns)
-    .where(turns.c.session_id == sessions.c.id, turns.c.status == WAITING)
-    .scalar_subquery()
-)
-STATE = Prepared(
-    select(
-        sessions.c.owner,
-        sessions.c.head,
-        _running,
-        _waiting,
-        sessions.c.project_id,
-        sessions.c.role_id,
-    )
-    .where(sessions.c.id == bindparam("session_id"))
-    .with_for_update()
-)
 NEXT = Prepared(
     select(turns.c.id)
     .where(OF_SESSION, turns.c.status == WAITING)
@@ -90,18 +70,6 @@ NEWEST_MODEL = Prepared(select(turns.c.model).where(OF_SESSION).order_by(turns.c
 WAITING_SESSIONS = Prepared(select(turns.c.session_id).where(turns.c.status == WAITING).distinct())
 COUNT_WAITING = Prepared(select(func.count()).select_from(turns).where(turns.c.status == WAITING))
 
-ADD_SESSION = Prepared(
-    insert(sessions).values(
-        id=bindparam("session_id"),
-        owner=bindparam("owner"),
-        title=bindparam("title"),
-        created_at=bindparam("at"),
-        updated_at=bindparam("at"),
-        head=0,
-        project_id=bindparam("project_id"),
-        role_id=bindparam("role_id"),
-    )
-)
 TOUCH_SESSION = Prepared(
     update(sessions)
     .where(sessions.c.id == bindparam("session_id"))
@@ -123,6 +91,7 @@ ADD_TURN = Prepared(
         last_seq=0,
         cancel_requested=false(),
         iterations=0,
+        attachments=bindparam("attachments"),
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
@@ -218,6 +187,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
         cancel_requested=False,
         project_id=project_id,
         role_id=role_id,
+        attachments=new.attachments,
     )
     ADD_TURN.run(
         connection,
@@ -232,7 +202,9 @@ def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
         epoch=turn.epoch,
         at=new.at,
         first_seq=0 if waits else head + 1,
+        attachments=json_of(turn.attachments),
     )
+    take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
     interrupts = running if new.on_conflict == "interrupt" else None
     if interrupts is not None:
@@ -240,49 +212,10 @@ def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
     return Accepted(turn, head, interrupts=interrupts)
 
 
-def enter_session(
-    connection: Connection, new: NewTurn
-) -> tuple[int, str | None, int, str | None, str | None]:
-    """The session's head, its running turn, how many wait, its project and its role; the session is made if
-    the caller may."""
-    state = STATE.one(connection, session_id=new.session_id)
-    if state is None:
-        if not new.create_session:
-            raise _no_session(new)
-        ADD_SESSION.run(
-            connection,
-            session_id=new.session_id,
-            owner=new.owner,
-            title=None,
-            at=new.at,
-            project_id=new.project_id,
-            role_id=new.role_id,
-        )
-        return 0, None, 0, new.project_id, new.role_id
-    owner, head, running, waiting, project_id, role_id = state
-    if owner != new.owner:
-        raise (
-            Conflict(f"The session id {new.session_id} is taken.") if new.create_session else _no_session(new)
-        )
-    _check_place("project", new.session_id, project_id, new.project_id)
-    _check_place("role", new.session_id, role_id, new.role_id)
-    return head, running, waiting, project_id, role_id
-
-
-def _check_place(what: str, session_id: str, now: str | None, asked: str | None) -> None:
-    """Raises errors.Conflict: what a session is told depends on where it is, so it stays there."""
-    if asked is not None and asked != now:
-        where = f"in the {what} {now}" if now is not None else f"in no {what}"
-        raise Conflict(
-            f"Session {session_id} is {where}, and stays there: use another session for the {what} {asked}.",
-            details={f"{what}_id": now},
-        )
-
-
 def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
     """The turn that the same client_message_id started before."""
     turn = turn_of(row)
-    if turn.input != new.input:
+    if turn.input != new.input or _files(turn) != _files(new):
         raise Conflict(
             f"client_message_id {new.client_message_id} was used with another message.",
             details={"turn_id": turn.id},
@@ -319,11 +252,11 @@ def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
 
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
-    first_seq, last_seq, cancel_requested, *place = row[10:15]
+    first_seq, last_seq, cancel_requested, project_id, role_id, attachments = row[10:16]
     if last_seq < first_seq:
         first_seq = last_seq = 0
-    values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), *place]
-    return TurnRow(*values)
+    values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
+    return TurnRow(*values, attachments=attachments_of(attachments))
 
 
 def title_of(text: str) -> str | None:
@@ -331,5 +264,6 @@ def title_of(text: str) -> str | None:
     return text.strip().partition("\n")[0].strip()[:TITLE_LENGTH] or None
 
 
-def _no_session(new: NewTurn) -> NotFound:
-    return NotFound(f"There is no session {new.session_id}.", code="session_not_found")
+def _files(turn: NewTurn | TurnRow) -> list[tuple[str, int]]:
+    """What is the same when a message is sent again: what is uploaded again gets another reference."""
+    return [(each.name, each.size) for each in turn.attachments]

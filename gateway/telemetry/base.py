@@ -8,6 +8,7 @@ from typing import Any
 
 from opentelemetry.trace import INVALID_SPAN, Span
 
+from gateway.artifacts.news import News
 from gateway.events.envelope import StoredEvent
 from gateway.ids import trace_id_of
 from gateway.memory.keeper.learned import Learned
@@ -74,7 +75,8 @@ class Turn:
     """A turn this process has seen something of.
 
     `whole` is false when its beginning is not known; `resumed` is true when a former process began it.
-    `queued_ms` is how long it waited before `started_at`, `owner` the user id, where that is known. `call`
+    `queued_ms` is how long it waited before `started_at`, `owner` the user id, where that is known;
+    `attachments` and `attached_size` count the files of its message and their bytes. `call`
     is the open model call, `answered` one whose tool calls are being recorded, `tools` the open tool runs by
     call id. `waiting_since` is when there was nothing left to do but to wait for a person, None while there
     is; `waited_ms` adds up the times that it was so, `silent_ms` those of them before its first text.
@@ -93,6 +95,8 @@ class Turn:
     seen_at: int
     owner: str | None = None
     queued_ms: int = 0
+    attachments: int = 0
+    attached_size: int = 0
     resumed: bool = False
     call: Call | None = None
     answered: Call | None = None
@@ -112,6 +116,7 @@ class Turn:
     def first_seen(cls, session_id: str, event: StoredEvent, body: dict[str, Any]) -> "Turn":
         """The turn as its first event here tells of it; `body` is that of the event."""
         whole, data = event.type == "turn_start", body["data"]
+        attached = data.get("attachments", ()) if whole else ()
         return cls(
             id=event.turn_id,
             session_id=session_id,
@@ -124,6 +129,8 @@ class Turn:
             last_seq=event.seq,
             seen_at=body["ts"],
             queued_ms=data.get("queued_ms", 0) if whole else 0,
+            attachments=len(attached),
+            attached_size=sum(each["size"] for each in attached),
         )
 
     def note_wait(self, at: int) -> None:
@@ -208,6 +215,10 @@ class Reader:
     def remembered(self, turn: Turn, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
         """A `memory` event: a memory was changed by a tool, or (None) beside the calls of the turn."""
 
+    def kept_aside(self, turn: Turn, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
+        """An `artifact` event: a result of that call, or (None) of one that this process knows nothing of,
+        was kept aside."""
+
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
         """A `warning` event."""
 
@@ -238,6 +249,10 @@ class Reader:
     def memory_changed(self, changed: Changed) -> None:
         """A memory was changed by this process, by whichever door. What turns do is told by `remembered`
         as well."""
+
+    def artifact_told(self, news: News) -> None:
+        """Something happened to an artifact in this process, by whichever door. What turns keep of tool
+        results is told by `kept_aside` as well."""
 
     def learned(self, run: Learned) -> None:
         """A conversation was read for what is worth remembering."""

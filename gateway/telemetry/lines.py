@@ -5,6 +5,7 @@ from typing import Any
 import structlog
 from opentelemetry.trace import Span
 
+from gateway.artifacts.news import Damaged, Kept, News, NotKept, Swept
 from gateway.ids import root_span_id, trace_id_of
 from gateway.memory.memories import Changed
 from gateway.messages import Usage
@@ -33,6 +34,8 @@ class Lines(Reader):
         line = _line(turn).bind(model=turn.model)
         if turn.queued_ms:
             line = line.bind(queued_ms=turn.queued_ms)
+        if turn.attachments:
+            line = line.bind(attachments=turn.attachments, attached_size=turn.attached_size)
         line.info("turn resumed" if turn.resumed else "turn started")
 
     def call_ended(self, turn: Turn, call: Call) -> None:
@@ -123,6 +126,24 @@ class Lines(Reader):
             superseded_by=row.superseded_by,
         )
 
+    def artifact_told(self, news: News) -> None:
+        match news:
+            case Kept(row=row, source=source):
+                line = _made_in(row.session_id, row.turn_id).bind(ref=row.ref, kind=row.kind, size=row.size)
+                if source == "tool":
+                    line = line.bind(tool=row.metadata.get("tool"), tool_call_id=row.tool_call_id)
+                line.info("artifact_kept", source=source)
+            case NotKept(source=source, code=code, session_id=session_id, turn_id=turn_id):
+                if source != "tool":  # whoever kept a tool's result tells it, with the tool
+                    _made_in(session_id, turn_id).warning("artifact_not_kept", source=source, code=code)
+            case Damaged(row=row, missing=missing):
+                line = _made_in(row.session_id, row.turn_id).bind(ref=row.ref, sha256=row.sha256)
+                line.error("artifact_damaged", reason="missing" if missing else "changed")
+            case Swept(expired=expired, removed=removed) if expired or removed:
+                log.info("artifacts_swept", expired=expired, blobs=removed)
+            case _:
+                pass
+
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
         _line(turn).warning("turn warning", code=data["code"], message=data["message"][:_LONGEST_MESSAGE])
 
@@ -186,6 +207,14 @@ class Lines(Reader):
 def _beside(session_id: str, trace_id: str) -> structlog.stdlib.BoundLogger:
     """A line of what has a trace of its own."""
     return log.bind(session_id=session_id, trace_id=trace_id, span_id=root_span_id(trace_id))
+
+
+def _made_in(session_id: str | None, turn_id: str | None) -> structlog.stdlib.BoundLogger:
+    """A line of what was made in a session and a turn, as far as there was such."""
+    ids = {"session_id": session_id, "turn_id": turn_id}
+    if turn_id is not None:
+        ids["trace_id"] = trace_id_of(turn_id)
+    return log.bind(**{name: value for name, value in ids.items() if value is not None})
 
 
 def _line(turn: Turn, span: Span | None = None) -> structlog.stdlib.BoundLogger:

@@ -10,6 +10,7 @@ from opentelemetry.util.types import AttributeValue
 from gateway.memory.documents.folder import Found
 from gateway.settings import Settings
 from gateway.telemetry import semconv
+from gateway.telemetry.artifact_meters import ArtifactMeters, StoredArtifacts
 from gateway.telemetry.base import Reader
 from gateway.telemetry.exemplars import Exemplify, of_span
 from gateway.telemetry.exposition import Exposition
@@ -65,8 +66,10 @@ class Meters:
             calls,
             ToolMeters(self.exposition, agent, exemplify),
             MemoryMeters(self.exposition, exemplify),
+            ArtifactMeters(self.exposition),
         ]
         self.memories = StoredMemories(self.exposition)
+        self.artifacts = StoredArtifacts(self.exposition)
         self.streams = Streams(self.exposition, is_kept)
         self.requests = Requests(self.exposition)
         self.log = LogMeter(self.exposition)

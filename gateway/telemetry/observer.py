@@ -252,6 +252,8 @@ class Observer:
                     reader.retrieved(turn, run, data, body["ts"])
                 case "memory":
                     reader.remembered(turn, run, data, body["ts"])
+                case "artifact":
+                    reader.kept_aside(turn, run, data, body["ts"])
                 case "warning":
                     reader.warned(turn, data)
                 case "error":

@@ -87,6 +87,17 @@ LEARNING_CHANGED: Final = "gateway.memory.learn.changed"
 LEARNING_INPUT: Final = "gateway.memory.learn.input_tokens"
 LEARNING_OUTPUT: Final = "gateway.memory.learn.output_tokens"
 
+# Attributes: what is kept aside
+ARTIFACT_REF: Final = "gateway.artifact.ref"
+ARTIFACT_KIND: Final = "gateway.artifact.kind"
+ARTIFACT_SIZE: Final = "gateway.artifact.size"
+ARTIFACT_LINES: Final = "gateway.artifact.lines"
+ARTIFACT_SOURCE: Final = "gateway.artifact.source"
+"""Where a content comes from: `tool`, `attachment` or `upload`."""
+ATTACHMENTS: Final = "gateway.turn.attachments"
+ATTACHED_SIZE: Final = "gateway.turn.attachments_size"
+"""Bytes of all files of the message."""
+
 # Attributes: whether a call may run, and skills
 APPROVAL_ASKED: Final = "gateway.approval.asked"
 """Whether a person had to be asked."""
@@ -171,6 +182,14 @@ MCP_SERVER: Final = "gateway.mcp.server"
 MEMORY_TOLD: Final = "gateway.memory.told"
 """Of what was found: `now`, `before`, or `omitted` for want of room."""
 WARNING_CODE: Final = "gateway.warning.code"
+READ_HOW: Final = "gateway.artifact.read"
+"""`lines`, `bytes`, `json_path` or `search`."""
+READ_BY: Final = "gateway.artifact.by"
+"""`model` or `user`."""
+PASSED: Final = "gateway.artifact.passed"
+"""What a reference stood for: `whole` or `part`."""
+REMOVED: Final = "gateway.artifact.removed"
+"""`artifact` whose time was over, or `blob` that nobody needed."""
 DOCUMENT_STATE: Final = "gateway.document.state"
 EMBEDDED: Final = "gateway.embeddings.kind"
 SERVER_ADDRESS: Final = "server.address"
@@ -190,12 +209,16 @@ APPROVAL: Final = "gateway.approval"
 SKILL: Final = "gateway.skill"
 STEP: Final = "gateway.tool.step"
 MEMORY: Final = "gateway.memory"
+ARTIFACT: Final = "gateway.artifact"
 LEARN: Final = "gateway.memory.learn"
 UNFINISHED: Final = "unfinished"
 """Outcome of a turn whose end this process did not see."""
 
 # Span events
 RETRY: Final = "gateway.retry"
+WARNING: Final = "gateway.warning"
+ARTIFACT_WARNINGS: Final = ("artifact_not_kept", "attachment_not_shown")
+"""The codes that it tells."""
 FIRST_CHUNK: Final = "gateway.first_chunk"
 
 # Histogram buckets, as the conventions advise them
@@ -207,6 +230,9 @@ REQUEST_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75,
 """Of HTTP requests (semantic conventions for HTTP metrics)."""
 SHORT_SECONDS: Final = (0.001, 0.002, 0.004, *SECONDS)
 """For what happens inside the gateway, which takes a millisecond or less unless something is wrong."""
+
+SIZES: Final = tuple(1024.0 * 4**power for power in range(9))
+"""Bytes, from 1 KiB to 64 MiB."""
 
 APPROVAL_SECONDS: Final = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 8 * 3600, 86_400)
 """From who looks at the page just now to who looks the next day."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
 from gateway import __version__
+from gateway.artifacts.news import News
 from gateway.events.envelope import StoredEvent
 from gateway.memory.keeper.learned import Learned
 from gateway.memory.memories import Changed
@@ -54,6 +55,10 @@ class Telemetry:
     def memory_changed(self, changed: Changed) -> None:
         """For whoever changes memories (`memory.memories.Memories`)."""
         self.observer.tell(lambda reader: reader.memory_changed(changed))
+
+    def artifact_told(self, news: News) -> None:
+        """For whoever keeps artifacts (`artifacts.shelf.Shelf`)."""
+        self.observer.tell(lambda reader: reader.artifact_told(news))
 
     def learned(self, run: Learned) -> None:
         """For whoever learns from conversations (`memory.keeper.keeper.Keeper`)."""

@@ -89,6 +89,19 @@ def memory_facts(data: Mapping[str, Any]) -> Attributes:
     return found
 
 
+def artifact_facts(data: Mapping[str, Any]) -> Attributes:
+    """What is said of an artifact, from the data of its event: which it is, of what kind and how large; not
+    what is in it, what it is called, or which type its source claims."""
+    found: dict[str, AttributeValue] = {
+        semconv.ARTIFACT_REF: data["ref"],
+        semconv.ARTIFACT_SIZE: data["size"],
+    }
+    for name, attribute in (("kind", semconv.ARTIFACT_KIND), ("lines", semconv.ARTIFACT_LINES)):
+        if name in data:
+            found[attribute] = data[name]
+    return found
+
+
 def changer(actor: str | None, *, suggested: bool) -> str:
     """Who changes a memory, as a word that names nobody: `model`, `keeper`, `tool` where it was `suggested`,
     or else `user`."""

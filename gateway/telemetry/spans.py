@@ -1,18 +1,16 @@
 """One trace per turn, drawn from the times in its events.
 
-    invoke_agent                root; linked to the request that asked
-      gateway.admission         only when the turn waited for others
-      chat                      one per model call, its repeated attempts as events
-      execute_tool              one per tool call; what the tool does over HTTP joins here by its traceparent
-        retrieval               what was looked up, by a tool or for the turn
-        gateway.approval        tool_spans.py: what a person or a rule decided about the call,
-        gateway.skill           the skills that it read or was refused,
-        gateway.tool.step       and its steps
-        gateway.memory          memory_spans.py: a memory that changed, by a tool or beside the turn
-      gateway.compression       upkeep_spans.py, also on its own
-
-Artifacts come beside `retrieval`: an event of theirs, a method of `Reader` that tells of it, and here a
-`_child` of the run or turn that it names.
+invoke_agent                root; linked to the request that asked
+  gateway.admission         only when the turn waited for others
+  chat                      one per model call, its repeated attempts as events
+  execute_tool              one per tool call; what the tool does over HTTP joins here by its traceparent
+    retrieval               what was looked up, by a tool or for the turn
+    gateway.approval        tool_spans.py: what a person or a rule decided about the call,
+    gateway.skill           the skills that it read or was refused,
+    gateway.tool.step       and its steps
+    gateway.memory          memory_spans.py: a memory that changed, by a tool or beside the turn
+    gateway.artifact        artifact_spans.py: what was kept aside of its result
+  gateway.compression       upkeep_spans.py, also on its own
 """
 
 from collections import OrderedDict
@@ -85,6 +83,9 @@ class Spans(Reader):
             attributes[semconv.REQUEST_MODEL] = turn.model
         if turn.resumed:
             attributes[semconv.RESUMED] = True
+        if turn.attachments:
+            attributes[semconv.ATTACHMENTS] = turn.attachments
+            attributes[semconv.ATTACHED_SIZE] = turn.attached_size
         if turn.owner is not None and self._called.salt is not None:
             attributes[semconv.USER] = pseudonym(turn.owner, self._called.salt)
         accepted_at = turn.started_at - turn.queued_ms

@@ -7,6 +7,7 @@ from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.trace import Span
 
 from gateway.settings import Settings
+from gateway.telemetry.artifact_spans import ArtifactSpans
 from gateway.telemetry.base import Reader, Turn
 from gateway.telemetry.content import Content
 from gateway.telemetry.exemplars import of_span
@@ -53,7 +54,13 @@ class Tracing:
             salt=salt,
         )
         spans, upkeep = Spans(traces, called), UpkeepSpans(traces)
-        self.readers: list[Reader] = [spans, ToolSpans(traces, salt), MemorySpans(traces), upkeep]
+        self.readers: list[Reader] = [
+            spans,
+            ToolSpans(traces, salt),
+            MemorySpans(traces),
+            ArtifactSpans(traces),
+            upkeep,
+        ]
         if content:  # first: what it adds to a span must come before its end
             self.readers.insert(0, Content(settings.trace_content_limit))
         self.http = HttpSpans(traces, spans, upkeep)

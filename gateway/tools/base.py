@@ -10,6 +10,9 @@ from gateway.events.envelope import EventData
 from gateway.messages import ToolSpec
 from gateway.tools.steps import Step, Steps
 
+READ_ARTIFACT = "read_artifact"
+"""The built-in tool that what was kept aside is read with."""
+
 
 class Said(NamedTuple):
     """A message in the user's own words, by its position in the session."""
@@ -55,16 +58,34 @@ class ToolContext:
 
 
 @dataclass(frozen=True, slots=True)
+class File:
+    """A result that is no text for the model: an image, a document, an archive. It becomes an artifact.
+    `mime` None lets its first bytes tell."""
+
+    data: bytes = field(repr=False)
+    mime: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolOutput:
     """What the model reads as `content`; `is_error` marks a failure that the tool itself reports. `steps` are
     told beside those that were recorded through the context, `memory_writes` go to the memory, and `problems`
-    say what else the tool reported that could not be used."""
+    say what else the tool reported that could not be used.
+
+    `note` says that the content comes from elsewhere, and from where: the model gets it wrapped as data under
+    this note. Content over the limit becomes an artifact, as it is, and the model gets its compact form;
+    `bounded` says that the tool itself keeps it short enough to be read whole. `files` become artifacts
+    always."""
 
     content: str
     is_error: bool = False
     memory_writes: Sequence[MemoryWriteSuggestion] = ()
     steps: Sequence[StepTrace] = ()
     problems: Sequence[str] = ()
+    note: str | None = None
+    bounded: bool = False
+    files: Sequence[File] = ()
 
 
 class Tool(Protocol):

@@ -12,9 +12,10 @@ from pydantic import BaseModel
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from gateway.errors import ToolError
+from gateway.tools.base import File
 
 MOST_CONTENT = 64 * 1024 * 1024
-"""Characters of one result. What the model sees of it is bounded by GATEWAY_TOOL_OUTPUT_LIMIT."""
+"""Characters of one result. Of what is over GATEWAY_ARTIFACT_TOKENS the model reads the compact form."""
 
 _SLICE = 2000
 """Pieces of JSON between two looks at the other work of the event loop: some milliseconds."""
@@ -61,6 +62,8 @@ class _NoJson(Exception):
 def _plain(value: Any) -> Any:
     """What JSON has no form for, one level down."""
     match value:
+        case bytes() | bytearray() | memoryview() | File():
+            raise _NoJson("it holds bytes; give them back as a File, alone or in the files of a ToolResult")
         case BaseModel():
             return value.model_dump(mode="json", by_alias=True)
         case _ if is_dataclass(value) and not isinstance(value, type):
@@ -69,8 +72,6 @@ def _plain(value: Any) -> Any:
             return dict(value)
         case AbstractSet():
             return list(value)
-        case bytes() | bytearray() | memoryview():
-            raise _NoJson("it holds bytes; decode them, or keep them elsewhere and give back where")
         case Iterator() | AsyncIterable() | Awaitable():
             raise _NoJson(f"it holds a {type(value).__name__}; give back a list")
         case _:

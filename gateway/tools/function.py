@@ -13,15 +13,23 @@ from pydantic.json_schema import GenerateJsonSchema
 from gateway.errors import BadArguments, ToolError
 from gateway.events.calls import Effect
 from gateway.messages import ToolSpec
-from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
+from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
 from gateway.tools.content import content_of
 from gateway.tools.progress import Progress
 from gateway.tools.registry import Tools
-from gateway.tools.result import ToolResult
+from gateway.tools.result import ToolResult, as_file
 from gateway.tools.threads import in_thread
 from gateway.tools.unions import explodes
 
-__all__ = ["Progress", "ToolContext", "ToolError", "ToolOutput", "ToolResult", "tool"]  # what authors import
+__all__ = [  # what authors import
+    "File",
+    "Progress",
+    "ToolContext",
+    "ToolError",
+    "ToolOutput",
+    "ToolResult",
+    "tool",
+]
 
 DEFAULT_TIMEOUT = 30.0
 _SECTION = re.compile(
@@ -49,7 +57,8 @@ def tool(
     Each parameter needs a type hint; descriptions come from an "Args:" section of the docstring or from
     `Annotated[..., Field(description=...)]`. Parameters hinted `ToolContext` and `Progress` are filled in and
     not shown to the model. An async function runs in the event loop, a plain one in a thread (which no
-    timeout can stop). It returns text, a `ToolResult`, a `ToolOutput`, or a value that is told as JSON.
+    timeout can stop). It returns text, a value that is told as JSON, bytes or a `File` that become an
+    artifact, or a `ToolResult` or `ToolOutput` with any of these.
 
     Running the tool raises errors.BadArguments when the arguments do not fit: types are strict, so "1" is no
     number; and errors.ToolError when what comes back is no JSON or too large. Decorating raises TypeError for
@@ -182,8 +191,13 @@ async def _as_output(tool_name: str, value: Any, context: ToolContext) -> ToolOu
     if isinstance(value, ToolResult):
         request_id = value.request_id or context.idempotency_key
         log.debug("tool_reported", tool=tool_name, request_id=request_id, status=value.status)
-        content = "" if value.result is None else await content_of(tool_name, value.result)
-        return value.to_output(content)
+        if value.result is None:
+            return value.to_output("")
+        if (file := as_file(value.result)) is not None:
+            return value.to_output("", file)
+        return value.to_output(await content_of(tool_name, value.result))
+    if (file := as_file(value)) is not None:
+        return ToolOutput("", files=(file,))
     return ToolOutput(await content_of(tool_name, value))
 
 

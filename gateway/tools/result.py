@@ -20,14 +20,17 @@ from pydantic.alias_generators import to_camel
 from gateway.errors import ToolError, plain_words
 from gateway.events.calls import MemoryWriteSuggestion, StepTrace
 from gateway.messages import clean_text
-from gateway.tools.base import ToolOutput
+from gateway.tools.base import File, ToolOutput
 
-WRITES_SIZE = 64 * 1024
-"""Bytes of JSON of all memory writes of one call."""
+WRITES_SIZE = 16 * 1024
+"""Bytes of JSON of all memory writes of one call. With the steps (steps.STEPS_SIZE) and the content they are
+one event, which has 64 kB at most."""
 METADATA_SIZE = 4096
 """Bytes of JSON of the metadata of one memory write."""
 MOST_ITEMS = 1000
 """Memory writes, or steps, of one call that are looked at."""
+MOST_FILES = 16
+"""Files of one call that are kept."""
 MOST_PROBLEMS = 10
 PROBLEM_LENGTH = 200
 
@@ -38,8 +41,9 @@ class ToolResult(BaseModel):
     """A result with all that a function may tell. Every field is optional, and may be named in camelCase too.
 
     `result` is what the function would have returned otherwise, `error` is said when `status` is "error".
-    `memory_writes` and `intermediate_steps` are looked at one by one: what is wrong with one of them is told
-    in a warning, and the others count. `request_id` is for the log; by default the call's idempotency key.
+    `memory_writes`, `intermediate_steps` and `files` are looked at one by one: what is wrong with one of them
+    is told in a warning, and the others count. `request_id` is for the log; by default the call's
+    idempotency key.
     """
 
     model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
@@ -50,15 +54,17 @@ class ToolResult(BaseModel):
     error: str | None = None
     memory_writes: SkipValidation[Sequence[MemoryWriteSuggestion | Mapping[str, Any]]] = ()
     intermediate_steps: SkipValidation[Sequence[StepTrace | Mapping[str, Any]]] = ()
+    files: SkipValidation[Sequence[File | bytes]] = ()
 
-    def to_output(self, content: str) -> ToolOutput:
-        """This as a tool's output; `content` is `result` as text."""
+    def to_output(self, content: str, *first: File) -> ToolOutput:
+        """This as a tool's output; `content` is `result` as text, or `first` is that as a file."""
         problems = [f"ToolResult has no field {name[:64]!r}" for name in self.model_extra or {}]
         steps = _each("intermediate_steps", self.intermediate_steps, _step, problems)
         failed = self.status == "error"
         if failed:
             content = "\n".join(filter(None, [self.error or "The tool failed.", content]))
-        output = ToolOutput(content, failed, steps=steps, problems=problems)
+        files = with_files(first, self.files, problems)
+        output = ToolOutput(content, failed, steps=steps, problems=problems, files=files)
         return with_writes(output, self.memory_writes)
 
 
@@ -71,13 +77,22 @@ def sound(output: ToolOutput) -> ToolOutput:
     if not isinstance(output.content, str):  # pyright: ignore[reportUnnecessaryIsInstance] - hints bind nobody
         kind = type(output.content).__name__
         raise ToolError(f"It was carried out, but the content of its ToolOutput is no text: {kind}.")
-    if all(each == () for each in (output.problems, output.steps, output.memory_writes)):
+    if all(each == () for each in (output.problems, output.steps, output.memory_writes, output.files)):
         return output
     found: list[str] = []
     problems = _each("problems", output.problems, _problem, found)
     steps = _each("steps", output.steps, _step, found)
-    made = ToolOutput(output.content, output.is_error, steps=steps, problems=[*problems, *found])
+    files = with_files((), output.files, found)
+    made = replace(output, steps=steps, problems=[*problems, *found], files=files)
     return with_writes(made, output.memory_writes)
+
+
+def with_files(first: Sequence[File], items: object, problems: list[str]) -> tuple[File, ...]:
+    """`first` and those of `items` that are files, MOST_FILES at most; the others join `problems`."""
+    files = [*first, *_each("files", items, _file, problems)]
+    if (more := len(files) - MOST_FILES) > 0:
+        problems.append(f"files: more than {MOST_FILES}, {more} of them are left out")
+    return tuple(files[:MOST_FILES])
 
 
 def with_writes(output: ToolOutput, items: object) -> ToolOutput:
@@ -86,7 +101,7 @@ def with_writes(output: ToolOutput, items: object) -> ToolOutput:
     writes = _each("memory_writes", items, _write, problems)
     size = kept = 0
     for write in writes:
-        size += len(orjson.dumps(write.model_dump()))
+        size += len(orjson.dumps(write.model_dump())) + 1
         kept += size <= WRITES_SIZE
     if kept < len(writes):
         left_out = len(writes) - kept
@@ -183,6 +198,27 @@ def _step(item: object) -> StepTrace:
         error=given.error,
         timestamp=None if began is None else int(began.timestamp() * 1000),
     )
+
+
+def as_file(value: object) -> File | None:
+    """A value that is no text for the model; None for any other."""
+    match value:
+        case File(bytes()):
+            return value
+        case bytes() | bytearray() | memoryview():
+            return File(bytes(value))
+        case _:
+            return None
+
+
+def _file(item: object) -> File:
+    file = as_file(item)
+    if file is None:
+        raise TypeError
+    for text in (file.mime, file.name):
+        if not isinstance(text, str | None):  # pyright: ignore[reportUnnecessaryIsInstance] - hints bind nobody
+            raise TypeError
+    return file
 
 
 def _write(item: object) -> MemoryWriteSuggestion:

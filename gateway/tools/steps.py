@@ -16,12 +16,14 @@ from gateway.tools.excerpt import excerpt
 
 MOST_STEPS = 100
 """Steps of one call that are kept; more are counted."""
-STEPS_SIZE = 32 * 1024
-"""Bytes of JSON of the inputs and outputs of all steps of one call."""
+STEPS_SIZE = 14 * 1024
+"""Bytes of JSON of all steps of one call. With the memory writes (result.WRITES_SIZE) and the content they
+are one event, which has 64 kB at most."""
 LABEL_LENGTH = 100
 """Characters of a step's id, name and error."""
 
 _LEFT_OUT = "…"
+_ROOM_FOR_MORE = 256  # bytes of the step that says how many more there were
 
 
 @dataclass(slots=True)
@@ -79,13 +81,15 @@ class Steps:
     def told(self, reported: Sequence[StepTrace] = ()) -> list[StepTrace]:
         """The steps for the call's result: the recorded ones, those that still run with the error
         "unfinished", and then `reported` ones. Each has an id of its own. At most MOST_STEPS, and a last one
-        that says how many more there were; inputs and outputs beyond STEPS_SIZE are left out as "…"."""
+        that says how many more there were; inputs and outputs that do not fit into STEPS_SIZE are left out as
+        "…", and so are whole steps when their names alone do not."""
         with self._lock:
             recorded = self._ended | {n: begun.trace("unfinished") for n, begun in self._running.items()}
         steps = [recorded[number] for number in sorted(recorded)]
         kept = reported[: MOST_STEPS - len(steps)]
-        steps = [*_light(_with_own_ids([*steps, *map(_sound, kept)]))]
-        if more := self._dropped + len(reported) - len(kept):
+        named = [*_with_own_ids([*steps, *map(_sound, kept)])]
+        steps = _light(named)
+        if more := self._dropped + len(reported) - len(kept) + len(named) - len(steps):
             steps.append(StepTrace(step_id="more", step_name=f"{more} more steps", duration_ms=0))
         return steps
 
@@ -137,9 +141,24 @@ def _with_own_ids(steps: Iterable[StepTrace]) -> Iterator[StepTrace]:
         yield step
 
 
-def _light(steps: Iterable[StepTrace]) -> Iterator[StepTrace]:
-    """The steps without the inputs and outputs that would make them too large together."""
-    room = STEPS_SIZE - 2 * MOST_STEPS * len(orjson.dumps(_LEFT_OUT))
+def _light(steps: Iterable[StepTrace]) -> list[StepTrace]:
+    """As many of the steps as fit by their names, with those inputs and outputs that then fit, too."""
+    room = STEPS_SIZE - _ROOM_FOR_MORE
+    pairs: list[tuple[StepTrace, StepTrace]] = []
     for step in steps:
-        room -= len(orjson.dumps(step.input)) + len(orjson.dumps(step.output))
-        yield step if room > 0 else step.model_copy(update={"input": _LEFT_OUT, "output": _LEFT_OUT})
+        bare = step.model_copy(update={"input": _LEFT_OUT, "output": _LEFT_OUT})
+        size = len(orjson.dumps(bare.model_dump())) + 1
+        if size > room:
+            break
+        room -= size
+        pairs.append((step, bare))
+    light: list[StepTrace] = []
+    for step, bare in pairs:
+        fitting: dict[str, Any] = {}
+        for name, value in (("input", step.input), ("output", step.output)):
+            size = len(orjson.dumps(value)) - len(orjson.dumps(_LEFT_OUT))
+            if size <= room:
+                room -= size
+                fitting[name] = value
+        light.append(bare.model_copy(update=fitting))
+    return light

@@ -7,6 +7,7 @@ WRAPPER_TAGS = (
     "retrieved_context",
     "long_term_memory",
     "tool_output",
+    "attachment",
     "skill",
     "skills",
     "conversation_summary",
@@ -19,7 +20,7 @@ WRAPPER_TAGS = (
 # directions, which show text in another order than it is read. Two things stay. The zero-width joiner and
 # non-joiner: emoji and several scripts need them. And U+FE0F once after a symbol, which many keyboards write
 # with it (☀️): after a letter or one another, selectors could spell a hidden text.
-_SYMBOLS = "\u00a9\u00ae\u203c-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+_SYMBOLS = "\u00a9\u00ae\u203c-\u205f\u2070-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 _UNSEEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3"

@@ -3,10 +3,18 @@
 from dataclasses import dataclass
 
 from gateway.events.calls import ResultStatus, ToolResult
-from gateway.events.lifecycle import Done, ErrorCode, IterationEnd, Outcome, TurnError, TurnStart, TurnWarning
-from gateway.history.transcript import user_message
+from gateway.events.lifecycle import (
+    AttachedFile,
+    Done,
+    ErrorCode,
+    IterationEnd,
+    Outcome,
+    TurnError,
+    TurnStart,
+    TurnWarning,
+)
 from gateway.ids import now_ms, trace_id_of
-from gateway.messages import Message, text_block
+from gateway.messages import Message, attached_block, text_block
 from gateway.storage.base import Closing
 from gateway.turn.answering import answer_call
 from gateway.turn.emitter import Emitter
@@ -41,7 +49,8 @@ def noted(outcome: Outcome, code: str, message: str) -> Ending:
 def open_books(emitter: Emitter) -> Message:
     """Emits `turn_start`, with which the user's message joins the history, and returns that message."""
     turn = emitter.turn
-    message = user_message(turn.input)
+    files = [attached_block(each) for each in turn.attachments]
+    message = Message("user", [*files, text_block(turn.input)])
     trace_id = trace_id_of(turn.id)
     start = TurnStart(
         input=turn.input,
@@ -50,6 +59,11 @@ def open_books(emitter: Emitter) -> Message:
         client_message_id=turn.client_message_id,
         queued_ms=emitter.queued_ms,
         trace_url=emitter.tracing.url_of(trace_id),
+        attachments=[
+            AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size)
+            for each in turn.attachments
+        ]
+        or None,
     )
     emitter.emit(start, message=message)
     return message

@@ -6,6 +6,7 @@ from gateway.events.upkeep import Compression
 from gateway.history.tokens import overhead_of
 from gateway.model.base import ModelRequest
 from gateway.storage.records import Trigger
+from gateway.turn.attaching import with_files
 from gateway.turn.conversation import Conversation
 from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
@@ -32,15 +33,20 @@ async def compress_if_due(
         return False
     overhead = overhead_of(request.system, request.tools)
     size = parts.meter.size(turn.model, history, overhead=overhead)
+    if parts.meter.is_near(size, threshold):
+        request = await with_files(parts, emitter, conversation, request)
     if await parts.meter.count(parts.model, request, size, threshold) < threshold:
         return False
     return await _compress(parts, emitter, conversation, "automatic")
 
 
 async def compress_overflow(parts: Parts, emitter: Emitter, conversation: Conversation) -> bool:
-    """After the endpoint refused the view as too long: whether it is shorter now. The attempt that was
-    refused is superseded as soon as a compression starts."""
-    if not parts.settings.compress_on_overflow or not parts.settings.use_compressions:
+    """After the endpoint refused the view as too long: whether it is shorter now, which is tried once a turn.
+    The attempt that was refused is superseded as soon as a compression starts."""
+    if conversation.overflowed or not parts.settings.compress_on_overflow:
+        return False
+    conversation.overflowed = True
+    if not parts.settings.use_compressions:
         return False
     return await _compress(parts, emitter, conversation, "overflow")
 

@@ -25,6 +25,12 @@ class Conversation:
         self._components = components
         self.catalog = parts.skills.catalog
         self.incompressible = False
+        self.overflowed = False
+        """Whether the endpoint has found it too long in this turn."""
+        self.not_shown: set[str] = set()
+        """What was told of files that cannot be shown."""
+        self.files_withheld = False
+        """Whether the endpoint refused what was shown in this turn."""
         self.replace(history)
 
     @property

@@ -2,6 +2,7 @@
 
 from gateway.errors import ModelError
 from gateway.messages import Message
+from gateway.turn.attaching import with_files, withhold_refused
 from gateway.turn.books import COMPLETED, Ending, failed, noted
 from gateway.turn.compressing import compress_if_due, compress_overflow
 from gateway.turn.conversation import Conversation
@@ -30,7 +31,6 @@ async def run_loop(
         asyncio.CancelledError: the turn was stopped; whatever is open is in `emitter.progress`.
     """
     progress = emitter.progress
-    overflowed = False
     while True:
         if progress.calls:
             if not await _calls_answered(parts, emitter, conversation):
@@ -48,21 +48,29 @@ async def run_loop(
             request, prefix_hash = conversation.request()
         emitter.prefix_hash = prefix_hash
         digests = conversation.digests if emitter.prefix_hash != former else None
+        shown = await with_files(parts, emitter, conversation, request)
         try:
             answer = await ask(
-                parts.model, request, conversation.tools, emitter, parts.settings, digests=digests
+                parts.model, shown, conversation.tools, emitter, parts.settings, digests=digests
             )
         except ModelError as error:
-            if error.code != "context_overflow" or overflowed:
-                raise
-            overflowed = True
-            if not await compress_overflow(parts, emitter, conversation):
+            if not await _mended(error, parts, emitter, conversation, shows_files=shown is not request):
                 raise
             continue
         if parts.settings.compress_at is not None and answer.usage is not None:
             parts.meter.learn_from(request, answer.usage)
         if answer.content:
             conversation.add(Message("assistant", answer.content), answer.usage)
+
+
+async def _mended(
+    error: ModelError, parts: Parts, emitter: Emitter, conversation: Conversation, *, shows_files: bool
+) -> bool:
+    """Whether the model is to be asked again, otherwise, after it failed: with less, and once for each
+    cause."""
+    if shows_files and withhold_refused(error, emitter, conversation):
+        return True
+    return error.code == "context_overflow" and await compress_overflow(parts, emitter, conversation)
 
 
 async def _calls_answered(parts: Parts, emitter: Emitter, conversation: Conversation) -> bool:

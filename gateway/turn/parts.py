@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from gateway.artifacts.attachments import Attachments
+from gateway.artifacts.references import References
+from gateway.artifacts.shelf import Shelf
 from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
@@ -10,6 +13,7 @@ from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
+from gateway.storage.artifacts import Artifacts
 from gateway.storage.base import Bus, EventLog, Sessions, Turns
 from gateway.storage.blobs import Blobs
 from gateway.storage.copies import Copies
@@ -22,7 +26,8 @@ from gateway.turn.suggestions import Suggestions
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Made once by wiring, shared by all turns. `read_archive` is the tool of a session that has been
-    compressed: it looks up what was. `memory` is None where it is switched off."""
+    compressed: it looks up what was. `memory` is None where it is switched off. `references` put contents of
+    artifacts into arguments, `attachments` into messages."""
 
     settings: Settings
     log: EventLog
@@ -43,4 +48,8 @@ class Parts:
     approvals: Approvals
     suggestions: Suggestions
     memory: MemoryRoom | None
+    artifacts: Artifacts
+    shelf: Shelf
+    references: References
+    attachments: Attachments
     prompts: PromptFolder

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from gateway.errors import BadArguments
+from gateway.errors import ToolError
 from gateway.events.calls import DECIDERS, ApprovalRequest, ApprovalResponse, Scope
 from gateway.events.upkeep import Skill
 from gateway.ids import now_ms
@@ -17,7 +17,7 @@ from gateway.turn.answering import answer_call
 from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
 from gateway.turn.progress import CallState
-from gateway.turn.tool_run import check_arguments, tool_result
+from gateway.turn.tool_run import fitting_arguments, tool_result
 
 EXPIRED = "Nobody approved this call in time, so it was not run. Tell the user, and go on without it."
 
@@ -34,7 +34,11 @@ async def seek_permission(parts: Parts, catalog: Catalog, tools: Tools, emitter:
         ruling = verdict_of(parts.settings.tool_policy, state.name, state.effect)
         if state.needs_approval and ruling.verdict != "ask":  # what was told with the call still holds
             ruling = Ruling("ask", None)
-        if ruling.verdict == "ask" and state.name in tools and _fits(call_id, state, tools, emitter):
+        if (
+            ruling.verdict == "ask"
+            and state.name in tools
+            and await _fits(call_id, state, tools, emitter, parts)
+        ):
             asking[call_id] = ruling
     if asking:
         await _ask(parts, asking, emitter)
@@ -164,11 +168,11 @@ def _refuse_by_skill(call_id: str, state: CallState, reason: str, catalog: Catal
         answer_call(emitter, call_id, tool_result(state.name, "denied", reason))
 
 
-def _fits(call_id: str, state: CallState, tools: Tools, emitter: Emitter) -> bool:
+async def _fits(call_id: str, state: CallState, tools: Tools, emitter: Emitter, parts: Parts) -> bool:
     """Whether the arguments fit: nobody is asked about a call that cannot run."""
     try:
-        check_arguments(tools.get(state.name), state.arguments)
-    except BadArguments as error:
+        await fitting_arguments(tools.get(state.name), state.arguments, emitter, parts)
+    except ToolError as error:
         answer_call(emitter, call_id, tool_result(state.name, "error", error.message))
         return False
     return True

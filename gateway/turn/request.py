@@ -1,7 +1,9 @@
 """What was asked."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gateway.artifacts.attachments import Upload
 from gateway.storage.base import OnConflict
 
 
@@ -9,7 +11,8 @@ from gateway.storage.base import OnConflict
 class TurnRequest:
     """A user's message and how to treat it. `session_id` None asks for a new session; `client_message_id`
     makes a repetition of the request return the same turn; `model` None takes the default;
-    `project_id` and `role_id` are for a session that is made."""
+    `project_id` and `role_id` are for a session that is made. `attachments` are references of artifacts, and
+    files that come with the message."""
 
     message: str
     session_id: str | None = None
@@ -19,3 +22,4 @@ class TurnRequest:
     model: str | None = None
     project_id: str | None = None
     role_id: str | None = None
+    attachments: Sequence[str | Upload] = ()

@@ -7,12 +7,14 @@ A turn that another process left open, or that was parked, enters here too: its 
 `Progress` before, and each step that is done already is not done again. Whoever owns the task (in_flight.py)
 closes the books with the ending."""
 
+import re
 from collections.abc import Sequence
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
 from gateway.history.transcript import tools_heard
+from gateway.ids import ARTIFACT_PATTERN
 from gateway.memory.keeper.said import own_words
 from gateway.storage.base import EPOCH_OPEN, History, TurnRow
 from gateway.storage.memories import MemoryRow
@@ -121,4 +123,5 @@ async def _carry(parts: Parts, turn: TurnRow) -> str | None:
         return None
     text = render_carried(rows)
     await parts.sessions.carry(turn.session_id, text)
+    await parts.shelf.use(turn.owner, turn.session_id, set(re.findall(ARTIFACT_PATTERN, text)))
     return text

@@ -1,6 +1,6 @@
 """One tool call that may run: checked, run in time, and what came of it as its result."""
 
-import re
+import asyncio
 import traceback
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,17 +16,15 @@ from gateway.events.calls import ResultStatus, ToolResult
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
-from gateway.messages import clean_text
 from gateway.tools.base import FunctionTool, Tool, ToolContext, ToolOutput, parameters
 from gateway.tools.in_time import run_in_time
 from gateway.tools.registry import Tools
-from gateway.tools.wrapping import WRAPPER_TAGS, Wrapped, defuse
+from gateway.tools.wrapping import defuse
 from gateway.turn.emitter import Emitter
+from gateway.turn.keeping import for_model
 from gateway.turn.parts import Parts
 from gateway.turn.progress import CallState
 from gateway.turn.suggestions import WriteSource
-
-_CLOSING = re.compile(rf"(</(?:{'|'.join(WRAPPER_TAGS)})>)\s*\Z")
 
 EDITED_LENGTH = 2000
 """Characters of edited arguments that the model is told beside the result."""
@@ -37,18 +35,15 @@ log = structlog.get_logger(__name__)
 async def run_call(
     call_id: str, state: CallState, tools: Tools, emitter: Emitter, parts: Parts
 ) -> ToolResult:
-    """Runs one call, whatever its tool does; the caller emits the result."""
+    """Runs one call, whatever its tool does; the caller emits the result. What was kept aside of it is told
+    before."""
     started = monotonic()
     context = _context(call_id, emitter, parts)
-
-    def result(status: ResultStatus, output: ToolOutput) -> ToolResult:
-        return _result(state, status, output, context, parts.settings.tool_output_limit)
-
     try:
         tool = tools.get(state.name)
-        check_arguments(tool, state.arguments)
-        output = await run_in_time(tool, state.arguments, context)
-        made = result("error" if output.is_error else "ok", output)
+        arguments = await fitting_arguments(tool, state.arguments, emitter, parts)
+        output = await run_in_time(tool, arguments, context)
+        status: ResultStatus = "error" if output.is_error else "ok"
     except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model is told that it failed
         if not isinstance(error, ToolError):
             # Not the exception itself: what a tool says about its arguments is content.
@@ -61,10 +56,34 @@ async def run_call(
             )
         status, content = failure(error)
         output = ToolOutput(content)
-        made = result(status, output)
-    made = made.model_copy(update={"duration_ms": int((monotonic() - started) * 1000)})
-    _report(made, output.problems, call_id, emitter, parts)
-    return made
+    preface = defuse(_edited(state.arguments)) if state.edited else ""
+    read = await for_model(output, state.name, call_id, emitter, parts, preface=preface)
+    result = ToolResult(
+        name=state.name,
+        status=status,
+        content=read.content,
+        duration_ms=int((monotonic() - started) * 1000),
+        artifact=read.kept[0].ref if read.kept else None,
+        steps=context.steps.told(output.steps) or None,
+        memory_writes=list(output.memory_writes) or None,
+    )
+    read.emit(emitter, call_id)
+    _report(result, output.problems, call_id, emitter, parts)
+    return result
+
+
+async def fitting_arguments(
+    tool: Tool, arguments: dict[str, Any], emitter: Emitter, parts: Parts
+) -> dict[str, Any]:
+    """The arguments with contents in place of references to artifacts. Raises errors.BadArguments when they
+    do not fit the tool, errors.ToolError when a content cannot be read."""
+    turn = emitter.turn
+    filled = await parts.references.filled(arguments, owner=turn.owner, session_id=turn.session_id)
+    if filled is arguments:
+        check_arguments(tool, arguments)
+    else:  # megabytes, perhaps
+        await asyncio.to_thread(check_arguments, tool, filled)
+    return filled
 
 
 def failure(error: Exception) -> tuple[ResultStatus, str]:
@@ -92,24 +111,6 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
 
 def tool_result(name: str, status: ResultStatus, content: str, duration_ms: int = 0) -> ToolResult:
     return ToolResult(name=name, status=status, content=content, duration_ms=duration_ms)
-
-
-def _result(
-    state: CallState, status: ResultStatus, output: ToolOutput, context: ToolContext, limit: int
-) -> ToolResult:
-    """The data of the call's event, but for its duration; raises what a tool's output may raise when it is
-    looked at."""
-    content = _for_model(output.content, limit)
-    if state.edited:
-        content = f"{defuse(_edited(state.arguments))}\n{content}"
-    return ToolResult(
-        name=state.name,
-        status=status,
-        content=content,
-        duration_ms=0,
-        steps=context.steps.told(output.steps) or None,
-        memory_writes=list(output.memory_writes) or None,
-    )
 
 
 def _report(
@@ -163,18 +164,3 @@ def _edited(arguments: dict[str, Any]) -> str:
     told = orjson.dumps(arguments).decode()
     told = told if len(told) <= EDITED_LENGTH else f"{told[:EDITED_LENGTH]}…"
     return f"[The user changed the arguments before approving, to: {told}]"
-
-
-def _for_model(content: str, limit: int) -> str:
-    """At most `limit` characters and a word on what was cut; text that was wrapped as data stays so. What
-    this gateway did not wrap itself is defused: a tool may not pose as a skill or a summary, nor may whatever
-    it read."""
-    wrapped = isinstance(content, Wrapped)
-    content = clean_text(str(content))
-    shown = content[:limit] if wrapped else defuse(content[:limit])
-    if len(content) <= limit:
-        return shown
-    told = f"{shown}\n[... truncated: {limit} of {len(content)} characters shown ...]"
-    if not wrapped:
-        return told
-    return f"{told}\n{closing[1]}" if (closing := _CLOSING.search(content)) else told

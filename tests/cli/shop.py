@@ -2,7 +2,7 @@
 
 import asyncio
 
-from gateway.tools.function import Progress, ToolContext, ToolError, ToolResult, tool
+from gateway.tools.function import File, Progress, ToolContext, ToolError, ToolResult, tool
 
 refunded: list[str] = []
 
@@ -66,3 +66,9 @@ async def wait(progress: Progress) -> str:
 def talk() -> str:
     """Says more than a model may read, and more than a terminal should."""
     return "\x1b[31m" + "长" * 2000
+
+
+@tool(effect="read_only")
+def draw() -> File:
+    """Draws."""
+    return File(b"\x89PNG\r\n\x1a\n\xff", name="图.png")

@@ -269,3 +269,20 @@ def test_a_damaged_file_is_refused_with_its_line(command: Command, running: Runn
     assert "none.jsonl cannot be read" in missing.err
     assert "There is no session s_none" in unknown.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl"]
+
+
+def test_the_files_of_a_message_are_named() -> None:
+    """In the terminal and on the page, as text, whatever they are called."""
+    start = event(
+        1,
+        "turn_start",
+        {"input": "看这个", "model": "m", "attachments": [{"name": "照片.png"}, {"name": NASTY}]},
+    )
+
+    told = lines_about(start)
+    written = page(start)
+
+    assert told[0] == "› 看这个"
+    assert told[1].startswith("📎 照片.png, ")
+    assert f"📎 照片.png, {html.escape(NASTY.replace(chr(27), ''))}" in written
+    assert "<script>alert" not in written

@@ -99,12 +99,20 @@ def test_an_exception_is_told_to_the_author(command: Command) -> None:
 
 def test_what_a_model_would_not_read_is_told(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person is shown the whole result, but nothing that steers the terminal."""
-    monkeypatch.setenv("GATEWAY_TOOL_OUTPUT_LIMIT", "1024")
+    monkeypatch.setenv("GATEWAY_ARTIFACT_TOKENS", "1024")
 
     ran = command("tools", "run", "talk")
 
     assert ran.out == "[31m" + "长" * 2000 + "\n"
-    assert "! A model would read the first 1024 of 2005 characters.\n" in ran.err
+    assert "! A model would get its compact form: it has about 2403 tokens, 1024 is the limit.\n" in ran.err
+
+
+def test_files_are_told_by_type_and_size(command: Command) -> None:
+    """What would be kept aside in a turn is not written to a terminal."""
+    ran = command("tools", "run", "draw")
+
+    assert (ran.code, ran.out) == (0, "\n")
+    assert "+ 图.png, image/png, 9 bytes: an artifact in a turn\n" in ran.err
 
 
 def test_effects_need_a_yes(command: Command) -> None:

@@ -1,27 +1,57 @@
 """Sessions as tests export and import them."""
 
+import hashlib
 import io
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
-from gateway.history.copies.export import Export
+import orjson
+
+from gateway.artifacts.shelf import Shelf
+from gateway.history.copies.export import Export, counts_of
 from gateway.history.copies.imports import MOST_ROWS, import_session
+from gateway.settings import load_settings
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER
 
+QUOTA = 1_073_741_824
+
+
+def shelf_of(storage: Storage) -> Shelf:
+    return Shelf(storage.artifacts, storage.blobs, load_settings(), told=lambda _: None)
+
+
+async def exporting(storage: Storage, session_id: str = "s", owner: str = OWNER) -> Export:
+    return Export(
+        await storage.copies.moment(session_id, owner),
+        owner,
+        log=storage.log,
+        sessions=storage.sessions,
+        copies=storage.copies,
+        artifacts=storage.artifacts,
+        contents=shelf_of(storage).stream,
+    )
+
 
 async def exported(storage: Storage, session_id: str = "s", owner: str = OWNER) -> bytes:
-    moment = await storage.copies.moment(session_id, owner)
-    export = Export(moment, log=storage.log, sessions=storage.sessions, copies=storage.copies)
+    export = await exporting(storage, session_id, owner)
     return b"".join([chunk async for chunk in export.chunks()])
 
 
-async def imported(storage: Storage, file: bytes, owner: str = OWNER, *, most_rows: int = MOST_ROWS) -> None:
+async def imported(
+    storage: Storage, file: bytes, owner: str = OWNER, *, most_rows: int = MOST_ROWS, quota: int = QUOTA
+) -> None:
     await import_session(
         io.BytesIO(file),
         owner,
         copies=storage.copies,
         archives=storage.archives,
         blobs=storage.blobs,
+        artifacts=storage.artifacts,
+        turn_of=nullcontext,
+        quota=quota,
         most_rows=most_rows,
     )
 
@@ -29,3 +59,16 @@ async def imported(storage: Storage, file: bytes, owner: str = OWNER, *, most_ro
 def blobs_in(folder: Path) -> list[str]:
     """The names of the archives in a folder, and of what is left of unfinished ones."""
     return sorted(path.name for path in folder.rglob("*.jsonl.gz*"))
+
+
+def aside_in(folder: Path) -> list[str]:
+    """The hashes of the contents that are kept aside in a folder."""
+    return sorted(path.name for path in folder.rglob("artifacts/*/*/*") if path.is_file())
+
+
+def sealed_as(form: int, lines: Sequence[bytes]) -> bytes:
+    """An export of an older format of `lines`, with a last line that fits them."""
+    body = b"".join(line + b"\n" for line in lines)
+    counts = counts_of(Counter(orjson.loads(line)["kind"] for line in lines), form)
+    end = {"kind": "end", "counts": counts, "sha256": hashlib.sha256(body).hexdigest()}
+    return body + orjson.dumps(end) + b"\n"

@@ -11,7 +11,7 @@ from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done, TurnStart
 from gateway.history.archive import write_version
-from gateway.messages import Message, Usage, text_block
+from gateway.messages import Attached, Message, Usage, attached_block, text_block
 from gateway.settings import Settings, load_settings
 from gateway.storage.base import Closing, NewTurn
 from gateway.storage.records import CompressionRow, SummaryRow
@@ -44,12 +44,29 @@ def settings_in(folder: Path) -> Settings:
     return load_settings(data_dir=folder)
 
 
-async def write_past(storage: Storage, session_id: str, turns: Sequence[Past], *, name: str = "t") -> None:
-    """Adds turns to a session, which is made if need be; their ids are `name` and a number."""
+async def write_past(
+    storage: Storage,
+    session_id: str,
+    turns: Sequence[Past],
+    *,
+    name: str = "t",
+    attachments: tuple[Attached, ...] = (),
+) -> None:
+    """Adds turns to a session, which is made if need be; their ids are `name` and a number. Each has these
+    attachments."""
     for number, past in enumerate(turns, 1):
         turn_id = f"{name}{number}-{session_id}"[:64]
         new = NewTurn(
-            turn_id, session_id, OWNER, past.asked, "model", None, "reject", create_session=True, at=BEGAN
+            turn_id,
+            session_id,
+            OWNER,
+            past.asked,
+            "model",
+            None,
+            "reject",
+            create_session=True,
+            at=BEGAN,
+            attachments=attachments,
         )
         accepted = await storage.turns.accept(new, max_queued=0)
         happened: list[EventData] = [
@@ -68,7 +85,7 @@ async def write_past(storage: Storage, session_id: str, turns: Sequence[Past], *
             for seq, data in enumerate(happened, accepted.head + 1)
         ]
         answer = "".join(past.pieces) or "-"
-        question = Message("user", [text_block(past.asked)])
+        question = Message("user", [*map(attached_block, attachments), text_block(past.asked)])
         await append(storage, turn_id, events[:1], question, session_id=session_id)
         await append(
             storage,

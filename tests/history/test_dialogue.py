@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from gateway.history.summaries.dialogue import ARGUMENTS_MOST, RESULT_MOST, TEXT_MOST, write_out
-from gateway.messages import Message
+from gateway.messages import Attached, Message, attached_block, text_block
 from tests.history.conversations import conversations
 from tests.history.scripted import call, result, results, says, stored, thought, user
 
@@ -68,6 +68,16 @@ def test_pictures_and_unknown_blocks_are_named() -> None:
 
     assert told(picture) == "[1] user:\n  (image)"
     assert told(nested) == "[1] result of unknown:\n  (image)"
+
+
+def test_what_was_attached_is_named() -> None:
+    """By its name and its reference, which read_artifact takes."""
+    attached = Attached(
+        ref="ART-0123456789", name="订单.csv", mime="text/csv", size=9, shown="text", text="a,b"
+    )
+    said = Message("user", [attached_block(attached), text_block("看一下")])
+
+    assert told(said) == "[1] user:\n  (attached 订单.csv, ART-0123456789)\n[1] user:\n  看一下"
 
 
 @given(conversations())

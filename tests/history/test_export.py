@@ -11,10 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import BadImport, Conflict, NotFound, TurnInProgress
-from gateway.history.copies.export import Export
 from gateway.storage.base import NewTurn
 from gateway.wiring import Storage, open_storage
-from tests.history.copying import blobs_in, exported, imported
+from tests.history.copying import blobs_in, exported, exporting, imported, sealed_as
 from tests.history.past import (
     BEGAN,
     PASTS,
@@ -136,8 +135,7 @@ async def test_turns_that_come_later_are_no_part_of_an_export(tmp_path: Path) ->
     async with open_storage(settings_in(tmp_path)) as storage:
         await write_past(storage, "s", TALK)
         whole = await exported(storage)
-        moment = await storage.copies.moment("s", OWNER)
-        export = Export(moment, log=storage.log, sessions=storage.sessions, copies=storage.copies)
+        export = await exporting(storage)
         chunks = export.chunks()
         begun = await anext(chunks)
         await write_past(storage, "s", TALK, name="later")
@@ -149,9 +147,8 @@ async def test_an_export_of_a_session_that_is_deleted_meanwhile_fails(tmp_path: 
     """It never ends as if it were complete."""
     async with open_storage(settings_in(tmp_path)) as storage:
         await write_past(storage, "s", TALK)
-        moment = await storage.copies.moment("s", OWNER)
+        export = await exporting(storage)
         await storage.sessions.delete("s", OWNER)
-        export = Export(moment, log=storage.log, sessions=storage.sessions, copies=storage.copies)
 
         with pytest.raises(NotFound):
             _ = [chunk async for chunk in export.chunks()]
@@ -189,7 +186,7 @@ def of(lines: list[dict[str, Any]], kind: str, number: int = 0) -> dict[str, Any
 
 
 FORGERIES: dict[str, Change] = {
-    "another format": lambda lines: lines[0].update(format=3),
+    "another format": lambda lines: lines[0].update(format=4),
     "an id that is none": lambda lines: lines[0].update(id="../x"),
     "no messages where some are told": lambda lines: lines.remove(of(lines, "message", -1)),
     "an event less": lambda lines: lines.remove(of(lines, "event", -1)),
@@ -229,18 +226,34 @@ FORGERIES: dict[str, Change] = {
 }
 
 
-async def test_an_export_from_before_roles_is_still_read(tmp_path: Path) -> None:
-    """The first format had no role: such a session is in none."""
+@pytest.mark.parametrize("form", [1, 2])
+async def test_an_export_of_an_older_format_is_still_read(tmp_path: Path, form: int) -> None:
+    """The first one had no roles, neither had attachments or artifacts: there are none."""
     lines = [orjson.loads(line) for line in (await a_file(tmp_path / "a")).splitlines()][:-1]
-    lines[0]["format"] = 1
-    del lines[0]["role_id"]
-    old = sealed([orjson.dumps(line) for line in lines])
+    lines[0]["format"] = form
+    if form == 1:
+        del lines[0]["role_id"]
+    for line in lines:
+        if line["kind"] == "turn":
+            del line["attachments"]
+    old = sealed_as(form, [orjson.dumps(line) for line in lines])
     async with open_storage(settings_in(tmp_path / "b")) as storage:
         await imported(storage, old)
         session = await storage.sessions.get("s", OWNER)
+        (_, first), *_ = await storage.copies.turns("s", after=0, limit=9)
 
     assert session.role_id is None
     assert session.head > 0
+    assert first.attachments is None
+
+
+async def test_an_older_format_has_nothing_of_a_newer_one(tmp_path: Path) -> None:
+    """Such a file was never written by a gateway."""
+    lines = [orjson.loads(line) for line in (await a_file(tmp_path / "a")).splitlines()][:-1]
+    lines[0]["format"] = 2
+    async with open_storage(settings_in(tmp_path / "b")) as storage:
+        with pytest.raises(BadImport, match="Attachments is unknown"):
+            await imported(storage, sealed_as(2, [orjson.dumps(line) for line in lines]))
 
 
 @pytest.mark.parametrize("name", FORGERIES)

@@ -14,13 +14,26 @@ from gateway.history.copies.checks import check
 from gateway.history.summaries.dialogue import write_out
 from gateway.history.tokens import tokens_of
 from gateway.history.transcript import fold, problems, tools_heard, view
-from gateway.messages import Message, Recalled, Role, recalled_block, text_block
+from gateway.messages import (
+    KEPT,
+    Attached,
+    Message,
+    Recalled,
+    Role,
+    attached_block,
+    recalled_block,
+    text_block,
+)
 from gateway.storage.base import History, StoredMessage
 from gateway.turn.run import said_in
 from gateway.wiring import open_storage
 from tests.history.copying import exported
 from tests.history.past import Past, sealed, settings_in, write_past
 
+FILE = Attached(
+    ref="ART-0123456789", name="订单.csv", mime="text/csv", size=9, shown="compact", text="9 rows"
+)
+ATTACHED = attached_block(FILE)
 TOLD = recalled_block([Recalled(id="m_1", digest="d", full=True, text="[m_1] likes tea")])
 
 
@@ -77,9 +90,24 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "input": ODD,
     "tool_use_id": st.one_of(WORDS, ODD),
     "thinking": ODD,
+    "ref": st.one_of(st.just(FILE.ref), ODD),
+    "mime": st.one_of(st.sampled_from(["image/png", "application/pdf", "text/plain"]), ODD),
+    "size": ODD,
+    "shown": st.one_of(st.sampled_from(["text", "compact", "image", "document"]), ODD),
 }
+FILES = st.fixed_dictionaries(
+    {
+        "type": st.just("attached"),
+        "ref": st.just(FILE.ref),
+        "name": st.one_of(WORDS, st.just("a.png")),
+        "mime": st.sampled_from(["image/png", "application/pdf", "text/plain"]),
+        "size": st.integers(0, 9),
+        "shown": st.sampled_from(["text", "compact", "image", "document"]),
+        "text": WORDS,
+    }
+)
 TYPES = st.sampled_from(
-    ["recalled", "text", "tool_use", "tool_result", "thinking", "image", "document", "new"]
+    ["recalled", "attached", "text", "tool_use", "tool_result", "thinking", "image", "document", "new"]
 )
 FLAT = st.fixed_dictionaries({"type": st.one_of(TYPES, ODD)}, optional=FIELDS)
 
@@ -89,13 +117,16 @@ def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     nested: dict[str, st.SearchStrategy[Any]] = {
         **FIELDS,
         "content": st.one_of(ODD, st.lists(inner, max_size=2)),
-        "source": st.fixed_dictionaries({"type": st.just("content"), "content": st.lists(inner)}),
+        "source": st.one_of(
+            st.fixed_dictionaries({"type": st.just("content"), "content": st.lists(inner)}),
+            st.fixed_dictionaries({"type": st.just(KEPT), "ref": st.just(FILE.ref), "media_type": WORDS}),
+        ),
     }
     return st.fixed_dictionaries({"type": TYPES}, optional=nested)
 
 
 BLOCKS = st.recursive(st.one_of(FLAT, ODD), around, max_leaves=4)
-CONTENTS = st.lists(BLOCKS, max_size=3)
+CONTENTS = st.lists(st.one_of(BLOCKS, FILES), max_size=3)
 
 
 @given(CONTENTS, CONTENTS)
@@ -121,6 +152,19 @@ def test_whatever_is_accepted_can_be_used(
         ),
         ({**TOLD, "more": 1}, "more: unknown name"),
         ({"type": "tool_result", "tool_use_id": "c", "content": [TOLD]}, "recalled is within another"),
+        ({**ATTACHED, "more": 1}, "more: unknown name"),
+        ({**ATTACHED, "ref": "ART-1"}, "ref: String should match"),
+        ({**ATTACHED, "name": "../x"}, "name: String should match"),
+        ({**ATTACHED, "name": "a\u202ecod.exe"}, "name: must be one line that can be printed"),
+        ({**ATTACHED, "mime": "text/csv\r\nx: y"}, "mime: String should match"),
+        ({**ATTACHED, "shown": "image"}, "text/csv is no type that is shown as image"),
+        ({**ATTACHED, "size": -1}, "size: Input should be"),
+        ({"type": "tool_result", "tool_use_id": "c", "content": [ATTACHED]}, "attached is within another"),
+        ({"type": "image", "source": {"type": KEPT, "ref": FILE.ref}}, "source of the type artifact"),
+        (
+            {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "x", "source": {"type": KEPT}}]},
+            "source of the type artifact",
+        ),
         ({"type": "text"}, "Block 2 of the type text: text: Field required"),
         ({"type": "tool_use", "id": "c"}, "name: Field required"),
         ({"type": "tool_result"}, "tool_use_id: Field required"),
@@ -135,6 +179,12 @@ def test_a_block_that_nothing_could_be_done_with_is_refused(
         checked(lines, [text_block("x"), block], [text_block("y")])
 
 
-def test_what_was_recalled_comes_in_as_it_went_out(lines: list[dict[str, Any]]) -> None:
-    """The block that the gateway itself writes is sound."""
-    checked(lines, [text_block("x"), TOLD], [text_block("y")])
+def test_what_was_recalled_or_attached_comes_in_as_it_went_out(lines: list[dict[str, Any]]) -> None:
+    """The blocks that the gateway itself writes are sound."""
+    checked(lines, [ATTACHED, text_block("x"), TOLD], [text_block("y")])
+
+
+def test_only_the_user_attaches_files(lines: list[dict[str, Any]]) -> None:
+    """The model would be shown an image in its own message, which its endpoint refuses."""
+    with pytest.raises(BadImport, match="not said by the user"):
+        checked(lines, [text_block("x")], [ATTACHED, text_block("y")])

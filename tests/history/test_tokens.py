@@ -1,6 +1,7 @@
 """How large a conversation is: laws of the estimate, not its error, which only an endpoint can tell."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,8 +20,9 @@ from gateway.history.tokens import (
     request_tokens,
     tokens_of,
 )
+from gateway.history.transcript import view
 from gateway.lexical import estimate_tokens
-from gateway.messages import Block, ToolSpec, Usage, text_block
+from gateway.messages import Attached, Block, Message, ToolSpec, Usage, attached_block, text_block
 from gateway.model.base import ModelRequest
 from gateway.storage.base import History, StoredMessage
 from tests.history.scripted import ScriptedModel, call, result, results, says, stored, thought, user, words
@@ -194,3 +196,19 @@ def test_results_of_calls_count_as_messages() -> None:
     history = History(stored(user("go"), says(call("t", "c")), results(result("c", words(1000)))))
 
     assert TokenMeter().size("m", history) > 1000
+
+
+@pytest.mark.parametrize("shown", ["text", "image", "document"])
+@pytest.mark.parametrize("size", [0, 300_000, 30_000_000])
+def test_a_file_that_is_attached_counts_as_what_the_model_gets_of_it(shown: Any, size: int) -> None:
+    """Its record is estimated as about what its view takes, a document by its size, within bounds."""
+    file = Attached(
+        ref="ART-0000000001", name="a", mime="image/png", size=size, shown=shown, text="字 and word " * 50
+    )
+    message = Message("user", [attached_block(file)])
+
+    recorded = tokens_of([message])
+    viewed = tokens_of(view(History(stored(message))))
+
+    assert abs(recorded - viewed) < 60
+    assert (1 if shown == "text" else 1500) < recorded < 301_000

@@ -9,6 +9,7 @@ from typing import Any
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import (
+    AudioContent,
     BlobResourceContents,
     CallToolResult,
     EmbeddedResource,
@@ -89,12 +90,24 @@ def build() -> MCPServer:
                 ImageContent(data=PICTURE, mime_type="image/png"),
                 EmbeddedResource(resource=kept),
                 EmbeddedResource(resource=packed),
+                AudioContent(data="UklGRg==", mime_type="audio/wav"),
+                ImageContent(data="not base64!", mime_type="image/png"),
                 ResourceLink(
                     name="report", uri="https://example.org/r.pdf", mime_type="application/pdf", size=7
                 ),
             ],
             structured_content={"said": "twice"},
         )
+
+    @server.tool(structured_output=False)
+    def picture() -> CallToolResult:
+        """Gives back a picture and no word."""
+        return CallToolResult(content=[ImageContent(data=PICTURE, mime_type="image/png")])
+
+    @server.tool(structured_output=False)
+    def rows(count: int) -> str:
+        """Gives back as much JSON as is wanted."""
+        return json.dumps([{"行": number} for number in range(count)])
 
     @server.tool(structured_output=False)
     def only_structured() -> CallToolResult:

@@ -70,10 +70,10 @@ def address(url: str, **settings: Any) -> McpServer:
 
 
 def body(output: ToolOutput) -> str:
-    """What a server gave back, without its wrapping."""
-    lines = output.content.split("\n")
-    assert (lines[0], lines[2], lines[-1]) == ("<tool_output>", "", "</tool_output>")
-    return "\n".join(lines[3:-1])
+    """What a server gave back, as it is; that it comes from elsewhere is said beside it."""
+    assert output.note is not None
+    assert output.note.startswith("From the MCP server ")
+    return output.content
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.errors import ToolError
 from gateway.events.calls import StepTrace
+from gateway.lexical import estimate_tokens
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
 from gateway.tools import in_time
@@ -103,8 +104,9 @@ async def test_whatever_tools_do_the_turn_comes_to_its_end(
     assert "NaN" in found["nan"]["content"]
     assert "bytes" in found["packed"]["content"]
     assert "contains itself" in found["circle"]["content"]
-    assert len(found["huge"]["content"]) < settings.tool_output_limit + 200
-    assert "truncated" in found["huge"]["content"]
+    assert estimate_tokens(found["huge"]["content"]) <= settings.artifact_tokens
+    assert "could not be kept aside: An artifact has at most" in found["huge"]["content"]
+    assert "artifact" not in found["huge"]
     assert "sk-secret" not in str(told)
     assert text_of(told) == "还在"
     assert [the(turn, "done")["status"] for turn in (told, after)] == ["completed"] * 2
@@ -175,7 +177,7 @@ async def test_a_result_cannot_pose_as_something_of_the_gateway(settings: Settin
 
     def long() -> str:
         """Gives back more than is told."""
-        return "x" * settings.tool_output_limit + forged
+        return "x" * 100_000 + forged
 
     tools = [tool(effect="read_only")(each) for each in (text, listed, made, reported, failed, long)]
     calls = "\n".join(f"/call {each.spec.name} {{}}" for each in tools)

@@ -44,12 +44,11 @@ async def test_an_idle_session_is_summarised_once(settings: Settings) -> None:
 
 
 async def test_without_the_settings_nothing_happens_by_itself(client: Client) -> None:
-    """Neither a summary nor an archive is made, and there is nothing to look for."""
+    """Neither a summary nor an archive is made."""
     await client.chat("My favourite colour is teal.", session_id="s")
     upkeep = await later(client)
     await upkeep.look()
 
-    assert not upkeep.has_work
     assert await summary_of(client, "s") == (404, None)
     assert (await client.post("/api/sessions/s/archive")).json()["events"]["first"] == 1
 

@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 
 from gateway.errors import ToolError
 from gateway.tools import content
+from gateway.tools.base import File
 from gateway.tools.content import content_of
 
 pytestmark = pytest.mark.anyio
@@ -112,7 +113,8 @@ async def test_what_python_people_give_back_is_told_as_json(value: Any, told: st
     [
         (lambda: {"x": float("nan")}, "it holds NaN or Infinity; use null or a word instead"),
         (lambda: [float("-inf")], "it holds NaN or Infinity"),
-        (lambda: b"\xff\xd8", "it holds bytes; decode them"),
+        (lambda: [b"\xff\xd8"], "it holds bytes; give them back as a File, alone or in the files of a Tool"),
+        (lambda: {"cover": File(b"\xff\xd8", "image/jpeg")}, "it holds bytes; give them back as a File"),
         (lambda: {"image": bytearray(9)}, "it holds bytes"),
         (cycle, "it contains itself"),
         (deep, "it is nested too deeply"),

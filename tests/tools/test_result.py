@@ -1,6 +1,7 @@
 """What a function tells beside its result."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import orjson
@@ -13,9 +14,9 @@ from pydantic import ValidationError
 from gateway.errors import ToolError
 from gateway.events.calls import MemoryWriteSuggestion, StepTrace
 from gateway.tools.base import ToolOutput
-from gateway.tools.function import ToolResult, tool
+from gateway.tools.function import File, ToolResult, tool
 from gateway.tools.in_time import run_in_time
-from gateway.tools.result import MOST_ITEMS, MOST_PROBLEMS, WRITES_SIZE
+from gateway.tools.result import MOST_FILES, MOST_ITEMS, MOST_PROBLEMS, WRITES_SIZE
 from gateway.tools.steps import Steps
 from tests.tools.calling import context
 
@@ -287,6 +288,62 @@ async def test_an_output_whose_content_is_no_text_is_an_error(content: Any) -> N
     """In words that keep the model from doing it all again."""
     with pytest.raises(ToolError, match="It was carried out, but the content of its ToolOutput is no text"):
         await output_of(ToolOutput(content))
+
+
+PICTURE = File(b"\x89PNG\r\n", "image/png", "图.png")
+
+
+@pytest.mark.parametrize(
+    ("value", "files"),
+    [
+        (b"\xff\x00", [File(b"\xff\x00")]),
+        (bytearray(b"abc"), [File(b"abc")]),
+        (PICTURE, [PICTURE]),
+        (ToolOutput("看", files=[PICTURE]), [PICTURE]),
+        (ToolResult(result="看", files=[PICTURE, b"abc"]), [PICTURE, File(b"abc")]),
+        (ToolResult(result=PICTURE, files=[b"abc"]), [PICTURE, File(b"abc")]),
+        (ToolResult(result=b"abc"), [File(b"abc")]),
+    ],
+)
+async def test_bytes_are_files(value: Any, files: list[File]) -> None:
+    """However a function gives them back; what it says beside them stays text."""
+    output = await output_of(value)
+
+    assert list(output.files) == files
+    assert output.content in {"", "看"}
+    assert list(output.problems) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "kept", "problem"),
+    [
+        ([PICTURE] * (MOST_FILES + 4), MOST_FILES, "files: more than 16, 4 of them are left out"),
+        ([PICTURE, "图.png"], 1, "files[1]: cannot be read"),
+        ([PICTURE, File(cast("Any", "text"))], 1, "files[1]: cannot be read"),
+        ([PICTURE, File(b"", mime=cast("Any", 7))], 1, "files[1]: cannot be read"),
+        (PICTURE, 0, "files: is no list"),
+    ],
+)
+@pytest.mark.parametrize("given_back", [ToolOutput(""), ToolResult()])
+async def test_files_are_bounded_and_looked_at_one_by_one(
+    given_back: ToolOutput | ToolResult, files: Any, kept: int, problem: str
+) -> None:
+    """Those that can be kept are, and the others are told in words."""
+    if isinstance(given_back, ToolOutput):
+        output = await output_of(replace(given_back, files=files))
+    else:
+        output = await output_of(given_back.model_copy(update={"files": files}))
+
+    assert list(output.files) == [PICTURE] * kept
+    (told,) = output.problems
+    assert told.startswith(problem)
+
+
+async def test_what_says_where_a_content_is_from_is_not_lost() -> None:
+    """Also where something beside it had to be mended."""
+    output = await output_of(ToolOutput("ok", note="From afar.", bounded=True, problems=["own"]))
+
+    assert (output.note, output.bounded, output.problems) == ("From afar.", True, ["own"])
 
 
 @pytest.mark.parametrize("field", ["duration_ms", "timestamp"])

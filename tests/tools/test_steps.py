@@ -25,7 +25,7 @@ REPORTED = st.builds(
 
 
 def size_of(steps: list[StepTrace]) -> int:
-    return sum(len(orjson.dumps(step.input)) + len(orjson.dumps(step.output)) for step in steps)
+    return len(orjson.dumps([step.model_dump() for step in steps]))
 
 
 def test_a_step_tells_what_went_in_and_what_came_out() -> None:
@@ -132,8 +132,32 @@ def test_the_first_steps_keep_what_went_in_and_out_when_all_are_too_large() -> N
     told = steps.told()
 
     assert size_of(told) <= STEPS_SIZE
+    assert len(told) == 50
     assert told[0].input.startswith("入入")
     assert (told[-1].input, told[-1].output) == ("…", "…")
+
+
+def test_a_short_output_is_told_where_a_long_one_does_not_fit() -> None:
+    """Whatever fits is kept, in the order of the steps."""
+    steps = Steps()
+    for number in range(30):
+        with steps.step("read", "入" * 9999) as step:
+            step.output = number
+
+    told = steps.told()
+
+    assert [step.output for step in told] == list(range(30))
+    assert [step.input == "…" for step in told].count(False) == 2
+
+
+def test_steps_whose_names_alone_are_too_much_are_counted() -> None:
+    """What is said of a call has its bound whatever its steps are called."""
+    named = StepTrace(step_id="\x01" * 99, step_name="\x02" * 99, error="\x03" * 99, duration_ms=1)
+
+    told = Steps().told([named] * 50)
+
+    assert size_of(told) <= STEPS_SIZE
+    assert told[-1].step_name == f"{51 - len(told)} more steps"
 
 
 @given(st.lists(DATA, max_size=20), st.lists(REPORTED, max_size=120))

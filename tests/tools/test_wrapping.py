@@ -44,6 +44,7 @@ def test_selectors_spell_nothing() -> None:
     """One after a symbol is a picture; a row of them would be a hidden text."""
     assert visible("☀\ufe0f\ufe0f\ufe0e\ufe0f\U000e0120") == "☀\ufe0f"
     assert visible("☀\u200b\ufe0f") == "☀"
+    assert visible("\u2060\ufe0f") == ""
 
 
 @pytest.mark.parametrize("hidden", [*HIDDEN, "\u200d", "\u200c", " \u200b/ "], ids=ascii)

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from gateway.errors import BadImport
 from gateway.history.copies.lines import demand, valid
-from gateway.messages import RECALLED, Recalled
+from gateway.messages import ATTACHED, KEPT, RECALLED, Recalled
+from gateway.storage.copies import Attachment
 
 
 class _Form(BaseModel):
@@ -36,34 +37,49 @@ class _Recalled(BaseModel):
     memories: list[Recalled]
 
 
+class _Attached(Attachment):
+    type: str
+
+
 FORMS: dict[str, type[BaseModel]] = {
     "text": _Text,
     "tool_use": _ToolUse,
     "tool_result": _ToolResult,
     RECALLED: _Recalled,
+    ATTACHED: _Attached,
 }
+OURS = (RECALLED, ATTACHED)
+"""Types that are the gateway's own, and stand in messages themselves only."""
 
 
-def check_content(content: object) -> None:
-    """Raises errors.BadImport when this is no content of a message that can be used."""
+def check_content(content: object, role: str) -> None:
+    """Raises errors.BadImport when this is no content of a message of that role that can be used."""
     demand(isinstance(content, list) and bool(content), "the content of the message is no list of blocks")
-    _check(cast("list[object]", content), within=False)
+    _check(cast("list[object]", content), role, within=False)
 
 
-def _check(blocks: list[object], *, within: bool) -> None:
+def _check(blocks: list[object], role: str, *, within: bool) -> None:
     # No deeper than a line of an export, which read_line bounds.
     for number, given in enumerate(blocks, 1):
         block = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
         kind = block.get("type")
         demand(isinstance(kind, str), "the content of the message is no list of blocks")
-        demand(kind != RECALLED or not within, f"a block of the type {RECALLED} is within another")
+        demand(kind not in OURS or not within, f"a block of the type {kind} is within another")
+        demand(kind != ATTACHED or role == "user", "a file is attached to what was not said by the user")
+        # Only the view makes such, of what is attached.
+        demand(_source_of(block) != KEPT, f"a block has a source of the type {KEPT}")
         form = FORMS.get(cast("str", kind), _Form)
         try:
             valid(partial(form.model_validate, block))
         except BadImport as error:
             raise BadImport(f"Block {number} of the type {kind}: {error.message}") from None
         if isinstance(inner := _content_of(block), list):
-            _check(cast("list[object]", inner), within=True)
+            _check(cast("list[object]", inner), role, within=True)
+
+
+def _source_of(block: dict[str, Any]) -> object:
+    source = block.get("source")
+    return cast("dict[str, Any]", source).get("type") if isinstance(source, dict) else None
 
 
 def _content_of(block: dict[str, Any]) -> object:

@@ -12,11 +12,21 @@ from gateway.errors import BadImport
 from gateway.events.contract import EVENT
 from gateway.history.copies.blocks import check_content
 from gateway.history.copies.covered import CoveredRanges
-from gateway.history.copies.export import EVENT_HEAD, FORMAT, KINDS, WITHOUT_ROLES, archived, counts_of
-from gateway.history.copies.lines import Lines, copied, demand, read_line, valid
+from gateway.history.copies.export import (
+    EVENT_HEAD,
+    FORMAT,
+    KEEPING,
+    KINDS,
+    WITHOUT_ARTIFACTS,
+    WITHOUT_ROLES,
+    archived,
+    counts_of,
+)
+from gateway.history.copies.keeping import KeptArtifacts
+from gateway.history.copies.lines import Lines, copied, demand, read_line, valid, written_later
 from gateway.ids import is_id
 from gateway.messages import Usage
-from gateway.storage.copies import Moment, SessionCopy, SummaryCopy, TurnCopy, VersionCopy
+from gateway.storage.copies import ArtifactCopy, Moment, SessionCopy, SummaryCopy, TurnCopy, VersionCopy
 
 MOST_TURNS = 100_000
 MOST_VERSIONS = 1_000
@@ -26,16 +36,17 @@ ENVELOPE = '{"kind":"event","body":{"v":1,"seq":%d,"type":"%s","ts":%d,"session_
 
 @dataclass(slots=True)
 class Checked:
-    """What a sound file of `size` bytes holds, and where: offsets of the first turn, message and event, and
-    of the message at each position at which a version begins."""
+    """What a sound file of `size` bytes holds, and where: offsets of the first line of each kind, of the
+    message at each position at which a version begins, of the artifacts, and of the first part of each
+    content, by its hash (0: it has none)."""
 
     moment: Moment
     size: int
     counts: Counter[str]
-    turns_at: int
-    messages_at: int
-    events_at: int
+    starts: dict[str, int]
     messages_from: dict[int, int]
+    artifacts_at: list[int]
+    contents: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -58,6 +69,8 @@ class Check:
     versions: dict[int, VersionCopy] = field(default_factory=dict[int, VersionCopy])
     summary: SummaryCopy | None = None
     covered: CoveredRanges = field(default_factory=CoveredRanges)
+    kept: KeptArtifacts = field(default_factory=KeptArtifacts)
+    form: int = FORMAT
     counts: Counter[str] = field(default_factory=Counter[str])
     starts: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -68,12 +81,19 @@ class Check:
             return
         self.starts.setdefault(kind, at)
         self.counts[kind] += 1
+        demand(self.form > WITHOUT_ARTIFACTS or kind not in KEEPING, f"format {self.form} has no {kind}")
         if kind == "turn":
+            if self.form <= WITHOUT_ARTIFACTS:
+                value = written_later(value, "attachments")
             self._take_turn(copied(TurnCopy, value))
         elif kind == "compression":
             self._take_version(copied(VersionCopy, value))
         elif kind == "summary":
             self._take_summary(copied(SummaryCopy, value))
+        elif kind == "artifact":
+            self.kept.take(copied(ArtifactCopy, value), at)
+        elif kind == "content":
+            self.kept.part(value, at)
         elif kind == "message":
             self._take_message(value, line, at)
         else:
@@ -85,11 +105,13 @@ class Check:
         return self.session
 
     def _take_session(self, value: dict[str, Any]) -> None:
-        if (given := value.pop("format", None)) not in {WITHOUT_ROLES, FORMAT}:
+        if (given := value.pop("format", None)) not in {WITHOUT_ROLES, WITHOUT_ARTIFACTS, FORMAT}:
             raise BadImport(f"The file has the format {given!r:.20}; this version reads 1 to {FORMAT}.")
-        if given == WITHOUT_ROLES:
-            value["role_id"] = None
+        self.form = given
+        if self.form == WITHOUT_ROLES:
+            value = written_later(value, "role_id")
         self.session = session = copied(SessionCopy, value)
+        self.kept.session_id = session.id
         demand(session.epoch_from <= session.last_position, "epoch_from is beyond the last message")
 
     def _take_turn(self, turn: TurnCopy) -> None:
@@ -137,7 +159,7 @@ class Check:
             and value["role"] in {"user", "assistant"},
             f"it is not the message at position {position}",
         )
-        check_content(value["content"])
+        check_content(value["content"], value["role"])
         if value["usage"] is not None:
             usage = valid(lambda: Usage.model_validate(value["usage"], strict=True))
             told = orjson.dumps(usage.model_dump())
@@ -176,6 +198,7 @@ class Check:
             "the version in force is not there",
         )
         self.covered.finish()
+        self.kept.finish()
         return Moment(session, list(self.versions.values()), self.summary)
 
 
@@ -200,7 +223,7 @@ def check(file: BinaryIO) -> Checked:
             stage = _next_stage(stage, kind, first=number == 1)
             if kind == "end":
                 moment = found.finish()
-                _check_end(value, found.counts, digest.hexdigest())
+                _check_end(value, counts_of(found.counts, found.form), digest.hexdigest())
                 demand(next(lines, None) is None, "there is something after the last line")
                 break
             digest.update(line + b"\n")
@@ -208,28 +231,27 @@ def check(file: BinaryIO) -> Checked:
     except BadImport as error:
         reason = error.message
         raise BadImport(f"Line {number}: {reason}", details={"line": number, "reason": reason}) from None
-    starts = found.starts
     return Checked(
         moment,
         lines.at,
         found.counts,
-        starts.get("turn", 0),
-        starts.get("message", 0),
-        starts.get("event", 0),
+        found.starts,
         found.covered.places,
+        found.kept.lines_at,
+        found.kept.places,
     )
 
 
 def _next_stage(stage: int, kind: str, *, first: bool) -> int:
     if kind not in KINDS:
         raise BadImport(f"{kind!r:.40} is not a kind of line.")
-    place = KINDS.index(kind)
+    place = KINDS.index("artifact" if kind in KEEPING else kind)
     if first != (kind == "session") or place < stage:
         raise BadImport(f"A line of the kind {kind} does not belong here.")
     return place
 
 
-def _check_end(value: dict[str, Any], counts: Counter[str], sha256: str) -> None:
-    demand(value.get("counts") == counts_of(counts), "the counts are not those of the lines")
+def _check_end(value: dict[str, Any], counts: dict[str, int], sha256: str) -> None:
+    demand(value.get("counts") == counts, "the counts are not those of the lines")
     demand(value.get("sha256") == sha256, "the sha256 is not that of the lines")
     demand(len(value) == 2, "it is not the last line of an export")

@@ -1,9 +1,12 @@
 """A session as a file: lossless, one JSON object a line, in this order.
 
-    {"kind":"session","format":2,…}        SessionCopy
+    {"kind":"session","format":3,…}        SessionCopy
     {"kind":"turn",…}                      TurnCopy; in the order in which they were accepted
     {"kind":"compression",…}               VersionCopy; by number. The archive is told by its hash
     {"kind":"summary",…}                   SummaryCopy; only if there is one
+    {"kind":"artifact",…}                  ArtifactCopy; those that the session uses, by reference
+    {"kind":"content","ref":"…","number":1,"data":"…"}   a part of its content, in base64. They follow the
+                                           first artifact that has this content, each but the last 1 MiB
     {"kind":"message","position":1,"turn_id":"…","role":"…","content":[…],"usage":{…}}
     {"kind":"event","body":{…}}            the event, byte for byte
     {"kind":"end","counts":{…},"sha256":"…"}   of all lines before, with their line ends
@@ -12,42 +15,64 @@ An export that fails on the way ends with {"kind":"error","code":"…","message"
 """
 
 import hashlib
+from base64 import b64encode
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from typing import Any
 
 import orjson
 from pydantic import BaseModel
 
-from gateway.errors import ArchiveDamaged, GatewayError, NotFound
+from gateway.errors import ArchiveDamaged, ArtifactDamaged, GatewayError, NotFound
 from gateway.storage.archive_lines import message_line
+from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.base import EventLog, Sessions
-from gateway.storage.copies import Copies, Moment
+from gateway.storage.copies import ArtifactCopy, Copies, Moment
 
-FORMAT = 2
-WITHOUT_ROLES = 1
-"""The format before sessions had roles; it can still be read."""
+FORMAT = 3
+WITHOUT_ROLES, WITHOUT_ARTIFACTS = 1, 2
+"""Formats from before there were such things; they can still be read."""
 
-KINDS = ("session", "turn", "compression", "summary", "message", "event", "end")
-"""Of lines, in their order."""
+KINDS = ("session", "turn", "compression", "summary", "artifact", "content", "message", "event", "end")
+"""Of lines, in their order, but that the contents are among the artifacts."""
+KEEPING = frozenset({"artifact", "content"})
 
 EVENT_HEAD, EVENT_TAIL = b'{"kind":"event","body":', b"}"
 MESSAGE_HEAD = b'{"kind":"message",'
+CONTENT = b'{"kind":"content","ref":"%s","number":%d,"data":"%s"}'
 
 
 PAGE = 500
 """Turns and events read at a time."""
 MESSAGES_PAGE = 100
+ARTIFACTS_PAGE = 50
+
+Contents = Callable[[ArtifactRow], AsyncIterator[bytes]]
+"""The content of an artifact in its parts, each found to be what was written: errors.ArtifactDamaged
+otherwise."""
 
 
 class Export:
-    """One export of a session, as of `moment`. `lines` can be read once."""
+    """One export of a session of `owner`, as of `moment`. `chunks` can be read once."""
 
-    def __init__(self, moment: Moment, *, log: EventLog, sessions: Sessions, copies: Copies) -> None:
+    def __init__(
+        self,
+        moment: Moment,
+        owner: str,
+        *,
+        log: EventLog,
+        sessions: Sessions,
+        copies: Copies,
+        artifacts: Artifacts,
+        contents: Contents,
+    ) -> None:
         self.moment = moment
+        self._owner = owner
         self._log = log
         self._sessions = sessions
         self._copies = copies
+        self._artifacts = artifacts
+        self._contents = contents
         self._counts: Counter[str] = Counter()
         self._digest = hashlib.sha256()
 
@@ -55,15 +80,18 @@ class Export:
         """The file in pieces of whole lines, each a page large.
 
         Raises:
-            errors.StorageError: it cannot be read, or (errors.ArchiveDamaged) not all of it.
+            errors.StorageError: it cannot be read, or (errors.ArchiveDamaged, errors.ArtifactDamaged) not all
+                of it.
             errors.NotFound: the session was deleted meanwhile.
         """
-        session, versions, summary = self.moment
+        session, versions, summary, _ = self.moment
         yield self._lines("session", [_line("session", session, format=FORMAT)])
         async for chunk in self._turns():
             yield chunk
         yield self._lines("compression", [_line("compression", version) for version in versions])
         yield self._lines("summary", [_line("summary", summary)] if summary is not None else [])
+        async for chunk in self._kept():
+            yield chunk
         async for chunk in self._messages():
             yield chunk
         async for chunk in self._events():
@@ -77,6 +105,34 @@ class Export:
             number = page[-1][0]
             # Turns that came later than the moment lie beyond its head.
             yield self._lines("turn", [_line("turn", turn) for _, turn in page if turn.last_seq <= head])
+
+    async def _kept(self) -> AsyncIterator[bytes]:
+        """The artifacts of the moment, without those that were removed since."""
+        refs, told = self.moment.artifacts, set[str]()
+        for start in range(0, len(refs), ARTIFACTS_PAGE):
+            page = refs[start : start + ARTIFACTS_PAGE]
+            rows = await self._artifacts.those(self._owner, page)
+            for row in (rows[ref] for ref in page if ref in rows):
+                yield self._lines("artifact", [_line("artifact", self._copy(row))])
+                if row.sha256 not in told:
+                    told.add(row.sha256)
+                    async for chunk in self._content(row):
+                        yield chunk
+
+    async def _content(self, row: ArtifactRow) -> AsyncIterator[bytes]:
+        number = 0
+        async for part in self._contents(row):
+            number += 1
+            yield self._lines("content", [CONTENT % (row.ref.encode(), number, b64encode(part))])
+
+    def _copy(self, row: ArtifactRow) -> ArtifactCopy:
+        fields = {name: getattr(row, name) for name in ArtifactCopy.model_fields if name != "holds"}
+        fields["holds"] = row.kind
+        fields["chunks"] = [tuple(chunk) for chunk in row.chunks]
+        if row.session_id != self.moment.session.id:
+            fields["session_id"] = None
+        # A row is believed; what is read from a file is checked.
+        return ArtifactCopy.model_construct(None, **fields)
 
     async def _messages(self) -> AsyncIterator[bytes]:
         session, after = self.moment.session, 0
@@ -113,9 +169,10 @@ class Export:
         return orjson.dumps({"kind": "end", "counts": counts, "sha256": self._digest.hexdigest()}) + b"\n"
 
 
-def counts_of(counted: Counter[str]) -> dict[str, int]:
-    """What the last line tells: lines of each kind but the first and the last one."""
-    return {kind: counted[kind] for kind in KINDS[1:-1]}
+def counts_of(counted: Counter[str], form: int = FORMAT) -> dict[str, int]:
+    """What the last line tells: lines of each kind but the first and the last one, of those kinds that the
+    format `form` has."""
+    return {kind: counted[kind] for kind in KINDS[1:-1] if form > WITHOUT_ARTIFACTS or kind not in KEEPING}
 
 
 def archived(line: bytes) -> bytes:
@@ -126,7 +183,7 @@ def archived(line: bytes) -> bytes:
 def trouble_line(error: GatewayError) -> bytes:
     """The last line of an export that cannot go on."""
     told: dict[str, Any] = {"kind": "error", "code": error.code, "message": error.message}
-    if isinstance(error, ArchiveDamaged) and error.details is not None:
+    if isinstance(error, ArchiveDamaged | ArtifactDamaged) and error.details is not None:
         told["details"] = error.details
     return orjson.dumps(told) + b"\n"
 

@@ -6,8 +6,8 @@ the file to blobs, while turns write as before, and the transaction is a short o
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import BinaryIO, cast
 
 import orjson
@@ -16,16 +16,22 @@ from gateway.errors import Conflict, StorageError
 from gateway.history.archive import Line, archive_paths, store_lines, version_path, write_archive
 from gateway.history.copies.checks import Checked, check
 from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived
+from gateway.history.copies.keeping import content_of
 from gateway.history.copies.lines import Lines
+from gateway.ids import now_ms
 from gateway.messages import Usage
+from gateway.storage.artifacts import Artifacts, blob_path
 from gateway.storage.base import SessionRow
 from gateway.storage.blobs import Blobs
-from gateway.storage.copies import Copies, EventCopy, Incoming, MessageCopy, Stored, TurnCopy
+from gateway.storage.copies import ArtifactCopy, Copies, EventCopy, Incoming, MessageCopy, Stored, TurnCopy
 from gateway.storage.records import ArchiveRow, Archives
 
 MOST_ROWS, MOST_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some
 20 ms; the database has one writer, for which every running turn waits meanwhile."""
+
+TurnOf = Callable[[str], AbstractAsyncContextManager[object]]
+"""Waits until nobody else writes or removes the blob of that path, and keeps others from doing so."""
 
 
 async def import_session(
@@ -35,29 +41,61 @@ async def import_session(
     copies: Copies,
     archives: Archives,
     blobs: Blobs,
+    artifacts: Artifacts,
+    turn_of: TurnOf,
+    quota: int,
     most_rows: int = MOST_ROWS,
 ) -> SessionRow:
-    """Adds the session that `file` (seekable, nobody else's) holds, for `owner`, whoever exported it. With
-    more than `most_rows` events and messages it is an archived one.
+    """Adds the session that `file` (seekable, nobody else's) holds, with its artifacts, for `owner`, whoever
+    exported it. With more than `most_rows` events and messages it is an archived one. `quota` is what all
+    artifacts of the owner may take, in bytes.
 
     Must not be cancelled: nobody would know whether the archives it wrote belong to a session.
 
     Raises:
         errors.BadImport: the file is damaged or no export; `details` has the number of the line.
-        errors.Conflict: the session's id or that of one of its turns is taken.
+        errors.Conflict: the session's id or that of one of its turns is taken, or the reference of an
+            artifact is, for another content.
+        errors.ArtifactsFull: there is no room for its artifacts.
         errors.StorageError: the database or the blob store failed. In all cases nothing was added.
     """
     checked = await asyncio.to_thread(check, file)
     session = checked.moment.session
-    with archives.moving(session.id):
+    contents = {blob_path(owner, sha256): at for sha256, at in checked.contents.items()}
+    async with AsyncExitStack() as stack:
+        for path in sorted(contents):  # in one order, so that no two imports wait for each other
+            await stack.enter_async_context(turn_of(path))
+        stack.enter_context(archives.moving(session.id))
         if await copies.taken(session.id):
             raise Conflict(f"The session id {session.id} is taken.")
         begun: list[str] = []
         try:
-            return await copies.add(owner, await _incoming(file, checked, blobs, begun, most_rows))
+            await _write_contents(file, contents, artifacts, blobs)
+            incoming = await _incoming(file, checked, blobs, begun, most_rows)
+            return await copies.add(owner, incoming, quota)
         except BaseException:
             await _clear(copies, blobs, session.id, begun)
+            await _clear_contents(contents, artifacts, blobs)
             raise
+
+
+async def _write_contents(
+    file: BinaryIO, contents: dict[str, int], artifacts: Artifacts, blobs: Blobs
+) -> None:
+    """Each is in doubt until the transaction that adds its artifacts: a crash leaves none for ever."""
+    for path, at in contents.items():
+        await artifacts.doubt(path, now_ms())
+        await blobs.put(path, content_of(file, at))
+
+
+async def _clear_contents(contents: dict[str, int], artifacts: Artifacts, blobs: Blobs) -> None:
+    """Removes what was written of them, but for those that the owner has anyway. What cannot be removed now
+    stays in doubt."""
+    for path in contents:
+        with suppress(StorageError):
+            if not await artifacts.is_needed(path):
+                await blobs.delete(path)
+            await artifacts.settle(path)
 
 
 async def _incoming(
@@ -71,7 +109,7 @@ async def _incoming(
         lines = _message_lines(file, checked, version.from_position, version.to_position)
         archive = await store_lines(blobs, path, lines)
         stored[version.version] = Stored(archive.path, archive.size)
-    incoming = Incoming(checked.moment, stored, _turns(file, checked))
+    incoming = Incoming(checked.moment, stored, _turns(file, checked), _artifacts(file, checked))
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MOST_ROWS_SIZE:
         return incoming._replace(messages=_messages(file, checked), events=_events(file, checked))
@@ -97,27 +135,35 @@ async def _clear(copies: Copies, blobs: Blobs, session_id: str, paths: Sequence[
 def _message_lines(file: BinaryIO, checked: Checked, first: int, last: int) -> Iterator[Line]:
     """The messages at the positions `first` to `last` as an archive has them. A version begins at `first`, or
     the session does."""
-    lines = Lines(file, checked.messages_at if first == 1 else checked.messages_from[first])
+    lines = Lines(file, checked.starts.get("message", 0) if first == 1 else checked.messages_from[first])
     for position in range(first, last + 1):
         yield position, archived(next(lines))
 
 
 def _event_lines(file: BinaryIO, checked: Checked) -> Iterator[Line]:
-    lines = Lines(file, checked.events_at)
+    lines = Lines(file, checked.starts.get("event", 0))
     for seq in range(1, checked.counts["event"] + 1):
         yield seq, _body(next(lines))
 
 
 def _turns(file: BinaryIO, checked: Checked) -> Iterator[TurnCopy]:
-    lines = Lines(file, checked.turns_at)
+    lines = Lines(file, checked.starts.get("turn", 0))
     for _ in range(checked.counts["turn"]):
         value = orjson.loads(next(lines))
-        del value["kind"]
-        yield TurnCopy(**value)
+        yield TurnCopy.model_validate_json(_part({"attachments": None, **value}))
+
+
+def _artifacts(file: BinaryIO, checked: Checked) -> Iterator[ArtifactCopy]:
+    for at in checked.artifacts_at:
+        yield ArtifactCopy.model_validate_json(_part(orjson.loads(next(Lines(file, at)))))
+
+
+def _part(value: dict[str, object]) -> bytes:
+    return orjson.dumps({name: each for name, each in value.items() if name != "kind"})
 
 
 def _messages(file: BinaryIO, checked: Checked) -> Iterator[MessageCopy]:
-    lines = Lines(file, checked.messages_at)
+    lines = Lines(file, checked.starts.get("message", 0))
     for _ in range(checked.counts["message"]):
         value = orjson.loads(next(lines))
         usage = Usage(**value["usage"]).model_dump_json() if value["usage"] is not None else None
@@ -126,7 +172,7 @@ def _messages(file: BinaryIO, checked: Checked) -> Iterator[MessageCopy]:
 
 
 def _events(file: BinaryIO, checked: Checked) -> Iterator[EventCopy]:
-    lines = Lines(file, checked.events_at)
+    lines = Lines(file, checked.starts.get("event", 0))
     for _ in range(checked.counts["event"]):
         body = _body(next(lines))
         value = cast("dict[str, str]", orjson.loads(body))

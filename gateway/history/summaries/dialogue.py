@@ -72,6 +72,8 @@ def _parts(stored: StoredMessage, block: Block, names: dict[str, str]) -> Iterat
             name = names.get(str(block.get("tool_use_id")), "unknown")
             label = f"failed result of {name}" if block.get("is_error") else f"result of {name}"
             yield _part(stored, label, shorten(_plain(block.get("content")), RESULT_MOST))
+        case {"type": "attached", "ref": ref, "name": str(name)}:
+            yield _part(stored, who, f"(attached {' '.join(name.split())}, {ref})")
         case {"type": "text" | "thinking" | "redacted_thinking" | "recalled"}:
             pass
         case _:

@@ -4,9 +4,11 @@ was said since."""
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from gateway.errors import ArchiveDamaged, Conflict, NothingToCompress
+from gateway.history.summaries.mentioned import Used, none_used
 from gateway.history.summaries.summariser import Bounds, Spent, Written, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms
@@ -29,7 +31,7 @@ class _Material:
 
 class SessionSummariser:
     """Writes summaries of sessions. One for a process. `instructions` reads what the model is told, anew for
-    each."""
+    each; `used` finds the artifacts that are listed in them."""
 
     def __init__(
         self,
@@ -39,12 +41,14 @@ class SessionSummariser:
         model: Model,
         settings: Settings,
         instructions: Callable[[], str],
+        used: Used = none_used,
     ) -> None:
         self._sessions = sessions
         self._summaries = summaries
         self._model = model
         self._settings = settings
         self._instructions = instructions
+        self._used = used
         self._busy: set[str] = set()
 
     async def write(
@@ -82,6 +86,7 @@ class SessionSummariser:
             previous=material.previous,
             questions=material.questions,
             spent=spent,
+            known=partial(self._used, session_id),
         )
         return material.source, written
 

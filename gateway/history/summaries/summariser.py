@@ -3,13 +3,14 @@
 import asyncio
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.errors import CompressionFailed, ModelError
 from gateway.history.summaries.dialogue import Entry, shorten, write_out
+from gateway.history.summaries.mentioned import listed, named_in
 from gateway.history.summaries.request import asked_again, request_text, usable
-from gateway.history.summaries.summary import SessionSummary, tell
+from gateway.history.summaries.summary import Reference, SessionSummary, tell
 from gateway.history.summaries.survivors import complete
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, Usage, text_block
@@ -17,6 +18,7 @@ from gateway.model.base import Answer, Model, ModelRequest
 from gateway.model.prices import cost_of
 from gateway.model.retry import retry_delay
 from gateway.model.whole import answer_of
+from gateway.storage.artifacts import ArtifactRow
 from gateway.storage.base import StoredMessage
 
 CALL_TIMEOUT = 300.0
@@ -24,6 +26,15 @@ CALL_TIMEOUT = 300.0
 _MARGIN = 0.75  # of the window: an estimate may be a third too low
 _SMALLEST_PIECE = 500  # tokens; an endpoint that cannot read so much cannot summarise
 _CHARACTERS = 0.8  # of a token: what Chinese text has
+
+
+Known = Callable[[Collection[str]], Awaitable[Mapping[str, ArtifactRow]]]
+"""Those of some references that are artifacts of the conversation."""
+
+
+async def none_known(refs: Collection[str]) -> Mapping[str, ArtifactRow]:
+    """Of a conversation without any."""
+    return {}
 
 
 @dataclass(slots=True)
@@ -82,20 +93,23 @@ async def summarise(
     previous: SessionSummary | None = None,
     questions: Sequence[str] = (),
     spent: Spent | None = None,
+    known: Known = none_known,
 ) -> Written:
     """Summarises `messages`, and what `previous` tells of those before them.
 
     The conversation is shown to the model as labelled data (see `dialogue.write_out`); one that is too long
     for the window is summarised in pieces. An answer that is unusable is asked for once more, with what is
     wrong. `questions` were open before, besides those in `previous`: each stays open unless the model says
-    that it was answered. `spent` is kept up to date, also when this fails.
+    that it was answered. `spent` is kept up to date, also when this fails. Artifacts that are `known` are
+    listed whatever the model writes.
 
     Raises:
         CompressionFailed: no usable summary came (code summary_empty, summary_invalid, summary_too_long,
             summary_refused, summary_truncated) or the endpoint failed (its code).
+        StorageError: `known` failed.
     """
     spent = spent if spent is not None else Spent()
-    work = _Work(model, model_name, instructions, bounds, spent)
+    work = _Work(model, model_name, instructions, bounds, spent, known)
     try:
         summary = await work.read(messages, previous, questions)
     except ModelError as error:
@@ -129,6 +143,7 @@ class _Work:
     instructions: str
     bounds: Bounds
     spent: Spent
+    known: Known
     room: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -157,18 +172,28 @@ class _Work:
                 self.room = max(_SMALLEST_PIECE, self.room // 2)
                 continue
             summary, answered = said
+            read = [entry.stored for entry in piece]
+            artifacts = await self._artifacts(read, previous, summary)
             previous = await asyncio.to_thread(
                 complete,
                 summary,
-                [entry.stored for entry in piece],
+                read,
                 previous=previous,
                 questions=before,
                 answered=answered,
+                artifacts=artifacts,
                 most_tokens=self.bounds.tokens,
             )
             questions, left = (), left[len(piece) :]
         assert previous is not None
         return previous
+
+    async def _artifacts(
+        self, messages: Sequence[StoredMessage], previous: SessionSummary | None, written: SessionSummary
+    ) -> Sequence[Reference]:
+        refs = await asyncio.to_thread(named_in, messages, previous, written)
+        rows = await self.known(refs) if refs else {}
+        return listed(refs, rows, previous, written, most_tokens=self.bounds.tokens)
 
     async def _ask(self, text: str) -> tuple[SessionSummary, Sequence[str]]:
         """A usable answer to `text`, asked for twice at most."""

@@ -1,11 +1,12 @@
 """What must outlive a summary, whatever the model that writes it makes of it: names that only help to the
-letter, tools that failed, questions that are open."""
+letter, tools that failed, questions that are open, artifacts."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from gateway.history.summaries.dialogue import call_name
-from gateway.history.summaries.summary import SessionSummary, tell
+from gateway.history.summaries.mentioned import others
+from gateway.history.summaries.summary import Reference, SessionSummary, tell
 from gateway.lexical import estimate_tokens, tokens
 from gateway.messages import Block
 from gateway.storage.base import StoredMessage
@@ -45,14 +46,16 @@ def complete(
     previous: SessionSummary | None,
     questions: Sequence[str],
     answered: Sequence[str],
+    artifacts: Sequence[Reference] = (),
     most_tokens: int,
 ) -> SessionSummary:
     """`summary` of `messages` with what it must not lose, in at most `most_tokens` (of its text, estimated)
     provided it has no more itself.
 
     Tools whose last call failed join the risks. `questions` that were open before and are not among those
-    `answered` join the open ones. The oldest steps of the progress make room for both. Identifiers that it
-    does not contain fill what room is left, the user's first.
+    `answered` join the open ones. `artifacts`, the most important first, take the place of what it lists of
+    that kind. The oldest steps of the progress make room for all of these, then the last artifacts.
+    Identifiers that it does not contain fill what room is left, the user's first.
     """
     known = " ".join([*summary.risks, *summary.open_questions, *summary.next_actions])
     failed = [name for name in _failures(messages, previous) if name not in known]
@@ -61,9 +64,15 @@ def complete(
     for question in questions[:MOST_QUESTIONS]:
         if not any(_same(question, other) for other in [*open_now, *answered]):
             open_now.append(question[:_LONGEST])
-    whole = summary.model_copy(update={"risks": risks, "open_questions": open_now, "identifiers": []})
+    kept = [*others(summary.artifacts), *artifacts]
+    whole = summary.model_copy(
+        update={"risks": risks, "open_questions": open_now, "artifacts": kept, "identifiers": []}
+    )
     while len(whole.progress) > 1 and estimate_tokens(tell(whole)) > most_tokens:
         whole = whole.model_copy(update={"progress": whole.progress[1:]})
+    for _ in artifacts:
+        if estimate_tokens(tell(whole)) > most_tokens:
+            whole = whole.model_copy(update={"artifacts": whole.artifacts[:-1]})
     return _with_identifiers(whole, [*summary.identifiers, *_identifiers(messages, previous)], most_tokens)
 
 

@@ -29,6 +29,8 @@ from gateway.tools.fetch.names import LOOKUP_SECONDS, SystemNames
 
 MOST_BYTES = 1_048_576
 """Bytes of a page that are read, compressed and unpacked; the rest is left."""
+MOST_FILE_BYTES = 8_388_608
+"""Bytes of an image or a PDF, likewise; one that is larger is of no use in part, so it is refused."""
 MOST_SECONDS = 20.0
 """For all of it: names, redirects, the body."""
 MOST_REDIRECTS = 5
@@ -39,11 +41,16 @@ _CONNECTIONS = httpx2.Limits(
     max_keepalive_connections=0,  # two names may share an address, but not a connection
 )
 _REDIRECTS = {301, 302, 303, 307, 308}
+FILES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"})
+"""Types of bodies that are no text and are read whole, as files."""
 _TEXT = re.compile(r"text/[\w.+-]+|application/(json|xml|[\w.+-]+\+(json|xml))")
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _HEADERS = {
     "User-Agent": f"chat-gateway/{__version__}",
-    "Accept": "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.8",
+    "Accept": (
+        "text/html, application/xhtml+xml, text/*;q=0.9, application/json;q=0.9, application/xml;q=0.8, "
+        "application/pdf;q=0.7, image/*;q=0.7"
+    ),
     "Accept-Encoding": "gzip",
 }
 
@@ -54,7 +61,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 @dataclass(frozen=True, slots=True)
 class Page:
     """What was fetched: `url` after all redirects, `mime` without parameters, `charset` as it was declared,
-    `whole` unless the body was longer than MOST_BYTES."""
+    `whole` unless the body was longer than MOST_BYTES. Of a type in FILES it is no text."""
 
     url: str
     mime: str
@@ -82,8 +89,8 @@ class Fetcher:
         """The page at `url`.
 
         Raises:
-            ToolError: it may not be fetched, does not answer, or is no text. The message says what to do, and
-                nothing about what is inside the network.
+            ToolError: it may not be fetched, does not answer, or is of a type that is not read. The message
+                says what to do, and nothing about what is inside the network.
             ToolTimedOut: it took longer than MOST_SECONDS, or its name longer than LOOKUP_SECONDS.
         """
         try:
@@ -156,11 +163,19 @@ async def _read(url: httpx2.URL, response: httpx2.Response) -> Page:
         raise ToolError(f"{host_of(url)} answered {_named(response.status_code)} for this page.")
     declared = response.headers.get("content-type", "")
     mime = declared.partition(";")[0].strip().lower()
+    if mime in FILES:
+        body, whole = await _body(response, MOST_FILE_BYTES)
+        if not whole:
+            raise ToolError(f"This is {mime} of more than {MOST_FILE_BYTES} bytes: too large to be read.")
+        return Page(str(url), mime, None, body, whole)
     if not _TEXT.fullmatch(mime):
         kind = mime if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,60}", mime, re.ASCII) else "of no known type"
-        raise ToolError(f"This page is {kind}; only text, HTML, JSON and XML can be read.")
+        raise ToolError(
+            f"This page is {kind}; only text, HTML, JSON and XML can be read, and PDF, PNG, JPEG, GIF and "
+            "WebP as files."
+        )
     charset = _CHARSET.search(declared)
-    body, whole = await _body(response)
+    body, whole = await _body(response, MOST_BYTES)
     return Page(str(url), mime, charset[1] if charset else None, body, whole)
 
 
@@ -171,8 +186,8 @@ def _named(status: int) -> str:
         return str(status)
 
 
-async def _body(response: httpx2.Response) -> tuple[bytes, bool]:
-    """The first MOST_BYTES, and whether that is all. Unpacked here, since the cap counts before and after."""
+async def _body(response: httpx2.Response, most: int) -> tuple[bytes, bool]:
+    """The first `most` bytes, and whether that is all. Unpacked here: the cap counts before and after."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", "gzip"}:
         raise ToolError("This page is packed in a way that was not asked for, so it cannot be read.")
@@ -181,7 +196,7 @@ async def _body(response: httpx2.Response) -> tuple[bytes, bool]:
     async with aclosing(response.aiter_raw()) as raw:
         async for piece in raw:
             arrived += len(piece)
-            body += unpack(piece, MOST_BYTES + 1 - len(body)) if unpack else piece
-            if max(arrived, len(body)) > MOST_BYTES:
-                return bytes(body[:MOST_BYTES]), False
+            body += unpack(piece, most + 1 - len(body)) if unpack else piece
+            if max(arrived, len(body)) > most:
+                return bytes(body[:most]), False
     return bytes(body), True

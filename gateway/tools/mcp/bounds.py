@@ -6,8 +6,6 @@ MESSAGE = 8_388_608
 """Bytes of one message, such as the answer to a call."""
 PARTS = 100_000
 """Objects and lists in one message: each takes a hundred times the memory of the characters it is made of."""
-TEXT = 1_000_000
-"""Characters of one answer that go on to the turn."""
 TOOLS = 256
 """Tools of one server; those that it lists later are left out."""
 LISTED = 1024

@@ -1,0 +1,176 @@
+"""What comes in and goes out of artifacts."""
+
+import base64
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import AfterValidator, Field, model_validator
+
+from gateway.api.bodies import Id
+from gateway.api.strict import Base64, Body, FileName, FileText, Mime, Query, Reply
+from gateway.artifacts.content import Content, bytes_content, text_content
+from gateway.artifacts.reading import LEAST_TOKENS, MOST_TOKENS, Part
+from gateway.artifacts.shelf import EXAMPLES
+from gateway.service.artifacts import Compacted
+from gateway.storage.artifacts import ArtifactRow, Kind
+
+MOST_METADATA = 4096
+"""Bytes of what a client notes of an artifact, as JSON."""
+
+
+def _small(metadata: dict[str, Any]) -> dict[str, Any]:
+    if EXAMPLES in metadata:
+        raise ValueError(f"the name {EXAMPLES} is taken: choose another")
+    try:
+        size = len(orjson.dumps(metadata))
+    except orjson.JSONEncodeError:
+        raise ValueError("is nested too deeply") from None
+    if size > MOST_METADATA:
+        raise ValueError(f"has at most {MOST_METADATA} bytes as JSON")
+    return metadata
+
+
+class ArtifactBody(Body):
+    """Exactly one of `text` and `data`. What is larger than a JSON body may be is sent as it is, with its own
+    content type."""
+
+    text: FileText | None = None
+    data: Base64 | None = None
+    name: FileName | None = None
+    mime: Mime | None = None
+    session_id: Id | None = Field(
+        None, description="A session of yours that it belongs to, and that keeps it."
+    )
+    metadata: Annotated[dict[str, Any], AfterValidator(_small)] | None = Field(
+        None, description=f"What you want to note of it: at most {MOST_METADATA} bytes of JSON."
+    )
+
+    @model_validator(mode="after")
+    def _one_content(self) -> "ArtifactBody":
+        if (self.text is None) == (self.data is None):
+            raise ValueError("give either text or data")
+        return self
+
+    @property
+    def content(self) -> Content:
+        if self.text is not None:
+            return text_content(self.text, self.name, self.mime)
+        return bytes_content(base64.b64decode(self.data or ""), self.name, self.mime)
+
+
+class UploadQuery(Query):
+    """Of a body that is the content itself."""
+
+    name: FileName | None = None
+    session_id: Id | None = Field(
+        None, description="A session of yours that it belongs to, and that keeps it."
+    )
+    raw: Literal["0", "1"] = Field(
+        "0", description="1: a body of application/json is the content itself, too."
+    )
+
+
+class ArtifactsQuery(Query):
+    session_id: Id | None = Field(None, description="Those that this session uses.")
+    turn_id: Id | None = Field(None, description="Those that this turn made.")
+    limit: int = Field(50, ge=1, le=200)
+    before: str | None = Field(None, description="The `next` of the former page.")
+
+
+class PartQuery(Query):
+    """Without any of them the answer is the content itself. One alone, but for `lines` beside `search`."""
+
+    lines: str | None = Field(
+        None, description="Lines from 1, both ends included: 1-50, 50- (as far as fits), 50."
+    )
+    bytes: str | None = Field(
+        None, description="Bytes from 0, both ends included: 0-999, 1000-. Characters are left whole."
+    )
+    json_path: str | None = Field(None, description="What to select of JSON, by RFC 9535: $.items[0].name.")
+    search: str | None = Field(
+        None, description="Text of one line, in capitals or not: the lines that have it, and those around."
+    )
+    max_tokens: int | None = Field(
+        None, ge=LEAST_TOKENS, le=MOST_TOKENS, description=f"Of the part, estimated; else {MOST_TOKENS}."
+    )
+
+
+class ArtifactItem(Reply):
+    """An artifact. Times are Unix milliseconds."""
+
+    ref: str
+    name: str | None = None
+    mime: str = Field(description="As the content itself shows.")
+    kind: Kind
+    size: int = Field(description="Bytes.")
+    lines: int | None = Field(None, description="Absent where it is no text.")
+    sha256: str = Field(description="Of the content, in hex: the ETag.")
+    session_id: str | None = Field(None, description="Where it was made.")
+    turn_id: str | None = None
+    tool_call_id: str | None = None
+    project_id: str | None = None
+    summary: str | None = Field(None, description="In a model's words, if one was asked.")
+    metadata: dict[str, Any] | None = Field(None, description="What was noted of it.")
+    created_at: int
+    expires_at: int = Field(description="It is removed some time after that, unless a session uses it.")
+
+    @classmethod
+    def of(cls, row: ArtifactRow) -> "ArtifactItem":
+        return cls.model_validate(cls.told(row))
+
+    @classmethod
+    def told(cls, row: ArtifactRow) -> dict[str, Any]:
+        told = {name: getattr(row, name) for name in ArtifactItem.model_fields}
+        noted = {name: value for name, value in row.metadata.items() if name != EXAMPLES}
+        return told | {"metadata": noted or None}
+
+
+class ArtifactPage(Reply):
+    artifacts: list[ArtifactItem]
+    used: int = Field(description="Bytes of all your artifacts, as they count against the quota.")
+    quota: int
+    next: str | None = Field(None, description="Cursor of the next page; absent on the last one.")
+
+
+class ArtifactCompact(ArtifactItem):
+    """An artifact with what is in it, in short."""
+
+    compact: str = Field(description="By its kind: a shape, columns, headings, the first and last lines, …")
+    locators: dict[str, str] = Field(description="Queries that read a part of this very artifact.")
+
+    @classmethod
+    def whole(cls, found: Compacted) -> "ArtifactCompact":
+        locators = found.row.metadata.get(EXAMPLES, {})
+        more = {"compact": found.row.compact, "locators": locators, "summary": found.summary}
+        return cls.model_validate(cls.told(found.row) | more)
+
+
+class ArtifactPart(Reply):
+    """A part of an artifact. `first` to `last` of `total` are lines from 1, bytes from 0, or what a JSON path
+    or a search found, from 1; all are 0 where there is nothing."""
+
+    ref: str
+    how: Literal["lines", "bytes", "json_path", "search"]
+    content: str
+    first: int
+    last: int
+    total: int
+    at_least: bool | None = Field(None, description="True: there are more than `total`.")
+    next: str | None = Field(
+        None, description="How to go on, such as lines=51-100; beside the same search. Absent at the end."
+    )
+    remark: str | None = Field(None, description="What else there is to know of how it is shown.")
+
+    @classmethod
+    def of(cls, ref: str, part: Part) -> "ArtifactPart":
+        return cls(
+            ref=ref,
+            how=part.how,
+            content=part.text,
+            first=part.first,
+            last=part.last,
+            total=part.total,
+            at_least=part.at_least or None,
+            next=part.next,
+            remark=part.remark,
+        )

@@ -1,0 +1,167 @@
+"""Contents that are kept aside: sent, listed, downloaded, read in parts, deleted."""
+
+import re
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gateway.api.artifact_bodies import (
+    ArtifactBody,
+    ArtifactCompact,
+    ArtifactItem,
+    ArtifactPage,
+    ArtifactPart,
+    ArtifactsQuery,
+    PartQuery,
+    UploadQuery,
+)
+from gateway.api.downloads import Download
+from gateway.api.paging import read_place, write_place
+from gateway.api.problems import problem_response, request_id_of
+from gateway.api.ranges import Unsatisfiable, is_known, range_of
+from gateway.api.replies import json_reply
+from gateway.api.requests import gateway_of, principal_of, read_body, read_query, settings_of
+from gateway.api.uploads import content, content_type
+from gateway.artifacts.reading import MOST_TOKENS, wanted_of
+from gateway.errors import InvalidRequest
+from gateway.ids import ARTIFACT_PATTERN
+
+SUFFIXES = {
+    "text/plain": ".txt",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    "text/markdown": ".md",
+    "application/json": ".json",
+    "application/pdf": ".pdf",
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/gif": ".gif",
+    "image/webp": ".webp",
+}
+"""Types that a browser is told as they are, with what a nameless file of each is called: none of them can run
+anything. All others are told as bytes."""
+
+BYTES = "application/octet-stream"
+PIECE = 65_536
+"""Bytes that are sent at a time: a reader is dropped that does not take so many in `send_timeout`."""
+
+ISOLATED = {
+    # Stored, but asked for again each time: who may read it is checked, and what was deleted is gone.
+    "cache-control": "private, no-cache",
+    "content-security-policy": "sandbox; default-src 'none'",
+    "cross-origin-resource-policy": "same-origin",
+    "accept-ranges": "bytes",
+}
+
+
+async def keep(request: Request) -> Response:
+    """Keeps a content. A body of any type but application/json is the content itself, and so is JSON with
+    `raw=1`; any other JSON says what is to be kept."""
+    query, artifacts, who = (
+        read_query(request, UploadQuery),
+        gateway_of(request).artifacts,
+        principal_of(request),
+    )
+    mime = content_type(request)
+    if query.raw == "1" or mime not in {"", "application/json"}:
+        row = await artifacts.upload(
+            who, content(request), name=query.name, mime=mime, session_id=query.session_id
+        )
+    elif query.model_fields_set - {"raw"}:
+        raise InvalidRequest(
+            "With a JSON body, name and session_id stand in the body; add raw=1 to keep the JSON itself."
+        )
+    else:
+        body = await read_body(request, ArtifactBody)
+        row = await artifacts.keep(who, body.content, session_id=body.session_id, metadata=body.metadata)
+    return json_reply(ArtifactItem.of(row), 201, headers={"location": f"/api/artifacts/{row.ref}"})
+
+
+async def find(request: Request) -> Response:
+    """Your artifacts, the newest first, and how much room they take."""
+    query = read_query(request, ArtifactsQuery)
+    page = await gateway_of(request).artifacts.find(
+        principal_of(request),
+        limit=query.limit,
+        before=read_place(query.before) if query.before is not None else None,
+        session_id=query.session_id,
+        turn_id=query.turn_id,
+    )
+    is_full = len(page.rows) == query.limit
+    return json_reply(
+        ArtifactPage(
+            artifacts=[ArtifactItem.of(row) for row in page.rows],
+            used=page.room.used,
+            quota=page.quota,
+            next=write_place(page.rows[-1].created_at, page.rows[-1].ref) if is_full else None,
+        )
+    )
+
+
+async def read(request: Request) -> Response:
+    """The content as a file to keep, whole or one range of it; with a query, a part of it as JSON."""
+    ref, query = _ref(request), read_query(request, PartQuery)
+    if not query.model_fields_set:
+        return await _download(request, ref)
+    wanted = wanted_of(lines=query.lines, bytes=query.bytes, json_path=query.json_path, search=query.search)
+    part = await gateway_of(request).artifacts.part(
+        principal_of(request), ref, wanted, most_tokens=query.max_tokens or MOST_TOKENS
+    )
+    return json_reply(ArtifactPart.of(ref, part))
+
+
+async def compact(request: Request) -> Response:
+    """What is in an artifact, in short, and how to read a part of it."""
+    found = await gateway_of(request).artifacts.compact(principal_of(request), _ref(request))
+    return json_reply(ArtifactCompact.whole(found))
+
+
+async def delete(request: Request) -> Response:
+    """Removes an artifact at once, whichever session uses it. What was told of it stays."""
+    await gateway_of(request).artifacts.delete(principal_of(request), _ref(request))
+    return Response(status_code=204)
+
+
+async def _download(request: Request, ref: str) -> Response:
+    artifacts = gateway_of(request).artifacts
+    row = await artifacts.get(principal_of(request), ref)
+    etag = f'"{row.sha256}"'
+    headers = {**ISOLATED, "etag": etag}
+    if is_known(request.headers, etag):
+        return Response(status_code=304, headers=headers)
+    try:
+        part = range_of(request.headers, row.size, etag)
+    except Unsatisfiable as error:
+        response = problem_response(error, 416, request_id_of(request))
+        response.headers["content-range"] = f"bytes */{row.size}"
+        return response
+    start, end = part or (0, row.size)
+    headers["content-length"] = str(end - start)
+    if part is not None:
+        headers["content-range"] = f"bytes {start}-{end - 1}/{row.size}"
+    is_head = request.method == "HEAD"
+    pieces = await artifacts.content(row, start, start if is_head else end)
+    return Download(
+        _small(pieces),
+        name=row.name or row.ref + SUFFIXES.get(row.mime, ".bin"),
+        media_type=row.mime if row.mime in SUFFIXES else BYTES,
+        send_timeout=settings_of(request).send_timeout,
+        status=206 if part is not None else 200,
+        headers=headers,
+    )
+
+
+async def _small(pieces: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+    async with aclosing(pieces):
+        async for piece in pieces:
+            for start in range(0, len(piece), PIECE):
+                yield piece[start : start + PIECE]
+
+
+def _ref(request: Request) -> str:
+    ref: str = request.path_params["ref"]
+    if not re.fullmatch(ARTIFACT_PATTERN, ref):
+        raise InvalidRequest("ref must be the reference of an artifact, such as ART-0h4k2m7qxz.")
+    return ref

@@ -1,0 +1,33 @@
+"""One row of the URL table."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+STREAM = "text/event-stream"
+Answer = type[BaseModel] | str | None
+"""A model is JSON, a string is another media type, None has no body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One method of one path. `answers` are its successes, `refusals` the failures worth telling apart,
+    `upload` is the media type of a body that is no JSON."""
+
+    method: str
+    path: str
+    handler: Callable[[Request], Awaitable[Response]]
+    answers: Mapping[int, tuple[Answer, ...]]
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    upload: str | None = None
+    refusals: tuple[int, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def summary(self) -> str:
+        return (self.handler.__doc__ or "").strip().partition("\n\n")[0].replace("\n    ", " ")

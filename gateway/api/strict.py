@@ -1,0 +1,63 @@
+"""What all bodies have in common: snake_case out, snake_case or camelCase in, strict either way."""
+
+import base64
+import binascii
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+
+def no_nul(text: str) -> str:
+    """Raises ValueError."""
+    if "\x00" in text:
+        raise ValueError("must not contain NUL characters")
+    return text
+
+
+def _is_base64(text: str) -> str:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("must be base64 (RFC 4648) with padding, without spaces and without data:") from None
+    return text
+
+
+FileName = Annotated[
+    str,
+    AfterValidator(no_nul),
+    Field(min_length=1, max_length=1000, description="The name of a file; of a path the last part is kept."),
+]
+Base64 = Annotated[str, AfterValidator(_is_base64), Field(min_length=1, description="The content in base64.")]
+FileText = Annotated[
+    str, AfterValidator(no_nul), Field(min_length=1, description="The content, if it is text.")
+]
+Mime = Annotated[
+    str,
+    Field(min_length=1, max_length=200, description="Its type: believed where the content agrees."),
+]
+
+
+class Body(BaseModel):
+    """What a client sends. Unknown names are refused: they are mostly typing mistakes."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        alias_generator=to_camel,
+        populate_by_name=True,
+        loc_by_alias=False,  # errors name fields as the documentation does
+    )
+
+
+class Query(Body):
+    """Query parameters: text, so numbers are read from it."""
+
+    model_config = ConfigDict(strict=False)
+
+
+class Reply(BaseModel):
+    """What the server answers. Fields without a value are left out."""
+
+    model_config = ConfigDict(frozen=True)

@@ -1,0 +1,1 @@
+"""Large results and attachments kept aside: the shelf, compact forms, partial reads, references."""

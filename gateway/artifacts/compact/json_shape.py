@@ -1,0 +1,163 @@
+"""JSON, told by its shape: types, keys, lengths, and an example value of each."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Any
+
+import orjson
+
+from gateway.artifacts.compact.base import MOST_TOKENS, Compact, counted, fitted, flat
+from gateway.artifacts.compact.text import text_form
+from gateway.artifacts.content import Content, Measured
+
+LARGEST_PARSED = 4_194_304
+"""Bytes of a JSON that is parsed; of a larger one, only its head."""
+
+_DEEPEST = 4
+_KEYS = 30  # of one object that are told
+_ITEMS = 200  # of one array, and keys of one object, that are looked at
+_TOKENS = 14  # of a key or an example
+# A name that needs no quotes in a path. RFC 9535 allows all planes of Unicode, python-jsonpath the first one.
+_BEYOND = "\U00010000-\U0010ffff"
+_PLAIN_KEY = re.compile(rf"[^\W\d{_BEYOND}][^\W{_BEYOND}]{{0,39}}")
+_SIGNS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[{}\[\],]', re.DOTALL)
+_TYPES = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+_CLOSES = {b"{": b"}", b"[": b"]"}
+
+
+def json_form(content: Content, measured: Measured) -> Compact:
+    """Like text, and it says so, when it cannot be parsed."""
+    whole = measured.size <= LARGEST_PARSED
+    data = b"".join(content.chunks()) if whole else closed(measured.head)
+    try:
+        value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as error:
+        lines = counted(measured.lines or 0, "line")
+        return text_form(content, measured, f"JSON, {_reason(error, whole=whole)}: {lines}")
+    scope = "" if whole else f" (counted in its first {len(measured.head):,} bytes)"
+    path = _path(value)
+    examples = {"json_path": path} if path else {}
+    if keys := _PLAIN_KEY.findall(path or ""):
+        examples["search"] = keys[-1]
+    return Compact("\n".join(_shape(f"JSON{scope}: ", value)), examples)
+
+
+def _reason(error: orjson.JSONDecodeError, *, whole: bool) -> str:
+    if "depth limit" in str(error):
+        return "too deep to be parsed"
+    return f"broken in line {error.lineno:,}" if whole else "too large to be parsed"
+
+
+def closed(head: bytes) -> bytes:
+    """The beginning of a JSON up to the last comma, and closed there so that it is one."""
+    cut = max((match.start() for match in _SIGNS.finditer(head) if match[0] == b","), default=0)
+    around: list[bytes] = []
+    for match in _SIGNS.finditer(head, 0, cut):
+        if match[0] in _CLOSES:
+            around.append(_CLOSES[match[0]])
+        elif match[0] in (b"}", b"]") and around:
+            around.pop()
+    return head[:cut] + b"".join(reversed(around))
+
+
+def _shape(title: str, value: Any) -> list[str]:
+    """As deep as there is room for all that is on a level."""
+    fits: list[str] = []
+    for deepest in range(_DEEPEST + 1):
+        lines = [title + _told([value]), *_inside([value], 0, deepest)]
+        kept = fitted(lines, MOST_TOKENS)
+        if len(kept) < len(lines):
+            return fits if len(fits) > 1 else [*kept, "…"]
+        fits = lines
+    return fits
+
+
+def _inside(values: Sequence[Any], depth: int, deepest: int) -> Iterator[str]:
+    """What is in the containers among `values`, which all stand at the same place: the fields of the objects,
+    the items of the arrays. An array of objects is told by their fields."""
+    if depth == deepest:
+        return
+    indent = "  " * depth
+    objects = [value for value in values if isinstance(value, dict)]
+    fields: dict[str, list[Any]] = {}
+    for key, inner in chain.from_iterable(islice(each.items(), _ITEMS) for each in objects):
+        fields.setdefault(key, []).append(inner)
+    count = max([len(fields), *map(len, objects)])
+    for key, inner in islice(fields.items(), _KEYS):
+        sometimes = "?" if len(inner) < len(objects) else ""
+        yield f"{indent}{_key(key)}{sometimes}: {_told(inner)}"
+        yield from _inside(inner, depth + 1, deepest)
+    if count > _KEYS:
+        yield f"{indent}… {counted(count - _KEYS, 'more key')}"
+    items = _items(values)
+    if items and all(isinstance(item, dict) for item in items):
+        yield from _inside(items, depth, deepest)
+    elif any(isinstance(item, dict | list) for item in items):
+        yield f"{indent}each: {_told(items)}"
+        yield from _inside(items, depth + 1, deepest)
+
+
+def _items(values: Sequence[Any]) -> list[Any]:
+    return list(islice(chain.from_iterable(value for value in values if isinstance(value, list)), _ITEMS))
+
+
+def _told(values: Sequence[Any]) -> str:
+    """What stands at one place, in words: "array of 3 strings, e.g. "a"", "integer or null, e.g. 1"."""
+    types = dict.fromkeys(map(_type, values))
+    words = [_array(values) if each == "array" else each for each in types]
+    if objects := [value for value in values if isinstance(value, dict)]:
+        keys = len(objects[0]) if len(objects) == 1 else None
+        words = [f"object with {counted(keys, 'key')}" if w == "object" and keys else w for w in words]
+    scalars = [value for value in chain(values, _items(values)) if not isinstance(value, dict | list | None)]
+    example = f", e.g. {_example(scalars[0])}" if scalars else ""
+    return " or ".join(words) + example
+
+
+def _array(values: Sequence[Any]) -> str:
+    lengths = {len(value) for value in values if isinstance(value, list)}
+    least, most = min(lengths), max(lengths)
+    if not most:
+        return "empty array"
+    plural = "" if most == 1 else "s"
+    types = " or ".join(f"{each}{plural}" for each in dict.fromkeys(map(_type, _items(values))))
+    length = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    return f"array of {length} {types}"
+
+
+def _type(value: Any) -> str:
+    return _TYPES[type(value)]
+
+
+def _example(value: Any) -> str:
+    return orjson.dumps(flat(value, _TOKENS) if isinstance(value, str) else value).decode()
+
+
+def _key(key: str) -> str:
+    return key if _PLAIN_KEY.fullmatch(key) else _example(key)
+
+
+def _path(value: Any) -> str | None:
+    """A path (RFC 9535) to a part of `value`: its largest member, of that the first item."""
+    path = "$"
+    if isinstance(value, dict):
+        sizes: dict[str, int] = {
+            key: len(inner) if isinstance(inner, dict | list) else 0
+            for key, inner in islice(value.items(), _ITEMS)
+            if _PLAIN_KEY.fullmatch(key)
+        }
+        if not sizes:
+            return "$.*" if value else None
+        name = max(sizes, key=sizes.__getitem__)
+        path, value = f"$.{name}", value[name]
+    if isinstance(value, list) and value:
+        path += "[0]"
+    return path if path != "$" else None

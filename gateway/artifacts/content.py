@@ -1,0 +1,181 @@
+"""What is to be kept, as bytes that can be gone through again and again, and what one pass tells of them."""
+
+import codecs
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+from gateway.errors import TooLarge
+from gateway.messages import clean_text
+from gateway.storage.artifacts import CHUNK, Chunk
+
+HEAD = 65_536
+"""Bytes from the beginning of a content that `Measured` has."""
+TAIL = 16_384
+"""Bytes from its end."""
+LONGEST_NAME = 100
+"""Characters of a name for a file."""
+
+_PIECE = 65_536  # bytes (or characters) that are taken at a time: a text of them takes four times as many
+_LONGEST_SUFFIX = 12  # characters, with the dot, that a long name keeps of its end
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A content: each call of `chunks` gives the same bytes, in pieces of at most CHUNK; it may block. `name`
+    and `mime` are what its source says of it."""
+
+    chunks: Callable[[], Iterator[bytes]]
+    name: str | None = None
+    mime: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a content is made of: its size in bytes, the hashes of the whole and of its parts, its lines (the
+    last may have no end; None where it is no text: not UTF-8, or with a NUL in it), its first HEAD and its
+    last TAIL bytes."""
+
+    size: int
+    sha256: str
+    chunks: tuple[Chunk, ...]
+    lines: int | None
+    head: bytes
+    tail: bytes
+
+
+def text_content(text: str, name: str | None = None, mime: str | None = None) -> Content:
+    """A text, as UTF-8; without NUL and lone surrogates, which would make it none."""
+    clean = clean_text(text)
+
+    def chunks() -> Iterator[bytes]:
+        for start in range(0, len(clean), _PIECE):
+            yield clean[start : start + _PIECE].encode()
+
+    return Content(chunks, name, mime)
+
+
+def bytes_content(data: bytes, name: str | None = None, mime: str | None = None) -> Content:
+    def chunks() -> Iterator[bytes]:
+        for start in range(0, len(data), _PIECE):
+            yield data[start : start + _PIECE]
+
+    return Content(chunks, name, mime)
+
+
+def file_content(file: BinaryIO, name: str | None = None, mime: str | None = None) -> Content:
+    """The bytes of a file that can be read from any place; nobody else may use it meanwhile."""
+
+    def chunks() -> Iterator[bytes]:
+        start = 0
+        while True:
+            file.seek(start)  # each time: another pass may be under way
+            if not (piece := file.read(_PIECE)):
+                return
+            yield piece
+            start += len(piece)
+
+    return Content(chunks, name, mime)
+
+
+def measure(content: Content, most: int | None = None) -> Measured:
+    """One pass over the content. Blocks: run it in a thread.
+
+    Raises:
+        errors.TooLarge: it has more than `most` bytes; no more of them were read.
+    """
+    whole, parts, text = hashlib.sha256(), _Parts(), _Text()
+    size, head, tail = 0, bytearray(), b""
+    for chunk in content.chunks():
+        size += len(chunk)
+        if most is not None and size > most:
+            raise TooLarge(
+                f"An artifact has at most {most} bytes. Keep it in parts.",
+                details={"artifact_max_size": most},
+            )
+        whole.update(chunk)
+        parts.take(chunk)
+        text.take(chunk)
+        if len(head) < HEAD:
+            head += chunk[: HEAD - len(head)]
+        tail = chunk[-TAIL:] if len(chunk) >= TAIL else (tail + chunk)[-TAIL:]
+    chunks = parts.all()
+    lines = None
+    if text.is_whole():
+        ends = sum(each.line_ends for each in chunks)
+        lines = ends + (size > 0 and not tail.endswith(b"\n"))
+    return Measured(size, whole.hexdigest(), chunks, lines, bytes(head), tail)
+
+
+def plain_name(name: str | None) -> str | None:
+    """The last part of a path as a name for a file: what can be seen of it, at most LONGEST_NAME characters
+    with its suffix. None when nothing is left."""
+    if name is None:
+        return None
+    last = name[-4 * LONGEST_NAME :].replace("\\", "/").rsplit("/", 1)[-1]
+    seen = "".join(each for each in clean_text(last) if each.isprintable()).strip()
+    if not seen.strip("."):
+        return None
+    suffix = PurePosixPath(seen).suffix
+    if len(seen) <= LONGEST_NAME or len(suffix) > _LONGEST_SUFFIX:
+        return seen[:LONGEST_NAME].rstrip()
+    return seen[: LONGEST_NAME - len(suffix)] + suffix
+
+
+class _Parts:
+    """The parts of CHUNK bytes, whatever the pieces are in which they come."""
+
+    def __init__(self) -> None:
+        self._done: list[Chunk] = []
+        self._begin()
+
+    def take(self, piece: bytes) -> None:
+        start = 0
+        while start < len(piece):
+            taken = piece[start : start + CHUNK - self._size]
+            self._hash.update(taken)
+            self._ends += taken.count(b"\n")
+            self._size += len(taken)
+            start += len(taken)
+            if self._size == CHUNK:
+                self._end()
+
+    def all(self) -> tuple[Chunk, ...]:
+        if self._size:
+            self._end()
+        return tuple(self._done)
+
+    def _end(self) -> None:
+        self._done.append(Chunk(self._hash.hexdigest(), self._ends))
+        self._begin()
+
+    def _begin(self) -> None:
+        self._hash, self._size, self._ends = hashlib.sha256(), 0, 0
+
+
+class _Text:
+    """Whether it is UTF-8 without NUL."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._is = True
+
+    def take(self, piece: bytes) -> None:
+        if not self._is:
+            return
+        try:
+            for start in range(0, len(piece), _PIECE):
+                self._decoder.decode(piece[start : start + _PIECE])
+        except UnicodeDecodeError:
+            self._is = False
+        self._is = self._is and b"\0" not in piece
+
+    def is_whole(self) -> bool:
+        """After the last piece."""
+        try:
+            self._decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+        return self._is

@@ -1,0 +1,83 @@
+"""What happens to artifacts, for whoever counts it and writes it to the log. The shelf is given whom to tell;
+whoever is told must not raise."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from gateway.storage.artifacts import ArtifactRow
+
+Source = Literal["tool", "attachment", "upload"]
+"""Where a content comes from: a tool's result, a file that came with a message, or what a client sent by
+itself."""
+By = Literal["model", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A content was kept; `seconds` is how long that took, the look at what is in it included."""
+
+    row: ArtifactRow
+    source: Source
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NotKept:
+    """A content could not be kept: `code` is that of the error."""
+
+    source: Source
+    code: str
+    seconds: float
+    session_id: str | None = None
+    turn_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A content was found to be missing, or else changed."""
+
+    row: ArtifactRow
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PartRead:
+    """A part was read, or refused with that code."""
+
+    how: Literal["lines", "bytes", "json_path", "search"]
+    by: By
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PathStopped:
+    """A JSON path was not followed to its end: it took too long or too much memory, or had to wait for too
+    long."""
+
+    reason: Literal["time", "memory", "busy"]
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOn:
+    """A content went into the arguments of a call, whole or a part of it; `size` are the bytes that it
+    counts for: those of the artifact."""
+
+    size: int
+    part: bool
+
+
+class Swept(NamedTuple):
+    """What a round removed: artifacts whose time was over, and blobs."""
+
+    expired: int
+    removed: int
+
+
+News = Kept | NotKept | Damaged | PartRead | PathStopped | PassedOn | Swept
+
+
+def source_of(turn_id: str | None, tool_call_id: str | None) -> Source:
+    """From the turn and the call that a content was made in."""
+    if tool_call_id is not None:
+        return "tool"
+    return "upload" if turn_id is None else "attachment"

@@ -1,0 +1,24 @@
+"""Parts of artifacts, in bounded memory and as much as a model can read at once.
+
+wanted     which part: lines, bytes, a JSON path, or lines with a word in them
+pieces     where lines begin, and bytes of any place
+lines      · octets · search · json_path: one way of reading each
+evaluate   a JSON path on a content, in a process of its own
+part       what was read, how much there is in all, and how to go on
+"""
+
+from gateway.artifacts.reading.json_path import values_at
+from gateway.artifacts.reading.part import LEAST_TOKENS, MOST_TOKENS, Part
+from gateway.artifacts.reading.reader import read_part
+from gateway.artifacts.reading.wanted import BEGINNING, Wanted, wanted_of
+
+__all__ = [
+    "BEGINNING",
+    "LEAST_TOKENS",
+    "MOST_TOKENS",
+    "Part",
+    "Wanted",
+    "read_part",
+    "values_at",
+    "wanted_of",
+]

@@ -1,0 +1,223 @@
+"""Evaluates a JSON path on a content. A program of its own: expressions and contents come from anywhere, and
+only a process can be held to its time and memory. It imports nothing of the gateway.
+
+Its input is a line of JSON, {"path", "most_bytes", "outline"}, and the content. Its output is JSON:
+{"refused", "told"}, or {"count", "at_least", "whole"}: `whole` is the JSON of what was selected, as text, and
+null where that has more than `most_bytes`. With an outline there is beside it what `_outline` gives.
+"""
+
+import gc
+import os
+import re
+import resource
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import Any
+
+CPU_SECONDS = 2
+MEMORY = 1_073_741_824  # bytes of address space
+MOST_COUNTED = 2000  # values, where they are outlined; otherwise time, memory and bytes bound them
+_ROW = 1000  # bytes of JSON of a value within an outline; a larger one is described
+_KEYS, _KEY, _TEXT = 8, 40, 80  # keys, and characters of keys and texts, in a description
+_LONGEST_PATH = 400  # characters of a path that is told
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+Place = tuple[int | str, ...]
+
+
+class Refused(Exception):
+    """Code and message."""
+
+
+def main() -> None:
+    _limit()
+    gc.disable()  # it would look through millions of values again and again
+    import orjson  # noqa: PLC0415 - within the limits
+
+    source = sys.stdin.buffer
+    request = orjson.loads(source.readline())
+    try:
+        answer = _answer(request, source.read().removeprefix(b"\xef\xbb\xbf"))
+    except Refused as refused:
+        answer = dict(zip(("refused", "told"), refused.args, strict=True))
+    except (MemoryError, RecursionError):
+        answer = {"refused": "json_path_too_slow", "told": "it takes too much memory"}
+    with suppress(BrokenPipeError):
+        sys.stdout.buffer.write(orjson.dumps(answer))
+        sys.stdout.buffer.flush()
+    os._exit(0)  # no time for taking millions of values apart
+
+
+def _limit() -> None:
+    limits = ((resource.RLIMIT_CPU, CPU_SECONDS), (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CORE, 0))
+    for limit, most in limits:
+        with suppress(ValueError, OSError):  # a system that has no such limit; the clock ends it there
+            resource.setrlimit(limit, (most, most))
+
+
+def _answer(request: dict[str, Any], content: bytes) -> dict[str, Any]:
+    most, outline = request["most_bytes"], request["outline"]
+    found = _selected(request["path"], _parsed(content), MOST_COUNTED + 1 if outline else None)
+    at_least = outline and len(found) > MOST_COUNTED
+    whole = _whole([value for _, value in found], most, as_list=not outline)
+    counted = {"count": len(found) - at_least, "at_least": at_least, "whole": whole}
+    return {**counted, **(_outline(found, most, at_least=at_least) if outline and found else {})}
+
+
+def _parsed(content: bytes) -> Any:
+    import orjson  # noqa: PLC0415
+
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        if "depth" in error.msg or "recursion" in error.msg.lower():
+            raise Refused("not_json", "it is nested deeper than 1024 levels") from None
+        if "memory" in error.msg.lower():
+            raise MemoryError from None
+        raise Refused("not_json", f"it is no single JSON value ({error.msg[:80]})") from None
+
+
+def _selected(path: str, value: Any, most: int | None) -> list[tuple[Place, Any]]:
+    """What the path selects, `most` of it, with the place of each."""
+    import jsonpath  # noqa: PLC0415
+
+    environment = jsonpath.JSONPathEnvironment(strict=True)
+    for name in ("match", "search"):  # regular expressions may take exponential time
+        del environment.function_extensions[name]
+    # Content that is one string would be taken for the text of a document.
+    document = value if isinstance(value, list | dict) else [value]
+    try:
+        query = environment.compile(path)
+        if document is not value:
+            return [((), value)] if path == "$" else []
+        return [(each.parts, each.obj) for each in islice(query.finditer(document), most)]
+    except jsonpath.JSONPathNameError:
+        told = "there is no such function; there are length(), count() and value()"
+        raise Refused("bad_json_path", told) from None
+    except RecursionError:
+        told = "it is nested too deeply for ..: give the way step by step"
+        raise Refused("bad_json_path", told) from None
+    except jsonpath.JSONPathError as error:
+        raise Refused("bad_json_path", str(error.args[0])[:200]) from None
+
+
+def _whole(values: Sequence[Any], most: int, *, as_list: bool) -> str | None:
+    """The JSON of one value, or of a list of several, a line each; None when that is too large."""
+    pieces: list[str] = []
+    size = 0
+    for value in values:
+        if (piece := _json(value)) is None:
+            return None
+        pieces.append(piece)
+        size += len(piece.encode()) + 2
+        if size > most:
+            return None
+    if len(pieces) == 1 and not as_list:
+        return pieces[0]
+    return "[\n" + ",\n".join(pieces) + "\n]" if pieces else "[]"
+
+
+def _json(value: Any) -> str | None:
+    import orjson  # noqa: PLC0415
+
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:  # more than 254 levels
+        return None
+
+
+def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool) -> dict[str, Any]:
+    """What is too large, by its parts: `rows` of them within `most` bytes, of `size` in all. `following`
+    tells, for each row, the path of what comes after it, where there is such a path; `deeper` is the path of
+    the first part that is described only."""
+    place, value = found[0]
+    form = "values"
+    if len(found) == 1 and isinstance(value, str):
+        return {
+            "form": "text",
+            "size": len(value),
+            "rows": [value[:most]],
+            "following": [None],
+            "deeper": None,
+        }
+    if len(found) == 1 and isinstance(value, dict):
+        form, found = "members", [((*place, name), inner) for name, inner in value.items()]
+    elif len(found) == 1 and isinstance(value, list):
+        form, found = "elements", [((*place, index), inner) for index, inner in enumerate(value)]
+    parent, end = _run(found)
+    if parent is not None:
+        form = "elements"
+    until = "" if at_least else end
+    rows: list[str] = []
+    following: list[str | None] = []
+    deeper, size = None, 0
+    for each, inner in found:
+        json = _json(inner)
+        if json is None or len(json.encode()) > _ROW:
+            json, deeper = _described(inner), deeper or _path(each)
+        row = f"{_label(form, each)}{json}"
+        size += len(row.encode()) + 1
+        if size > most:
+            break
+        rows.append(row)
+        is_last = parent is None or int(each[-1]) + 1 == end
+        following.append(None if is_last else f"{parent}[{int(each[-1]) + 1}:{until}]")
+    return {"form": form, "size": len(found), "rows": rows, "following": following, "deeper": deeper}
+
+
+def _run(found: list[tuple[Place, Any]]) -> tuple[str | None, int]:
+    """The path of the array whose elements, one after another, these are, and the index after the last."""
+    if not found:
+        return None, 0
+    parent, places = found[0][0][:-1], [place for place, _ in found]
+    numbers = [place[-1] for place in places if place and place[:-1] == parent]
+    if len(numbers) < len(found) or not all(isinstance(number, int) for number in numbers):
+        return None, 0
+    first = int(numbers[0])
+    if numbers != list(range(first, first + len(numbers))):
+        return None, 0
+    return _path(parent), first + len(numbers)
+
+
+def _label(form: str, place: Place) -> str:
+    if form == "values":
+        return f"{_path(place) or '…'}  "
+    if form == "elements":
+        return f"[{place[-1]}]  "
+    return f"{_cut(str(place[-1]), _LONGEST_PATH)}: "
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, dict):
+        names = [_cut(name, _KEY) for name in islice(value, _KEYS)]
+        more = ", …" if len(value) > _KEYS else ""
+        return f"an object of {len(value):,}: {', '.join(names)}{more}"
+    if isinstance(value, list):
+        return f"an array of {len(value):,}"
+    return f"a string of {len(value):,} characters: {_cut(value, _TEXT)}"
+
+
+def _cut(text: str, most: int) -> str:
+    """As JSON, so that it is one line."""
+    return _json(text if len(text) <= most else text[:most] + "…") or ""
+
+
+def _path(place: Place) -> str | None:
+    """The path of a place; None for one that would be too long to repeat."""
+    from jsonpath.serialize import canonical_string  # noqa: PLC0415
+
+    path = "$"
+    for each in place:
+        if isinstance(each, int):
+            path += f"[{each}]"
+        else:
+            path += f".{each}" if _NAME.fullmatch(each) else f"[{canonical_string(each)}]"
+        if len(path) > _LONGEST_PATH:
+            return None
+    return path
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""What a JSON path selects in a content: `json_path=$.items[0]`. evaluate.py does it, in a process that is
+held to its time and memory."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import orjson
+import structlog
+
+from gateway.artifacts.news import PathStopped
+from gateway.artifacts.reading.part import MOST_BYTES, Part, fits, fitting
+from gateway.artifacts.reading.wanted import JsonPath, path_of
+from gateway.artifacts.shelf import Shelf
+from gateway.errors import InvalidRequest, QueueFull
+from gateway.storage.artifacts import ArtifactRow
+
+MOST_JSON = 20_971_520
+"""Bytes of a content that paths are evaluated on."""
+MOST_AT_ONCE = 2
+"""Evaluations that run at the same time; others wait."""
+WALL_SECONDS = 5.0
+"""How long one may take, by the clock; evaluate.py bounds its CPU time and memory."""
+PATIENCE = 10.0
+"""Seconds that one waits for its place."""
+
+_PROGRAM = Path(__file__).with_name("evaluate.py")
+_LOADERS = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")  # what Python itself may need; no secret of the gateway's
+_ANSWER_FRAME = 262_144  # bytes of an answer beside what was selected
+_SELECT_LESS = "select less, such as $.items[0:10], or read it by search= or bytes="
+
+_ENDS = (0, -signal.SIGKILL, -signal.SIGXCPU)
+
+log = structlog.get_logger(__name__)
+
+_places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+async def values_at(shelf: Shelf, row: ArtifactRow, path: str, *, most_bytes: int) -> list[Any]:
+    """All that a JSON path (RFC 9535) selects, in its order; together at most `most_bytes` of JSON.
+
+    Raises:
+        errors.InvalidRequest: what `reader.read_part` says, and json_path_too_large for more than that.
+        errors.ArtifactDamaged: the content is missing or not what was written.
+        errors.StorageError: it could not be read.
+    """
+    answer = await _evaluated(shelf, row, path_of(path), most_bytes, outline=False)
+    if answer["whole"] is None:
+        raise InvalidRequest(
+            f"{path[:100]} selects {answer['count']:,} values: together they have more than {most_bytes:,} "
+            f"bytes, or one is nested too deeply to pass on; {_SELECT_LESS}.",
+            code="json_path_too_large",
+        )
+    return orjson.loads(answer["whole"])
+
+
+async def read_json(shelf: Shelf, row: ArtifactRow, wanted: JsonPath, most_tokens: int) -> Part:
+    """What a path selects: a value as JSON, several as a list; what is too large by its parts, of which large
+    ones are described. Raises what `reader.read_part` does."""
+    answer = await _evaluated(shelf, row, wanted.path, MOST_BYTES, outline=True)
+    count, whole = answer["count"], answer["whole"]
+    if count == 0:
+        return Part("json_path", "", 0, 0, 0)
+    if whole is not None and not answer["at_least"] and fits(whole, most_tokens):
+        return Part("json_path", whole, 1, count, count)
+    text = "\n".join(answer["rows"])
+    text = text[: fitting(text, most_tokens)]
+    if answer["form"] == "text":
+        remark = (
+            f"It is a string of {answer['size']:,} characters; these are the first {len(text):,} of them."
+        )
+        return Part("json_path", text, 1, 1, 1, None, remark)
+    shown = text.count("\n") + 1
+    if shown > 1 and not text.endswith(answer["rows"][shown - 1]):
+        text, shown = text[: text.rindex("\n")], shown - 1
+    following = answer["following"][shown - 1] if shown < answer["size"] else None
+    following = following or answer["deeper"]
+    return Part(
+        "json_path",
+        text,
+        1,
+        shown,
+        count if count > 1 else answer["size"],
+        None if following is None else f"json_path={following}",
+        _REMARKS[answer["form"]],
+        answer["at_least"],
+    )
+
+
+_REMARKS = {
+    "values": "They are too large to show whole. Large ones are described: read these by their paths.",
+    "elements": "These are elements of one array. Large ones are described: read these by their index.",
+    "members": "These are members of one object. Large ones are described: read these by their names.",
+}
+
+
+def _otherwise(row: ArtifactRow) -> str:
+    return "read it by bytes=" if row.lines is None else "read it by lines=, bytes= or search="
+
+
+async def _evaluated(
+    shelf: Shelf, row: ArtifactRow, path: str, most_bytes: int, *, outline: bool
+) -> dict[str, Any]:
+    if row.kind != "json" or row.size > MOST_JSON:
+        what = f"has more than {MOST_JSON:,} bytes" if row.kind == "json" else f"is {row.kind}, not JSON"
+        raise InvalidRequest(f"{row.ref} {what}: {_otherwise(row)}.", code="not_json")
+    request = orjson.dumps({"path": path, "most_bytes": most_bytes, "outline": outline})
+    async with _place(shelf):
+        written = await _run(request, shelf.stream(row), 2 * most_bytes + _ANSWER_FRAME)
+    try:
+        answer: dict[str, Any] = orjson.loads(written)
+    except orjson.JSONDecodeError:
+        shelf.told(PathStopped("time"))
+        raise _too_slow() from None
+    if "refused" not in answer:
+        return answer
+    code, told = answer["refused"], answer["told"]
+    if code == "json_path_too_slow":
+        shelf.told(PathStopped("memory"))
+        raise _too_slow()
+    if code == "not_json":
+        raise InvalidRequest(f"{row.ref}: {told}; {_otherwise(row)}.", code=code)
+    raise InvalidRequest(f"The JSON path cannot be used: {told}.", code=code)
+
+
+def _too_slow() -> InvalidRequest:
+    return InvalidRequest(
+        f"The JSON path takes too much time or memory: {_SELECT_LESS}.", code="json_path_too_slow"
+    )
+
+
+@asynccontextmanager
+async def _place(shelf: Shelf) -> AsyncGenerator[None]:
+    """One of the places for evaluations of this event loop."""
+    places = _places.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_AT_ONCE))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            await places.acquire()
+    except TimeoutError:
+        shelf.told(PathStopped("busy"))
+        raise QueueFull("Other JSON paths are being evaluated: try again.", code="json_path_busy") from None
+    try:
+        yield
+    finally:
+        places.release()
+
+
+async def _run(request: bytes, content: AsyncIterator[bytes], most: int) -> bytes:
+    """What the program writes, at most about `most` bytes; nothing usable when it was stopped. It has ended
+    when this returns or raises, also when the caller is cancelled."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-I",  # neither the folder nor the environment it is started in has a say in what it imports
+        str(_PROGRAM),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=DEVNULL,
+        env={name: os.environ[name] for name in _LOADERS if name in os.environ},
+    )
+    try:
+        async with asyncio.timeout(WALL_SECONDS):
+            written = await _converse(process, request, content, most)
+    except TimeoutError:
+        return b""
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.communicate()
+    if process.returncode not in _ENDS:
+        log.warning("json_path_crashed", returncode=process.returncode)
+    return written
+
+
+async def _converse(process: Process, request: bytes, content: AsyncIterator[bytes], most: int) -> bytes:
+    source, answer = process.stdin, process.stdout
+    assert source is not None
+    assert answer is not None
+    with suppress(ConnectionError):  # it ended early: it says why, or has reached a limit
+        source.write(request + b"\n")
+        async for piece in content:
+            source.write(piece)
+            await source.drain()
+        source.close()
+    written = bytearray()
+    while piece := await answer.read(65_536):
+        written += piece
+        if len(written) > most:
+            return b""
+    await process.wait()
+    return bytes(written)

@@ -1,0 +1,51 @@
+"""Lines of a text: `lines=1-50`."""
+
+from gateway.artifacts.reading.part import MOST_BYTES, Part, fitting
+from gateway.artifacts.reading.pieces import Pieces, nth_end, whole_characters
+from gateway.artifacts.reading.wanted import Lines
+from gateway.errors import InvalidRequest
+
+
+async def read_lines(pieces: Pieces, wanted: Lines, most_tokens: int) -> Part:
+    """As many whole lines as fit, without CR at their ends. Of a first line that does not fit there is the
+    beginning, and `next` goes on in it by bytes. Raises what `reader.read_part` does."""
+    total = pieces.lines
+    first, last = bounded(pieces, wanted)
+    if total == 0:
+        return Part("lines", "", 0, 0, 0)
+    start = await pieces.line_start(first)
+    data = whole_characters(await pieces.slice(start, start + MOST_BYTES + 4))
+    if data.count(b"\n") > last - first:
+        data = data[: nth_end(data, last - first + 1)]
+    text = data.decode()
+    # What ends before the last line was wanted has more than MOST_BYTES, so it never fits whole.
+    if (kept := fitting(text, most_tokens)) == len(text):
+        following = f"lines={last + 1}-{min(total, 2 * last - first + 1)}" if last < total else None
+        return Part("lines", _plain(text), first, last, total, following)
+    text = text[:kept]
+    if ends := text.count("\n"):
+        shown = text[: text.rindex("\n")]
+        return Part("lines", _plain(shown), first, first + ends - 1, total, f"lines={first + ends}-{last}")
+    end, there = await pieces.next_line(start), len(text.encode())
+    remark = f"Line {first:,} has {end - start:,} bytes; these are the first {there:,} of them."
+    return Part("lines", text, first, first, total, f"bytes={start + there}-{end - 1}", remark)
+
+
+def bounded(pieces: Pieces, wanted: Lines) -> tuple[int, int]:
+    """The first and last of these lines that are there. Raises errors.InvalidRequest (bad_range): none is."""
+    total = pieces.lines
+    if wanted.first > max(total, 1):
+        raise InvalidRequest(
+            f"{pieces.row.ref} has {total:,} lines, there is no line {wanted.first:,}: "
+            f"write lines={max(1, total - 49)}-{total}."
+            if total
+            else f"{pieces.row.ref} is empty, it has no lines.",
+            code="bad_range",
+            details={"lines": total},
+        )
+    return wanted.first, total if wanted.last is None else min(wanted.last, total)
+
+
+def _plain(text: str) -> str:
+    """Without the end of the last line, and without CR at line ends."""
+    return text.replace("\r\n", "\n").removesuffix("\n").removesuffix("\r")

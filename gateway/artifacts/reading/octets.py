@@ -1,0 +1,79 @@
+"""Bytes of a content, as text where that is possible: `bytes=0-1000`."""
+
+import re
+
+from gateway.artifacts.reading.part import MOST_BYTES, Part, fitting
+from gateway.artifacts.reading.pieces import Pieces, is_inside
+from gateway.artifacts.reading.wanted import Bytes
+from gateway.errors import InvalidRequest
+
+_ROW = 16  # bytes in a row of a dump
+_MOST_DUMPED = MOST_BYTES // 64 * _ROW  # a row has 67 characters
+_NO_TEXT = re.compile(
+    "[\udc80-\udcff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+)  # invalid bytes as surrogates; controls
+_INVALID = re.compile("[\udc80-\udcff]")
+
+
+async def read_bytes(pieces: Pieces, wanted: Bytes, most_tokens: int) -> Part:
+    """As much as fits of a range, which is both told as it really is and in whole characters: one that begins
+    in the range is there, so that ranges side by side join without gap or repetition. What is no text is
+    dumped as xxd does. Raises what `reader.read_part` does."""
+    size = pieces.row.size
+    if wanted.first >= max(size, 1):
+        told = f"write bytes={max(0, size - 1000)}-{size - 1}." if size else "it is empty."
+        raise InvalidRequest(
+            f"{pieces.row.ref} has {size:,} bytes, counted from 0: {told}",
+            code="bad_range",
+            details={"bytes": size},
+        )
+    if size == 0:
+        return Part("bytes", "", 0, 0, 0)
+    last = size - 1 if wanted.last is None else min(wanted.last, size - 1)
+    first, data = wanted.first, await pieces.slice(wanted.first, min(last + 1, wanted.first + MOST_BYTES + 4))
+    if is_text := pieces.row.lines is not None:
+        first, data = await _in_characters(pieces, first, data)
+    text, taken, remark = _shown(data, first, most_tokens, is_text=is_text)
+    end = first + taken - 1
+    asked = last - wanted.first + 1
+    until = last if end < last else min(size - 1, end + asked)
+    if remark is None and (first != wanted.first or end > last):
+        remark = "The range was moved to whole characters."
+    return Part(
+        "bytes", text, first, end, size, f"bytes={end + 1}-{until}" if end + 1 < size else None, remark
+    )
+
+
+async def _in_characters(pieces: Pieces, first: int, data: bytes) -> tuple[int, bytes]:
+    """The characters that begin in `data`, which lies at `first`; if none does, the one it is a part of."""
+    inside = next((at for at, byte in enumerate(data[:4]) if not is_inside(byte)), len(data))
+    if inside == len(data):
+        before = await pieces.slice(max(0, first - 3), first)
+        back = next(at for at, byte in enumerate(reversed(before), 1) if not is_inside(byte))
+        first, data = first - back, before[-back:] + data
+    else:
+        first, data = first + inside, data[inside:]
+    after = await pieces.slice(first + len(data), first + len(data) + 3)
+    more = next((at for at, byte in enumerate(after) if not is_inside(byte)), len(after))
+    return first, data + after[:more]
+
+
+def _shown(data: bytes, first: int, most_tokens: int, *, is_text: bool) -> tuple[str, int, str | None]:
+    """What fits of it as text or as a dump, how many bytes that are, and what to say of it."""
+    # Each byte that is no UTF-8 becomes one surrogate, so that what fits can be counted in bytes again.
+    text = data.decode("utf-8", "surrogateescape")
+    if is_text or ("\0" not in text and len(_NO_TEXT.findall(text)) * 10 <= len(text)):
+        shown = _INVALID.sub("\ufffd", text)
+        kept = fitting(shown, most_tokens)
+        remark = None if shown == text else "Bytes that are no UTF-8 are shown as \ufffd."
+        return shown[:kept], len(text[:kept].encode("utf-8", "surrogateescape")), remark
+    rows = [_row(data[at : at + _ROW], first + at) for at in range(0, min(len(data), _MOST_DUMPED), _ROW)]
+    dump = "\n".join(rows) + "\n"
+    dump = dump[: dump.rindex("\n", 0, fitting(dump, most_tokens))]
+    taken = min((dump.count("\n") + 1) * _ROW, len(data))
+    return dump, taken, "It is no text here: shown as xxd prints it."
+
+
+def _row(data: bytes, at: int) -> str:
+    readable = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data)
+    return f"{at:08x}: {data.hex(' ', -2):<39}  {readable}"

@@ -1,0 +1,111 @@
+"""Artifacts as arguments: `{"$artifact": "ART-…", "json_path"?: "$.rows"}` in place of any value of a call's
+arguments stands for the content. It is put there on the server, with the rights of whoever the turn belongs
+to, and neither the model nor the record ever hold it."""
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gateway.artifacts.news import PassedOn
+from gateway.artifacts.reading.json_path import values_at
+from gateway.artifacts.shelf import Shelf
+from gateway.errors import BadArguments, NotFound, RequestRefused, StorageError, ToolError
+from gateway.storage.artifacts import TEXTS, ArtifactRow
+
+KEY, PATH = "$artifact", "json_path"
+MOST = 20
+"""References in the arguments of one call."""
+
+_HOW = 'Write {"$artifact": "ART-…"} for the whole content, and with "json_path": "$.…" for a part of JSON.'
+
+
+class References:
+    """What stands in for content in the arguments of a call."""
+
+    def __init__(self, shelf: Shelf, *, most_bytes: int) -> None:
+        self._shelf = shelf
+        self._most_bytes = most_bytes
+        """Of all contents that the arguments of one call may come to."""
+
+    async def filled(self, arguments: dict[str, Any], *, owner: str, session_id: str) -> dict[str, Any]:
+        """The arguments with contents in place of references; the same object when there are none. The whole
+        of an artifact is text, or base64 of what is no text; a part of JSON is its value, a list of values
+        where several match. The session uses these artifacts from then on.
+
+        Raises:
+            errors.BadArguments: a reference is not of the right form, names nothing of the owner's, or they
+                come to too much.
+            errors.ToolError: the content cannot be read now.
+        """
+        references = list(_found(arguments))
+        if not references:
+            return arguments
+        if len(references) > MOST:
+            raise BadArguments(f"{len(references)} artifacts are too many for one call: {MOST} at most.")
+        left, contents = self._most_bytes, dict[int, Any]()
+        for reference in references:
+            contents[id(reference)], size = await self._content(owner, reference, left)
+            self._shelf.told(PassedOn(size, part=reference.get(PATH) is not None))
+            left -= size
+        await self._shelf.use(owner, session_id, {reference[KEY] for reference in references})
+        return _replaced(arguments, contents)
+
+    async def _content(self, owner: str, reference: Mapping[str, Any], left: int) -> tuple[Any, int]:
+        """The content, and how many bytes it came to."""
+        ref, path = reference[KEY], reference.get(PATH)
+        if set(reference) - {KEY, PATH} or not isinstance(ref, str) or not isinstance(path, str | None):
+            raise BadArguments(f"This is no reference to an artifact: {str(reference)[:200]}. {_HOW}")
+        try:
+            row = await self._shelf.get(owner, ref)
+            if path is None:
+                return await self._whole(row, left), row.size
+            values = await values_at(self._shelf, row, path, most_bytes=left)
+        except NotFound:
+            raise BadArguments(
+                f"There is no artifact {ref[:64]}. Copy its reference as it was told."
+            ) from None
+        except RequestRefused as error:
+            raise BadArguments(f"{ref}: {error.message}") from None
+        except StorageError as error:
+            raise ToolError(f"{ref} cannot be read: {error.message}") from None
+        if not values:
+            raise BadArguments(
+                f"Nothing in {ref} is at {path[:200]}: read a part of it first to see its shape."
+            )
+        return (values[0] if len(values) == 1 else values), min(row.size, left)
+
+    async def _whole(self, row: ArtifactRow, left: int) -> str:
+        if row.size > left:
+            raise BadArguments(
+                f"{row.ref} has {row.size} bytes: those of one call may come to {self._most_bytes}. "
+                "Pass a part of it with json_path, or pass it alone."
+            )
+        data = b"".join([piece async for piece in self._shelf.stream(row)])
+        return data.decode() if row.kind in TEXTS else base64.b64encode(data).decode()
+
+
+def _found(value: Any) -> Iterator[dict[str, Any]]:
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case dict() as given if KEY in given:
+                yield given
+            case dict() as given:
+                waiting += given.values()
+            case list() as given:
+                waiting += given
+            case _:
+                pass
+
+
+def _replaced(value: Any, contents: Mapping[int, Any]) -> Any:
+    # No deeper than what a model wrote and the parser took.
+    match value:
+        case dict() if id(value) in contents:
+            return contents[id(value)]
+        case dict():
+            return {name: _replaced(inner, contents) for name, inner in value.items()}
+        case list():
+            return [_replaced(inner, contents) for inner in value]
+        case _:
+            return value

@@ -1,0 +1,227 @@
+"""Keeps contents and gives them back: what is read was checked to be what was written.
+
+    measure -> what is in it -> doubt the blob -> write it -> add the row, which ends the doubt
+
+So whoever is cancelled, or a crash, leaves at most a blob that is in doubt, and `sweep` removes it.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+from weakref import WeakValueDictionary
+
+from gateway.artifacts.compact import compact_of
+from gateway.artifacts.content import Content, measure, plain_name
+from gateway.artifacts.kinds import kind_of
+from gateway.artifacts.news import Damaged, Kept, News, NotKept, Swept, source_of
+from gateway.errors import ArtifactDamaged, BlobMissing, GatewayError, StorageError
+from gateway.ids import new_artifact_ref, now_ms
+from gateway.settings import Settings
+from gateway.storage.artifacts import CHUNK, ArtifactRow, Artifacts, blob_path
+from gateway.storage.blobs import Blobs
+
+log = logging.getLogger(__name__)
+
+DOUBT = 3_600_000
+"""Milliseconds that a blob is left alone after it came in doubt: no write of one takes as long."""
+EXAMPLES = "examples"
+"""The key of an artifact's metadata under which arguments of `read_artifact` stand that fit its content."""
+ROUND = 500
+"""Artifacts, and blobs, that one `sweep` removes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whose an artifact is, and where it was made, as far as there was such."""
+
+    owner: str
+    session_id: str | None = None
+    turn_id: str | None = None
+    tool_call_id: str | None = None
+    project_id: str | None = None
+
+
+class Shelf:
+    """The artifacts of all users. One for a process. `told` hears of what happens to them (news.py)."""
+
+    def __init__(
+        self,
+        store: Artifacts,
+        blobs: Blobs,
+        settings: Settings,
+        *,
+        told: Callable[[News], None] = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._blobs = blobs
+        self._settings = settings
+        self.told = told
+        # For each blob that is just written or removed: else a sweep could take what `keep` has written.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def keep(
+        self, content: Content, origin: Origin, *, metadata: Mapping[str, Any] | None = None
+    ) -> ArtifactRow:
+        """Stores a content; the session of its origin uses it from then on. Whoever is cancelled meanwhile
+        finds it kept whole or not at all.
+
+        Raises:
+            errors.TooLarge: it has more bytes than settings allow; only so many of them were read.
+            errors.ArtifactsFull: there is no room left for its owner.
+            errors.NotFound: (session_not_found) the owner has no such session.
+            errors.StorageError: it could not be stored; code storage_full when a disk is full.
+        """
+        began, source = monotonic(), source_of(origin.turn_id, origin.tool_call_id)
+        try:
+            row = await self._keep(content, origin, metadata or {})
+        except GatewayError as error:
+            took = monotonic() - began
+            self.told(NotKept(source, error.code, took, origin.session_id, origin.turn_id))
+            raise
+        self.told(Kept(row, source, monotonic() - began))
+        return row
+
+    async def get(self, owner: str, ref: str) -> ArtifactRow:
+        """Raises errors.NotFound (artifact_not_found), errors.StorageError."""
+        return await self._store.get(owner, ref)
+
+    async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
+        """The session refers to these from now on: they stay as long as it does."""
+        await self._store.use(owner, session_id, refs)
+
+    async def delete(self, owner: str, ref: str) -> None:
+        """Removes it, whoever uses it, and its content unless another artifact has the same.
+
+        Raises:
+            errors.NotFound: (artifact_not_found) there is none.
+            errors.StorageError: it could not be removed.
+        """
+        row = await self._store.get(owner, ref)
+        await self._store.delete(owner, ref, now_ms())
+        with suppress(StorageError):  # it stays in doubt, and `sweep` finds it
+            async with self.turn_of(row.path):
+                await self._settle(row.path)
+
+    async def read(self, row: ArtifactRow, start: int, length: int) -> bytes:
+        """At most `length` bytes from `start` on; none behind the end.
+
+        Raises:
+            errors.ArtifactDamaged: the content is missing, or not what was written; the message names it.
+            errors.StorageError: it could not be read.
+        """
+        return b"".join([piece async for piece in self.stream(row, start, start + length)])
+
+    async def stream(self, row: ArtifactRow, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """The bytes from `start` up to, and without, `end`, in pieces of at most CHUNK. Iterating raises what
+        `read` raises, before it gives anything of the damaged part."""
+        end = row.size if end is None else min(end, row.size)
+        for number in range(start // CHUNK, -(-end // CHUNK) if end > start else 0):
+            first = number * CHUNK
+            part = await self._part(row, number)
+            yield part[max(start - first, 0) : end - first]
+
+    async def sweep(self, now: int, *, at_start: bool = False) -> Swept:
+        """A bounded round: removes artifacts whose time is over and that no session uses, and blobs that have
+        long been in doubt. At the start of the process no blob is being written: none is left alone then.
+
+        Raises:
+            errors.StorageError: the database cannot do its work. A blob that cannot be removed waits for
+                another round.
+        """
+        expired = await self._store.expire(now, ROUND)
+        doubted = await self._store.doubted(now + 1 if at_start else now - DOUBT, ROUND)
+        swept = Swept(expired, await self.clear(doubted, now))
+        self.told(swept)
+        return swept
+
+    async def clear(self, paths: Iterable[str], now: int) -> int:
+        """Removes those blobs in doubt that no artifact has; how many that were. One that cannot be removed
+        stays in doubt, and `sweep` comes back to it. Raises errors.StorageError as `sweep` does."""
+        removed = 0
+        for path in paths:
+            async with self.turn_of(path):
+                try:
+                    removed += await self._settle(path)
+                except StorageError as error:
+                    log.warning("a blob that nobody needs could not be removed: %s", error.message)
+                    await self._store.doubt(path, now)
+        return removed
+
+    def turn_of(self, path: str) -> asyncio.Lock:
+        """Whoever writes or removes that blob holds this meanwhile."""
+        return self._turns.setdefault(path, asyncio.Lock())
+
+    async def _keep(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
+        row = await asyncio.to_thread(self._row_of, content, origin, metadata)
+        async with self.turn_of(row.path):
+            await self._store.doubt(row.path, row.created_at)
+            try:
+                await self._blobs.put(row.path, content.chunks())
+                await self._store.add(row, quota=self._settings.artifact_quota)
+            except Exception:
+                with suppress(StorageError):  # it stays in doubt, and `sweep` finds it
+                    await self._settle(row.path)
+                raise
+        return row
+
+    def _row_of(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
+        measured = measure(content, self._settings.artifact_max_size)
+        content = replace(content, name=plain_name(content.name))
+        kind, mime = kind_of(measured, content.name, content.mime)
+        compact = compact_of(content, measured, kind)
+        now = now_ms()
+        return ArtifactRow(
+            owner=origin.owner,
+            ref=new_artifact_ref(),
+            mime=mime,
+            kind=kind,
+            size=measured.size,
+            lines=measured.lines,
+            sha256=measured.sha256,
+            chunks=measured.chunks,
+            path=blob_path(origin.owner, measured.sha256),
+            compact=compact.text,
+            created_at=now,
+            expires_at=now + int(self._settings.artifact_ttl * 1000),
+            name=content.name,
+            session_id=origin.session_id,
+            turn_id=origin.turn_id,
+            tool_call_id=origin.tool_call_id,
+            project_id=origin.project_id,
+            metadata={**metadata, EXAMPLES: dict(compact.examples)},
+        )
+
+    async def _settle(self, path: str) -> bool:
+        """Ends the doubt about a blob: whether it was removed, as no artifact has it."""
+        is_needed = await self._store.is_needed(path)
+        if not is_needed:
+            await self._blobs.delete(path)
+        await self._store.settle(path)
+        return not is_needed
+
+    async def _part(self, row: ArtifactRow, number: int) -> bytes:
+        try:
+            part = await self._blobs.read(row.path, start=number * CHUNK, length=CHUNK)
+        except BlobMissing:
+            self.told(Damaged(row, missing=True))
+            raise _damaged(row, "is missing") from None
+        if await asyncio.to_thread(_sha256, part) != row.chunks[number].sha256:
+            self.told(Damaged(row, missing=False))
+            raise _damaged(row, "is not what was written")
+        return part
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _damaged(row: ArtifactRow, how: str) -> ArtifactDamaged:
+    return ArtifactDamaged(
+        f"The content of {row.ref} {how} (SHA-256 {row.sha256}).",
+        details={"ref": row.ref, "sha256": row.sha256},
+    )

@@ -1,0 +1,150 @@
+"""The verbs on artifacts. They check whose they are, and whose the sessions are that they belong to."""
+
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from gateway.artifacts.content import Content, file_content
+from gateway.artifacts.reading import Part, Wanted, read_part
+from gateway.artifacts.shelf import Origin
+from gateway.artifacts.summaries import ArtifactSummariser
+from gateway.auth import Principal
+from gateway.errors import InvalidRequest, NotFound
+from gateway.service.spool import Spool
+from gateway.storage.artifacts import ArtifactRow, Artifacts, Room
+from gateway.turn.parts import Parts
+
+MOST_UPLOADS = 8
+"""Contents that are received at the same time: each has a file of its own until it is kept."""
+
+
+class Page(NamedTuple):
+    """Artifacts, the newest first, and what all of their owner's take of the `quota`, in bytes."""
+
+    rows: Sequence[ArtifactRow]
+    room: Room
+    quota: int
+
+
+class Compacted(NamedTuple):
+    """An artifact, and its summary in a model's words if there is one."""
+
+    row: ArtifactRow
+    summary: str | None
+
+
+class UserArtifacts:
+    """One per process. `summariser` is asked for a summary when somebody looks at a compact form."""
+
+    def __init__(self, parts: Parts, store: Artifacts, summariser: ArtifactSummariser) -> None:
+        self._parts = parts
+        self._store = store
+        self._summariser = summariser
+        self._files = Spool(
+            parts.settings.database_path.parent,
+            at_once=MOST_UPLOADS,
+            most=parts.settings.artifact_max_size,
+            limit="artifact_max_size",
+            what="uploads",
+        )
+
+    async def keep(
+        self,
+        who: Principal,
+        content: Content,
+        *,
+        session_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ArtifactRow:
+        """Raises errors.NotFound (session_not_found), and what `Shelf.keep` raises."""
+        origin = await self._origin(who, session_id)
+        return await self._parts.shelf.keep(content, origin, metadata=metadata)
+
+    async def upload(
+        self,
+        who: Principal,
+        chunks: AsyncIterable[bytes],
+        *,
+        name: str | None = None,
+        mime: str | None = None,
+        session_id: str | None = None,
+    ) -> ArtifactRow:
+        """Keeps what comes in, in bounded memory.
+
+        Raises:
+            errors.InvalidRequest: nothing came.
+            errors.QueueFull: too many uploads run.
+            errors.NotFound: (session_not_found) the caller has no such session.
+            What `Shelf.keep` and the chunks raise.
+        """
+        origin = await self._origin(who, session_id)
+        async with self._files.received(chunks) as file:
+            if not file.tell():
+                raise InvalidRequest("The body is empty: send the content in it.")
+            return await self._parts.shelf.keep(file_content(file, name, mime), origin)
+
+    async def find(
+        self,
+        who: Principal,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+    ) -> Page:
+        """All of the caller's, those that a session uses, or those that a turn made. Raises errors.NotFound
+        (session_not_found)."""
+        if session_id is not None:
+            await self._parts.sessions.get(session_id, who.user_id)
+        rows = await self._store.find(
+            who.user_id, limit=limit, before=before, session_id=session_id, turn_id=turn_id
+        )
+        return Page(rows, await self._store.room(who.user_id), self._parts.settings.artifact_quota)
+
+    async def get(self, who: Principal, ref: str) -> ArtifactRow:
+        """Raises errors.NotFound (artifact_not_found)."""
+        return await self._parts.shelf.get(who.user_id, ref)
+
+    async def content(self, row: ArtifactRow, start: int, end: int) -> AsyncGenerator[bytes]:
+        """The bytes from `start` up to, and without, `end`, of an artifact whose owner was checked before.
+        The first of them are read before this returns.
+
+        Raises:
+            errors.ArtifactDamaged: the content is missing, or not what was written; so does iterating.
+        """
+        pieces = self._parts.shelf.stream(row, start, end)
+        first = await anext(pieces, b"")
+        return _joined(first, pieces)
+
+    async def part(self, who: Principal, ref: str, wanted: Wanted, *, most_tokens: int) -> Part:
+        """Raises errors.NotFound (artifact_not_found), and what `read_part` raises."""
+        row = await self.get(who, ref)
+        return await read_part(self._parts.shelf, row, wanted, most_tokens=most_tokens, by="user")
+
+    async def compact(self, who: Principal, ref: str) -> Compacted:
+        """With its summary, which a model may be asked for. Raises errors.NotFound (artifact_not_found)."""
+        row = await self.get(who, ref)
+        return Compacted(row, await self._summariser.summary_of(row, await self._words_for(row)))
+
+    async def delete(self, who: Principal, ref: str) -> None:
+        """Removes it, whichever session uses it. Raises errors.NotFound (artifact_not_found)."""
+        await self._parts.shelf.delete(who.user_id, ref)
+
+    async def _origin(self, who: Principal, session_id: str | None) -> Origin:
+        if session_id is None:
+            return Origin(who.user_id)
+        session = await self._parts.sessions.get(session_id, who.user_id)
+        return Origin(who.user_id, session.id, project_id=session.project_id)
+
+    async def _words_for(self, row: ArtifactRow) -> str:
+        """What shows the language that its owner writes: the message that it was made for, else itself."""
+        if row.session_id is not None and row.turn_id is not None:
+            with suppress(NotFound):
+                return (await self._parts.turns.get(row.session_id, row.turn_id, row.owner)).input
+        return row.compact
+
+
+async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece

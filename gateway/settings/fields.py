@@ -1,0 +1,298 @@
+"""What can be set: a line each, with its default."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from gateway.errors import SettingsError
+from gateway.settings.values import Households, McpServers, Names, Policy, TraceUrl
+
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+def config_file() -> Path:
+    """Where the settings file is looked for; it need not exist unless GATEWAY_CONFIG names it."""
+    return Path(os.environ.get("GATEWAY_CONFIG") or "gateway.toml")
+
+
+class Settings(BaseSettings):
+    """What an operator can set. Times are in seconds unless the name says otherwise, sizes in bytes."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="GATEWAY_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+    )
+
+    # Where it listens and keeps things
+    host: str = Field("127.0.0.1", description="Address to listen on. Other than loopback needs api_keys.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    data_dir: Path = Field(Path("data"), description="Folder of the database. One process at a time.")
+    database_url: str | None = Field(None, description="sqlite:///PATH; default is gateway.db in data_dir.")
+    blob_url: str | None = Field(
+        None,
+        description="Where archives and artifacts are kept: file:///PATH or s3://BUCKET/PREFIX; default is "
+        "data_dir.",
+    )
+    prompts_dir: Path | None = Field(
+        None, description="Folder of prompt components; default is the bundled one."
+    )
+
+    # Who may ask
+    api_keys: SecretStr = Field(
+        SecretStr(""), description="name:secret,… Sent as Bearer or x-api-key; name is the user id."
+    )
+    cors_origins: Names = Field((), description="Origins of other pages that may call the API.")
+    allowed_hosts: Names = Field((), description="Host names accepted besides the loopback ones.")
+
+    # The model
+    model: str = Field("claude-sonnet-5-5", description="Used unless a request chooses another.")
+    allowed_models: Names = Field((), description="Further models that a request may choose.")
+    prompt_tokens: int = Field(20_000, ge=500, description="Most tokens of all prompt components together.")
+    max_tokens: int = Field(8192, ge=1, description="Most output tokens of one model call.")
+    thinking_budget: int | None = Field(
+        None, ge=1024, description="Thinking tokens; absent means no thinking."
+    )
+    temperature: float | None = Field(None, ge=0, le=1, description="Absent leaves the endpoint's default.")
+    anthropic_api_key: SecretStr | None = Field(
+        None,
+        validation_alias=AliasChoices("ANTHROPIC_API_KEY", "GATEWAY_ANTHROPIC_API_KEY"),
+        description="Key of the model's endpoint.",
+    )
+    anthropic_base_url: str | None = Field(
+        None,
+        validation_alias=AliasChoices("ANTHROPIC_BASE_URL", "GATEWAY_ANTHROPIC_BASE_URL"),
+        description="Another endpoint that speaks the Anthropic Messages API.",
+    )
+    connect_timeout: float = Field(5, gt=0, description="Longest wait for a connection to the endpoint.")
+    first_byte_timeout: float = Field(60, gt=0, description="Longest wait for an answer to begin.")
+    progress_timeout: float = Field(
+        90, gt=0, description="Longest silence inside an answer; pings do not count as progress."
+    )
+    model_attempts: int = Field(3, ge=1, description="Attempts of one model call, the first included.")
+    retry_after_cap: float = Field(30, ge=0, description="Longest wait an endpoint may ask for.")
+
+    # Skills and tools
+    skills_dir: Path = Field(Path("skills"), description="Folder of the project's SKILL.md skills.")
+    user_skills_dir: Path | None = Field(
+        None, description="A further folder of skills, such as ~/.agents/skills; the project's win over it."
+    )
+    bundled_skills: bool = Field(True, description="Whether the skills that come with the gateway are there.")
+    skill_modules: Names = Field((), description="Python modules whose tools are offered.")
+    skill_only_tools: Names = Field(
+        (), description="Globs of tools that may be called only while a skill that allows them is active."
+    )
+    skills_in_prompt: bool = Field(True, description="Whether the model is told the catalog of skills.")
+    skills_snapshot: bool = Field(True, description="Whether SKILLS_SNAPSHOT.md is written to data_dir.")
+    skills_share: float = Field(
+        0.01, gt=0, le=0.5, description="Share of the model's window that the catalog may take in the prompt."
+    )
+    tool_policy: Policy = Field(
+        (),
+        description="glob=allow, glob=ask or glob=deny for tool names; the first that fits counts. Without "
+        "one, effectful tools ask and others run.",
+    )
+    approval_timeout: float = Field(
+        86_400, gt=0, le=31_536_000, description="Time after which an approval that nobody gave is a denial."
+    )
+    mcp_servers: McpServers = Field(
+        {}, description="MCP servers by name: {command, args, env, cwd} or {url, headers}. JSON or a table."
+    )
+    http_fetch: bool = Field(False, description="Whether the model may fetch public web pages.")
+    admins: Names = Field(
+        (),
+        description="User ids who may switch skills on and off, and take documents out of use and back; "
+        "absent: everybody who may ask.",
+    )
+
+    # Memory
+    memory: bool = Field(True, description="Whether anything is remembered across sessions and recalled.")
+    memory_limit: int = Field(10_000, ge=1, description="Most memories of one user.")
+    memory_full_count: int = Field(
+        100, ge=0, description="With at most so many memories all of them stand in the prompt, in full."
+    )
+    memory_full_characters: int = Field(
+        10_000, ge=0, description="Likewise, the characters of all their contents together."
+    )
+    memory_turn_tokens: int = Field(
+        1000, ge=0, description="Most tokens of memories that one turn is told beside those of the prompt."
+    )
+    memory_learning: Literal["off", "turns", "sessions"] = Field(
+        "off",
+        description="When a model looks for what to remember in what the user said: never, after each turn, "
+        "or when a session is archived, or summarised because it is idle (archive_after, summary_after).",
+    )
+    memory_model: str | None = Field(
+        None, description="Looks for what to remember; absent: the session's own model."
+    )
+    memory_control_model: str | None = Field(
+        None, description="Is asked whether a message needs memories when rules cannot tell; absent: nobody."
+    )
+    documents_dir: Path = Field(Path("documents"), description="Folder of the documented memories.")
+    households: Households = Field({}, description="Members of households by name: {name: [user ids]}.")
+    embeddings_url: str | None = Field(
+        None, description="Base address, with /v1, of an embeddings API; absent: memories are found by words."
+    )
+    embeddings_api: Literal["openai", "voyage"] = Field("openai", description="Which API that is.")
+    embeddings_model: str = Field("text-embedding-3-small", description="Makes the vectors.")
+    embeddings_key: SecretStr | None = Field(None, description="Key of the embeddings API.")
+    embeddings_timeout: float = Field(2, gt=0, description="Longest wait for the vector of a query.")
+
+    # Artifacts
+    artifact_tokens: int = Field(
+        4000,
+        ge=500,
+        le=8000,
+        description="A tool result with more tokens (estimated) is kept aside as an artifact, and the model "
+        "gets its compact form.",
+    )
+    artifact_max_size: int = Field(20_971_520, ge=1024, description="Bytes of one artifact.")
+    artifact_quota: int = Field(
+        1_073_741_824, ge=1024, description="Bytes of all artifacts of one user; each counts 4096 at least."
+    )
+    artifact_ttl: float = Field(
+        2_592_000,
+        gt=0,
+        le=315_360_000,
+        description="Time after which an artifact is removed that no session refers to.",
+    )
+    artifact_summaries: bool = Field(
+        False, description="Whether a model summarises an artifact when somebody looks at its compact form."
+    )
+
+    # Limits
+    max_iterations: int = Field(16, ge=1, description="Model calls in one turn.")
+    turn_timeout: float = Field(900, gt=0, description="Longest time of one turn.")
+    turn_token_budget: int | None = Field(None, ge=1, description="Tokens, in and out, of one turn.")
+    max_body_size: int = Field(1_048_576, ge=1024, description="Largest request body.")
+    max_turns_in_flight: int = Field(1000, ge=1, description="Turns running at the same time.")
+    max_queued_turns: int = Field(16, ge=0, description="Waiting turns of one session.")
+    retrieval_events: bool = Field(True, description="Whether retrieval events are emitted.")
+    heartbeat: float = Field(15, gt=0, description="Comment on a silent stream.")
+    send_timeout: float = Field(30, gt=0, description="A reader that takes nothing for so long is dropped.")
+    shutdown_grace: float = Field(10, ge=0, description="Time running turns get at shutdown.")
+    recover_attempts: int = Field(3, ge=0, description="How often a turn is resumed after a crash.")
+
+    # Long sessions
+    context_window: int | None = Field(
+        None, ge=1000, description="The model's window in tokens; absent: as known for the model, or 200000."
+    )
+    compress_at: float | None = Field(
+        None, gt=0, lt=1, description="Share of the window that starts a compression; absent: only by hand."
+    )
+    compress_on_overflow: bool = Field(
+        True, description="Compress once and ask again when the endpoint says that the context is too long."
+    )
+    use_compressions: bool = Field(
+        True, description="false sends every message again, as if nothing had been compressed."
+    )
+    summary_model: str | None = Field(None, description="Writes summaries; absent: the session's own model.")
+    summary_tokens: int = Field(2000, ge=200, description="Most tokens of one summary.")
+    session_summaries: bool = Field(True, description="false makes and shows no summaries of sessions.")
+    summary_after: float | None = Field(
+        None, gt=0, description="Idle time after which a session is summarised; absent: only by hand."
+    )
+    carried_summaries: int = Field(
+        3,
+        ge=0,
+        le=20,
+        description="Summaries of a user's former sessions that one in the same project and role is shown.",
+    )
+    archive_after: float | None = Field(
+        None, gt=0, description="Idle time after which a session's rows move to its archive."
+    )
+    max_import_size: int = Field(
+        268_435_456, ge=1024, description="Largest file that can be imported: a session, or memories."
+    )
+
+    # What it tells
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severe line to log."
+    )
+    log_format: Literal["auto", "json", "pretty"] = Field(
+        "auto", description="auto is pretty on a terminal and json elsewhere."
+    )
+    agent_name: str = Field("gateway", description="gen_ai.agent.name on spans and metrics.")
+    genai_compat: Literal["latest", "dup"] = Field(
+        "latest", description="dup also emits the older gen_ai.* names, for backends that know only those."
+    )
+    trace_ratio: float = Field(
+        1.0,
+        ge=0,
+        le=1,
+        description="Share of the traces that are kept; turns that failed, were stopped, were slow or have "
+        "no usage are kept always.",
+    )
+    trace_slow_seconds: float = Field(30, gt=0, description="A turn that takes longer is slow.")
+    trace_slow_first_seconds: float = Field(
+        5, gt=0, description="A turn with a model call that took longer to its first content is slow."
+    )
+    trace_content_limit: int = Field(
+        32_768,
+        ge=256,
+        description="Most characters of one attribute with content, where OTEL_INSTRUMENTATION_GENAI_"
+        "CAPTURE_MESSAGE_CONTENT asks for content.",
+    )
+    trace_url: TraceUrl = Field(
+        None, description="Where people look at a trace: https://…/{trace_id}. Clients are told it."
+    )
+    user_id_salt: SecretStr | None = Field(
+        None, description="Spans carry the user's id hashed with it; absent: no user's id at all."
+    )
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in LOOPBACK_HOSTS
+
+    @property
+    def database_path(self) -> Path:
+        """The SQLite file.
+
+        Raises:
+            SettingsError: `database_url` names another engine.
+        """
+        if self.database_url is None:
+            return self.data_dir / "gateway.db"
+        prefix = "sqlite:///"
+        if not self.database_url.startswith(prefix):
+            raise SettingsError(
+                "GATEWAY_DATABASE_URL must be sqlite:///PATH: this version supports no other engine."
+            )
+        return Path(self.database_url.removeprefix(prefix))
+
+    @property
+    def memory_path(self) -> Path:
+        """The SQLite file of the memories, beside the database: other processes may have it open too."""
+        return self.database_path.parent / "memory.db"
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a real endpoint is configured: a key, or the address of one that needs none."""
+        return self.anthropic_api_key is not None or self.anthropic_base_url is not None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Every model a request may choose, the default first."""
+        return (self.model, *(name for name in self.allowed_models if name != self.model))
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file()))

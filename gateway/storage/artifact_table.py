@@ -1,0 +1,299 @@
+"""Artifacts, the sessions that use them, and blobs in doubt, in SQL."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    null,
+    select,
+    tuple_,
+    update,
+)
+
+from gateway.errors import ArtifactsFull, NotFound
+from gateway.storage.artifact_uses import IS_OF, forget, rows_used, use
+from gateway.storage.artifacts import LEAST_COUNTED, ArtifactRow, Chunk, Room, Stock
+from gateway.storage.database import Database, Prepared
+from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs, sessions
+
+COLUMNS = tuple(artifacts.c.keys())
+
+_OWNER = artifacts.c.owner == bindparam("owner")
+_REF = artifacts.c.ref == bindparam("ref")
+_PATH = doubtful_blobs.c.path == bindparam("path")
+_is_used = select(artifact_uses.c.ref).where(IS_OF).exists()
+_used_elsewhere = select(artifact_uses.c.ref).where(
+    IS_OF, artifact_uses.c.session_id != bindparam("session_id")
+)
+_counted = case((artifacts.c.size < LEAST_COUNTED, LEAST_COUNTED), else_=artifacts.c.size)
+_contents = (
+    select(
+        func.count().label("rows"), (func.max(_counted) + (func.count() - 1) * LEAST_COUNTED).label("counted")
+    )
+    .where(_OWNER)
+    .group_by(artifacts.c.path)
+    .subquery()
+)
+
+_of_all = (
+    select(func.count().label("rows"), func.max(artifacts.c.size).label("size"))
+    .group_by(artifacts.c.owner, artifacts.c.path)
+    .subquery()
+)
+
+ADD = Prepared(insert(artifacts).values({column.name: bindparam(column.name) for column in artifacts.c}))
+ONE = Prepared(select(*artifacts.c).where(_OWNER, _REF))
+REMOVE = Prepared(delete(artifacts).where(_OWNER, _REF))
+ROOM = Prepared(
+    select(func.coalesce(func.sum(_contents.c.counted), 0), func.coalesce(func.sum(_contents.c.rows), 0))
+)
+STOCK = Prepared(
+    select(
+        func.coalesce(func.sum(_of_all.c.rows), 0),
+        func.coalesce(func.sum(_of_all.c.size), 0),
+        select(func.count()).select_from(doubtful_blobs).scalar_subquery(),
+    )
+)
+HAS = Prepared(select(artifacts.c.ref).where(_OWNER, artifacts.c.path == bindparam("path")).limit(1))
+NEEDED = Prepared(select(artifacts.c.ref).where(artifacts.c.path == bindparam("path")).limit(1))
+SESSION = Prepared(
+    select(sessions.c.id).where(
+        sessions.c.id == bindparam("session_id"), sessions.c.owner == bindparam("owner")
+    )
+)
+SUMMARISE = Prepared(update(artifacts).where(_OWNER, _REF).values(summary=bindparam("summary")))
+DOUBT = Prepared(insert(doubtful_blobs).values(path=bindparam("path"), since=bindparam("at")))
+SETTLE = Prepared(delete(doubtful_blobs).where(_PATH))
+DOUBTED = Prepared(
+    select(doubtful_blobs.c.path)
+    .where(doubtful_blobs.c.since < bindparam("before"))
+    .order_by(doubtful_blobs.c.since, doubtful_blobs.c.path)
+    .limit(bindparam("limit"))
+)
+EXPIRED = Prepared(
+    select(artifacts.c.owner, artifacts.c.ref, artifacts.c.path)
+    .where(artifacts.c.expires_at <= bindparam("now"), ~_is_used)
+    .order_by(artifacts.c.expires_at)
+    .limit(bindparam("limit"))
+)
+_MADE_HERE = artifacts.c.session_id == bindparam("session_id")
+MADE_FOR_IT = Prepared(
+    select(artifacts.c.ref, artifacts.c.path).where(_OWNER, _MADE_HERE, ~_used_elsewhere.exists())
+)
+LET_GO = Prepared(update(artifacts).where(_MADE_HERE).values(session_id=null()))
+
+
+class SqlArtifacts:
+    """The `Artifacts` protocol."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def doubt(self, path: str, at: int) -> None:
+        """See `Artifacts.doubt`."""
+        await self._database.write(lambda connection: doubt(connection, path, at))
+
+    async def add(self, row: ArtifactRow, *, quota: int) -> None:
+        """See `Artifacts.add`."""
+        await self._database.write(lambda connection: add(connection, row, quota))
+
+    async def get(self, owner: str, ref: str) -> ArtifactRow:
+        """See `Artifacts.get`."""
+        row = await self._database.read(
+            lambda connection: ONE.one(connection, owner=owner, ref=ref), snapshot=False
+        )
+        if row is None:
+            raise _no_artifact(ref)
+        return artifact_of(row)
+
+    async def find(
+        self,
+        owner: str,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+    ) -> Sequence[ArtifactRow]:
+        """See `Artifacts.find`."""
+        place = (artifacts.c.created_at, artifacts.c.ref)
+        chosen: list[ColumnElement[bool]] = [artifacts.c.owner == owner]
+        if before is not None:
+            chosen.append(tuple_(*place) < before)
+        if turn_id is not None:
+            chosen.append(artifacts.c.turn_id == turn_id)
+        if session_id is not None:
+            used = select(artifact_uses.c.ref).where(
+                artifact_uses.c.session_id == session_id, artifact_uses.c.owner == owner
+            )
+            chosen.append(artifacts.c.ref.in_(used))
+        statement = (
+            select(*artifacts.c).where(*chosen).order_by(*(column.desc() for column in place)).limit(limit)
+        )
+        rows = await self._database.read(
+            lambda connection: connection.execute(statement).all(), snapshot=False
+        )
+        return [artifact_of(row) for row in rows]
+
+    async def those(self, owner: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
+        """See `Artifacts.those`."""
+
+        def found(connection: Connection) -> list[tuple[Any, ...]]:
+            rows = (ONE.one(connection, owner=owner, ref=ref) for ref in set(refs))
+            return [row for row in rows if row is not None]
+
+        rows = await self._database.read(found)
+        return {row.ref: row for row in map(artifact_of, rows)}
+
+    async def used(self, session_id: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
+        """See `Artifacts.used`."""
+        rows = await self._database.read(lambda connection: rows_used(connection, session_id, refs))
+        return {row.ref: row for row in map(artifact_of, rows)}
+
+    async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
+        """See `Artifacts.use`."""
+        if refs:
+            await self._database.write(lambda connection: use(connection, owner, session_id, refs))
+
+    async def summarise(self, owner: str, ref: str, summary: str) -> None:
+        """See `Artifacts.summarise`."""
+        await self._database.write(
+            lambda connection: SUMMARISE.run(connection, owner=owner, ref=ref, summary=summary) and None
+        )
+
+    async def delete(self, owner: str, ref: str, at: int) -> None:
+        """See `Artifacts.delete`."""
+        await self._database.write(lambda connection: remove(connection, owner, ref, at))
+
+    async def expire(self, now: int, limit: int) -> int:
+        """See `Artifacts.expire`. Most rounds find nothing: a reader tells, and no transaction waits."""
+        found = await self._database.read(
+            lambda connection: EXPIRED.one(connection, now=now, limit=1), snapshot=False
+        )
+        if found is None:
+            return 0
+        return await self._database.write(lambda connection: expire(connection, now, limit))
+
+    async def doubted(self, before: int, limit: int) -> Sequence[str]:
+        """See `Artifacts.doubted`."""
+        rows = await self._database.read(
+            lambda connection: DOUBTED.run(connection, before=before, limit=limit).fetchall(), snapshot=False
+        )
+        return [path for (path,) in rows]
+
+    async def is_needed(self, path: str) -> bool:
+        """See `Artifacts.is_needed`. The writer tells: what is on its way there is there first."""
+        row = await self._database.write(lambda connection: NEEDED.one(connection, path=path))
+        return row is not None
+
+    async def settle(self, path: str) -> None:
+        """See `Artifacts.settle`."""
+        await self._database.write(lambda connection: SETTLE.run(connection, path=path) and None)
+
+    async def room(self, owner: str) -> Room:
+        """See `Artifacts.room`."""
+        return await self._database.read(lambda connection: room(connection, owner), snapshot=False)
+
+    async def stock(self) -> Stock:
+        """See `Artifacts.stock`. An index has all that it looks at."""
+        return await self._database.read(_stock, snapshot=False)
+
+
+def doubt(connection: Connection, path: str, at: int) -> None:
+    """The doubt begins anew where there was one."""
+    SETTLE.run(connection, path=path)
+    DOUBT.run(connection, path=path, at=at)
+
+
+def add(connection: Connection, row: ArtifactRow, quota: int) -> None:
+    """What `Artifacts.add` does, as a part of a transaction."""
+    if row.session_id is not None:
+        found = SESSION.one(connection, session_id=row.session_id, owner=row.owner)
+        if found is None:
+            raise NotFound(f"There is no session {row.session_id}.", code="session_not_found")
+    used = room(connection, row.owner).used
+    is_known = HAS.one(connection, owner=row.owner, path=row.path) is not None
+    if used + (LEAST_COUNTED if is_known else max(row.size, LEAST_COUNTED)) > quota:
+        raise ArtifactsFull(
+            f"Artifacts take {used} of {quota} bytes: no room is left for {row.size} more. Delete some.",
+            details={"quota": quota, "used": used},
+        )
+    ADD.run(connection, **_columns_of(row))
+    if row.session_id is not None:
+        use(connection, row.owner, row.session_id, [row.ref])
+    SETTLE.run(connection, path=row.path)
+
+
+def remove(connection: Connection, owner: str, ref: str, at: int) -> None:
+    """What `Artifacts.delete` does, as a part of a transaction."""
+    row = ONE.one(connection, owner=owner, ref=ref)
+    if row is None:
+        raise _no_artifact(ref)
+    _remove(connection, owner, ref, artifact_of(row).path, at)
+
+
+def expire(connection: Connection, now: int, limit: int) -> int:
+    rows = EXPIRED.run(connection, now=now, limit=limit).fetchall()
+    for owner, ref, path in rows:
+        _remove(connection, owner, ref, path, now)
+    return len(rows)
+
+
+def drop_session(connection: Connection, session_id: str, owner: str, at: int) -> Sequence[str]:
+    """Before a session is deleted: removes the artifacts that were made in it and that no other session uses;
+    returns their blobs, which are in doubt. The others belong to no session from then on."""
+    made = MADE_FOR_IT.run(connection, session_id=session_id, owner=owner).fetchall()
+    for ref, path in made:
+        _remove(connection, owner, ref, path, at)
+    LET_GO.run(connection, session_id=session_id)
+    return sorted({path for _, path in made})
+
+
+def room(connection: Connection, owner: str) -> Room:
+    row = ROOM.one(connection, owner=owner)
+    assert row is not None
+    return Room(*row)
+
+
+def _stock(connection: Connection) -> Stock:
+    row = STOCK.one(connection)
+    assert row is not None
+    return Stock(*row)
+
+
+def artifact_of(row: Sequence[Any]) -> ArtifactRow:
+    """A row of the table, in the order of its columns."""
+    named: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
+    named["chunks"] = tuple(Chunk(*each) for each in orjson.loads(named["chunks"]))
+    named["metadata"] = orjson.loads(named["metadata"])
+    return ArtifactRow(**named)
+
+
+def _remove(connection: Connection, owner: str, ref: str, path: str, at: int) -> None:
+    doubt(connection, path, at)
+    forget(connection, owner, ref)
+    REMOVE.run(connection, owner=owner, ref=ref)
+
+
+def _columns_of(row: ArtifactRow) -> dict[str, Any]:
+    columns = {name: getattr(row, name) for name in COLUMNS}
+    return columns | {
+        "chunks": _json([[*each] for each in row.chunks]),
+        "metadata": _json(dict(row.metadata)),
+    }
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _no_artifact(ref: str) -> NotFound:
+    return NotFound(f"There is no artifact {ref}.", code="artifact_not_found")

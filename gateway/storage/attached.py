@@ -1,0 +1,45 @@
+"""What came with the message of a turn, in SQL."""
+
+from collections.abc import Sequence
+
+import orjson
+from sqlalchemy import Connection, bindparam, update
+
+from gateway.messages import Attached
+from gateway.storage.artifact_uses import use
+from gateway.storage.base import TurnRow
+from gateway.storage.database import Prepared
+from gateway.storage.schema import artifacts
+
+MADE_FOR_IT = Prepared(
+    update(artifacts)
+    .where(artifacts.c.owner == bindparam("owner"), artifacts.c.turn_id == bindparam("turn"))
+    .where(artifacts.c.ref == bindparam("artifact"))
+    .values(session_id=bindparam("session"), project_id=bindparam("project"))
+)
+
+
+def json_of(attachments: Sequence[Attached]) -> str | None:
+    """For the column of turns; NULL without any."""
+    return orjson.dumps([each.model_dump() for each in attachments]).decode() if attachments else None
+
+
+def attachments_of(text: str | None) -> tuple[Attached, ...]:
+    """What `json_of` wrote."""
+    return tuple(Attached.model_construct(**each) for each in orjson.loads(text)) if text else ()
+
+
+def take_in(connection: Connection, turn: TurnRow) -> None:
+    """The turn's session uses what is attached from now on. What was made for the turn, before there was a
+    session perhaps, belongs to it, and goes when it goes."""
+    refs = [each.ref for each in turn.attachments]
+    for ref in refs:
+        MADE_FOR_IT.run(
+            connection,
+            owner=turn.owner,
+            turn=turn.id,
+            artifact=ref,
+            session=turn.session_id,
+            project=turn.project_id,
+        )
+    use(connection, turn.owner, turn.session_id, refs)

@@ -1,0 +1,87 @@
+"""The session that a new turn enters, in SQL."""
+
+from sqlalchemy import Connection, bindparam, func, insert, select
+
+from gateway.errors import Conflict, NotFound
+from gateway.storage.base import NewTurn
+from gateway.storage.database import Prepared
+from gateway.storage.schema import RUNNING, WAITING, sessions, turns
+
+# What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
+# follow each other.
+_running = (
+    select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status == RUNNING).scalar_subquery()
+)
+_waiting = (
+    select(func.count())
+    .select_from(turns)
+    .where(turns.c.session_id == sessions.c.id, turns.c.status == WAITING)
+    .scalar_subquery()
+)
+STATE = Prepared(
+    select(
+        sessions.c.owner,
+        sessions.c.head,
+        _running,
+        _waiting,
+        sessions.c.project_id,
+        sessions.c.role_id,
+    )
+    .where(sessions.c.id == bindparam("session_id"))
+    .with_for_update()
+)
+ADD_SESSION = Prepared(
+    insert(sessions).values(
+        id=bindparam("session_id"),
+        owner=bindparam("owner"),
+        title=bindparam("title"),
+        created_at=bindparam("at"),
+        updated_at=bindparam("at"),
+        head=0,
+        project_id=bindparam("project_id"),
+        role_id=bindparam("role_id"),
+    )
+)
+
+
+def enter_session(
+    connection: Connection, new: NewTurn
+) -> tuple[int, str | None, int, str | None, str | None]:
+    """The session's head, its running turn, how many wait, its project and its role; the session is made if
+    the caller may."""
+    state = STATE.one(connection, session_id=new.session_id)
+    if state is None:
+        if not new.create_session:
+            raise _no_session(new)
+        ADD_SESSION.run(
+            connection,
+            session_id=new.session_id,
+            owner=new.owner,
+            title=None,
+            at=new.at,
+            project_id=new.project_id,
+            role_id=new.role_id,
+        )
+        return 0, None, 0, new.project_id, new.role_id
+    owner, head, running, waiting, project_id, role_id = state
+    if owner != new.owner:
+        raise (
+            Conflict(f"The session id {new.session_id} is taken.") if new.create_session else _no_session(new)
+        )
+    _check_place("project", new.session_id, project_id, new.project_id)
+    _check_place("role", new.session_id, role_id, new.role_id)
+    return head, running, waiting, project_id, role_id
+
+
+def _check_place(what: str, session_id: str, now: str | None, asked: str | None) -> None:
+    """Raises errors.Conflict: what a session is told depends on where it is, so it stays there."""
+    if asked is not None and asked != now:
+        where = f"in the {what} {now}" if now is not None else f"in no {what}"
+        raise Conflict(
+            f"Session {session_id} is {where}, and stays there: use another session for the {what} {asked}.",
+            details={f"{what}_id": now},
+        )
+
+
+def _no_session(new: NewTurn) -> NotFound:
+    return NotFound(f"There is no session {new.session_id}.", code="session_not_found")

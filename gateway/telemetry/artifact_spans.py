@@ -1,0 +1,36 @@
+"""Spans of what is kept aside of tool results. The files of a message are attributes of its turn's span."""
+
+from typing import Any
+
+from gateway.telemetry import semconv
+from gateway.telemetry.base import Reader, Turn
+from gateway.telemetry.span_facts import artifact_facts, ids_of
+from gateway.telemetry.tool_runs import ToolRun
+from gateway.telemetry.traces import Traces, add_event, close
+
+
+class ArtifactSpans(Reader):
+    """Draws `gateway.artifact`, a moment in the call whose result was kept aside; what could not be kept or
+    shown is an event of the turn. Must be told after the reader that draws the calls."""
+
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
+
+    def kept_aside(self, turn: Turn, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
+        span = self._traces.child(
+            run.span if run else turn.span,
+            semconv.ARTIFACT,
+            f"artifact {turn.last_seq}",
+            at=at,
+            attributes={
+                **ids_of(turn),
+                **artifact_facts(data),
+                semconv.FIRST_SEQ: turn.last_seq,
+                semconv.LAST_SEQ: turn.last_seq,
+            },
+        )
+        close(span, at, at, None)
+
+    def warned(self, turn: Turn, data: dict[str, Any]) -> None:
+        if data["code"] in semconv.ARTIFACT_WARNINGS:
+            add_event(turn.span, semconv.WARNING, turn.seen_at, {semconv.WARNING_CODE: data["code"]})

@@ -1,0 +1,32 @@
+"""Settings to concrete parts: the only room that names an adapter."""
+
+from gateway.wiring.memory import memory_skill, open_documents, open_keeper, open_memory
+from gateway.wiring.parts import assemble_parts, open_model, open_shelf
+from gateway.wiring.skills import (
+    TAKEN,
+    artifact_skill,
+    find_functions,
+    function_skills,
+    look_at_skills,
+    open_skills,
+)
+from gateway.wiring.storage import Storage, open_storage, storage_on
+
+__all__ = [
+    "TAKEN",
+    "Storage",
+    "artifact_skill",
+    "assemble_parts",
+    "find_functions",
+    "function_skills",
+    "look_at_skills",
+    "memory_skill",
+    "open_documents",
+    "open_keeper",
+    "open_memory",
+    "open_model",
+    "open_shelf",
+    "open_skills",
+    "open_storage",
+    "storage_on",
+]

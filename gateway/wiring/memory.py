@@ -1,0 +1,95 @@
+"""The memory's room and what works in it."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from gateway.memory.control.controller import Controller
+from gateway.memory.corrections.corrections import Corrections
+from gateway.memory.documents.library import Documents
+from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.keeper.learned import Learned
+from gateway.memory.memories import Changed, Memories
+from gateway.memory.profiles import Profiles
+from gateway.memory.recall import Recall
+from gateway.memory.room import MemoryRoom, households_of
+from gateway.memory.search.embeddings import embeddings_of
+from gateway.memory.search.searcher import Searcher
+from gateway.memory.tool import NAME as MANAGE_MEMORY
+from gateway.memory.tool import manage_memory, manage_nothing
+from gateway.model.base import Model
+from gateway.prompt.components import PromptFolder
+from gateway.settings import Settings
+from gateway.skills.skill import BUILT_IN, FunctionSkill
+from gateway.storage.memories import Whole
+from gateway.storage.memory.store import SqlMemories
+from gateway.storage.sqlite.shared import SharedDatabase
+
+
+@asynccontextmanager
+async def open_memory(
+    settings: Settings, model: Model | None = None, *, told: Callable[[Changed], None] = lambda _: None
+) -> AsyncGenerator[MemoryRoom]:
+    """The memories of the data folder, which other processes may have open at the same time. `model` is asked
+    what rules cannot tell, where settings allow it; `told` hears of each change that is made through here.
+
+    Raises:
+        StorageError: the file cannot be used.
+        SettingsError: vectors are configured, and what they need is not installed.
+    """
+    async with await SharedDatabase.open(settings.memory_path) as database:
+        store = SqlMemories(database)
+        searcher = Searcher(store, embeddings_of(settings))
+
+        def changed(change: Changed) -> None:
+            if searcher.embedding is not None:
+                searcher.embedding.nudge(Whole(change.row.user_id))
+            told(change)
+
+        memories = Memories(store, most=settings.memory_limit, told=changed)
+        controller = Controller(settings, model)
+        recall = Recall(store, searcher, controller, settings)
+        try:
+            yield MemoryRoom(
+                store=store,
+                memories=memories,
+                searcher=searcher,
+                corrections=Corrections(memories),
+                profiles=Profiles(store),
+                controller=controller,
+                recall=recall,
+            )
+        finally:
+            await recall.close()
+            await searcher.close()
+
+
+def open_keeper(
+    settings: Settings,
+    room: MemoryRoom,
+    model: Model,
+    *,
+    learned: Callable[[Learned], None] = lambda _: None,
+) -> Keeper:
+    """What learns from conversations, and takes what tools suggest to remember. `learned` hears of each
+    conversation that was read."""
+    prompts = PromptFolder(settings.prompts_dir)
+    return Keeper(
+        room.memories,
+        model,
+        settings,
+        instructions=lambda: prompts.instructions("memory.md"),
+        learned=learned,
+    )
+
+
+def open_documents(settings: Settings, room: MemoryRoom) -> Documents:
+    """The documented memories of the folder that is set; they are looked at first with `refresh`."""
+    return Documents(room.store, settings.documents_dir.expanduser())
+
+
+def memory_skill(settings: Settings, room: MemoryRoom | None) -> FunctionSkill:
+    """The tool with which a model looks after memories; without a room it only tells that it is there."""
+    if room is None:
+        return FunctionSkill(manage_nothing(), BUILT_IN, MANAGE_MEMORY)
+    tool = manage_memory(room.memories, room.searcher, lambda user: households_of(settings, user))
+    return FunctionSkill(tool, BUILT_IN, MANAGE_MEMORY)

@@ -1,0 +1,99 @@
+"""What turns work with."""
+
+from collections.abc import Callable
+
+from gateway.artifacts.attachments import Attachments
+from gateway.artifacts.news import News
+from gateway.artifacts.references import References
+from gateway.artifacts.shelf import Shelf
+from gateway.history.compression.compressor import Compressor
+from gateway.history.read_archive import read_archive
+from gateway.history.summaries.session_summaries import SessionSummariser
+from gateway.history.tokens import TokenMeter
+from gateway.memory.room import MemoryRoom
+from gateway.model.anthropic import AnthropicModel
+from gateway.model.base import Model
+from gateway.prompt.components import PromptFolder
+from gateway.settings import Settings
+from gateway.skills.library import SkillLibrary
+from gateway.turn.parts import Parts
+from gateway.turn.suggestions import Suggestions
+from gateway.wiring.storage import Storage
+
+DEMO_KEY = "demo"
+
+
+def open_model(settings: Settings, demo_url: str | None = None) -> Model:
+    """The configured endpoint, or the demo model at `demo_url`."""
+    key = settings.anthropic_api_key
+    return AnthropicModel(
+        api_key=DEMO_KEY if demo_url or key is None else key.get_secret_value(),
+        base_url=demo_url or settings.anthropic_base_url,
+        connect_timeout=settings.connect_timeout,
+        first_byte_timeout=settings.first_byte_timeout,
+        progress_timeout=settings.progress_timeout,
+    )
+
+
+def open_shelf(
+    settings: Settings, storage: Storage, *, told: Callable[[News], None] = lambda _: None
+) -> Shelf:
+    """Where large results and attachments are kept; `told` hears of what happens to it."""
+    return Shelf(storage.artifacts, storage.blobs, settings, told=told)
+
+
+def assemble_parts(
+    settings: Settings,
+    storage: Storage,
+    model: Model,
+    skills: SkillLibrary,
+    *,
+    suggestions: Suggestions,
+    shelf: Shelf | None = None,
+    memory: MemoryRoom | None = None,
+) -> Parts:
+    """What turns work with."""
+    prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
+    shelf = shelf or open_shelf(settings, storage)
+    summariser = SessionSummariser(
+        sessions=storage.sessions,
+        summaries=storage.summaries,
+        model=model,
+        settings=settings,
+        instructions=lambda: prompts.instructions("summary.md"),
+        used=storage.artifacts.used,
+    )
+    compressor = Compressor(
+        sessions=storage.sessions,
+        compressions=storage.compressions,
+        blobs=storage.blobs,
+        summariser=summariser,
+        meter=meter,
+        settings=settings,
+    )
+    return Parts(
+        settings=settings,
+        log=storage.log,
+        sessions=storage.sessions,
+        turns=storage.turns,
+        bus=storage.bus,
+        blobs=storage.blobs,
+        compressions=storage.compressions,
+        summaries=storage.summaries,
+        archives=storage.archives,
+        copies=storage.copies,
+        model=model,
+        meter=meter,
+        summariser=summariser,
+        compressor=compressor,
+        skills=skills,
+        read_archive=read_archive(storage.sessions),
+        approvals=storage.approvals,
+        suggestions=suggestions,
+        memory=memory,
+        artifacts=storage.artifacts,
+        shelf=shelf,
+        references=References(shelf, most_bytes=settings.artifact_max_size),
+        attachments=Attachments(shelf, settings),
+        prompts=prompts,
+    )

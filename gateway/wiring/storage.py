@@ -1,0 +1,86 @@
+"""The record and its tables: the only file that names the database's engine."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gateway.settings import Settings
+from gateway.storage.approvals import SqlApprovals
+from gateway.storage.archives import ArchiveReader, SqlArchives
+from gateway.storage.artifact_table import SqlArtifacts
+from gateway.storage.artifacts import Artifacts
+from gateway.storage.base import Bus, EventLog, Sessions, Turns
+from gateway.storage.blobs import Blobs
+from gateway.storage.blobs.opening import open_blobs
+from gateway.storage.bus import MemoryBus
+from gateway.storage.compressions import SqlCompressions
+from gateway.storage.copies import Copies
+from gateway.storage.decisions import Approvals, SkillSwitches
+from gateway.storage.imports import SqlCopies
+from gateway.storage.learned import SqlLearnedSessions
+from gateway.storage.records import Archives, Compressions, LearnedSessions, Search, Summaries
+from gateway.storage.sessions import SqlSessions
+from gateway.storage.sqlite.database import SqliteDatabase
+from gateway.storage.sqlite.event_log import SqliteEventLog
+from gateway.storage.sqlite.search import SqliteSearch
+from gateway.storage.sqlite.writer import Flushed
+from gateway.storage.summaries import SqlSummaries
+from gateway.storage.switches import SqlSkillSwitches
+from gateway.storage.turns import SqlTurns
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The record and its tables, behind their protocols."""
+
+    log: EventLog
+    sessions: Sessions
+    turns: Turns
+    compressions: Compressions
+    summaries: Summaries
+    archives: Archives
+    copies: Copies
+    search: Search
+    approvals: Approvals
+    switches: SkillSwitches
+    learned: LearnedSessions
+    artifacts: Artifacts
+    blobs: Blobs
+    bus: Bus
+
+
+@asynccontextmanager
+async def open_storage(settings: Settings, *, flushed: Flushed | None = None) -> AsyncGenerator[Storage]:
+    """The storage of the data folder, brought to the newest schema and locked for this process. `flushed` is
+    told of each transaction.
+
+    Raises:
+        StorageError: the folder is locked by another process, or the database cannot be used.
+        SettingsError: `blob_url` is no address of a blob store.
+    """
+    async with await SqliteDatabase.open(settings.database_path, flushed=flushed) as database:
+        yield storage_on(database, open_blobs(settings.blob_url, settings.data_dir))
+
+
+def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
+    """The record in a database that is open; without `blobs` they are kept beside it."""
+    bus, blobs = MemoryBus(), blobs or open_blobs(None, database.path.parent)
+    archived = ArchiveReader(blobs)
+    search = SqliteSearch(database, archived.messages)
+    summaries = SqlSummaries(database)
+    return Storage(
+        log=SqliteEventLog(database, bus, archived.events),
+        sessions=SqlSessions(database, bus, archived.messages, search),
+        turns=SqlTurns(database),
+        compressions=SqlCompressions(database),
+        summaries=summaries,
+        archives=SqlArchives(database),
+        copies=SqlCopies(database, summaries),
+        search=search,
+        approvals=SqlApprovals(database),
+        switches=SqlSkillSwitches(database),
+        learned=SqlLearnedSessions(database),
+        artifacts=SqlArtifacts(database),
+        blobs=blobs,
+        bus=bus,
+    )

@@ -1,0 +1,168 @@
+"""What a JSON path selects, in a process that is stopped when it takes too much."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from gateway.artifacts.reading import values_at
+from gateway.artifacts.shelf import Shelf
+from gateway.errors import ArtifactDamaged, InvalidRequest
+from tests.artifacts.reading.asking import Kept, kept, next_of
+from tests.artifacts.shelving import Room
+
+pytestmark = pytest.mark.anyio
+
+
+async def json(shelf: Shelf, value: Any) -> Kept:
+    return await kept(shelf, orjson.dumps(value), "data.json")
+
+
+def children() -> set[str]:
+    """The processes that evaluate a path for this one."""
+    found: set[str] = set()
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has ended meanwhile
+            for pid in (task / "children").read_text().split():
+                if b"evaluate.py" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.add(pid)
+    return found
+
+
+async def test_one_value_is_itself_and_several_are_a_list(shelf: Shelf) -> None:
+    data = await json(shelf, {"订单": [{"id": 1, "城": "上海"}, {"id": 2, "城": "台北"}], "n": None})
+
+    part = await data.read(json_path="$.订单[?@.id == 2]")
+    assert (part.text, part.shown, part.next) == ('{"id":2,"城":"台北"}', "Value 1 of 1.", None)
+    part = await data.read(json_path="$.订单[*].城")
+    assert (part.text, part.shown) == ('[\n"上海",\n"台北"\n]', "Values 1-2 of 2.")
+    assert (await data.read(json_path="$.n")).text == "null"
+    assert (await data.read(json_path="$.nothing")).shown == "Nothing was found."
+
+
+async def test_a_large_array_is_read_in_pieces(shelf: Shelf) -> None:
+    """`next` is a path to the rest, up to the end."""
+    values = [{"id": number, "名": f"订单{number}" * 20} for number in range(60)]
+    data = await json(shelf, {"data": values})
+    seen: list[Any] = []
+    part = await data.read(json_path="$.data")
+    while True:
+        whole = part.text.startswith("[\n")
+        seen += (
+            orjson.loads(part.text)
+            if whole
+            else [orjson.loads(row.split("  ", 1)[1]) for row in part.text.split("\n")]
+        )
+        if part.next is None:
+            break
+        assert part.next == f"json_path=$.data[{len(seen)}:60]"
+        part = await data.read(**next_of(part))
+    assert seen == values
+
+
+async def test_what_is_too_large_is_outlined(shelf: Shelf) -> None:
+    """By its shape, with the path into the first part that is not shown."""
+    data = await json(shelf, {"n": 1, "a b": list(range(9000)), "text": "长" * 9000, "o": {"k": "v" * 9000}})
+
+    part = await data.read(json_path="$")
+    rows = part.text.split("\n")
+    assert rows[:2] == ['"n": 1', '"a b": an array of 9,000']
+    assert rows[2].startswith('"text": a string of 9,000 characters: "长长')
+    assert rows[3] == '"o": an object of 1: "k"'
+    assert (part.shown, part.next) == ("Values 1-4 of 4.", "json_path=$['a b']")
+
+    text = await data.read(json_path="$.text")
+    assert set(text.text) == {"长"}
+    assert (
+        text.remark == f"It is a string of 9,000 characters; these are the first {len(text.text):,} of them."
+    )
+
+
+async def test_the_values_for_a_tool_are_all_or_none(shelf: Shelf) -> None:
+    data = await json(shelf, {"a": list(range(3000)), "b": []})
+
+    assert await values_at(data.shelf, data.row, "$.a[*]", most_bytes=100_000) == list(range(3000))
+    assert await values_at(data.shelf, data.row, "$.b", most_bytes=10) == [[]]
+    assert await values_at(data.shelf, data.row, "$.c", most_bytes=10) == []
+    with pytest.raises(InvalidRequest) as refused:
+        await values_at(data.shelf, data.row, "$.a", most_bytes=1000)
+    assert refused.value.code == "json_path_too_large"
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("$.a[", "bad_json_path: The JSON path cannot be used: unexpected end"),
+        ("$.a[?match(@, '(a*)*b')]", "there are length(), count() and value()"),
+        ("$.a[?search(@, 'a')]", "there is no such function"),
+        ("$" + "[?(" * 150, "bad_json_path: "),
+        ("$..[0]", "give the way step by step"),
+    ],
+)
+async def test_a_path_that_cannot_be_is_refused(shelf: Shelf, path: str, says: str) -> None:
+    deep = await kept(shelf, b"[" * 200 + b"]" * 200, "deep.json")
+
+    assert says in await deep.refused(json_path=path)
+
+
+async def test_a_content_that_is_no_json_is_refused(shelf: Shelf) -> None:
+    """Text, and what is nested deeper than any reader goes."""
+    text = await kept(shelf, "just words\n")
+    deep = await kept(shelf, b'{"a":' + b"[" * 10_000 + b"]" * 10_000 + b"}", "deep.json")
+
+    assert (await text.refused(json_path="$")).startswith(f"not_json: {text.row.ref} is text, not JSON: read")
+    assert (await deep.refused(json_path="$.a")).startswith("not_json: ")
+
+
+async def test_a_path_that_explodes_is_stopped(shelf: Shelf) -> None:
+    data = await json(shelf, {"a": [[[number] * 20] * 20 for number in range(100)]})
+
+    assert (await data.refused(json_path="$..[?count(@..*) > count($..*)]")).startswith(
+        "json_path_too_slow: "
+    )
+    assert children() == set()
+
+
+async def test_a_path_that_selects_without_end_shows_the_first(shelf: Shelf) -> None:
+    data = await json(shelf, {"a": [{"b": [1, 2, 3]}] * 5000})
+
+    part = await data.read(json_path="$..*")
+
+    assert part.shown == f"Values 1-{part.last} of more than 2,000."
+
+
+async def test_the_process_ends_with_whoever_waits_for_it(shelf: Shelf) -> None:
+    data = await json(shelf, {"a": [[[number] * 20] * 20 for number in range(100)]})
+    asking = asyncio.create_task(data.read(json_path="$..[?count(@..*) > count($..*)]"))
+    while not children():
+        await asyncio.sleep(0.01)
+
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+
+    assert children() == set()
+
+
+async def test_at_most_two_run_at_once_and_all_are_answered(shelf: Shelf) -> None:
+    data = await json(shelf, {"a": 1})
+    most = 0
+    asking = [asyncio.create_task(data.read(json_path="$.a")) for _ in range(5)]
+    while not all(each.done() for each in asking):
+        most = max(most, len(children()))
+        await asyncio.sleep(0.01)
+
+    assert [each.result().text for each in asking] == ["1"] * 5
+    assert 1 <= most <= 2
+
+
+async def test_a_changed_content_is_not_evaluated(shelf: Shelf, room: Room) -> None:
+    data = await json(shelf, {"a": 1})
+    (room.folder / data.row.path).write_bytes(b'{"a":2}')
+
+    with pytest.raises(ArtifactDamaged, match=data.row.sha256):
+        await data.read(json_path="$.a")
+    assert children() == set()

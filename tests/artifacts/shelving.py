@@ -1,0 +1,71 @@
+"""A shelf as tests use it, with its blobs in sight."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway.artifacts.shelf import Origin, Shelf
+from gateway.errors import NotFound
+from gateway.storage.artifact_table import SqlArtifacts
+from gateway.storage.artifacts import ArtifactRow, Artifacts
+from gateway.storage.blobs import Blobs
+from gateway.storage.blobs.folder import FolderBlobs
+from gateway.storage.sqlite import SqliteDatabase
+from tests.harness import settings_for
+from tests.storage.writing import OWNER
+
+ORIGIN = Origin(OWNER)
+
+
+@dataclass(frozen=True)
+class Room:
+    """A database, and the folder of its blobs."""
+
+    database: SqliteDatabase
+    folder: Path
+
+    @property
+    def store(self) -> SqlArtifacts:
+        return SqlArtifacts(self.database)
+
+    @property
+    def blobs(self) -> FolderBlobs:
+        return FolderBlobs(self.folder)
+
+    def shelf(
+        self,
+        store: Artifacts | None = None,
+        blobs: Blobs | None = None,
+        told: Callable[[ArtifactRow], None] = lambda _: None,
+        **given: Any,
+    ) -> Shelf:
+        settings = settings_for(self.folder.parent, "http://127.0.0.1:9", **given)
+        return Shelf(store or self.store, blobs or self.blobs, settings, told=told)
+
+    def files(self) -> list[str]:
+        """Everything that lies in the folder of blobs."""
+        found = (path for path in self.folder.rglob("*") if not path.is_dir())
+        return sorted(path.relative_to(self.folder).as_posix() for path in found)
+
+    async def doubted(self) -> Collection[str]:
+        return await self.store.doubted(2**62, 99)
+
+    async def rows(self, owner: str = OWNER) -> list[ArtifactRow]:
+        return list(await self.store.find(owner, limit=99))
+
+    async def is_clear(self) -> bool:
+        """Whether nothing at all is kept or left over."""
+        return not (self.files() or await self.doubted() or await self.rows())
+
+
+async def whole(shelf: Shelf, row: ArtifactRow) -> bytes:
+    return b"".join([piece async for piece in shelf.stream(row)])
+
+
+async def is_gone(shelf: Shelf, row: ArtifactRow) -> bool:
+    try:
+        await shelf.get(row.owner, row.ref)
+    except NotFound:
+        return True
+    return False

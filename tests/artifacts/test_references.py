@@ -1,0 +1,137 @@
+"""Artifacts as arguments of a call: contents in place of references, with the rights of the turn's user."""
+
+import base64
+from typing import Any
+
+import orjson
+import pytest
+
+from gateway.artifacts.content import bytes_content, text_content
+from gateway.artifacts.references import MOST, References
+from gateway.artifacts.shelf import Origin, Shelf
+from gateway.errors import BadArguments, ToolError
+from gateway.settings import Settings
+from gateway.storage.artifacts import ArtifactRow
+from gateway.wiring import Storage, open_shelf
+
+pytestmark = pytest.mark.anyio
+
+ORDERS = {"orders": [{"id": 1, "city": "上海"}, {"id": 2, "city": "Oslo"}], "$artifact": "ART-0000000000"}
+SESSION = "s"
+
+
+@pytest.fixture
+async def shelf(settings: Settings, storage: Storage) -> Shelf:
+    await storage.sessions.create(SESSION, "anna", None, 1)
+    return open_shelf(settings, storage)
+
+
+@pytest.fixture
+async def row(shelf: Shelf) -> ArtifactRow:
+    return await shelf.keep(text_content(orjson.dumps(ORDERS).decode()), Origin("anna"))
+
+
+async def filled(shelf: Shelf, arguments: dict[str, Any], *, owner: str = "anna", most: int = 10**6) -> Any:
+    return await References(shelf, most_bytes=most).filled(arguments, owner=owner, session_id=SESSION)
+
+
+async def test_a_reference_stands_for_the_whole_text_wherever_it_is(shelf: Shelf, row: ArtifactRow) -> None:
+    arguments = {"body": {"parts": [{"$artifact": row.ref}, "and more"]}, "title": "订单"}
+
+    found = await filled(shelf, arguments)
+
+    assert found == {"body": {"parts": [orjson.dumps(ORDERS).decode(), "and more"]}, "title": "订单"}
+    assert arguments["body"] == {"parts": [{"$artifact": row.ref}, "and more"]}
+
+
+async def test_a_path_stands_for_the_values_of_a_part(shelf: Shelf, row: ArtifactRow) -> None:
+    """One match is its value, several are a list; and what stands in a content is no reference."""
+    found = await filled(
+        shelf,
+        {
+            "whole": {"$artifact": row.ref, "json_path": "$"},
+            "city": {"$artifact": row.ref, "json_path": "$.orders[0].city"},
+            "ids": {"$artifact": row.ref, "json_path": "$.orders[*].id"},
+        },
+    )
+
+    assert found == {"whole": ORDERS, "city": "上海", "ids": [1, 2]}
+
+
+async def test_what_is_no_text_comes_as_base64(shelf: Shelf) -> None:
+    kept = await shelf.keep(bytes_content(b"\x89PNG\r\n\x1a\n\x00\xff"), Origin("anna"))
+
+    assert await filled(shelf, {"image": {"$artifact": kept.ref}}) == {
+        "image": base64.b64encode(b"\x89PNG\r\n\x1a\n\x00\xff").decode()
+    }
+
+
+async def test_without_a_reference_the_arguments_are_the_same_object(shelf: Shelf) -> None:
+    arguments = {"text": "ART-0000000000", "list": [{"a": None}]}
+
+    assert await filled(shelf, arguments) is arguments
+
+
+async def test_the_session_uses_what_it_passes_on(shelf: Shelf, row: ArtifactRow, storage: Storage) -> None:
+    assert not await storage.artifacts.find("anna", limit=9, session_id=SESSION)
+    await filled(shelf, {"text": {"$artifact": row.ref}})
+
+    assert [each.ref for each in await storage.artifacts.find("anna", limit=9, session_id=SESSION)] == [
+        row.ref
+    ]
+
+
+async def test_nobody_passes_on_what_is_anothers(shelf: Shelf, row: ArtifactRow) -> None:
+    """Told in the very words that are told of one that never was."""
+    with pytest.raises(BadArguments) as foreign:
+        await filled(shelf, {"text": {"$artifact": row.ref}}, owner="bert")
+    with pytest.raises(BadArguments) as unknown:
+        await filled(shelf, {"text": {"$artifact": "ART-zzzzzzzzzz"}})
+
+    assert foreign.value.message.replace(row.ref, "") == unknown.value.message.replace("ART-zzzzzzzzzz", "")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"$artifact": 5},
+        {"$artifact": ["ART-0000000000"]},
+        {"$artifact": None},
+        {"$artifact": "REF", "json_path": 5},
+        {"$artifact": "REF", "lines": "1-5"},
+        {"$artifact": "REF", "json_path": "$["},
+        {"$artifact": "REF", "json_path": "$.nowhere"},
+        {"$artifact": "REF\x00"},
+        {"$artifact": "../../etc/passwd"},
+    ],
+)
+async def test_a_reference_of_another_form_is_refused_in_words(
+    shelf: Shelf, row: ArtifactRow, given: dict[str, Any]
+) -> None:
+    if given["$artifact"] == "REF":
+        given = given | {"$artifact": row.ref}
+
+    with pytest.raises(BadArguments) as refused:
+        await filled(shelf, {"text": given})
+
+    assert len(refused.value.message) < 1000
+
+
+async def test_contents_are_bounded_together(shelf: Shelf, row: ArtifactRow) -> None:
+    """By their bytes and by their number."""
+    with pytest.raises(BadArguments, match="may come to 50"):
+        await filled(shelf, {"text": {"$artifact": row.ref}}, most=50)
+    with pytest.raises(BadArguments, match="may come to"):
+        await filled(shelf, {"texts": [{"$artifact": row.ref}] * 3}, most=row.size * 2)
+    with pytest.raises(BadArguments, match=f"{MOST} at most"):
+        await filled(shelf, {"texts": [{"$artifact": row.ref}] * (MOST + 1)})
+
+
+async def test_a_content_that_was_lost_fails_the_call_and_names_its_hash(
+    shelf: Shelf, row: ArtifactRow, storage: Storage
+) -> None:
+    await storage.blobs.delete(row.path)
+
+    for reference in ({"$artifact": row.ref}, {"$artifact": row.ref, "json_path": "$.orders"}):
+        with pytest.raises(ToolError, match=row.sha256):
+            await filled(shelf, {"text": reference})

@@ -1,0 +1,255 @@
+"""Whatever fails while something is kept, and whenever: it is there whole or not at all, and nothing stays
+behind that nobody needs."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+import pytest
+from sqlalchemy import Connection
+
+from gateway.artifacts import shelf as shelves
+from gateway.artifacts.content import Content, bytes_content, text_content
+from gateway.artifacts.shelf import DOUBT, Origin, Shelf, Swept
+from gateway.errors import StorageError
+from gateway.ids import now_ms
+from gateway.storage.artifact_table import SqlArtifacts
+from gateway.storage.artifacts import ArtifactRow
+from gateway.storage.blobs.folder import FolderBlobs
+from gateway.wiring import Storage
+from tests.artifacts.shelving import ORIGIN, Room, is_gone, whole
+from tests.storage.writing import OWNER
+
+pytestmark = pytest.mark.anyio
+
+DATA = b"\xff" * 100_000
+
+
+class Killed(BaseException):
+    """The end of the process: nothing is put in order after it."""
+
+
+class DyingStore(SqlArtifacts):
+    """Does one thing, and that is the last."""
+
+    last = ""
+
+    async def doubt(self, path: str, at: int) -> None:
+        await super().doubt(path, at)
+        self._end("doubt")
+
+    async def add(self, row: ArtifactRow, *, quota: int) -> None:
+        await super().add(row, quota=quota)
+        self._end("add")
+
+    def _end(self, done: str) -> None:
+        if self.last == done:
+            raise Killed
+
+
+class DyingBlobs(FolderBlobs):
+    async def put(self, path: str, chunks: Iterable[bytes]) -> int:
+        await super().put(path, chunks)
+        raise Killed
+
+
+class Waiting:
+    """A content of DATA that waits, when it is written, until it may go on."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = asyncio.Event(), threading.Event()
+        self.content = Content(self._chunks)
+        self._loop, self._passes = asyncio.get_running_loop(), 0
+
+    def _chunks(self) -> Iterator[bytes]:
+        self._passes += 1
+        yield DATA[:50_000]
+        if self._passes == 2:
+            self._loop.call_soon_threadsafe(self.begun.set)
+            self.go_on.wait(10)
+        yield DATA[50_000:]
+
+
+# Full disks
+
+
+async def test_a_full_disk_of_the_blobs_leaves_nothing(room: Room, shelf: Shelf) -> None:
+    """The write itself fails as it does there; when there is room again all goes on."""
+    row = await shelf.keep(bytes_content(DATA), ORIGIN)
+    await shelf.delete(OWNER, row.ref)
+    blob = room.folder / row.path
+    blob.with_name(f".{blob.name}.part").symlink_to("/dev/full")
+
+    with pytest.raises(StorageError) as failed:
+        await shelf.keep(bytes_content(DATA), ORIGIN)
+    assert failed.value.code == "storage_full"
+    assert await room.is_clear()
+
+    again = await shelf.keep(bytes_content(DATA), ORIGIN)
+    assert await whole(shelf, again) == DATA
+
+
+async def test_a_disk_that_is_too_full_for_the_row_leaves_nothing(room: Room, shelf: Shelf) -> None:
+    """The blob, which was written before, is removed."""
+    await pragma(room, f"max_page_count = {await pragma(room, 'page_count')}")
+
+    with pytest.raises(StorageError) as failed:
+        await shelf.keep(bytes_content(DATA), ORIGIN, metadata={"note": "x" * 100_000})
+
+    assert failed.value.code == "storage_full"
+    assert await room.is_clear()
+    await pragma(room, "max_page_count = 100000")
+    row = await shelf.keep(bytes_content(DATA), ORIGIN, metadata={"note": "x" * 100_000})
+    assert await whole(shelf, row) == DATA
+
+
+async def test_a_disk_that_is_too_full_for_a_doubt_gets_no_blob(room: Room, shelf: Shelf) -> None:
+    await pragma(room, f"max_page_count = {await pragma(room, 'page_count')}")
+    fillers = (room.store.doubt(f"filler/{number:099}", 1) for number in range(1000))
+    with suppress(StorageError):
+        for filler in fillers:
+            await filler
+
+    with pytest.raises(StorageError) as failed:
+        await shelf.keep(bytes_content(DATA), ORIGIN)
+
+    assert failed.value.code == "storage_full"
+    assert room.files() == await room.rows() == []
+
+
+# The end of the process, and of callers
+
+
+@pytest.mark.parametrize("last", ["doubt", "put", "add"])
+async def test_what_a_crash_left_behind_is_swept_at_the_next_start(room: Room, last: str) -> None:
+    """It may have been after any step; what was kept stays, and nothing else does."""
+    store = DyingStore(room.database)
+    store.last = last
+    dying = room.shelf(store, DyingBlobs(room.folder) if last == "put" else None)
+    with pytest.raises(Killed):
+        await dying.keep(bytes_content(DATA), ORIGIN)
+    shelf = room.shelf()
+
+    assert len(room.files()) == (last != "doubt")
+    assert await shelf.sweep(now_ms() + DOUBT - 5000) == Swept(0, 0)
+    assert await shelf.sweep(now_ms(), at_start=True) == Swept(0, last != "add")
+
+    rows = await room.rows()
+    assert [await whole(shelf, row) for row in rows] == ([DATA] if last == "add" else [])
+    assert room.files() == [row.path for row in rows]
+    assert await room.doubted() == []
+
+
+async def test_who_is_cancelled_while_a_blob_is_written_leaves_it_in_doubt_at_most(
+    room: Room, shelf: Shelf
+) -> None:
+    waiting = Waiting()
+    keeping = asyncio.create_task(shelf.keep(waiting.content, ORIGIN))
+    await waiting.begun.wait()
+    keeping.cancel()
+    waiting.go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await keeping
+
+    assert await room.rows() == []
+    assert len(await room.doubted()) == 1
+    assert await shelf.sweep(now_ms() + DOUBT + 1) == Swept(0, 1)
+    assert await room.is_clear()
+
+
+async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(room: Room) -> None:
+    """The transaction was under way already; a sweep does not take its blob."""
+    added = asyncio.Event()
+
+    class Slow(SqlArtifacts):
+        async def add(self, row: ArtifactRow, *, quota: int) -> None:
+            adding = asyncio.ensure_future(super().add(row, quota=quota))
+            await asyncio.sleep(0)  # it is on its way to the database
+            added.set()
+            await adding
+
+    shelf = room.shelf(Slow(room.database))
+    keeping = asyncio.create_task(shelf.keep(bytes_content(DATA), ORIGIN))
+    await added.wait()
+    keeping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await keeping
+
+    await shelf.sweep(now_ms(), at_start=True)
+    [row] = await room.rows()
+    assert await whole(shelf, row) == DATA
+    assert await room.doubted() == []
+
+
+# Sweeping
+
+
+async def test_a_sweep_does_not_take_what_is_being_written(room: Room, shelf: Shelf) -> None:
+    """Not even when its blob has been in doubt for long."""
+    gone = await shelf.keep(bytes_content(DATA), ORIGIN)
+    await room.store.delete(OWNER, gone.ref, 1)
+    waiting = Waiting()
+    keeping = asyncio.create_task(shelf.keep(waiting.content, ORIGIN))
+    await waiting.begun.wait()
+    sweeping = asyncio.create_task(shelf.sweep(now_ms(), at_start=True))
+    await asyncio.wait([sweeping], timeout=0.05)
+    waiting.go_on.set()
+    row, swept = await keeping, await sweeping
+
+    assert row.path == gone.path
+    assert swept == Swept(0, 0)
+    assert await whole(shelf, row) == DATA
+
+
+async def test_a_sweep_removes_what_nobody_uses_any_more(room: Room, storage: Storage) -> None:
+    """What is over its time with its blob, an hour later, and the blobs of a deleted session; not what a
+    session uses."""
+    await storage.sessions.create("s", OWNER, None, 1)
+    await storage.sessions.create("ended", OWNER, None, 1)
+    shelf = room.shelf(artifact_ttl=1)
+    used = await shelf.keep(text_content("used"), Origin(OWNER, "s"))
+    over = await shelf.keep(text_content("over"), ORIGIN)
+    ended = await shelf.keep(text_content("ended"), Origin(OWNER, "ended"))
+    await storage.sessions.delete("ended", OWNER)
+    later = now_ms() + 10_000
+
+    assert await shelf.sweep(later) == Swept(1, 0)
+    assert room.files() == sorted([used.path, over.path, ended.path])
+    assert await shelf.sweep(later + DOUBT + 1) == Swept(0, 2)
+
+    assert [await is_gone(shelf, row) for row in (used, over, ended)] == [False, True, True]
+    assert room.files() == [used.path]
+    assert await room.doubted() == []
+
+
+async def test_a_blob_that_cannot_be_removed_does_not_stop_the_round(
+    room: Room, shelf: Shelf, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It goes to the end of the line and waits for another round; a round has an end."""
+    monkeypatch.setattr(shelves, "ROUND", 2)
+    rows = [await shelf.keep(text_content(f"number {number}"), ORIGIN) for number in range(3)]
+    for at, row in enumerate(rows, 1):
+        await room.store.delete(OWNER, row.ref, at)
+    stuck = room.folder / rows[0].path
+    stuck.unlink()
+    (stuck / "in the way").mkdir(parents=True)
+
+    assert await shelf.sweep(now_ms(), at_start=True) == Swept(0, 1)
+    assert await room.doubted() == [rows[2].path, rows[0].path]
+    assert "could not be removed" in caplog.text
+    (stuck / "in the way").rmdir()
+    stuck.rmdir()
+
+    assert await shelf.sweep(now_ms(), at_start=True) == Swept(0, 2)
+    assert await room.is_clear()
+
+
+async def pragma(room: Room, text: str) -> int:
+    def work(connection: Connection) -> int:
+        raw = connection.connection.dbapi_connection
+        assert isinstance(raw, sqlite3.Connection)
+        return raw.execute(f"PRAGMA {text}").fetchone()[0]
+
+    return await room.database.write(work)

@@ -1,0 +1,237 @@
+"""What every storage engine owes about artifacts: a claim per sentence of `Artifacts`."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import ArtifactsFull, NotFound
+from gateway.storage.artifacts import LEAST_COUNTED, Room
+from gateway.wiring import Storage
+from tests.storage.keeping import LATER, QUOTA, add, artifact, begin
+from tests.storage.writing import OWNER, Factory
+
+pytestmark = pytest.mark.anyio
+
+
+async def refs(storage: Storage, owner: str = OWNER, *, session_id: str | None = None) -> list[str]:
+    return [row.ref for row in await storage.artifacts.find(owner, limit=99, session_id=session_id)]
+
+
+async def doubted(storage: Storage) -> Sequence[str]:
+    return await storage.artifacts.doubted(2**62, 99)
+
+
+# Reading
+
+
+async def test_an_artifact_is_found_as_it_was_added(factory: Factory, tmp_path: Path) -> None:
+    """With all that it tells, in Chinese too, also after the storage was opened again."""
+    full = replace(
+        artifact(1, session_id="s"),
+        name="订单 2024.csv",
+        turn_id="t",
+        tool_call_id="toolu_1",
+        project_id="p",
+        summary="两行订单",
+        metadata={"examples": {"search": "订单"}, "n": [1, None]},
+    )
+    image = replace(artifact(2, "pixels"), mime="image/png", kind="image", lines=None)
+    async with factory(tmp_path) as first:
+        await begin(first, "s")
+        await add(first, full, image)
+    async with factory(tmp_path) as second:
+        assert await second.artifacts.get(OWNER, full.ref) == full
+        assert await second.artifacts.get(OWNER, image.ref) == image
+
+
+async def test_what_is_not_there_is_not_found(storage: Storage) -> None:
+    """Nor is what belongs to somebody else, whoever asks for it and how."""
+    await begin(storage, "s")
+    await add(storage, artifact(session_id="s"))
+    ref = artifact().ref
+
+    for owner, asked in ((OWNER, "ART-none"), ("bob", ref)):
+        with pytest.raises(NotFound) as refused:
+            await storage.artifacts.get(owner, asked)
+        assert refused.value.code == "artifact_not_found"
+        with pytest.raises(NotFound, match=asked):
+            await storage.artifacts.delete(owner, asked, 9)
+    assert await storage.artifacts.those("bob", [ref]) == {}
+    assert await refs(storage, "bob", session_id="s") == []
+    await storage.artifacts.summarise("bob", ref, "mine now")
+    assert await storage.artifacts.get(OWNER, ref) == artifact(session_id="s")
+
+
+async def test_those_that_are_there_are_told_by_their_reference(storage: Storage) -> None:
+    await add(storage, artifact(1), artifact(2, "more"))
+
+    assert await storage.artifacts.those(OWNER, []) == {}
+    assert await storage.artifacts.those(OWNER, [artifact(2).ref, "ART-none", artifact(2).ref]) == {
+        artifact(2).ref: artifact(2, "more")
+    }
+
+
+async def test_artifacts_are_listed_in_pages_the_newest_first(storage: Storage) -> None:
+    """Those of the same millisecond by their reference; a page begins strictly before a place."""
+    rows = [artifact(number, created_at=number // 2) for number in range(1, 7)]
+    await add(storage, *rows)
+
+    first = await storage.artifacts.find(OWNER, limit=4)
+    rest = await storage.artifacts.find(OWNER, limit=4, before=(first[-1].created_at, first[-1].ref))
+
+    assert [*first, *rest] == rows[::-1]
+    assert len(first) == 4
+    assert await storage.artifacts.find(OWNER, limit=4, before=(0, "")) == []
+
+
+async def test_artifacts_of_a_turn_and_of_a_session_are_listed_alone(storage: Storage) -> None:
+    """A session has those that were made in it and those that it uses."""
+    await begin(storage, "s", "other")
+    made = replace(artifact(1, session_id="s"), turn_id="t")
+    await add(storage, made, artifact(2, "more"), artifact(3, "most", session_id="other"))
+    await storage.artifacts.use(OWNER, "s", [artifact(3).ref, artifact(3).ref, "ART-none"])
+
+    assert await refs(storage, session_id="s") == [artifact(3).ref, made.ref]
+    assert await refs(storage, session_id="other") == [artifact(3).ref]
+    assert await refs(storage, session_id="none") == []
+    assert await storage.artifacts.find(OWNER, limit=9, turn_id="t") == [made]
+    assert await storage.artifacts.find(OWNER, limit=9, turn_id="t", session_id="other") == []
+
+
+async def test_what_a_model_made_of_an_artifact_is_kept(storage: Storage) -> None:
+    """When the artifact is gone, nothing happens."""
+    await add(storage, artifact())
+    await storage.artifacts.summarise(OWNER, artifact().ref, "两行订单")
+    await storage.artifacts.summarise(OWNER, "ART-none", "nothing")
+
+    assert await storage.artifacts.get(OWNER, artifact().ref) == replace(artifact(), summary="两行订单")
+
+
+# Room
+
+
+async def test_artifacts_fill_the_room_of_their_owner_and_of_nobody_else(storage: Storage) -> None:
+    """Each counts as a block of a disk at least; what does not fit is refused and changes nothing."""
+    await add(storage, artifact(1), artifact(2, "more", size=3 * LEAST_COUNTED), quota=5 * LEAST_COUNTED)
+    assert await storage.artifacts.room(OWNER) == Room(4 * LEAST_COUNTED, 2)
+
+    large = artifact(3, "large", size=LEAST_COUNTED + 1)
+    with pytest.raises(ArtifactsFull) as refused:
+        await add(storage, large, quota=5 * LEAST_COUNTED)
+
+    assert refused.value.details == {"quota": 5 * LEAST_COUNTED, "used": 4 * LEAST_COUNTED}
+    assert await storage.artifacts.room(OWNER) == Room(4 * LEAST_COUNTED, 2)
+    assert await doubted(storage) == [large.path]
+    await add(storage, artifact(4, "a block"), artifact(1, owner="bob"), quota=5 * LEAST_COUNTED)
+    assert await storage.artifacts.room("bob") == Room(LEAST_COUNTED, 1)
+    assert await storage.artifacts.room("eve") == Room(0, 0)
+
+
+async def test_the_same_content_once_more_takes_a_block(storage: Storage) -> None:
+    """However large it is; so their number is bounded too."""
+    size, quota = 10 * LEAST_COUNTED, 12 * LEAST_COUNTED
+    await add(storage, artifact(1, size=size), artifact(2, size=size), artifact(3, size=size), quota=quota)
+
+    assert await storage.artifacts.room(OWNER) == Room(quota, 3)
+    with pytest.raises(ArtifactsFull):
+        await add(storage, artifact(4, size=size), quota=quota)
+
+
+# Sessions
+
+
+async def test_an_artifact_is_made_in_a_session_of_its_owner(storage: Storage) -> None:
+    """In none that is not there, and in nobody else's."""
+    await begin(storage, "theirs", owner="bob")
+
+    for session_id in ("theirs", "none"):
+        with pytest.raises(NotFound) as refused:
+            await add(storage, artifact(session_id=session_id))
+        assert refused.value.code == "session_not_found"
+    assert await refs(storage) == []
+
+
+async def test_a_session_uses_only_what_belongs_to_its_owner(storage: Storage) -> None:
+    """Naming another's artifact, or another's session, does nothing."""
+    await begin(storage, "s")
+    await begin(storage, "theirs", owner="bob")
+    await add(storage, artifact(1), artifact(2, "other", owner="bob"))
+
+    await storage.artifacts.use(OWNER, "s", [artifact(2).ref])
+    await storage.artifacts.use(OWNER, "theirs", [artifact(1).ref])
+    await storage.artifacts.use("bob", "s", [artifact(2).ref])
+
+    assert await refs(storage, session_id="s") == await refs(storage, "bob", session_id="theirs") == []
+    assert await refs(storage, session_id="theirs") == await refs(storage, "bob", session_id="s") == []
+    assert await storage.artifacts.expire(LATER, 9) == 2
+
+
+async def test_with_a_session_go_the_artifacts_that_are_its_alone(storage: Storage) -> None:
+    """What another session uses stays, and what was made elsewhere; the blobs of the others are in doubt."""
+    await begin(storage, "s", "other")
+    rows = [artifact(number, str(number), session_id="s") for number in (1, 2)]
+    brought = artifact(3, "brought")
+    await add(storage, *rows, brought)
+    await storage.artifacts.use(OWNER, "other", [rows[1].ref])
+    await storage.artifacts.use(OWNER, "s", [brought.ref])
+
+    await storage.sessions.delete("s", OWNER)
+
+    kept = [brought, replace(rows[1], session_id=None)]
+    assert await storage.artifacts.find(OWNER, limit=9) == kept
+    assert await refs(storage, session_id="other") == [rows[1].ref]
+    assert await doubted(storage) == [rows[0].path]
+    assert await storage.artifacts.expire(LATER, 9) == 1
+    assert await refs(storage) == [rows[1].ref]
+
+
+# Expiry and blobs in doubt
+
+
+async def test_what_no_session_uses_is_removed_when_its_time_is_over(storage: Storage) -> None:
+    """Not before, and at most so many at a time, those first that have waited longest."""
+    await begin(storage, "s")
+    rows = [artifact(number, str(number), expires_at=100 - number) for number in range(4)]
+    await add(storage, *rows, artifact(9, "used", session_id="s", expires_at=1))
+
+    assert await storage.artifacts.expire(96, 9) == 0
+    assert await storage.artifacts.expire(98, 1) == 1
+    assert await doubted(storage) == [rows[3].path]
+    assert await storage.artifacts.expire(98, 9) == 1
+    assert await refs(storage) == [artifact(9).ref, rows[1].ref, rows[0].ref]
+
+
+async def test_a_blob_is_in_doubt_until_an_artifact_has_it(storage: Storage) -> None:
+    """The oldest doubts are told first, and doubting anew begins anew."""
+    one, two = artifact(1, "one"), artifact(2, "two")
+    await storage.artifacts.doubt(one.path, 5)
+    await storage.artifacts.doubt(two.path, 6)
+    assert await storage.artifacts.doubted(7, 9) == [one.path, two.path]
+    assert await storage.artifacts.doubted(7, 1) == await storage.artifacts.doubted(6, 9) == [one.path]
+
+    await storage.artifacts.doubt(one.path, 8)
+    assert await storage.artifacts.doubted(9, 9) == [two.path, one.path]
+    await storage.artifacts.add(one, quota=QUOTA)
+    await storage.artifacts.settle(two.path)
+    await storage.artifacts.settle("never/doubted")
+
+    assert await doubted(storage) == []
+    assert await storage.artifacts.is_needed(one.path)
+    assert not await storage.artifacts.is_needed(two.path)
+
+
+async def test_a_blob_that_artifacts_share_is_needed_until_the_last_is_gone(storage: Storage) -> None:
+    """Each removal puts it in doubt; users share none."""
+    await add(storage, artifact(1), artifact(2), artifact(1, owner="bob"))
+    path = artifact().path
+    assert artifact(1, owner="bob").path != path
+
+    await storage.artifacts.delete(OWNER, artifact(1).ref, 9)
+    assert await doubted(storage) == [path]
+    assert await storage.artifacts.is_needed(path)
+    await storage.artifacts.delete(OWNER, artifact(2).ref, 10)
+
+    assert not await storage.artifacts.is_needed(path)
+    assert await storage.artifacts.is_needed(artifact(owner="bob").path)

@@ -1,0 +1,218 @@
+"""Files that come with a message: what the model is asked, what the record holds, and what is refused."""
+
+import base64
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from gateway.settings import Settings
+from tests.artifacts.files import png
+from tests.harness import Client, client_at, running_gateway, settings_for, text_of, the
+from tests.loopback import served
+
+pytestmark = pytest.mark.anyio
+
+IMAGE = png(640, 480)
+PICTURE = {"name": "照片.png", "data": base64.b64encode(IMAGE).decode()}
+NOTES: dict[str, str] = {"name": "notes.txt", "text": "The key is under the mat. 钥匙在门垫下面。"}
+
+REFUSED: list[tuple[Any, int, str, str]] = [
+    ([NOTES] * 21, 400, "invalid_request", "at most 20 items"),
+    ([{"name": "a", "data": "no base64!"}], 400, "invalid_request", "attachments.0.data: must be base64"),
+    ([{"name": "a", "data": ""}], 400, "invalid_request", "attachments.0.data"),
+    ([{"name": "a", "text": ""}], 400, "invalid_request", "attachments.0.text"),
+    ([{"name": "a", "text": "a\x00b"}], 400, "invalid_request", "must not contain NUL"),
+    ([{"name": "a\x00", "text": "b"}], 400, "invalid_request", "must not contain NUL"),
+    ([{"text": "no name"}], 400, "invalid_request", "attachments.0: give a ref, or a name"),
+    ([{"name": "a", "text": "b", "data": "Yg=="}], 400, "invalid_request", "either text or data"),
+    ([{"name": "a"}], 400, "invalid_request", "either text or data"),
+    ([{}], 400, "invalid_request", "give a ref"),
+    ([{"ref": "ART-0000000000", "name": "a"}], 400, "invalid_request", "leave out name"),
+    ([{"ref": "../../etc/passwd"}], 400, "invalid_request", "attachments.0.ref"),
+    ([{"ref": "ART-0000000000"}], 404, "artifact_not_found", "ART-0000000000"),
+    ([{"path": "/etc/passwd"}], 400, "invalid_request", "attachments.0.path: unknown name"),
+    ("a.txt", 400, "invalid_request", "attachments"),
+]
+"""Attachments, and the answer to them: status, code, and what it says."""
+
+
+@asynccontextmanager
+async def asked_of(
+    demo_url: str, *, refuses: str | None = None
+) -> AsyncGenerator[tuple[str, list[dict[str, Any]]]]:
+    """The demo model at another URL, and what it was asked there. It `refuses` blocks of that type."""
+    asked: list[dict[str, Any]] = []
+
+    async def messages(request: Request) -> Response:
+        asked.append(orjson.loads(await request.body()))
+        if any(block["type"] == refuses for block in blocks(asked[-1])):
+            told = {"type": "invalid_request_error", "message": "Could not process image"}
+            return Response(orjson.dumps({"type": "error", "error": told}), 400)
+        answer = await demo.post("/v1/messages", asked[-1], **{"x-api-key": "demo"})
+        return Response(answer.content, answer.status_code, {"content-type": answer.headers["content-type"]})
+
+    endpoint = Starlette(routes=[Route("/v1/messages", messages, methods=["POST"])])
+    async with client_at(demo_url) as demo, served(endpoint) as url:
+        yield url, asked
+
+
+def blocks(asked: dict[str, Any]) -> list[dict[str, Any]]:
+    return [block for message in asked["messages"] for block in message["content"]]
+
+
+def artifacts_in(settings: Settings) -> list[Path]:
+    """The contents that are kept."""
+    return [path for path in (settings.data_dir / "blobs" / "artifacts").rglob("*") if path.is_file()]
+
+
+async def test_files_reach_the_model_and_stay_with_the_conversation(tmp_path: Path, demo_url: str) -> None:
+    """An image as one, a text in words, both before the message, and again with every later one."""
+    async with (
+        asked_of(demo_url) as (url, asked),
+        running_gateway(settings_for(tmp_path / "data", url)) as user,
+    ):
+        first = await user.chat("/say fine", session_id="s", attachments=[PICTURE, NOTES])
+        await user.chat("/say 好", session_id="s")
+
+    source = {"type": "base64", "media_type": "image/png", "data": PICTURE["data"]}
+    for request in asked:
+        told, image, notes, said, *_ = blocks(request)
+        assert "照片.png" in told["text"]
+        assert image["source"] == source
+        assert NOTES["text"] in notes["text"]
+        assert said["text"] == "/say fine"
+    assert len(asked) == 2
+    start = the(first, "turn_start")
+    assert [(file["name"], file["mime"], file["size"]) for file in start["attachments"]] == [
+        ("照片.png", "image/png", len(IMAGE)),
+        ("notes.txt", "text/plain", len(NOTES["text"].encode())),
+    ]
+    assert start["input"] == "/say fine"
+
+
+async def test_the_record_names_files_and_does_not_hold_them(client: Client) -> None:
+    """No event and no message has the bytes; a turn without files says nothing of any."""
+    told = await client.chat("/say fine", session_id="s", attachments=[PICTURE])
+    plain = await client.chat("/say fine", session_id="s")
+    seen = await client.get("/api/sessions/s/messages")
+
+    (file,) = the(told, "turn_start")["attachments"]
+    assert PICTURE["data"] not in orjson.dumps(told).decode() + seen.text
+    kept = {"type": "artifact", "ref": file["ref"], "media_type": "image/png", "size": len(IMAGE)}
+    assert seen.json()["messages"][0]["content"][1] == {"type": "image", "source": kept}
+    assert "attachments" not in the(plain, "turn_start")
+
+
+async def test_the_demo_model_answers_about_a_file(client: Client) -> None:
+    """Who tries it without a key sees that the file arrived."""
+    told = await client.chat("What did I attach?", attachments=[NOTES])
+
+    assert "notes.txt" in text_of(told)
+
+
+async def test_a_file_that_is_gone_is_told_and_the_turn_goes_on(client: Client, settings: Settings) -> None:
+    """The model reads that it cannot be shown; a warning names its hash."""
+    await client.chat("/say fine", session_id="s", attachments=[PICTURE])
+    (content,) = artifacts_in(settings)
+    content.unlink()
+
+    told = await client.chat("/say still fine", session_id="s")
+
+    assert content.name in the(told, "warning")["message"]
+    assert the(told, "done")["status"] == "completed"
+
+
+async def test_a_repeated_message_keeps_its_files_once(client: Client, settings: Settings) -> None:
+    """It is the same turn; with other files it is another message, and refused."""
+    body: dict[str, Any] = {"message": "/say fine", "client_message_id": "m", "attachments": [NOTES]}
+    session = await client.session()
+
+    first = await client.begin(session, **body)
+    again = await client.begin(session, **body)
+    other = await client.post(
+        f"/api/sessions/{session}/turns", {**body, "attachments": [{"name": "b.txt", "text": "other"}]}
+    )
+
+    assert first["turn_id"] == again["turn_id"]
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "conflict")
+    assert len(artifacts_in(settings)) == 1
+
+
+async def test_a_refused_message_leaves_no_files(client: Client, settings: Settings) -> None:
+    """The session is busy: nothing stays of what the message brought along."""
+    session = await client.session()
+    turn = await client.begin(session, "/pieces 400\n/pace 10")
+
+    refused = await client.post(
+        f"/api/sessions/{session}/turns", {"message": "hi", "attachments": [NOTES, PICTURE]}
+    )
+    await client.post(f"/api/sessions/{session}/turns/{turn['turn_id']}/cancel")
+
+    assert refused.json()["error"]["code"] == "turn_in_progress"
+    assert artifacts_in(settings) == []
+
+
+async def test_the_files_of_a_session_go_with_it(client: Client) -> None:
+    """Who deletes a conversation deletes what came with it; what was uploaded apart from it stays."""
+    apart = (await client.post("/api/artifacts", {"name": "apart.txt", "text": "uploaded before"})).json()
+    await client.chat("/say fine", session_id="s", attachments=[PICTURE, NOTES, {"ref": apart["ref"]}])
+    before = (await client.get("/api/artifacts")).json()["artifacts"]
+
+    await client.http.delete("/api/sessions/s")
+    after = (await client.get("/api/artifacts")).json()["artifacts"]
+
+    assert {each["name"] for each in before} == {"apart.txt", "notes.txt", "照片.png"}
+    assert [each["ref"] for each in after] == [apart["ref"]]
+
+
+async def test_what_is_no_attachment_is_refused(client: Client, settings: Settings) -> None:
+    """The error names the place and what to write; no turn begins and nothing is kept."""
+    for attachments, status, code, says in REFUSED:
+        body = {"message": "hi", "session_id": "s", "attachments": attachments}
+
+        error = await client.post("/api/chat", body)
+
+        assert (error.status_code, error.json()["error"]["code"]) == (status, code), says
+        assert says in error.json()["error"]["message"]
+    assert (await client.get("/api/sessions/s")).status_code == 404
+    assert artifacts_in(settings) == []
+
+
+async def test_a_lone_surrogate_is_no_text(client: Client) -> None:
+    """It is refused before anything is kept, as everywhere."""
+    body = b'{"message": "hi", "attachments": [{"name": "a", "text": "\\ud800"}]}'
+
+    refused = await client.http.post("/api/chat", content=body, headers={"content-type": "application/json"})
+
+    assert refused.status_code == 400
+
+
+async def test_an_endpoint_that_refuses_a_picture_is_asked_without_it(
+    settings: Settings, demo_url: str, tmp_path: Path
+) -> None:
+    """Or else it would end this turn and every later one; the model is told what it does not see."""
+    async with asked_of(demo_url, refuses="image") as (url, asked):
+        given = settings_for(tmp_path / "refusing", url)
+        async with running_gateway(given) as client:
+            first = await client.chat("/say seen", session_id="s", attachments=[PICTURE])
+            second = await client.chat("/say still here", session_id="s")
+
+    for turn, said in ((first, "seen"), (second, "still here")):
+        assert the(turn, "done")["status"] == "completed"
+        assert text_of(turn) == said
+        assert the(turn, "warning")["code"] == "attachment_not_shown"
+        assert the(turn, "iteration_superseded")["reason"] == "upstream_error"
+    ref = the(first, "turn_start")["attachments"][0]["ref"]
+    assert [any(each["type"] == "image" for each in blocks(request)) for request in asked] == [
+        True,
+        False,
+    ] * 2
+    assert any(f"[{ref} is not shown" in each.get("text", "") for each in blocks(asked[1]))
