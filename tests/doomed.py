@@ -1,34 +1,23 @@
-"""A gateway in a process that kills itself at a given moment of an approval, as kill -9 would.
-
-The process is forked from one that has imported everything, so that a test can afford many of them.
-"""
+"""A gateway in a process that kills itself at a given moment of an approval, as kill -9 would."""
 
 import asyncio
 import os
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-import anthropic
-
 import gateway.turn.tool_calls
-from gateway.messages import Usage
-from gateway.model.prices import cost_of
 from gateway.storage.approvals import SqlApprovals
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
+from tests.forked import FORKED, forked
 from tests.harness import PATIENCE, running_gateway, settings_for
 
 Step = Callable[..., Awaitable[Any]]
-
-# What a gateway would load when it starts, to be forked with the rest.
-assert anthropic.__version__
-cost_of("claude-sonnet-5-5", Usage(input_tokens=1, output_tokens=1))
 
 
 @asynccontextmanager
@@ -37,11 +26,8 @@ async def doomed_gateway(
 ) -> AsyncGenerator[tuple[str, ForkServerProcess]]:
     """A gateway over `folder` at this URL. With `moment` it dies when a call comes to that moment which has
     it as its argument. Leaving the context kills it."""
-    forked = get_context("forkserver")
-    forked.set_forkserver_preload([__name__])
-    ours, theirs = forked.Pipe()
-    process = forked.Process(target=_serve, args=(folder, model_url, moment, theirs))
-    process.start()
+    ours, theirs = FORKED.Pipe()
+    process = forked(_serve, folder, model_url, moment, theirs)
     theirs.close()
     try:
         if not await asyncio.to_thread(ours.poll, PATIENCE):

@@ -6,10 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from gateway.cli import main
+from tests.forked import forked, write_to
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 30.0  # seconds; only reached when something is broken
@@ -43,41 +46,91 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 @dataclass(frozen=True)
 class Running:
-    """A gateway that is ready at `url`; what it has said is in `said`."""
+    """A gateway that is ready at `url`; what it has said is in `said`. `ended` waits for its end and returns
+    its exit code."""
 
     url: str
-    process: subprocess.Popen[bytes]
+    pid: int
     said: Path
+    ended: Callable[[], int]
+
+    def send(self, how: signal.Signals) -> None:
+        """Sends it a signal."""
+        os.kill(self.pid, how)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Asks it to stop and returns its exit code."""
-        self.process.send_signal(how)
-        return self.process.wait(PATIENCE)
+        self.send(how)
+        return self.ended()
 
 
 @contextmanager
-def gateway_process(folder: Path, *arguments: str, **environment: str) -> Generator[Running]:
-    """`gateway dev` on a free port with its data in `folder`; other `arguments` take the place of `dev`."""
-    said = folder / f"said-{time.monotonic_ns()}.txt"
+def gateway_command(folder: Path, *arguments: str, **environment: str) -> Generator[Running]:
+    """`gateway dev` on a free port with its data in `folder`, started as a person starts it; other
+    `arguments` take the place of `dev`."""
+    said = _new_said(folder)
     with said.open("wb") as output:
         process = subprocess.Popen(
-            command(*(arguments or ("dev",)), "--port", "0"),
+            command(*_on_a_free_port(arguments)),
             cwd=folder,
             env=clean_environment(**environment),
             stdout=output,
             stderr=subprocess.STDOUT,
         )
     try:
-        yield Running(_url(process, said), process, said)
+        url = _url(said, lambda: process.poll() is None)
+        yield Running(url, process.pid, said, lambda: process.wait(PATIENCE))
     finally:
         if process.poll() is None:
             process.kill()
         process.wait(PATIENCE)
 
 
-def _url(process: subprocess.Popen[bytes], said: Path) -> str:
+@contextmanager
+def gateway_process(folder: Path, *arguments: str, **environment: str) -> Generator[Running]:
+    """The same, in a process that did not have to import everything first."""
+    said = _new_said(folder)
+    process = forked(_run_command, folder, _on_a_free_port(arguments), clean_environment(**environment), said)
+
+    def ended() -> int:
+        process.join(PATIENCE)
+        assert process.exitcode is not None, "it does not end"
+        return process.exitcode
+
+    try:
+        assert process.pid is not None
+        yield Running(_url(said, process.is_alive), process.pid, said, ended)
+    finally:
+        process.kill()
+        process.join(PATIENCE)
+        process.close()
+
+
+def _run_command(folder: Path, arguments: Sequence[str], environment: Mapping[str, str], said: Path) -> None:
+    """What a shell does for a command, and then the command."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    write_to(os.open(said, os.O_WRONLY))
+    os.dup2(1, 2)
+    sys.path.insert(0, "")
+    sys.argv = ["gateway", *arguments]
+    main()
+
+
+def _on_a_free_port(arguments: Sequence[str]) -> Sequence[str]:
+    return (*(arguments or ("dev",)), "--port", "0")
+
+
+def _new_said(folder: Path) -> Path:
+    said = folder / f"said-{time.monotonic_ns()}.txt"
+    said.touch()
+    return said
+
+
+def _url(said: Path, alive: Callable[[], bool]) -> str:
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
+    while time.monotonic() < end and alive():
         if found := re.search(r"Page +(http://\S+)\n(?:.*\n)*Try it:\n.*\n.*\n", said.read_text()):
             return found[1]
         time.sleep(0.05)

@@ -22,6 +22,7 @@ from gateway.telemetry.memory_meters import REST
 LOOK = 15.0
 """Seconds between two looks at how much there is, about as often as anybody asks."""
 DAMAGE = ("missing", "changed")
+STOPS = ("time", "memory", "busy")
 REMOVED = ("artifact", "blob")
 
 log = structlog.get_logger(__name__)
@@ -59,7 +60,7 @@ class ArtifactMeters(Reader):
         self._stopped = meter.create_counter(
             "gateway.artifact.json_path.stopped",
             "{path}",
-            "JSON paths that took too much time or memory, or found others in their place for too long.",
+            "JSON paths that took too much time or memory, or had to wait for too long (busy).",
         )
         self._passed = exposition.histogram(
             "gateway.artifact.reference.size",
@@ -84,6 +85,8 @@ class ArtifactMeters(Reader):
             semconv.ARTIFACT_WARNINGS
         ):  # there from the start: a series that begins at 1 hides its first event
             self._warnings.add(0, {semconv.WARNING_CODE: code})
+        for reason in STOPS:
+            self._stopped.add(0, {semconv.REASON: reason})
         for reason in DAMAGE:
             self._damaged.add(0, {semconv.REASON: reason})
         for what in REMOVED:

@@ -8,7 +8,7 @@ import pytest
 
 from gateway import __version__
 from tests.cli.calling import Command
-from tests.running import clean_environment, run
+from tests.running import clean_environment
 from tests.running import command as command_line
 
 COMMANDS = (
@@ -50,27 +50,26 @@ def test_help_names_every_command(command: Command) -> None:
     assert command("--version").out == f"gateway {__version__}\n"
 
 
-def test_a_busy_port_gets_one_clear_line(tmp_path: Path) -> None:
+def test_a_busy_port_gets_one_clear_line(command: Command) -> None:
     """A port that is in use is told in one line with a way out, and exit code 1."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused = run(tmp_path, "dev", "--port", str(port))
+        refused = command("dev", "--port", str(port))
 
-    assert refused.returncode == 1
-    assert refused.stderr == (
+    assert refused.code == 1
+    assert refused.err == (
         f"gateway: Port {port} is in use. Choose another with --port {port + 1}, "
         "or stop what listens there.\n"
     )
 
 
-def test_an_address_of_another_machine_gets_one_clear_line(tmp_path: Path) -> None:
+def test_an_address_of_another_machine_gets_one_clear_line(command: Command) -> None:
     """A host that cannot be listened on is told in one line."""
-    refused = run(tmp_path, "dev", "--host", "192.0.2.1", GATEWAY_API_KEYS="ada:0123456789abcdef")
+    refused = command("dev", "--host", "192.0.2.1", GATEWAY_API_KEYS="ada:0123456789abcdef")
 
-    assert refused.returncode == 1
+    assert refused.code == 1
     assert (
-        refused.stderr
-        == "gateway: 192.0.2.1 is not an address of this machine. Choose another with --host.\n"
+        refused.err == "gateway: 192.0.2.1 is not an address of this machine. Choose another with --host.\n"
     )
 
 

@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.client import Client
-from tests.running import PATIENCE, clean_environment, command, gateway_process, run
+from tests.cli.calling import Command
+from tests.running import PATIENCE, clean_environment, gateway_command, gateway_process, run
+from tests.running import command as command_line
 
 KEY = "0123456789abcdef"
 
 
 def test_the_banner_says_where_everything_is(tmp_path: Path) -> None:
     """Page, API, metrics, data folder, model and access are named, and the curl to copy streams a turn."""
-    with gateway_process(tmp_path) as running:
+    with gateway_command(tmp_path) as running:
         said = running.said.read_text()
         curl = said.partition("Try it:\n")[2].strip()
         streamed = subprocess.run(
@@ -35,44 +37,46 @@ def test_the_banner_says_where_everything_is(tmp_path: Path) -> None:
     assert streamed.count("event: done\n") == 1
 
 
-def test_production_names_its_model_and_counts_its_keys(tmp_path: Path, demo_url: str) -> None:
+def test_production_names_its_model_and_counts_its_keys(
+    tmp_path: Path, demo_url: str, command: Command
+) -> None:
     """`gateway serve` says which model at which endpoint, and how many keys there are."""
     keys = f"ada:{KEY},bob:{KEY}x"
-    with gateway_process(
+    with gateway_command(
         tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url, GATEWAY_MODEL="some-model", GATEWAY_API_KEYS=keys
     ) as running:
         said = running.said.read_text()
-        asked = run(tmp_path, "chat", "/say hello", "--url", running.url, GATEWAY_KEY=KEY)
-        refused = run(tmp_path, "chat", "/say hello", "--url", running.url)
+        asked = command("chat", "/say hello", "--url", running.url, GATEWAY_KEY=KEY)
+        refused = command("chat", "/say hello", "--url", running.url)
 
     assert f"Model    some-model at {demo_url}" in said
     assert "Access   2 API keys" in said
     assert "Bearer YOUR_KEY" in said
     assert KEY not in said
-    assert asked.stdout == "hello\n"
-    assert refused.returncode == 1
-    assert "--key" in refused.stderr
+    assert asked.out == "hello\n"
+    assert refused.code == 1
+    assert "--key" in refused.err
 
 
-def test_a_locked_data_folder_gets_one_clear_line(tmp_path: Path) -> None:
+def test_a_locked_data_folder_gets_one_clear_line(tmp_path: Path, command: Command) -> None:
     """A second server on the same data is refused in one line, and so is a migration."""
     with gateway_process(tmp_path):
-        second = run(tmp_path, "dev", "--port", "0")
-        migration = run(tmp_path, "migrate")
+        second = command("dev", "--port", "0")
+        migration = command("migrate")
 
-    assert (second.returncode, migration.returncode) == (1, 1)
+    assert (second.code, migration.code) == (1, 1)
     for refused in (second, migration):
-        assert f"The data folder {tmp_path / 'data'} is in use by" in refused.stderr
-        assert refused.stderr.count("\n") == 1
+        assert f"The data folder {tmp_path / 'data'} is in use by" in refused.err
+        assert refused.err.count("\n") == 1
 
 
-def test_migrate_tells_from_where_to_where(tmp_path: Path) -> None:
+def test_migrate_tells_from_where_to_where(command: Command) -> None:
     """The first run makes both databases, the second finds nothing to do."""
-    first, second = run(tmp_path, "migrate"), run(tmp_path, "migrate")
+    first, second = command("migrate"), command("migrate")
 
-    assert (first.returncode, second.returncode) == (0, 0)
+    assert (first.code, second.code) == (0, 0)
     for name, told, known in zip(
-        ("gateway", "memory"), first.stdout.splitlines(), second.stdout.splitlines(), strict=True
+        ("gateway", "memory"), first.out.splitlines(), second.out.splitlines(), strict=True
     ):
         assert told.startswith(f"data/{name}.db: empty -> ")
         assert known.startswith(f"data/{name}.db is at ")
@@ -86,10 +90,10 @@ def test_a_running_turn_is_finished_before_the_server_stops(how: signal.Signals,
         turn = client.start_turn(client.create_session(), "/pieces 30 /pace 20")
         frames = client.follow(turn, after=turn.seq)
         seen = [next(frames) for _ in range(4)]
-        running.process.send_signal(how)
+        running.send(how)
         seen += frames
 
-        assert running.process.wait(PATIENCE) == 0
+        assert running.ended() == 0
     assert seen[-1].load()["data"]["status"] == "completed"
     assert [frame.event for frame in seen].count("text") == 30
 
@@ -117,12 +121,12 @@ def test_a_second_control_c_stops_at_once(tmp_path: Path) -> None:
         turn = client.start_turn(client.create_session(), "/pieces 60000 /pace 50")
         frames = client.follow(turn, after=turn.seq)
         next(frames)
-        running.process.send_signal(signal.SIGINT)
+        running.send(signal.SIGINT)
         while "draining" not in running.said.read_text():
             next(frames)
-        running.process.send_signal(signal.SIGINT)
+        running.send(signal.SIGINT)
 
-        assert running.process.wait(PATIENCE) == 130
+        assert running.ended() == 130
         frames.close()
 
 
@@ -130,7 +134,7 @@ def test_python_m_gateway_is_the_same_command(tmp_path: Path) -> None:
     """`python -m gateway` and the console entry run the same main."""
     shown = subprocess.run(
         [
-            command()[0],
+            command_line()[0],
             "-c",
             "import sys; sys.argv = ['gateway', '--version']; from gateway.cli import main; main()",
         ],

@@ -1,9 +1,8 @@
-"""`python -m tests.history.killed FOLDER STEP`: compresses a session and kills itself at that step."""
+"""What compresses a session and kills its process at a step."""
 
 import asyncio
 import os
 import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,12 @@ def kill() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def main(folder: Path, step: str) -> None:
+def compress_until(folder: Path, step: str) -> None:
+    """Compresses the session in that folder; the process ends at the step."""
+    asyncio.run(_compress_until(folder, step))
+
+
+async def _compress_until(folder: Path, step: str) -> None:
     async with session(folder, summary()) as opened:
         when, _, method = step.partition(" ")
         parts = opened.storage
@@ -45,7 +49,3 @@ async def main(folder: Path, step: str) -> None:
         else:
             opened.model.script = [lambda _: kill() or ""]
         await opened.compress(parts)
-
-
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))

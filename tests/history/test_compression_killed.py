@@ -2,19 +2,16 @@
 
 import asyncio
 import signal
-import subprocess
-import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from gateway.history.transcript import fold, problems, view
+from tests.forked import forked
+from tests.harness import PATIENCE
 from tests.history.compressing import archived, session, talk
-from tests.history.killed import STEPS
+from tests.history.killed import STEPS, compress_until
 from tests.history.scripted import summary, words
-
-ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.anyio
 
@@ -28,10 +25,10 @@ async def test_a_compression_that_is_killed_leaves_one_of_two_views(tmp_path: Pa
             await opened.say(*messages)
         old = await opened.state()
 
-    command = [sys.executable, "-m", "tests.history.killed", str(tmp_path), step]
-    run = partial(subprocess.run, command, cwd=ROOT, capture_output=True, timeout=120, check=False)
-    done = await asyncio.to_thread(run)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    process = forked(compress_until, tmp_path, step)
+    await asyncio.to_thread(process.join, PATIENCE)
+    assert process.exitcode == -signal.SIGKILL
+    process.close()
 
     async with session(tmp_path, summary()) as opened:
         if step == "after add":

@@ -1,7 +1,4 @@
-"""A process that appends until it is killed and tells each seq that was acknowledged.
-
-python -m tests.storage.appending FOLDER
-"""
+"""What appends until it is killed and tells each seq that was acknowledged."""
 
 import asyncio
 import sys
@@ -30,10 +27,11 @@ async def writers(storage: Storage) -> list[Writer]:
     return [writer_of(storage, now) for now in taken + new]
 
 
-async def main(folder: Path) -> None:
+def append(folder: Path) -> None:
+    """Appends to the sessions of the database in this folder."""
+    asyncio.run(_append(folder))
+
+
+async def _append(folder: Path) -> None:
     async with sqlite_storage(folder) as storage:
         await asyncio.gather(*(append_for_ever(writer) for writer in await writers(storage)))
-
-
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))

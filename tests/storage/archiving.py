@@ -1,7 +1,4 @@
-"""Sessions as tests archive them; and a process that dies between the blobs of an archive and its commit.
-
-python -m tests.storage.archiving FOLDER
-"""
+"""Sessions as tests archive them, also without ever coming from the blobs of an archive to its commit."""
 
 import asyncio
 import sys
@@ -150,7 +147,12 @@ class Waiting:
         await asyncio.Event().wait()
 
 
-async def main(folder: Path) -> None:
+def archive_without_end(folder: Path) -> None:
+    """Tells the paths of both blobs when they are written, and stays there."""
+    asyncio.run(_archive_without_end(folder))
+
+
+async def _archive_without_end(folder: Path) -> None:
     async with sqlite_storage(folder) as storage:
         await archive_session(
             "s",
@@ -159,7 +161,3 @@ async def main(folder: Path) -> None:
             archives=Waiting(storage.archives),
             blobs=storage.blobs,
         )
-
-
-if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))

@@ -1,9 +1,6 @@
 """Damaged archives are named and the rest stays readable; a crash before the commit leaves all in place."""
 
 import asyncio
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +15,13 @@ from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.segments import Packer
 from gateway.wiring import Storage
+from tests.forked import telling
 from tests.storage.archiving import (
     EVENTS,
     SAID,
     all_events,
     archive,
+    archive_without_end,
     converse,
     event,
     everything,
@@ -31,8 +30,6 @@ from tests.storage.archiving import (
 from tests.storage.writing import OWNER, sqlite_storage
 
 pytestmark = pytest.mark.anyio
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def flipped(data: bytes) -> bytes:
@@ -160,11 +157,10 @@ def test_a_process_that_dies_before_the_commit_leaves_everything_in_place(tmp_pa
             return [found, (grown[0][: len(found[0])], grown[1][:2])]
 
     before = asyncio.run(prepare())
-    command = [sys.executable, "-m", "tests.storage.archiving", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as process:
-        assert process.stdout is not None
-        paths = process.stdout.readline().split()
-        process.send_signal(signal.SIGKILL)
+    with telling(archive_without_end, tmp_path) as (process, told):
+        paths = told.readline().split()
+        process.kill()
+        process.join()
     assert [(tmp_path / "blobs" / path).exists() for path in paths] == [True, True]
 
     assert asyncio.run(look()) == [before, before]

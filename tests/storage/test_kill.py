@@ -1,16 +1,13 @@
 """What was acknowledged survives kill -9."""
 
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.storage.appending import SESSIONS
-
-ROOT = Path(__file__).parent.parent.parent
+from tests.forked import telling
+from tests.storage.appending import SESSIONS, append
 
 
 @pytest.mark.parametrize("lines", [1, 40, 150])
@@ -19,13 +16,11 @@ def test_every_acknowledged_event_is_there_after_a_kill(tmp_path: Path, lines: i
     file is sound."""
     acknowledged = dict.fromkeys(SESSIONS, 0)
     for _ in range(3):
-        command = [sys.executable, "-m", "tests.storage.appending", str(tmp_path)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as process:
-            assert process.stdout is not None
+        with telling(append, tmp_path) as (process, told):
             for _ in range(lines):
-                note(acknowledged, process.stdout.readline())
+                note(acknowledged, told.readline())
             process.kill()
-            for line in process.stdout:
+            for line in told:
                 note(acknowledged, line)
         check(tmp_path / "gateway.db", acknowledged)
 

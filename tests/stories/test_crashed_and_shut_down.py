@@ -11,7 +11,7 @@ from gateway.messages import ToolSpec
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, client_at, events, running_gateway, text_of, the
-from tests.running import PATIENCE, gateway_process
+from tests.running import gateway_process
 
 pytestmark = pytest.mark.anyio
 
@@ -62,10 +62,10 @@ async def test_at_sigterm_a_turn_that_can_finish_in_time_does(tmp_path: Path, de
             path = f"/api/sessions/{session}/events?turn_id={turn}"
             async with client.frames(path) as frames:
                 told = [await anext(frames), await anext(frames)]
-                gateway.process.send_signal(signal.SIGTERM)
+                gateway.send(signal.SIGTERM)
                 refused = await client.http.post("/api/chat", json={"message": "/say no"})
                 told += [frame async for frame in frames]
-            code = gateway.process.wait(PATIENCE)
+            code = gateway.ended()
 
     assert told[-1].event == "done"
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "draining")

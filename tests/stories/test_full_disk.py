@@ -35,9 +35,9 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
                     shown.append(frame)
                     if len(shown) == 20:
                         largest = max(file.stat().st_size for file in data.iterdir())
-                        _limit_file_size(gateway.process.pid, largest)
+                        _limit_file_size(gateway.pid, largest)
             refused = await client.post("/api/chat", {"message": "/say no room"})
-            _limit_file_size(gateway.process.pid, resource.RLIM_INFINITY)
+            _limit_file_size(gateway.pid, resource.RLIM_INFINITY)
             async with asyncio.timeout(20):
                 while (told := await client.events(session))[-1]["type"] != "done":
                     await asyncio.sleep(0.1)

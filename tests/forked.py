@@ -1,0 +1,61 @@
+"""Processes forked from one that has imported what a gateway loads, so that tests can afford many of them."""
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import chdir, contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import TextIO
+
+import anthropic
+
+import gateway.app
+import gateway.cli.listen
+from gateway.messages import Usage
+from gateway.model.prices import cost_of
+
+# What a gateway would load when it starts, to be forked with the rest.
+assert anthropic.__version__
+assert gateway.cli.listen.build_app is gateway.app.build_app
+cost_of("claude-sonnet-5-5", Usage(input_tokens=1, output_tokens=1))
+
+ROOT = Path(__file__).parent.parent
+FORKED = get_context("forkserver")
+
+
+def forked(run: Callable[..., object], *args: object) -> ForkServerProcess:
+    """A process that runs this."""
+    FORKED.set_forkserver_preload([__name__])
+    process = FORKED.Process(target=run, args=args)
+    with chdir(ROOT):  # where the first of them, from which the others are forked, finds this module
+        process.start()
+    return process
+
+
+@contextmanager
+def telling(run: Callable[..., object], *args: object) -> Generator[tuple[ForkServerProcess, TextIO]]:
+    """A process that runs this, and its standard output. Leaving the context kills it."""
+    ours, theirs = FORKED.Pipe(duplex=False)
+    process = forked(_tell, theirs, run, args)
+    theirs.close()
+    try:
+        with ours, os.fdopen(os.dup(ours.fileno()), encoding="utf-8") as told:
+            yield process, told
+    finally:
+        process.kill()
+        process.join()
+        process.close()
+
+
+def write_to(output: int) -> None:
+    """Has this process write there what it prints."""
+    os.dup2(output, 1)
+    sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", closefd=False)
+
+
+def _tell(output: Connection, run: Callable[..., object], args: tuple[object, ...]) -> None:
+    write_to(output.fileno())
+    run(*args)
