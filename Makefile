@@ -40,7 +40,7 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 		echo "Prometheus is not installed (Debian: apt-get install prometheus): what asks it is left out."; \
 		export GATEWAY_TEST_WITHOUT_PROMETHEUS=1; \
 	fi; \
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 .PHONY: test-observability
 test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.ready ## Check what Phoenix and MLflow show of our traces (downloads 1 GB the first time)

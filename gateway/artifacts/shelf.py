@@ -7,13 +7,14 @@ So whoever is cancelled, or a crash, leaves at most a blob that is in doubt, and
 
 import asyncio
 import hashlib
-import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 from weakref import WeakValueDictionary
+
+import structlog
 
 from gateway.artifacts.compact import compact_of
 from gateway.artifacts.content import Content, measure, plain_name
@@ -25,7 +26,7 @@ from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK, ArtifactRow, Artifacts, blob_path
 from gateway.storage.blobs import Blobs
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger(__name__)
 
 DOUBT = 3_600_000
 """Milliseconds that a blob is left alone after it came in doubt: no write of one takes as long."""
@@ -148,7 +149,7 @@ class Shelf:
                 try:
                     removed += await self._settle(path)
                 except StorageError as error:
-                    log.warning("a blob that nobody needs could not be removed: %s", error.message)
+                    log.warning("blob_not_removed", code=error.code, error=error.message)
                     await self._store.doubt(path, now)
         return removed
 

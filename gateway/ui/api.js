@@ -4,6 +4,7 @@ const KEY = "gateway.key";
 const SILENCE_MS = 45_000; // the server sends a heartbeat every 15 s
 const LONGEST_WAIT_MS = 15_000;
 const PAGE = 1000; // events that the server gives at once
+const MOST_PAGES = 20; // that are looked through at once
 
 export class Refused extends Error {
   constructor(status, problem = {}) {
@@ -70,8 +71,8 @@ export function parse(text) {
 }
 
 // Sends a file as it is.
-export function upload(path, file) {
-  return answerTo(path, { method: "POST", headers: { "Content-Type": "application/x-ndjson" }, body: file });
+export function upload(path, file, type = "application/x-ndjson", signal = undefined) {
+  return answerTo(path, { method: "POST", headers: { "Content-Type": type }, body: file, signal });
 }
 
 async function answerTo(path, options) {
@@ -81,11 +82,13 @@ async function answerTo(path, options) {
   return answer;
 }
 
-// A file of the server's, which a plain link could not fetch where a key is needed.
+// A file of the server's, with the plain name that it gives; a link could not fetch it where a key is needed.
 export async function download(path) {
   const response = await authorized(path, {});
   if (!response.ok) throw await refusal(response);
-  return response.blob().catch(unreachable);
+  const [, name] = response.headers.get("Content-Disposition")?.match(/filename="([^"]*)"/) ?? [null, ""];
+  const content = await response.blob().catch(unreachable);
+  return new File([content], name, { type: content.type });
 }
 
 // An export, one JSON object a line; the last line says so when it could not be finished.
@@ -106,6 +109,22 @@ export async function lastTurn(session, head) {
   const { events } = await request("GET", `/api/sessions/${session}/events?after=${after}&limit=${PAGE}`);
   const known = events.filter(({ seq }) => seq <= head);
   return known.slice(Math.max(0, known.findLastIndex(({ type }) => type === "turn_start")));
+}
+
+// What was kept aside in a session, as it was told: the artifacts of each call, and the files of messages by
+// their references.
+export async function keptIn(session) {
+  const kept = { ofCalls: new Map(), files: new Map() };
+  for (let after = 0, count = 0; after !== undefined && count < MOST_PAGES; count += 1) {
+    const path = `/api/sessions/${session}/events?types=turn_start,artifact&after=${after}&limit=${PAGE}`;
+    const { events, next } = await request("GET", path);
+    for (const { type, tool_call_id: callId, data } of events) {
+      if (type === "artifact") kept.ofCalls.set(callId, [...kept.ofCalls.get(callId) ?? [], data]);
+      else for (const file of data.attachments ?? []) kept.files.set(file.ref, file);
+    }
+    after = events.length === PAGE ? next : undefined;
+  }
+  return kept;
 }
 
 // Repeats a request that may be repeated while the network, not the server, says no.

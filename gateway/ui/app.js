@@ -1,12 +1,14 @@
 // The page: one session, followed by its cursor. Whatever is shown of a turn came out of the session's event
 // stream, also of a turn started here: the first connection is merely the first resume.
 
-import { Refused, follow, lastTurn, onKeyNeeded, persist, request } from "./api.js";
+import { Refused, follow, keptIn, lastTurn, onKeyNeeded, persist, request } from "./api.js";
+import { Attachments } from "./attachments.js";
 import { Chat } from "./chat.js";
 import { Chats } from "./chats.js";
 import { chainOf } from "./compressed.js";
 import { byId, make } from "./dom.js";
 import { EventPanel } from "./events.js";
+import { listenToMenu } from "./menus.js";
 import { Memories } from "./memories.js";
 import { spokenOf } from "./memory_cards.js";
 import { Replay } from "./replay.js";
@@ -19,7 +21,8 @@ const REMEMBERED = "gateway.session";
 const input = byId("input");
 const scroll = byId("scroll");
 const panel = new EventPanel();
-const chat = new Chat({ onRetry: (text) => send(text) });
+const chat = new Chat({ onRetry: send });
+const attachments = new Attachments();
 
 const current = () => session;
 const replay = new Replay(panel, { current, onStopped: showLastTurn });
@@ -48,7 +51,8 @@ async function openSession(id) {
     const snapshot = await untilReached(() => request("GET", `/api/sessions/${id}/snapshot`), mine.signal);
     if (mine.signal.aborted) return;
     head = snapshot.as_of_seq;
-    chat.addHistory(snapshot.messages, id, await versionsOf(id, snapshot.messages));
+    const [versions, kept] = await Promise.all([versionsOf(id, snapshot.messages), keptOf(id, snapshot.messages)]);
+    chat.addHistory(snapshot.messages, id, versions, kept);
     if (mine.signal.aborted) return;
     byId("welcome").hidden = snapshot.messages.length > 0 || Boolean(snapshot.open_turn);
     setOpenTurn(snapshot.open_turn?.turn_id ?? openTurn); // a message may be on its way already
@@ -67,6 +71,12 @@ async function openSession(id) {
 async function versionsOf(id, [first]) {
   if (!first?.content[0]?.text?.startsWith("<conversation_summary>")) return [];
   return chainOf(await request("GET", `/api/sessions/${id}/compressions`));
+}
+
+// What was kept aside, where the messages, or those behind their summary, may tell of it.
+function keptOf(id, messages) {
+  const tells = messages[0]?.content[0]?.text?.startsWith("<conversation_summary>") || JSON.stringify(messages).includes("ART-");
+  return tells ? keptIn(id) : { ofCalls: new Map(), files: new Map() };
 }
 
 // The events of a turn that is over, in a panel that would be empty else.
@@ -131,19 +141,33 @@ function remembered() {
 
 // --- sending and stopping --------------------------------------------------------------------------------------
 
-async function send(text) {
+async function send(text, files = []) {
   if (openTurn !== null || !text.trim()) return; // a second click finds the first one's turn
-  await post(text, crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`);
+  await post(text, files, crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`);
 }
 
-async function post(text, clientMessageId) {
+// What was written waits in its box for the files.
+async function sendInput() {
+  if (openTurn !== null || !input.value.trim() || byId("send").disabled) return;
+  const here = session;
+  byId("send").disabled = true;
+  const files = await attachments.ready();
+  byId("send").disabled = false;
+  if (files === null || here !== session || openTurn !== null || !input.value.trim()) return;
+  attachments.clear();
+  send(input.value, files);
+  input.value = "";
+  growInput();
+}
+
+async function post(text, files, clientMessageId) {
   setOpenTurn("");
   byId("welcome").hidden = true;
-  chat.addQuestion(text, clientMessageId);
+  chat.addQuestion(text, clientMessageId, files);
   scroll.scrollTo(0, scroll.scrollHeight);
   try {
     if (session === null) await createSession();
-    const body = { message: text, client_message_id: clientMessageId };
+    const body = { message: text, client_message_id: clientMessageId, attachments: files.map(({ ref }) => ({ ref })) };
     const here = session;
     const turn = await persist(() => request("POST", `/api/sessions/${here}/turns`, body));
     if (here !== session) return;
@@ -152,7 +176,7 @@ async function post(text, clientMessageId) {
   } catch (error) {
     setOpenTurn(null);
     const reason = error.code === "turn_in_progress" ? words.busy : error instanceof Refused ? error.message : words.offline;
-    chat.refuse(clientMessageId, reason, () => post(text, clientMessageId));
+    chat.refuse(clientMessageId, reason, () => post(text, files, clientMessageId));
   }
 }
 
@@ -230,10 +254,7 @@ function toggleEvents() {
 function listen() {
   byId("composer").addEventListener("submit", (event) => {
     event.preventDefault();
-    if (openTurn !== null || !input.value.trim()) return;
-    send(input.value);
-    input.value = "";
-    growInput();
+    sendInput();
   });
   input.addEventListener("keydown", (event) => {
     // While a Chinese word is being composed, Enter chooses it; Safari ends the composition first (keyCode 229).
@@ -251,20 +272,6 @@ function listen() {
   byId("close-events").addEventListener("click", toggleEvents);
   addEventListener("hashchange", () => remembered() !== session && openSession(remembered()));
   for (const menu of document.querySelectorAll(".menu")) listenToMenu(menu);
-}
-
-function listenToMenu(menu) {
-  for (const leaving of ["click", "focusin"]) {
-    document.addEventListener(leaving, (event) => {
-      // The path as it was: what is clicked may take itself off the page.
-      if (!event.composedPath().includes(menu)) menu.open = false;
-    });
-  }
-  document.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape" || !menu.open || menu.querySelector("dialog[open]")) return;
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  });
 }
 
 function offer(question) {

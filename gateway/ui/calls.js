@@ -1,6 +1,7 @@
 // A tool call in an answer: what was asked for, a person's say in it, and what came of it.
 
 import { ApprovalCard, decisionLine, shown } from "./approvals.js";
+import { artifactCard } from "./artifacts.js";
 import { make } from "./dom.js";
 import { fill, words } from "./words.js";
 
@@ -37,6 +38,10 @@ export class Call {
   skill({ name, action, reason = "", path }) {
     const told = fill(action === "read" ? words.skillRead : words.skillRefused, { name: path ? `${name}/${path}` : name, reason });
     this.root.append(make("p", `skill ${action}`, told));
+  }
+
+  keep(artifact) {
+    this.root.append(artifactCard(artifact));
   }
 
   finish({ status, content, steps = [] }) {

@@ -1,5 +1,6 @@
 // The conversation: a fold of the session's events into elements.
 
+import { attachedFiles } from "./artifacts.js";
 import { Call } from "./calls.js";
 import { CompressionCard, earlierMessages } from "./compressed.js";
 import { button, byId, make } from "./dom.js";
@@ -8,7 +9,7 @@ import { memoryCard, recalled } from "./memory_cards.js";
 import { words } from "./words.js";
 
 export class Chat {
-  // `onRetry(text)` sends a question again.
+  // `onRetry(text, files)` sends a question again.
   constructor({ onRetry }) {
     this.list = byId("messages");
     this.onRetry = onRetry;
@@ -24,8 +25,9 @@ export class Chat {
   }
 
   // A question that is on its way, shown before the server has said a word.
-  addQuestion(text, clientMessageId) {
-    const bubble = make("article", "question pending", text);
+  addQuestion(text, clientMessageId, files) {
+    const bubble = question(text, files);
+    bubble.classList.add("pending");
     this.list.append(bubble);
     this.sent.set(clientMessageId, bubble);
     return bubble;
@@ -51,13 +53,14 @@ export class Chat {
   }
 
   // Messages as the snapshot has them. `versions` are those of the compressed history that is in force, the
-  // oldest first: the first block is their summary then, and not what a user said.
-  addHistory([first, ...later], session, versions) {
+  // oldest first: the first block is their summary then, and not what a user said. `kept` is what was kept aside.
+  addHistory([first, ...later], session, versions, kept) {
+    const draw = (parent, messages) => addMessages(parent, messages, kept);
     if (!first) return;
     const [summary, ...rest] = first.content;
-    if (!versions.length || !summary?.text?.startsWith("<conversation_summary>")) return addMessages(this.list, [first, ...later]);
-    this.list.append(earlierMessages(summary.text, session, versions, addMessages));
-    addMessages(this.list, [...(rest.length ? [{ ...first, content: rest }] : []), ...later]);
+    if (!versions.length || !summary?.text?.startsWith("<conversation_summary>")) return draw(this.list, [first, ...later]);
+    this.list.append(earlierMessages(summary.text, session, versions, draw));
+    draw(this.list, [...(rest.length ? [{ ...first, content: rest }] : []), ...later]);
   }
 
   // `event` of the log. Types that are not known here change nothing.
@@ -78,10 +81,11 @@ export class Chat {
       case "tool_result": return answer.toolResult(callId, data);
       case "approval_request": return answer.ask(callId, approvalPath(event), data);
       case "approval_response": return answer.calls.get(callId)?.decided(data);
+      case "artifact": return answer.calls.get(callId)?.keep(data);
       case "skill": return answer.calls.get(callId)?.skill(data);
       case "iteration_superseded": return answer.drop(iteration);
       case "warning": return answer.note("warning", data.message);
-      case "error": return answer.fail(data, () => this.onRetry(answer.question));
+      case "error": return answer.fail(data, () => this.onRetry(answer.question, answer.files));
       case "done": return answer.finish(data);
       default: return undefined;
     }
@@ -97,37 +101,55 @@ export class Chat {
     if (data.phase !== "started") this.compression = null;
   }
 
-  startTurn(turnId, { input, client_message_id: clientMessageId }) {
+  startTurn(turnId, { input, client_message_id: clientMessageId, attachments = [] }) {
     const bubble = this.sent.get(clientMessageId);
     if (bubble) bubble.classList.remove("pending");
-    else this.list.append(make("article", "question", input));
-    this.turns.set(turnId, new Answer(this.list, input));
+    else this.list.append(question(input, attachments));
+    this.turns.set(turnId, new Answer(this.list, input, attachments));
   }
 }
 
+const question = (text, files) => make("article", "question", text, attachedFiles(files));
+
+// The gateway tells the model of files and memories in blocks of these forms, before what the user wrote.
+const BESIDE = /^<(attachment|tool_output|retrieved_context)>\n[^]*\n<\/\1>$/;
+const REFERENCE = /ART-[0-9a-z]+/;
+
+// What a user wrote, and the files that came with it.
+function readQuestion(texts, content, kept) {
+  const beside = texts.filter((text, index) => index < texts.length - 1 && BESIDE.test(text));
+  const told = beside.filter((text) => !text.startsWith("<retrieved_context>")).map((text) => text.match(REFERENCE)?.[0]);
+  const archived = content.filter(({ type }) => type === "attached");
+  const files = told.filter(Boolean).map((ref) => kept.files.get(ref) ?? { ref });
+  return [texts.filter((text) => !beside.includes(text)).join("\n\n"), [...archived, ...files]];
+}
+
 // An answer spans all messages up to the next question.
-function addMessages(parent, messages) {
+function addMessages(parent, messages, kept) {
   let answer = null;
   for (const { role, content } of messages) {
-    const said = content.filter((block) => block.type === "text").map((block) => block.text).join("\n\n");
+    const texts = content.filter((block) => block.type === "text").map((block) => block.text);
     const results = content.filter((block) => block.type === "tool_result");
     if (results.length) answer ??= new Answer(parent);
     for (const result of results) {
-      answer.toolResult(result.tool_use_id, { status: result.is_error ? "error" : "ok", content: plainText(result.content) });
+      const id = result.tool_use_id;
+      for (const artifact of kept.ofCalls.get(id) ?? []) answer.calls.get(id)?.keep(artifact);
+      answer.toolResult(id, { status: result.is_error ? "error" : "ok", content: plainText(result.content) });
     }
     if (role === "assistant") {
       answer ??= new Answer(parent);
       answer.addBlocks(content);
-    } else if (said || !results.length) {
-      parent.append(make("article", "question", said));
+    } else if (texts.length || !results.length) {
+      parent.append(question(...readQuestion(texts, content, kept)));
       answer = null;
     }
   }
 }
 
 class Answer {
-  constructor(parent, question = "") {
+  constructor(parent, question = "", files = []) {
     this.question = question;
+    this.files = files;
     this.over = false;
     this.calls = new Map();
     this.iterations = new Map();

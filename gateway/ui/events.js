@@ -85,7 +85,7 @@ export class EventPanel {
 
 function gistOf({ type, data = {} }) {
   switch (type) {
-    case "turn_start": return data.input;
+    case "turn_start": return [data.input, ...(data.attachments ?? []).map(({ name }) => name)].join(" · ");
     case "text": case "thinking": return data.text;
     case "iteration_start": return `#${data.attempt} ${data.model}`;
     case "iteration_end": return [data.stop_reason, data.ttft_ms !== undefined && `${data.ttft_ms} ms`].filter(Boolean).join(" · ");
@@ -94,6 +94,7 @@ function gistOf({ type, data = {} }) {
     case "approval_request": return `${data.name} ${JSON.stringify(data.arguments)}`;
     case "approval_response": return [data.decision, data.by, data.scope, data.reason].filter(Boolean).join(" · ");
     case "memory": return [data.op, data.kind, data.content ?? data.memory_id].join(" · ");
+    case "artifact": return `${data.ref} ${data.name ?? data.mime}: ${data.summary}`;
     case "skill": return [data.action, data.name, data.reason].filter(Boolean).join(" · ");
     case "tool_result": return `${data.name} ${data.status}: ${data.content}`;
     case "iteration_superseded": return data.reason;

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gateway.artifacts.news import News
 from gateway.artifacts.shelf import Origin, Shelf
 from gateway.errors import NotFound
 from gateway.storage.artifact_table import SqlArtifacts
@@ -37,7 +38,7 @@ class Room:
         self,
         store: Artifacts | None = None,
         blobs: Blobs | None = None,
-        told: Callable[[ArtifactRow], None] = lambda _: None,
+        told: Callable[[News], None] = lambda _: None,
         **given: Any,
     ) -> Shelf:
         settings = settings_for(self.folder.parent, "http://127.0.0.1:9", **given)

@@ -98,10 +98,9 @@ def test_whatever_others_wrote_is_short_visible_and_cannot_pose_as_ours(
     assert "</skill>" not in text
     begin, *lines, end = text.splitlines()
     assert (begin, end) == ("<tool_output>", "</tool_output>")
-    ours = [line for line in lines if not line.startswith("  ")]
+    ours = [line for line in lines if line and not line.startswith("  ")]
     assert ours[0].startswith("ART-0123456789: ")
-    assert 3 <= len(ours) <= 5
-    assert ours[-1] == ""
+    assert 2 <= len(ours) <= 4
     assert describe(row) == visible(describe(row))
     assert len(describe(row).splitlines()) == 1
 

@@ -75,11 +75,15 @@ def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path
         text=True,
     ) as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         lines = [next(process.stdout) for _ in range(4)]
         process.send_signal(signal.SIGINT)
-        rest, said = process.communicate(timeout=PATIENCE)
+        # Not communicate(): it would miss what was read ahead with these lines.
+        lines += process.stdout.readlines()
+        said = process.stderr.read()
+        process.wait(PATIENCE)
 
-    events = [json.loads(line) for line in [*lines, *rest.splitlines()]]
+    events = [json.loads(line) for line in lines]
     assert process.returncode == 130
     assert events[-1]["data"]["status"] == "cancelled"
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))

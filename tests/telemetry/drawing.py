@@ -8,6 +8,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, TraceFlags
 
+from gateway.telemetry.artifact_spans import ArtifactSpans
 from gateway.telemetry.memory_spans import MemorySpans
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.spans import Called, Spans
@@ -31,7 +32,7 @@ class Drawing:
         traces = Traces(provider, ids)
         self.spans, self.upkeep = Spans(traces, called), UpkeepSpans(traces)
         tools = ToolSpans(traces, called.salt)
-        readers = [self.spans, tools, MemorySpans(traces), self.upkeep]
+        readers = [self.spans, tools, MemorySpans(traces), ArtifactSpans(traces), self.upkeep]
         self.observer = Observer(readers, turn_limit=turn_limit)
 
     def draw(self, story: Story) -> dict[str, ReadableSpan]:

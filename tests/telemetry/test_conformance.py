@@ -101,6 +101,7 @@ RULES = (
     Rule(r"gateway\.approval", Span.SPAN_KIND_INTERNAL, IDS, {"user.id": str}),
     Rule(r"gateway\.skill", Span.SPAN_KIND_INTERNAL, IDS, {}),
     Rule(r"gateway\.tool\.step", Span.SPAN_KIND_INTERNAL, IDS, {}),
+    Rule(r"gateway\.artifact", Span.SPAN_KIND_INTERNAL, IDS, {}),
     Rule(r"gateway\.memory", Span.SPAN_KIND_INTERNAL, IDS, {}),
     Rule(r"gateway\.memory\.learn", Span.SPAN_KIND_INTERNAL, {"gen_ai.request.model": str}, {}),
     Rule(r"gateway\.compression", Span.SPAN_KIND_INTERNAL, {}, IDS),
@@ -119,7 +120,7 @@ RULES = (
     ),
 )
 
-EVENTS = {"gateway.retry", "gateway.first_chunk", "gateway.memory"}
+EVENTS = {"gateway.retry", "gateway.first_chunk", "gateway.memory", "gateway.warning"}
 
 
 @tool(effect="read_only")
@@ -132,9 +133,15 @@ async def gather(context: ToolContext) -> str:
     return "gathered"
 
 
+@tool(effect="read_only")
+def dump(lines: int) -> str:
+    """Gives more than a model should read, or than may be kept."""
+    return "and so on\n" * lines
+
+
 async def live(client: Client) -> None:
-    """Turns that answer, use tools, search, remember, read skills, ask a person, fail, are repeated, stopped,
-    queued and compressed; and a conversation that is learned from."""
+    """Turns that answer, use tools, keep aside, search, remember, read skills, ask a person, fail, are
+    repeated, stopped, queued and compressed; and a conversation that is learned from."""
     session = await client.session()
     await client.chat("What is 17*23? And how do I resume a stream?", session_id=session)
     await client.chat("/fault http_529 once", session_id=session)
@@ -142,6 +149,8 @@ async def live(client: Client) -> None:
     await client.chat("/call nothing {}\n/then\n/say so", session_id=session)
     script = '/call gather {}\n/call read_skill {"name": "hand-over"}\n/call read_skill {"name": "a b"}'
     await client.chat(f"{script}\n/then\n/say so", session_id=session)
+    script = '/call dump {"lines": 9000}\n/call dump {"lines": 20000}\n/then\n/say so'
+    await client.chat(script, session_id=session, attachments=[{"name": "a.txt", "text": "你好"}])
     await client.chat("Please remember that I like a plain design style.", session_id=session)
     said = {"role": "user", "content": "My dog is called Argos."}
     assert (await client.post("/api/memory/write", {"messages": [said]})).status_code == 200
@@ -190,8 +199,8 @@ def check_states(span: Span, found: dict[str, Any]) -> None:
 
 async def test_every_span_of_a_busy_gateway_conforms(settings: Settings, collecting: Collector) -> None:
     """Names, kinds, attributes and their types of everything a collector gets."""
-    settings = settings.model_copy(update={"model": "demo-model"})
-    async with running_gateway(settings, gather, *Outbox().tools) as client:
+    settings = settings.model_copy(update={"model": "demo-model", "artifact_max_size": 150_000})
+    async with running_gateway(settings, gather, dump, *Outbox().tools) as client:
         await live(client)
 
     for span in collecting.spans:
@@ -200,6 +209,7 @@ async def test_every_span_of_a_busy_gateway_conforms(settings: Settings, collect
     assert kinds == {rule.name for rule in RULES}
     outcomes = {about(span)["gateway.turn.outcome"] for span in collecting.named("invoke_agent")}
     assert outcomes == {"completed", "failed", "cancelled"}
+    assert {event.name for span in collecting.spans for event in span.events} == EVENTS
 
 
 async def test_tokens_are_counted_once_and_as_the_conventions_want(

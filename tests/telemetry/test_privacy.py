@@ -30,6 +30,12 @@ async def look(word: str, context: ToolContext) -> str:
         raise ValueError(f"no such word: {word}")
 
 
+@tool(effect="read_only")
+def recite(word: str) -> str:
+    """Says a word more often than anybody should read."""
+    return f"{word}\n" * 3000
+
+
 @contextmanager
 def quoting_endpoint() -> Generator[str]:
     """An endpoint that refuses every request and quotes it."""
@@ -100,6 +106,21 @@ async def remember_it(client: Client) -> None:
     assert (await client.http.delete(f"/api/memory/{made.json()['id']}")).status_code == 204
 
 
+async def keep_it(client: Client) -> None:
+    """The planted word as a result that is kept aside, a file of a message, what is searched in it, and a
+    name."""
+    look = json.dumps({"ref": "{{artifact}}", "search": PLANTED})
+    script = f'/call recite {{"word": "{PLANTED}"}}\n/then\n/call read_artifact {look}\n/then\n/say so'
+    found = await client.chat(script, attachments=[{"name": f"{PLANTED}.txt", "text": PLANTED}])
+    assert PLANTED in the(found, "artifact")["summary"] + json.dumps(found)
+    sent = await client.http.post(
+        f"/api/artifacts?name={PLANTED}.csv", content=PLANTED.encode(), headers={"content-type": "text/csv"}
+    )
+    assert sent.status_code == 201, sent.text
+    (ref,) = [event["data"]["ref"] for event in found if event["type"] == "artifact"]
+    assert (await client.get(f"/api/artifacts/{ref}?search={PLANTED}")).status_code == 200
+
+
 @pytest.mark.parametrize("endpoint", ["answers", "quotes"])
 async def test_nothing_that_was_said_leaves_by_telemetry(
     tmp_path: Path, demo_url: str, collecting: Collector, capfd: pytest.CaptureFixture[str], endpoint: str
@@ -108,19 +129,21 @@ async def test_nothing_that_was_said_leaves_by_telemetry(
     with quoting_endpoint() as quoting:
         url = demo_url if endpoint == "answers" else quoting
         settings = settings_for(tmp_path, url, log_level="debug", log_format="json", thinking_budget=1024)
-        async with running_gateway(settings, look, *Outbox().tools) as client:
+        async with running_gateway(settings, look, recite, *Outbox().tools) as client:
             if endpoint == "quotes":
                 found = await client.chat(f"Hello {PLANTED}")
                 assert PLANTED in the(found, "error")["message"]
             else:
                 await decide_with_it(client)
                 await remember_it(client)
+                await keep_it(client)
             metrics = await say_it_everywhere(client)
 
     lines = capfd.readouterr().err
     assert '"event": "turn done"' in lines
     assert ("tool_raised" in lines) == (endpoint == "answers")
     assert ('"event": "memory changed"' in lines) == (endpoint == "answers")
+    assert ('"event": "artifact_kept"' in lines) == (endpoint == "answers")
     assert b"gen_ai" in metrics
     assert len(collecting.spans) > 8
     assert PLANTED not in lines

@@ -1,0 +1,108 @@
+"""Whoever counts hears of what happens to artifacts, by whichever door it happens."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gateway.artifacts.content import text_content
+from gateway.artifacts.news import Damaged, Kept, News, NotKept, PartRead, PassedOn, PathStopped, Swept
+from gateway.artifacts.reading import read_part, wanted_of
+from gateway.artifacts.references import References
+from gateway.artifacts.shelf import DOUBT, Origin
+from gateway.errors import ArtifactDamaged, InvalidRequest, TooLarge
+from gateway.storage.artifacts import Stock
+from tests.artifacts.shelving import ORIGIN, Room
+from tests.storage.writing import OWNER
+
+pytestmark = pytest.mark.anyio
+
+ROWS = json.dumps([{"name": "王芳"}] * 50, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    ("origin", "source"),
+    [
+        (Origin(OWNER), "upload"),
+        (Origin(OWNER, turn_id="t_1"), "attachment"),
+        (Origin(OWNER, turn_id="t_1", tool_call_id="toolu_1"), "tool"),
+    ],
+)
+async def test_what_is_kept_and_what_is_not_is_told_with_its_source(
+    room: Room, origin: Origin, source: str
+) -> None:
+    """Once, with the row or the code of the error."""
+    told: list[News] = []
+    shelf = room.shelf(told=told.append, artifact_max_size=1024)
+
+    row = await shelf.keep(text_content("rows"), origin)
+    with pytest.raises(TooLarge):
+        await shelf.keep(text_content("rows" * 1000), origin)
+
+    kept, refused = told
+    assert isinstance(kept, Kept)
+    assert (kept.row, kept.source) == (row, source)
+    assert isinstance(refused, NotKept)
+    assert (refused.source, refused.code, refused.turn_id) == (source, TooLarge.code, origin.turn_id)
+
+
+async def test_reads_and_references_are_told(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By how and by whom, refused ones with their code; a path that was stopped with the reason."""
+    told: list[News] = []
+    shelf = room.shelf(told=told.append)
+    row = await shelf.keep(text_content(ROWS), ORIGIN)
+    references = References(shelf, most_bytes=100_000)
+    told.clear()
+
+    await read_part(shelf, row, wanted_of(lines="1"))
+    await read_part(shelf, row, wanted_of(search="王芳"), by="user")
+    with pytest.raises(InvalidRequest) as refused:
+        await read_part(shelf, row, wanted_of(bytes="999999-"))
+    given = {"all": {"$artifact": row.ref}, "one": {"$artifact": row.ref, "json_path": "$[0].name"}}
+    filled = await references.filled(given, owner=OWNER, session_id="s_1")
+    monkeypatch.setattr("gateway.artifacts.reading.json_path.WALL_SECONDS", 0.0)
+    with pytest.raises(InvalidRequest):
+        await read_part(shelf, row, wanted_of(json_path="$[0]"))
+
+    assert filled == {"all": ROWS, "one": "王芳"}
+    passed = [news for news in told if isinstance(news, PassedOn)]
+    assert sorted(news.part for news in passed) == [False, True]
+    assert [news for news in told if not isinstance(news, PassedOn)] == [
+        PartRead("lines", "model"),
+        PartRead("search", "user"),
+        PartRead("bytes", "model", refused.value.code),
+        PathStopped("time"),
+        PartRead("json_path", "model", "json_path_too_slow"),
+    ]
+
+
+@pytest.mark.parametrize("missing", [True, False])
+async def test_a_damaged_content_is_told_when_it_is_asked_for(room: Room, missing: bool) -> None:
+    """With which it is, and whether it is gone or changed."""
+    told: list[News] = []
+    shelf = room.shelf(told=told.append)
+    row = await shelf.keep(text_content(ROWS), ORIGIN)
+    blob = Path(room.folder, *room.files())
+    blob.unlink() if missing else blob.write_bytes(b"something else")
+
+    with pytest.raises(ArtifactDamaged):
+        await shelf.read(row, 0, 10)
+
+    assert told[1:] == [Damaged(row, missing=missing)]
+
+
+async def test_a_sweep_is_told_and_the_stock_is_what_is_left(room: Room) -> None:
+    """Two artifacts of one content take its bytes once; both and the blob go when their time is over."""
+    told: list[News] = []
+    shelf = room.shelf(told=told.append)
+    _, row = [await shelf.keep(text_content(ROWS), ORIGIN) for _ in range(2)]
+    full = await room.store.stock()
+
+    swept = await shelf.sweep(row.expires_at + 1)
+    between = await room.store.stock()
+    cleared = await shelf.sweep(row.expires_at + DOUBT + 2)
+
+    assert full == Stock(2, row.size, 0)
+    assert between == Stock(0, 0, 1)
+    assert await room.store.stock() == Stock(0, 0, 0)
+    assert told[2:] == [swept, cleared] == [Swept(2, 0), Swept(0, 1)]
