@@ -42,7 +42,15 @@ def events() -> str:
     parts += ["## Types", _contents(event_types(), definitions)]
     parts += [_event_section(name, number, definitions) for number, name in enumerate(event_types(), start=1)]
     parts += ["## Shared shapes"]
-    shared = ("Covered", "MemoryWriteSuggestion", "Omission", "RetrievalHit", "StepTrace", "Usage")
+    shared = (
+        "AttachedFile",
+        "Covered",
+        "MemoryWriteSuggestion",
+        "Omission",
+        "RetrievalHit",
+        "StepTrace",
+        "Usage",
+    )
     parts += [f"### {name}\n\n{_described(definitions[name])}" for name in shared]
     parts += ["## Error codes in the stream", _codes()]
     return "\n\n".join(parts) + "\n"

@@ -162,7 +162,7 @@ class Attachments:
         except ArtifactDamaged as error:
             problems.append(f"An attached file cannot be shown to the model. {error.message}")
             return _instead(block, f"[{ref} cannot be shown: its content is damaged or missing.]")
-        if block["type"] == "document" and not room.take_pages(await asyncio.to_thread(pages_of, data)):
+        if block["type"] == "document" and not room.take_pages(await asyncio.to_thread(pages_of, [data])):
             return _instead(block, f"[{ref} {NO_ROOM}]")
         encoded = await asyncio.to_thread(base64.b64encode, data)
         media_type = block["source"]["media_type"]
@@ -216,7 +216,7 @@ class Attachments:
         data = await self._shelf.read(row, 0, row.size)
         if await asyncio.to_thread(is_locked, data):
             return "It is encrypted, so that it cannot be shown to you."
-        pages = await asyncio.to_thread(pages_of, data)
+        pages = await asyncio.to_thread(pages_of, [data])
         if pages is not None and pages > DOCUMENT_PAGES:
             return f"It has {pages:,} pages: at most {DOCUMENT_PAGES} can be shown to you."
         return ""

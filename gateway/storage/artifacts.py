@@ -160,3 +160,12 @@ def blob_path(owner: str, sha256: str) -> str:
     find out."""
     shelf = hashlib.sha256(f"artifacts of {owner}".encode()).hexdigest()[:16]
     return f"artifacts/{shelf}/{sha256[:2]}/{sha256}"
+
+
+def size_of(row: ArtifactRow) -> str:
+    """ "200 lines / 4.2 KB"; without lines where it is no text. A kilobyte has 1000 bytes."""
+    size = f"{row.size:,} bytes" if row.size != 1 else "1 byte"
+    for unit, bytes_of_it in (("KB", 1e3), ("MB", 1e6), ("GB", 1e9)):
+        if row.size >= bytes_of_it:
+            size = f"{row.size / bytes_of_it:,.1f} {unit}"
+    return size if row.lines is None else f"{row.lines:,} line{'' if row.lines == 1 else 's'} / {size}"

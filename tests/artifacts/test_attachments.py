@@ -346,7 +346,8 @@ async def test_whatever_is_attached_there_is_something_to_read(
 )
 def test_pages_are_counted_only_in_the_open(data: bytes, pages: int | None) -> None:
     """What is compressed stays so."""
-    assert pages_of(data) == pages
+    assert pages_of([data]) == pages
+    assert pages_of([data[:9], data[9:20], data[20:]]) == pages  # in pieces, too
 
 
 def test_a_pdf_that_only_speaks_of_encryption_is_not_locked() -> None:

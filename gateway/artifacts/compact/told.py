@@ -2,13 +2,13 @@
 
 import orjson
 
-from gateway.artifacts.compact.base import counted, flat
+from gateway.artifacts.compact.base import flat
 from gateway.artifacts.kinds.kind import plain_mime
 from gateway.artifacts.kinds.magic import UNKNOWN
 from gateway.artifacts.shelf import EXAMPLES
 from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
-from gateway.storage.artifacts import ArtifactRow
+from gateway.storage.artifacts import ArtifactRow, size_of
 from gateway.tools.wrapping import Wrapped, defuse, visible, wrap
 
 MOST_TOKENS = 480
@@ -34,15 +34,6 @@ def describe(row: ArtifactRow) -> str:
     """An artifact on one line: "orders.json, application/json, 52,301 lines / 2.0 MB"."""
     named = [defuse(flat(row.name, _NAME))] if row.name else []
     return ", ".join([*named, _mime(row), size_of(row)])
-
-
-def size_of(row: ArtifactRow) -> str:
-    """ "200 lines / 4.2 KB"; without lines where it is no text. A kilobyte has 1000 bytes."""
-    size = f"{row.size:,} bytes" if row.size != 1 else "1 byte"
-    for unit, bytes_of_it in (("KB", 1e3), ("MB", 1e6), ("GB", 1e9)):
-        if row.size >= bytes_of_it:
-            size = f"{row.size / bytes_of_it:,.1f} {unit}"
-    return size if row.lines is None else f"{counted(row.lines, 'line')} / {size}"
 
 
 def _ours(row: ArtifactRow, note: str | None) -> list[str]:

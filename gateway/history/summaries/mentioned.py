@@ -11,7 +11,7 @@ from gateway.history.summaries.summary import Reference, SessionSummary
 from gateway.ids import ARTIFACT_PATTERN
 from gateway.lexical import estimate_tokens
 from gateway.messages import Block, attached_in
-from gateway.storage.artifacts import ArtifactRow
+from gateway.storage.artifacts import ArtifactRow, size_of
 from gateway.storage.base import StoredMessage
 
 MOST_ARTIFACTS = 30
@@ -83,20 +83,12 @@ def others(references: Sequence[Reference]) -> list[Reference]:
 
 
 def _reference(row: ArtifactRow, said: Reference | None) -> Reference:
-    told = ", ".join([*([row.name] if row.name else []), row.mime, _size_of(row)])
+    told = ", ".join([*([row.name] if row.name else []), row.mime, size_of(row)])
     if said is None:
         return Reference(ref=row.ref, desc=told)
     # What a summary says may have begun with this very line: it was told the one before.
     more = said.desc.removeprefix(told).removeprefix(":").strip()[:_LONGEST]
     return Reference(ref=row.ref, locator=said.locator[:_LONGEST], desc=f"{told}: {more}" if more else told)
-
-
-def _size_of(row: ArtifactRow) -> str:
-    told = f"{row.size} bytes"
-    for unit, bytes_of_it in (("KB", 1e3), ("MB", 1e6), ("GB", 1e9)):
-        if row.size >= bytes_of_it:
-            told = f"{row.size / bytes_of_it:.1f} {unit}"
-    return f"{row.lines:,} lines / {told}" if row.lines is not None else told
 
 
 def _texts(item: StoredMessage) -> Iterator[str]:
