@@ -38,3 +38,20 @@ async def test_the_examples_of_the_guide_work(tools: dict[str, FunctionTool]) ->
     assert [(step.input, step.output) for step in given.steps.told()] == [({"words": "Friday"}, ["A-17"])]
     assert [write.content for write in seat.memory_writes] == ["Likes the window seat."]
     assert seat.problems == []
+
+
+async def test_the_guides_invoice_is_a_file(
+    tools: dict[str, FunctionTool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gives back what lies in the folder, and nothing but the invoices of orders that there are."""
+    monkeypatch.chdir(tmp_path)
+    Path("invoices").mkdir()
+    Path("invoices", "A-17.pdf").write_bytes(b"%PDF-1.4 \n%%EOF")
+
+    output = await run_in_time(tools["invoice"], {"order_id": "A-17"}, context())
+    with pytest.raises(ToolError, match="There is no order"):
+        await run_in_time(tools["invoice"], {"order_id": "../A-17"}, context())
+
+    assert [(file.data, file.mime, file.name) for file in output.files] == [
+        (b"%PDF-1.4 \n%%EOF", "application/pdf", "A-17.pdf")
+    ]
