@@ -142,13 +142,23 @@ class Draining(RequestRefused):
 
 class ModelError(GatewayError):
     """The model's endpoint failed. `code` is one of the in-stream codes of docs/events.md (upstream_*,
-    context_overflow, content_refused). `retry_after` is what the endpoint asked for, in seconds."""
+    context_overflow, content_refused). `retry_after` is what the endpoint asked for, in seconds; `refused`
+    says that it would refuse the same request again (HTTP 400)."""
 
     code = "upstream_error"
 
-    def __init__(self, message: str, *, code: str, retryable: bool, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str,
+        retryable: bool,
+        retry_after: float | None = None,
+        refused: bool = False,
+    ) -> None:
         super().__init__(message, code=code, retryable=retryable)
         self.retry_after = retry_after
+        self.refused = refused
 
 
 class ToolError(GatewayError):

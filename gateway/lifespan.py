@@ -63,7 +63,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         model = await _open_model(app, stack)
         memory = await _open_memory(settings, model, telemetry, stack) if settings.memory else Memory()
         shelf = wiring.open_shelf(settings, storage, told=telemetry.artifact_told)
-        await shelf.sweep(now_ms(), at_start=True)
+        began = now_ms()
         skills, servers = await _open_skills(app, memory.room, shelf, storage, stack)
         suggestions = Suggestions(memory.keeper)
         parts = wiring.assemble_parts(
@@ -99,7 +99,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         await _wait_for(servers, settings)
         await skills.refresh()
         await gateway.recover()
-        indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver)
+        indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver, began=began)
         storage.bus.watch(indexer.watch)
         app.state.indexer = indexer
         # Not before: a turn that a deadline wakes has an owner.

@@ -95,13 +95,23 @@ is no one's words, and becomes blocks of the Messages API only in the view that 
 
 KEPT = "artifact"
 """The type of the source of an image or a document in the view whose content is an artifact (`ref`,
-`media_type`). It is read when the model is asked, so that no history holds it."""
+`media_type`, `size` in bytes, `tokens` as estimated). It is read when the model is asked, so that no history
+holds it."""
+
+IMAGE_TOKENS = 1600
+"""The most that one image takes (docs.claude.com "Vision"): larger ones are scaled down."""
+PAGE_TOKENS = 2500
+"""Of a page of a PDF: 1500 to 3000 for its text, and more for its picture (docs.claude.com "PDF support")."""
+DOCUMENT_PAGES = 100
+"""Pages of all PDFs of one request (ibid.)."""
+_PIXELS, _BYTES = 750, 25  # of an image (ibid.) and of a PDF for one token
 
 
 class Attached(BaseModel):
     """A file that the user attached: the artifact `ref` that holds it, and what the model is told of it in
     words (`text`): the whole of a small text, the compact form of a larger one or of what can only be looked
-    at through tools. An image or a document is shown to the model itself."""
+    at through tools. An image or a document is shown to the model itself, and takes about `tokens` (None: not
+    known)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -111,6 +121,7 @@ class Attached(BaseModel):
     size: int = Field(ge=0)
     shown: Literal["text", "compact", "image", "document"]
     text: str
+    tokens: int | None = Field(default=None, ge=0, le=DOCUMENT_PAGES * PAGE_TOKENS)
 
 
 def attached_block(attached: Attached) -> Block:
@@ -121,7 +132,27 @@ def attached_in(block: Block) -> Attached | None:
     """What a block records; None for those of other types."""
     if block["type"] != ATTACHED:
         return None
-    return Attached.model_construct(**{name: block[name] for name in Attached.model_fields})
+    return Attached.model_construct(**{name: block[name] for name in Attached.model_fields if name in block})
+
+
+def image_tokens(width: int, height: int) -> int:
+    """About how many tokens an image of so many pixels takes."""
+    return min(IMAGE_TOKENS, -(-width * height // _PIXELS))
+
+
+def document_tokens(size: int, pages: int | None = None) -> int:
+    """About how many tokens a PDF takes; by its size in bytes where its pages are not known."""
+    most = DOCUMENT_PAGES * PAGE_TOKENS
+    return min(most, pages * PAGE_TOKENS if pages is not None else max(PAGE_TOKENS, size // _BYTES))
+
+
+def looked_at_tokens(attached: Attached) -> int:
+    """About how many tokens a file takes beside its text: what the model looks at itself."""
+    if attached.shown not in {"image", "document"}:
+        return 0
+    if attached.tokens is not None:
+        return attached.tokens
+    return IMAGE_TOKENS if attached.shown == "image" else document_tokens(attached.size)
 
 
 def text_block(text: str) -> Block:

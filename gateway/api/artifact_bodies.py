@@ -22,9 +22,9 @@ def _small(metadata: dict[str, Any]) -> dict[str, Any]:
     if EXAMPLES in metadata:
         raise ValueError(f"the name {EXAMPLES} is taken: choose another")
     try:
-        size = len(orjson.dumps(metadata))
+        size = len(orjson.dumps([metadata])) - 2  # a line of an export has it within an object
     except orjson.JSONEncodeError:
-        raise ValueError("is nested too deeply") from None
+        raise ValueError("is nested too deeply, or has whole numbers beyond 64 bits") from None
     if size > MOST_METADATA:
         raise ValueError(f"has at most {MOST_METADATA} bytes as JSON")
     return metadata
@@ -91,7 +91,10 @@ class PartQuery(Query):
         None, description="Text of one line, in capitals or not: the lines that have it, and those around."
     )
     max_tokens: int | None = Field(
-        None, ge=LEAST_TOKENS, le=MOST_TOKENS, description=f"Of the part, estimated; else {MOST_TOKENS}."
+        None,
+        ge=LEAST_TOKENS,
+        le=MOST_TOKENS,
+        description=f"Of the part, estimated: from {LEAST_TOKENS} to {MOST_TOKENS}, which is the default.",
     )
 
 
@@ -112,7 +115,9 @@ class ArtifactItem(Reply):
     summary: str | None = Field(None, description="In a model's words, if one was asked.")
     metadata: dict[str, Any] | None = Field(None, description="What was noted of it.")
     created_at: int
-    expires_at: int = Field(description="It is removed some time after that, unless a session uses it.")
+    expires_at: int = Field(
+        description="It is removed some time after that; it counts only while no session uses it."
+    )
 
     @classmethod
     def of(cls, row: ArtifactRow) -> "ArtifactItem":
@@ -155,7 +160,7 @@ class ArtifactPart(Reply):
     first: int
     last: int
     total: int
-    at_least: bool | None = Field(None, description="True: there are more than `total`.")
+    at_least: bool | None = Field(None, description="True: there are more than `total`, not counted.")
     next: str | None = Field(
         None, description="How to go on, such as lines=51-100; beside the same search. Absent at the end."
     )

@@ -1,6 +1,5 @@
 """Contents that are kept aside: sent, listed, downloaded, read in parts, deleted."""
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
@@ -23,10 +22,10 @@ from gateway.api.problems import problem_response, request_id_of
 from gateway.api.ranges import Unsatisfiable, is_known, range_of
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, principal_of, read_body, read_query, settings_of
+from gateway.api.strict import artifact_ref
 from gateway.api.uploads import content, content_type
 from gateway.artifacts.reading import MOST_TOKENS, wanted_of
-from gateway.errors import InvalidRequest
-from gateway.ids import ARTIFACT_PATTERN
+from gateway.errors import InvalidRequest, TooLarge
 
 SUFFIXES = {
     "text/plain": ".txt",
@@ -47,6 +46,8 @@ BYTES = "application/octet-stream"
 PIECE = 65_536
 """Bytes that are sent at a time: a reader is dropped that does not take so many in `send_timeout`."""
 
+AS_IT_IS = "Send the file as it is, in a body of its own content type"
+
 ISOLATED = {
     # Stored, but asked for again each time: who may read it is checked, and what was deleted is gone.
     "cache-control": "private, no-cache",
@@ -58,13 +59,18 @@ ISOLATED = {
 
 async def keep(request: Request) -> Response:
     """Keeps a content. A body of any type but application/json is the content itself, and so is JSON with
-    `raw=1`; any other JSON says what is to be kept."""
+    `raw=1`; any other JSON says what is to be kept. A form (multipart) is refused."""
     query, artifacts, who = (
         read_query(request, UploadQuery),
         gateway_of(request).artifacts,
         principal_of(request),
     )
     mime = content_type(request)
+    if mime == "multipart/form-data":
+        raise InvalidRequest(
+            f"The body is a form. {AS_IT_IS}: curl '…/api/artifacts?name=notes.txt' "
+            "-H 'content-type: text/plain' --data-binary @notes.txt"
+        )
     if query.raw == "1" or mime not in {"", "application/json"}:
         row = await artifacts.upload(
             who, content(request), name=query.name, mime=mime, session_id=query.session_id
@@ -74,9 +80,21 @@ async def keep(request: Request) -> Response:
             "With a JSON body, name and session_id stand in the body; add raw=1 to keep the JSON itself."
         )
     else:
-        body = await read_body(request, ArtifactBody)
+        body = await _described(request)
         row = await artifacts.keep(who, body.content, session_id=body.session_id, metadata=body.metadata)
     return json_reply(ArtifactItem.of(row), 201, headers={"location": f"/api/artifacts/{row.ref}"})
+
+
+async def _described(request: Request) -> ArtifactBody:
+    try:
+        return await read_body(request, ArtifactBody)
+    except TooLarge as error:
+        raise TooLarge(
+            f"{error.message} {AS_IT_IS}, and JSON with raw=1 in the query.", details=error.details
+        ) from None
+    except InvalidRequest as error:
+        told = error.message.removesuffix(".")
+        raise InvalidRequest(f"{told}. To keep a JSON file as it is, add raw=1 to the query.") from None
 
 
 async def find(request: Request) -> Response:
@@ -101,7 +119,9 @@ async def find(request: Request) -> Response:
 
 
 async def read(request: Request) -> Response:
-    """The content as a file to keep, whole or one range of it; with a query, a part of it as JSON."""
+    """The content as a file to keep, whole or one range of it; with a query, a part of it as JSON. What cannot
+    be read is 400: `bad_range`, `bad_search`, `not_text`, `bad_json_path`, `not_json`,
+    `json_path_too_slow`."""
     ref, query = _ref(request), read_query(request, PartQuery)
     if not query.model_fields_set:
         return await _download(request, ref)
@@ -131,8 +151,9 @@ async def _download(request: Request, ref: str) -> Response:
     headers = {**ISOLATED, "etag": etag}
     if is_known(request.headers, etag):
         return Response(status_code=304, headers=headers)
-    try:
-        part = range_of(request.headers, row.size, etag)
+    is_head = request.method == "HEAD"
+    try:  # a range is one of GET alone (RFC 9110, section 14.2)
+        part = None if is_head else range_of(request.headers, row.size, etag)
     except Unsatisfiable as error:
         response = problem_response(error, 416, request_id_of(request))
         response.headers["content-range"] = f"bytes */{row.size}"
@@ -141,7 +162,6 @@ async def _download(request: Request, ref: str) -> Response:
     headers["content-length"] = str(end - start)
     if part is not None:
         headers["content-range"] = f"bytes {start}-{end - 1}/{row.size}"
-    is_head = request.method == "HEAD"
     pieces = await artifacts.content(row, start, start if is_head else end)
     return Download(
         _small(pieces),
@@ -161,7 +181,7 @@ async def _small(pieces: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _ref(request: Request) -> str:
-    ref: str = request.path_params["ref"]
-    if not re.fullmatch(ARTIFACT_PATTERN, ref):
-        raise InvalidRequest("ref must be the reference of an artifact, such as ART-0h4k2m7qxz.")
-    return ref
+    try:
+        return artifact_ref(request.path_params["ref"])
+    except ValueError as error:
+        raise InvalidRequest(f"ref {error}.") from None

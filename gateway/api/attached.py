@@ -3,13 +3,17 @@
 import base64
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from gateway.api.strict import Base64, Body, FileName, FileText, Mime
+from gateway.api.strict import Base64, Body, FileName, FileText, Mime, artifact_ref
 from gateway.artifacts.attachments import Upload
 from gateway.ids import ARTIFACT_PATTERN
 
-Ref = Annotated[str, Field(pattern=f"^{ARTIFACT_PATTERN}$", description="An artifact of yours.")]
+Ref = Annotated[
+    str,
+    AfterValidator(artifact_ref),
+    Field(description="An artifact of yours.", json_schema_extra={"pattern": f"^{ARTIFACT_PATTERN}$"}),
+]
 
 
 class AttachmentBody(Body):

@@ -18,6 +18,10 @@ from gateway.turn.parts import Parts
 B = TypeVar("B", bound=BaseModel)
 
 LONGEST_NAME = 256
+UPLOAD_FIRST = (
+    " Upload large files with POST /api/artifacts, then attach each by its reference: "
+    '{"ref": "ART-…"} in attachments.'
+)
 
 
 def gateway_of(request: Request) -> Gateway:
@@ -80,7 +84,8 @@ async def read_body(request: Request, model: type[B]) -> B:
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise InvalidRequest(f"The content type must be application/json, not {kind[:100]}.")
-    raw = await _read_bounded(request, settings_of(request).max_body_size)
+    hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
+    raw = await _read_bounded(request, settings_of(request).max_body_size, hint)
     try:
         value = orjson.loads(raw or b"{}")
     except orjson.JSONDecodeError as error:
@@ -90,7 +95,7 @@ async def read_body(request: Request, model: type[B]) -> B:
     return _validate(value, model)
 
 
-async def _read_bounded(request: Request, most: int) -> bytes:
+async def _read_bounded(request: Request, most: int, hint: str) -> bytes:
     told = request.headers.get("content-length", "")
     raw = bytearray()
     if not (told.isdigit() and int(told) > most):
@@ -100,7 +105,7 @@ async def _read_bounded(request: Request, most: int) -> bytes:
                 break
         else:
             return bytes(raw)
-    raise TooLarge(f"The body is larger than {most} bytes.", details={"max_body_size": most})
+    raise TooLarge(f"The body is larger than {most} bytes.{hint}", details={"max_body_size": most})
 
 
 def read_query(request: Request, model: type[B]) -> B:

@@ -2,16 +2,32 @@
 
 import base64
 import binascii
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+from gateway.ids import ARTIFACT_PATTERN
 
 
 def no_nul(text: str) -> str:
     """Raises ValueError."""
     if "\x00" in text:
         raise ValueError("must not contain NUL characters")
+    return text
+
+
+def artifact_ref(text: str) -> str:
+    """Raises ValueError."""
+    if not re.fullmatch(ARTIFACT_PATTERN, text):
+        raise ValueError("must be the reference of an artifact, such as ART-0h4k2m7qxz")
+    return text
+
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise ValueError("must not be empty")
     return text
 
 
@@ -28,9 +44,17 @@ FileName = Annotated[
     AfterValidator(no_nul),
     Field(min_length=1, max_length=1000, description="The name of a file; of a path the last part is kept."),
 ]
-Base64 = Annotated[str, AfterValidator(_is_base64), Field(min_length=1, description="The content in base64.")]
+Base64 = Annotated[
+    str,
+    AfterValidator(_not_empty),
+    AfterValidator(_is_base64),
+    Field(description="The content in base64.", json_schema_extra={"minLength": 1}),
+]
 FileText = Annotated[
-    str, AfterValidator(no_nul), Field(min_length=1, description="The content, if it is text.")
+    str,
+    AfterValidator(_not_empty),
+    AfterValidator(no_nul),
+    Field(description="The content, if it is text.", json_schema_extra={"minLength": 1}),
 ]
 Mime = Annotated[
     str,

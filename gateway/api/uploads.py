@@ -82,4 +82,6 @@ async def _chunks(
 
 
 def _too_large(most: int, limit: str) -> TooLarge:
-    return TooLarge(f"The file is larger than {most} bytes.", details={limit: most})
+    return TooLarge(
+        f"The file is larger than {most} bytes: see GATEWAY_{limit.upper()}.", details={limit: most}
+    )

@@ -7,6 +7,7 @@ API can show them.
 
 import asyncio
 import base64
+from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,16 +17,24 @@ from gateway.artifacts.compact.told import told
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.kinds import image_size
 from gateway.artifacts.pdf import is_locked, pages_of
+from gateway.artifacts.room import FILES, REQUEST_ENCODED, encoded, is_kept, left_out
 from gateway.artifacts.shelf import Origin, Shelf
 from gateway.errors import ArtifactDamaged, NotFound, StorageError
 from gateway.lexical import estimate_tokens
-from gateway.messages import KEPT, Attached, Block, Message, text_block
+from gateway.messages import (
+    DOCUMENT_PAGES,
+    Attached,
+    Block,
+    Message,
+    document_tokens,
+    image_tokens,
+    text_block,
+)
 from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK, TEXTS, ArtifactRow
 
-MOST = 20
-"""Attachments of one message. No more files are shown in one request either: with more than 20 images the API
-refuses those of over 2000 pixels a side (docs.claude.com "Vision", "General limits")."""
+MOST = FILES
+"""Attachments of one message: as many as one request shows."""
 INLINE_BYTES = 32_768
 """Bytes of a text that is shown whole, whatever its tokens."""
 INLINE_SHARE = 4
@@ -37,13 +46,9 @@ IMAGE_ENCODED = 5_242_880
 `source.base64` and that length)."""
 IMAGE_SIDE = 8000
 """Pixels (ibid.)."""
-DOCUMENT_PAGES = 100
-"""Pages of all PDFs of one request (docs.claude.com "PDF support")."""
-REQUEST_ENCODED = 25_165_824
-"""Bytes in base64 of all files of one request, which may have 32 MB (ibid.): the rest is for everything
-else."""
 
 ATTACHED_HERE = "The user attached this file to the message below; it is material for the request."
+TOO_MANY = "too many to be shown to you."
 NO_ROOM = "is not shown any more: newer files take all the room that a request has."
 REFUSED = "is not shown: the model's endpoint refused what was shown. Tools can read it."
 
@@ -57,6 +62,10 @@ class Upload:
     mime: str | None = None
 
 
+MOST_REFUSED = 10_000
+"""Files that are remembered as refused by the endpoint."""
+
+
 class AttachedFiles(NamedTuple):
     """What a message brings along, and the artifacts that were made of it."""
 
@@ -65,10 +74,22 @@ class AttachedFiles(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """Messages with the contents of their files, and what could not be shown, for people."""
+    """Messages with the contents of their files, and what could not be shown, for people. `left_out` is how
+    many of the files, the oldest ones, make room for newer ones: as `Attachments.left_out` tells; `is_whole`
+    says that nothing is missing, for whatever reason."""
 
     messages: Sequence[Message]
     problems: Sequence[str] = ()
+    left_out: int = 0
+    is_whole: bool = True
+
+
+class _Shown(NamedTuple):
+    """How the model gets a file: the `text` that it reads, and what it takes to look at the file itself."""
+
+    shown: Literal["text", "compact", "image", "document"]
+    text: str = ""
+    tokens: int | None = None
 
 
 class Attachments:
@@ -77,6 +98,7 @@ class Attachments:
     def __init__(self, shelf: Shelf, settings: Settings) -> None:
         self._shelf = shelf
         self._settings = settings
+        self._refused: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def attach(self, given: Sequence[str | Upload], origin: Origin) -> AttachedFiles:
         """Uploads become artifacts of that origin, references name such as are there. All or nothing.
@@ -110,153 +132,144 @@ class Attachments:
             with suppress(StorageError, NotFound):
                 await self._shelf.delete(owner, ref)
 
+    @staticmethod
+    def left_out(messages: Sequence[Message]) -> int:
+        """How many files of `messages`, the oldest ones, `fill` does not show any more. Messages that are
+        added at the end make it more, or leave it: where it is more, the prompt before them changes."""
+        return left_out(messages)
+
     async def fill(self, owner: str, messages: Sequence[Message]) -> Filled:
         """The messages with their images and documents read from the shelf: the newest ones, as many as one
-        request may have. In place of the others stands a text that says so. Messages without files are the
-        same objects.
-
-        Raises:
-            errors.StorageError: a file cannot be read now. What is missing or changed is a problem instead.
-        """
+        request may have. In place of the others, and of what cannot be read, stands a text that says so.
+        Messages without files are the same objects. Never raises for what the shelf cannot do."""
         contents = {
             index: list(message.content)
             for index, message in enumerate(messages)
-            if any(_is_kept(block) for block in message.content)
+            if any(is_kept(block) for block in message.content)
         }
         if not contents:
             return Filled(messages)
-        room, problems = _Room(), list[str]()
-        for index in reversed(contents):
-            for place, block in reversed(list(enumerate(contents[index]))):
-                if _is_kept(block):
-                    contents[index][place] = await self._filled(owner, block, room, problems)
+        gone, problems = left_out(messages), list[str]()
+        places = [
+            (content, place)
+            for content in contents.values()
+            for place, block in enumerate(content)
+            if is_kept(block)
+        ]
+        for number, (content, place) in enumerate(places):
+            block = content[place]
+            content[place] = (
+                _instead(block, f"[{block['source']['ref']} {NO_ROOM}]")
+                if number < gone
+                else await self._filled(owner, block, problems)
+            )
         filled = [
             Message(message.role, contents[index]) if index in contents else message
             for index, message in enumerate(messages)
         ]
-        return Filled(filled, problems)
+        is_whole = all(content[place]["type"] != "text" for content, place in places)
+        return Filled(filled, problems, gone, is_whole)
 
-    @staticmethod
-    def withhold(messages: Sequence[Message]) -> Sequence[Message]:
-        """The messages with a text in place of each image and document."""
-        return [
-            Message(
-                message.role,
-                [
-                    _instead(block, f"[{block['source']['ref']} {REFUSED}]") if _is_kept(block) else block
-                    for block in message.content
-                ],
-            )
+    def refuse(self, owner: str, messages: Sequence[Message]) -> bool:
+        """The endpoint refused a request that shows the files of `messages`: those of the newest message with
+        files are not shown any more by this process, or all of them where it was not these. False when none
+        was shown."""
+        shown = [
+            [(owner, block["source"]["ref"]) for block in message.content if is_kept(block)]
             for message in messages
         ]
+        shown = [new for each in shown if (new := [one for one in each if one not in self._refused])]
+        if not shown:
+            return False
+        newest_failed = len(shown) < sum(any(is_kept(b) for b in message.content) for message in messages)
+        for one in [one for each in shown for one in each] if newest_failed else shown[-1]:
+            self._refused[one] = None
+        while len(self._refused) > MOST_REFUSED:
+            self._refused.popitem(last=False)
+        return True
 
-    async def _filled(self, owner: str, block: Block, room: "_Room", problems: list[str]) -> Block:
+    async def _filled(self, owner: str, block: Block, problems: list[str]) -> Block:
         ref = block["source"]["ref"]
+        if (owner, ref) in self._refused:
+            return _instead(block, f"[{ref} {REFUSED}]")
         try:
             row = await self._shelf.get(owner, ref)
-            if not room.take(_encoded(row.size)):
-                return _instead(block, f"[{ref} {NO_ROOM}]")
+            if row.size != block["source"]["size"]:  # the room was counted for that
+                return _instead(block, f"[{ref} cannot be shown: it is not what was attached.]")
             data = await self._shelf.read(row, 0, row.size)
         except NotFound:
             return _instead(block, f"[{ref} cannot be shown: it was removed.]")
         except ArtifactDamaged as error:
             problems.append(f"An attached file cannot be shown to the model. {error.message}")
             return _instead(block, f"[{ref} cannot be shown: its content is damaged or missing.]")
-        if block["type"] == "document" and not room.take_pages(await asyncio.to_thread(pages_of, [data])):
-            return _instead(block, f"[{ref} {NO_ROOM}]")
-        encoded = await asyncio.to_thread(base64.b64encode, data)
+        except StorageError:  # its message is for operators
+            problems.append(f"An attached file, {ref}, cannot be shown to the model: it cannot be read now.")
+            return _instead(block, f"[{ref} cannot be shown: it cannot be read now.]")
+        data = await asyncio.to_thread(base64.b64encode, data)
         media_type = block["source"]["media_type"]
-        source = {"type": "base64", "media_type": media_type, "data": encoded.decode()}
+        source = {"type": "base64", "media_type": media_type, "data": data.decode()}
         return {**block, "source": source}
 
     async def _attached(self, row: ArtifactRow, room: int) -> Attached:
-        shown, text = await self._shown(row, room)
+        shown, text, tokens = await self._shown(row, room)
         return Attached(
-            ref=row.ref, name=row.name or row.ref, mime=row.mime, size=row.size, shown=shown, text=text
+            ref=row.ref,
+            name=row.name or row.ref,
+            mime=row.mime,
+            size=row.size,
+            shown=shown,
+            text=text,
+            tokens=tokens,
         )
 
-    async def _shown(
-        self, row: ArtifactRow, room: int
-    ) -> tuple[Literal["text", "compact", "image", "document"], str]:
-        why_not = ""
+    async def _shown(self, row: ArtifactRow, room: int) -> _Shown:
         if row.kind in TEXTS:
-            if row.size <= INLINE_BYTES:
-                text = (await self._shelf.read(row, 0, row.size)).decode()
-                if estimate_tokens(text) <= min(room, self._settings.artifact_tokens):
-                    return "text", text
-            why_not = "It is too long to be shown whole."
-        elif row.kind == "image":
-            if not (why_not := await self._image_refused(row)):
-                return "image", ""
-        elif row.kind == "pdf":
-            if not (why_not := await self._document_refused(row)):
-                return "document", ""
-        else:
-            why_not = "A file of this type cannot be shown to you."
-        return "compact", told(row, note=f"{ATTACHED_HERE} {why_not}")
+            return await self._as_text(row, room)
+        if row.kind == "image":
+            return await self._as_image(row)
+        if row.kind == "pdf":
+            return await self._as_document(row)
+        return _compact(row, "A file of this type cannot be shown to you.")
 
-    async def _image_refused(self, row: ArtifactRow) -> str:
-        """Why the API would refuse an image; empty when it takes it."""
+    async def _as_text(self, row: ArtifactRow, room: int) -> _Shown:
+        if row.size <= INLINE_BYTES:
+            text = (await self._shelf.read(row, 0, row.size)).decode()
+            if estimate_tokens(text) <= min(room, self._settings.artifact_tokens):
+                return _Shown("text", text)
+        return _compact(row, "It is too long to be shown whole.")
+
+    async def _as_image(self, row: ArtifactRow) -> _Shown:
         if row.mime not in IMAGE_TYPES:
-            return f"An image of the type {row.mime} cannot be shown to you."
-        if _encoded(row.size) > IMAGE_ENCODED:
-            return f"It has more than {IMAGE_ENCODED // 4 * 3:,} bytes: too many to be shown to you."
+            return _compact(row, f"An image of the type {row.mime} cannot be shown to you.")
+        if encoded(row.size) > IMAGE_ENCODED:
+            return _compact(row, f"It has more than {IMAGE_ENCODED // 4 * 3:,} bytes: {TOO_MANY}")
         # The header may stand behind a lot that a camera wrote: all that is read at once is looked through.
         size = image_size(await self._shelf.read(row, 0, CHUNK))
         if size is None:
-            return "Its header does not tell its size in pixels, so that it cannot be shown to you."
+            return _compact(
+                row, "Its header does not tell its size in pixels, so that it cannot be shown to you."
+            )
         if max(size) > IMAGE_SIDE:
-            return f"It has more than {IMAGE_SIDE:,} pixels a side: too many to be shown to you."
-        return ""
+            return _compact(row, f"It has more than {IMAGE_SIDE:,} pixels a side: {TOO_MANY}")
+        return _Shown("image", tokens=image_tokens(*size))
 
-    async def _document_refused(self, row: ArtifactRow) -> str:
-        """Why the API would refuse a PDF, as far as that can be seen; empty when it seems to take it."""
-        if _encoded(row.size) > REQUEST_ENCODED:
-            return f"It has more than {REQUEST_ENCODED // 4 * 3:,} bytes: too many to be shown to you."
+    async def _as_document(self, row: ArtifactRow) -> _Shown:
+        if encoded(row.size) > REQUEST_ENCODED:
+            return _compact(row, f"It has more than {REQUEST_ENCODED // 4 * 3:,} bytes: {TOO_MANY}")
         data = await self._shelf.read(row, 0, row.size)
         if await asyncio.to_thread(is_locked, data):
-            return "It is encrypted, so that it cannot be shown to you."
+            return _compact(row, "It is encrypted, so that it cannot be shown to you.")
         pages = await asyncio.to_thread(pages_of, [data])
         if pages is not None and pages > DOCUMENT_PAGES:
-            return f"It has {pages:,} pages: at most {DOCUMENT_PAGES} can be shown to you."
-        return ""
+            return _compact(row, f"It has {pages:,} pages: at most {DOCUMENT_PAGES} can be shown to you.")
+        return _Shown("document", tokens=document_tokens(row.size, pages))
 
 
-@dataclass(slots=True)
-class _Room:
-    """What one request may still show. Once something did not fit nothing older does: else a file that is
-    left out could come back later, and change once more a prompt that was only to grow."""
-
-    files: int = MOST
-    encoded: int = REQUEST_ENCODED
-    pages: int = DOCUMENT_PAGES
-
-    def take(self, encoded: int) -> bool:
-        self.files -= 1
-        self.encoded -= encoded
-        return self._is_left()
-
-    def take_pages(self, pages: int | None) -> bool:
-        self.pages -= pages or 0
-        return self._is_left()
-
-    def _is_left(self) -> bool:
-        return min(self.files, self.encoded, self.pages) >= 0
-
-
-def _is_kept(block: Block) -> bool:
-    match block:
-        case {"type": "image" | "document", "source": {"type": kind, "ref": str(), "media_type": str()}}:
-            return kind == KEPT
-        case _:
-            return False
+def _compact(row: ArtifactRow, why_not: str) -> _Shown:
+    """What is told of a file that the API would refuse, as far as that can be seen."""
+    return _Shown("compact", told(row, note=f"{ATTACHED_HERE} {why_not}"))
 
 
 def _instead(block: Block, text: str) -> Block:
     marks = {"cache_control": block["cache_control"]} if "cache_control" in block else {}
     return {**text_block(text), **marks}
-
-
-def _encoded(size: int) -> int:
-    """Bytes of base64 (RFC 4648) for so many bytes."""
-    return -(-size // 3) * 4

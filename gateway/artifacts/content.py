@@ -17,6 +17,8 @@ TAIL = 16_384
 """Bytes from its end."""
 LONGEST_NAME = 100
 """Characters of a name for a file."""
+NAME_BYTES = 200
+"""Bytes of it in UTF-8: file systems take 255, and whoever keeps it may add something."""
 
 _PIECE = 65_536  # bytes (or characters) that are taken at a time: a text of them takes four times as many
 _LONGEST_SUFFIX = 12  # characters, with the dot, that a long name keeps of its end
@@ -111,17 +113,19 @@ def measure(content: Content, most: int | None = None) -> Measured:
 
 def plain_name(name: str | None) -> str | None:
     """The last part of a path as a name for a file: what can be seen of it, at most LONGEST_NAME characters
-    with its suffix. None when nothing is left."""
+    and NAME_BYTES bytes with its suffix. None when nothing is left."""
     if name is None:
         return None
     last = name[-4 * LONGEST_NAME :].replace("\\", "/").rsplit("/", 1)[-1]
     seen = "".join(each for each in clean_text(last) if each.isprintable()).strip()
-    if not seen.strip("."):
-        return None
     suffix = PurePosixPath(seen).suffix
-    if len(seen) <= LONGEST_NAME or len(suffix) > _LONGEST_SUFFIX:
-        return seen[:LONGEST_NAME].rstrip()
-    return seen[: LONGEST_NAME - len(suffix)] + suffix
+    if len(suffix) > _LONGEST_SUFFIX:
+        suffix = ""
+    stem = seen.removesuffix(suffix)[: LONGEST_NAME - len(suffix)].encode()[
+        : NAME_BYTES - len(suffix.encode())
+    ]
+    fitting = f"{stem.decode(errors='ignore')}{suffix}".rstrip()
+    return fitting if fitting.strip(".") else None
 
 
 class _Parts:

@@ -2,8 +2,11 @@
 arguments stands for the content. It is put there on the server, with the rights of whoever the turn belongs
 to, and neither the model nor the record ever hold it."""
 
+import asyncio
 import base64
-from collections.abc import Iterator, Mapping
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from gateway.artifacts.news import PassedOn
@@ -16,6 +19,9 @@ KEY, PATH = "$artifact", "json_path"
 MOST = 20
 """References in the arguments of one call."""
 
+_SINGULAR = re.compile(
+    r"""\$(?:\s*(?:\.\s*[^\W\d]\w*|\[\s*(?:-?\d+|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\s*\]))*"""
+)
 _HOW = 'Write {"$artifact": "ART-…"} for the whole content, and with "json_path": "$.…" for a part of JSON.'
 
 
@@ -27,10 +33,13 @@ class References:
         self._most_bytes = most_bytes
         """Of all contents that the arguments of one call may come to."""
 
-    async def filled(self, arguments: dict[str, Any], *, owner: str, session_id: str) -> dict[str, Any]:
+    async def filled(
+        self, arguments: dict[str, Any], *, owner: str, session_id: str, is_asked: bool = False
+    ) -> dict[str, Any]:
         """The arguments with contents in place of references; the same object when there are none. The whole
-        of an artifact is text, or base64 of what is no text; a part of JSON is its value, a list of values
-        where several match. The session uses these artifacts from then on.
+        of an artifact is text, or base64 of what is no text. A JSON path that can have one match only (RFC
+        9535, 2.3.5.1, "singular queries") stands for its value, any other for a list of values. The session
+        uses these artifacts from then on, unless a person `is_asked` first.
 
         Raises:
             errors.BadArguments: a reference is not of the right form, names nothing of the owner's, or they
@@ -45,10 +54,18 @@ class References:
         left, contents = self._most_bytes, dict[int, Any]()
         for reference in references:
             contents[id(reference)], size = await self._content(owner, reference, left)
-            self._shelf.told(PassedOn(size, part=reference.get(PATH) is not None))
+            if not is_asked:
+                self._shelf.told(PassedOn(size, part=reference.get(PATH) is not None))
             left -= size
-        await self._shelf.use(owner, session_id, {reference[KEY] for reference in references})
+        if not is_asked:
+            await self._use(owner, session_id, {reference[KEY] for reference in references})
         return _replaced(arguments, contents)
+
+    async def _use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
+        try:
+            await self._shelf.use(owner, session_id, refs)
+        except StorageError as error:
+            raise ToolError(f"The artifacts cannot be passed on: {error.message}") from None
 
     async def _content(self, owner: str, reference: Mapping[str, Any], left: int) -> tuple[Any, int]:
         """The content, and how many bytes it came to."""
@@ -65,14 +82,18 @@ class References:
                 f"There is no artifact {ref[:64]}. Copy its reference as it was told."
             ) from None
         except RequestRefused as error:
-            raise BadArguments(f"{ref}: {error.message}") from None
+            told = error.message.removeprefix(f"{ref}: ").removeprefix(f"{ref} ")
+            raise BadArguments(f"{ref}: {told}") from None
         except StorageError as error:
             raise ToolError(f"{ref} cannot be read: {error.message}") from None
+        size = await asyncio.to_thread(_size_of, values)
+        if not _SINGULAR.fullmatch(path):
+            return values, size
         if not values:
             raise BadArguments(
                 f"Nothing in {ref} is at {path[:200]}: read a part of it first to see its shape."
             )
-        return (values[0] if len(values) == 1 else values), min(row.size, left)
+        return values[0], size
 
     async def _whole(self, row: ArtifactRow, left: int) -> str:
         if row.size > left:
@@ -82,6 +103,10 @@ class References:
             )
         data = b"".join([piece async for piece in self._shelf.stream(row)])
         return data.decode() if row.kind in TEXTS else base64.b64encode(data).decode()
+
+
+def _size_of(values: list[Any]) -> int:
+    return len(json.dumps(values, ensure_ascii=False))
 
 
 def _found(value: Any) -> Iterator[dict[str, Any]]:

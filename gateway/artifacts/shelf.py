@@ -23,15 +23,15 @@ from gateway.artifacts.news import Damaged, Kept, News, NotKept, Swept, source_o
 from gateway.errors import ArtifactDamaged, BlobMissing, GatewayError, StorageError
 from gateway.ids import new_artifact_ref, now_ms
 from gateway.settings import Settings
-from gateway.storage.artifacts import CHUNK, ArtifactRow, Artifacts, blob_path
+from gateway.storage.artifacts import CHUNK, EXAMPLES, ArtifactRow, Artifacts, blob_path
 from gateway.storage.blobs import Blobs
 
 log = structlog.get_logger(__name__)
 
 DOUBT = 3_600_000
 """Milliseconds that a blob is left alone after it came in doubt: no write of one takes as long."""
-EXAMPLES = "examples"
-"""The key of an artifact's metadata under which arguments of `read_artifact` stand that fit its content."""
+MOST_OF_TURN = 500
+"""Artifacts of a turn among which one that a call made before is looked for."""
 ROUND = 500
 """Artifacts, and blobs, that one `sweep` removes at most."""
 
@@ -69,7 +69,7 @@ class Shelf:
         self, content: Content, origin: Origin, *, metadata: Mapping[str, Any] | None = None
     ) -> ArtifactRow:
         """Stores a content; the session of its origin uses it from then on. Whoever is cancelled meanwhile
-        finds it kept whole or not at all.
+        finds it kept whole or not at all. What the same tool call has kept before is given back.
 
         Raises:
             errors.TooLarge: it has more bytes than settings allow; only so many of them were read.
@@ -106,13 +106,14 @@ class Shelf:
         await self._store.delete(owner, ref, now_ms())
         with suppress(StorageError):  # it stays in doubt, and `sweep` finds it
             async with self.turn_of(row.path):
-                await self._settle(row.path)
+                await self.settle(row.path)
 
     async def read(self, row: ArtifactRow, start: int, length: int) -> bytes:
         """At most `length` bytes from `start` on; none behind the end.
 
         Raises:
             errors.ArtifactDamaged: the content is missing, or not what was written; the message names it.
+            errors.NotFound: (artifact_not_found) it was deleted meanwhile.
             errors.StorageError: it could not be read.
         """
         return b"".join([piece async for piece in self.stream(row, start, start + length)])
@@ -126,49 +127,71 @@ class Shelf:
             part = await self._part(row, number)
             yield part[max(start - first, 0) : end - first]
 
-    async def sweep(self, now: int, *, at_start: bool = False) -> Swept:
+    async def sweep(self, now: int, *, began: int = 0) -> Swept:
         """A bounded round: removes artifacts whose time is over and that no session uses, and blobs that have
-        long been in doubt. At the start of the process no blob is being written: none is left alone then.
+        long been in doubt, or since before the process `began`: nobody writes those any more.
 
         Raises:
             errors.StorageError: the database cannot do its work. A blob that cannot be removed waits for
                 another round.
         """
         expired = await self._store.expire(now, ROUND)
-        doubted = await self._store.doubted(now + 1 if at_start else now - DOUBT, ROUND)
+        doubted = await self._store.doubted(max(began, now - DOUBT), ROUND)
         swept = Swept(expired, await self.clear(doubted, now))
         self.told(swept)
         return swept
 
     async def clear(self, paths: Iterable[str], now: int) -> int:
-        """Removes those blobs in doubt that no artifact has; how many that were. One that cannot be removed
-        stays in doubt, and `sweep` comes back to it. Raises errors.StorageError as `sweep` does."""
+        """Removes those blobs in doubt that no artifact has; how many that were. Ends at the first one that
+        cannot be removed, as the others may fail for the same reason: they stay in doubt, that one from now
+        on, and `sweep` comes back to them. Raises errors.StorageError as `sweep` does."""
         removed = 0
         for path in paths:
             async with self.turn_of(path):
                 try:
-                    removed += await self._settle(path)
+                    removed += await self.settle(path)
                 except StorageError as error:
                     log.warning("blob_not_removed", code=error.code, error=error.message)
                     await self._store.doubt(path, now)
+                    break
         return removed
 
     def turn_of(self, path: str) -> asyncio.Lock:
         """Whoever writes or removes that blob holds this meanwhile."""
         return self._turns.setdefault(path, asyncio.Lock())
 
+    async def settle(self, path: str) -> bool:
+        """Ends the doubt about a blob, of which the caller holds the turn: whether it was removed, as no
+        artifact has it."""
+        is_needed = await self._store.is_needed(path)
+        if not is_needed:
+            await self._blobs.delete(path)
+        await self._store.settle(path)
+        return not is_needed
+
     async def _keep(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
         row = await asyncio.to_thread(self._row_of, content, origin, metadata)
         async with self.turn_of(row.path):
+            if (known := await self._made_before(row)) is not None:
+                return known
             await self._store.doubt(row.path, row.created_at)
             try:
                 await self._blobs.put(row.path, content.chunks())
                 await self._store.add(row, quota=self._settings.artifact_quota)
             except Exception:
                 with suppress(StorageError):  # it stays in doubt, and `sweep` finds it
-                    await self._settle(row.path)
+                    await self.settle(row.path)
                 raise
         return row
+
+    async def _made_before(self, row: ArtifactRow) -> ArtifactRow | None:
+        """The artifact that the same tool call made of the same content: it was run again, as a process that
+        ran it before ended before its result was recorded."""
+        if row.turn_id is None or row.tool_call_id is None:
+            return None
+        made = await self._store.find(row.owner, limit=MOST_OF_TURN, turn_id=row.turn_id)
+        same = [each for each in made if (each.tool_call_id, each.name) == (row.tool_call_id, row.name)]
+        return next((each for each in same if each.sha256 == row.sha256), None)
 
     def _row_of(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
         measured = measure(content, self._settings.artifact_max_size)
@@ -197,18 +220,11 @@ class Shelf:
             metadata={**metadata, EXAMPLES: dict(compact.examples)},
         )
 
-    async def _settle(self, path: str) -> bool:
-        """Ends the doubt about a blob: whether it was removed, as no artifact has it."""
-        is_needed = await self._store.is_needed(path)
-        if not is_needed:
-            await self._blobs.delete(path)
-        await self._store.settle(path)
-        return not is_needed
-
     async def _part(self, row: ArtifactRow, number: int) -> bytes:
         try:
             part = await self._blobs.read(row.path, start=number * CHUNK, length=CHUNK)
         except BlobMissing:
+            await self._store.get(row.owner, row.ref)  # it is not there: it was deleted meanwhile
             self.told(Damaged(row, missing=True))
             raise _damaged(row, "is missing") from None
         if await asyncio.to_thread(_sha256, part) != row.chunks[number].sha256:

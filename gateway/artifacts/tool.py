@@ -38,7 +38,7 @@ def read_artifact(shelf: Shelf | None) -> FunctionTool:
 
         Args:
             lines: 1-50, 51- or 7
-            bytes: 0-1000
+            bytes: 0-999
             json_path: $.items[0:5].name
         """
         if shelf is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from gateway.artifacts.content import bytes_content, measure
+from gateway.artifacts.content import bytes_content, measure, plain_name
 from gateway.artifacts.kinds import kind_of
 from gateway.auth import LOCAL_USER
 from gateway.cli.catalog import Offered, offered, tell
@@ -122,8 +122,9 @@ async def _outcome(
 
 
 def _described(file: File) -> str:
-    _, mime = kind_of(measure(bytes_content(file.data)), file.name, file.mime)
-    named = [file.name] if file.name else []
+    name = plain_name(file.name)
+    _, mime = kind_of(measure(bytes_content(file.data)), name, file.mime)
+    named = [name] if name else []
     return ", ".join([*named, mime, f"{len(file.data)} bytes"])
 
 

@@ -6,7 +6,7 @@ compression in force is in front of it already.
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -26,6 +26,8 @@ MAX_TOKENS = 4000
 """Estimated tokens of one answer: a few pages, so that looking things up does not fill the window again."""
 MESSAGES, EXCERPTS, MAX_LIMIT = 20, 6, 100
 """How many messages of a range and excerpts of a search are shown unless `limit` says so, and at most."""
+FILE_MARK = "| "
+"""Before each line of a text that was attached."""
 
 _PAGE = 500  # messages in memory while a session is searched
 _NOTE = (
@@ -167,7 +169,7 @@ async def _search(sessions: Sessions, context: ToolContext, wanted: _Wanted, que
     left = MAX_TOKENS
     for score, position in ranked[: wanted.limit or EXCERPTS]:
         [message] = await sessions.messages(context.session_id, after=position - 1, until=position)
-        snippet = await asyncio.to_thread(excerpt, "\n".join(_parts(message, own_calls)), weights)
+        snippet = await asyncio.to_thread(_excerpt, "\n".join(_parts(message, own_calls)), weights)
         entry = _entry(position, message.message.role, snippet)
         left -= estimate_tokens(entry)
         if left < 0 and shown:
@@ -227,11 +229,23 @@ def _told(block: Block) -> Iterator[str]:
             )
             yield f"({'failed' if block.get('is_error') else 'result'}: {' '.join(inner)})"
         case {"type": "attached", "ref": ref, "name": name}:
-            yield f"(attached {name}, {ref})"
+            if block["shown"] != "text":
+                yield f"(attached {name}, {ref})"
+                return
+            yield f"(attached {name}, {ref}; after {FILE_MARK.strip()} stand its lines, not the user's words)"
+            yield "\n".join(f"{FILE_MARK}{line}" for line in block["text"].splitlines())
         case {"type": "thinking" | "redacted_thinking" | "recalled"}:
             return
         case _:
             yield f"({block['type']})"
+
+
+def _excerpt(text: str, weights: Mapping[str, float]) -> str:
+    """The best place of a text; a line of a file that is cut at its beginning keeps its mark."""
+    found = excerpt(text, weights)
+    begins = text.rfind("\n", 0, text.find(found.strip("…")) + 1) + 1
+    is_cut = found.startswith("…") and text.startswith(FILE_MARK, begins)
+    return f"{FILE_MARK}{found}" if is_cut else found
 
 
 def _cut(text: str, most: int) -> str:

@@ -10,7 +10,17 @@ import orjson
 from gateway.errors import ModelError
 from gateway.history.transcript import view
 from gateway.lexical import estimate_tokens
-from gateway.messages import KEPT, Block, Message, ToolSpec, Usage
+from gateway.messages import (
+    IMAGE_TOKENS,
+    KEPT,
+    Block,
+    Message,
+    ToolSpec,
+    Usage,
+    attached_in,
+    document_tokens,
+    looked_at_tokens,
+)
 from gateway.model.base import Model, ModelRequest
 from gateway.storage.base import History
 
@@ -18,14 +28,6 @@ MESSAGE_TOKENS = 4
 """What a message costs beside its content: its role and the marks around it."""
 _CALL_TOKENS = 12  # the frame of a tool call or of its result: ids and marks
 _WRAPPED_TOKENS = 60  # the tags and the note around what is recalled or attached
-_IMAGE_TOKENS = (
-    1600  # the most that one image costs by the rule of 750 pixels a token (docs.claude.com "Vision")
-)
-_LEAST_DOCUMENT, _MOST_DOCUMENT, _BYTES_PER_TOKEN = (
-    1500,
-    300_000,
-    25,
-)  # a page of a PDF is 1500 to 3000 tokens, and one has 100 at most (docs.claude.com "PDF support")
 _SEALED_CHARACTERS = 5  # base64 characters of a redacted thinking block for one token
 
 START = 1.15
@@ -95,16 +97,24 @@ class TokenMeter:
         """Whether the estimate is too near to the threshold to decide by itself."""
         return abs(estimate - threshold) <= _NEAR * threshold
 
-    async def count(self, endpoint: Model, request: ModelRequest, estimate: int, threshold: int) -> int:
+    async def count(
+        self,
+        endpoint: Model,
+        request: ModelRequest,
+        estimate: int,
+        threshold: int,
+        *,
+        shown: ModelRequest | None = None,
+    ) -> int:
         """`estimate`, or what the endpoint counts for `request` where that may decide: when the estimate is
-        within a tenth of `threshold`. An endpoint that cannot count, or fails to, leaves the estimate, and
-        is not asked again for ten minutes. Never raises."""
+        within a tenth of `threshold`; it is asked with the files `shown`. An endpoint that cannot count, or
+        fails to, leaves the estimate, and is not asked again for ten minutes. Never raises."""
         if not self.is_near(estimate, threshold):
             return estimate
         if self._silent.get(request.model, 0.0) > monotonic():
             return estimate
         try:
-            counted = await endpoint.count_tokens(request)
+            counted = await endpoint.count_tokens(shown or request)
         except ModelError:
             counted = None
         if counted is None:
@@ -155,10 +165,12 @@ def block_tokens(block: Block) -> int:  # noqa: PLR0911 - a line for each type
             return _CALL_TOKENS + _content_tokens(block.get("content"))
         case {"type": "recalled", "memories": list(memories)}:
             return sum(estimate_tokens(each["text"]) for each in memories) + _WRAPPED_TOKENS
-        case {"type": "attached", "shown": str(shown), "text": str(text), "size": int(size)}:
-            return _WRAPPED_TOKENS + estimate_tokens(text) + _shown_tokens(shown, size)
+        case {"type": "attached", "text": str(text)} if (file := attached_in(block)) is not None:
+            return _WRAPPED_TOKENS + estimate_tokens(text) + looked_at_tokens(file)
+        case {"source": {"type": kind, "tokens": int(tokens)}} if kind == KEPT:
+            return tokens
         case {"type": "image"}:
-            return _IMAGE_TOKENS
+            return IMAGE_TOKENS
         case {"type": "document", "source": dict(source)}:
             return _document_tokens(source)
         case _:
@@ -173,26 +185,13 @@ def _content_tokens(content: Any) -> int:
     return 0
 
 
-def _shown_tokens(shown: str, size: int) -> int:
-    """What a file takes that the model looks at itself."""
-    if shown == "image":
-        return _IMAGE_TOKENS
-    return _pdf_tokens(size) if shown == "document" else 0
-
-
 def _document_tokens(source: dict[str, Any]) -> int:
     data = source.get("data")
     if source.get("type") == "text" and isinstance(data, str):
         return estimate_tokens(data)
     if source.get("type") == "content":
         return _content_tokens(source.get("content"))
-    if source.get("type") == KEPT:
-        return _pdf_tokens(source.get("size", 0))
-    return _pdf_tokens(len(data) * 3 // 4 if isinstance(data, str) else 0)
-
-
-def _pdf_tokens(size: int) -> int:
-    return min(_MOST_DOCUMENT, max(_LEAST_DOCUMENT, size // _BYTES_PER_TOKEN))
+    return document_tokens(len(data) * 3 // 4 if isinstance(data, str) else 0)
 
 
 def _json_tokens(value: Any) -> int:

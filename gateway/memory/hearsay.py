@@ -9,12 +9,11 @@ from gateway.memory.keeper.said import clauses
 from gateway.storage.memories import Evidence
 from gateway.tools.base import ToolContext
 
-OWN_TOOLS = frozenset(
-    {"manage_memory", "read_skill", "read_archive", "current_time", "calculate", "search_docs"}
-)
-"""Tools that bring in nothing that a stranger wrote."""
+OWN_TOOLS = frozenset({"manage_memory", "read_skill", "current_time", "calculate", "search_docs"})
+"""Tools that bring in nothing that a stranger wrote. What was attached is not among them, nor is the archive:
+it has what was attached, and what other tools said."""
 SAID_SHARE = 0.6
-"""Of the words of a memory, so many the user must have said themselves once another tool was heard."""
+"""Of the words of a memory, so many the user must have said themselves once anything else was heard."""
 QUOTE_MOST = 500
 """Characters of a quote that is kept."""
 REFUSED = {

@@ -179,6 +179,7 @@ def _failure(
         f"{kind.says} ({where})" + (f": {quoted}" if quoted else "."),
         code=kind.code,
         retryable=kind.retryable if retryable is None else retryable,
+        refused=kind is _REFUSED,
         retry_after=retry_after,
     )
 

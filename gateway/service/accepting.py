@@ -2,15 +2,18 @@
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from gateway.artifacts.attachments import Upload
+from gateway.artifacts.content import plain_name
 from gateway.artifacts.shelf import Origin
 from gateway.auth import Principal
-from gateway.errors import GatewayError, InvalidRequest
+from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.ids import new_session_id, new_turn_id, now_ms
+from gateway.messages import Attached
 from gateway.settings import Settings
-from gateway.storage.base import Accepted, NewTurn
+from gateway.storage.base import Accepted, NewTurn, TurnRow
 from gateway.turn.parts import Parts
 from gateway.turn.request import TurnRequest
 
@@ -38,23 +41,65 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
 
 
 async def accept_with(parts: Parts, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
-    """Keeps what is attached and accepts the turn with it; when it is refused, or had been accepted before,
-    nothing stays of what was kept.
+    """Keeps what is attached and accepts the turn with it; when it is refused nothing stays of what was kept.
+    A message that was accepted before needs neither room nor its files any more.
 
     Raises:
+        errors.Conflict: its client_message_id was used with other attachments.
         GatewayError: what `Attachments.attach` and `Turns.accept` raise.
     """
+    if given and (before := await _sent(parts, new)) is not None:
+        await _check_same(parts, before, given)
+        return await _accept(parts, replace(new, attachments=before.attachments))
     attached = await parts.attachments.attach(given, Origin(new.owner, turn_id=new.id))
     try:
-        accepted = await parts.turns.accept(
-            replace(new, attachments=attached.files), max_queued=parts.settings.max_queued_turns
-        )
+        accepted = await _accept(parts, replace(new, attachments=attached.files))
     except GatewayError:
         await parts.attachments.withdraw(new.owner, attached.made)
         raise
     if accepted.repeated:
         await parts.attachments.withdraw(new.owner, attached.made)
+        await _check_same(parts, accepted.turn, given)
     return accepted
+
+
+async def _accept(parts: Parts, new: NewTurn) -> Accepted:
+    return await parts.turns.accept(new, max_queued=parts.settings.max_queued_turns)
+
+
+async def _sent(parts: Parts, new: NewTurn) -> TurnRow | None:
+    if new.client_message_id is None:
+        return None
+    return await parts.turns.sent(new.session_id, new.client_message_id, new.owner)
+
+
+async def _check_same(parts: Parts, turn: TurnRow, given: Sequence[str | Upload]) -> None:
+    """Raises errors.Conflict: these are not the files that the turn began with; errors.NotFound
+    (artifact_not_found): one is not there that it did not begin with."""
+    same = len(given) == len(turn.attachments)
+    for before, now in zip(turn.attachments, given, strict=False):
+        same = same and await _is_same(parts, turn.owner, before, now)
+    if not same:
+        raise Conflict(
+            f"client_message_id {turn.client_message_id} was used with other attachments.",
+            details={"turn_id": turn.id},
+        )
+
+
+async def _is_same(parts: Parts, owner: str, before: Attached, now: str | Upload) -> bool:
+    """By reference or else by name, size and, as long as the former one is there, content."""
+    if now == before.ref:
+        return True
+    if isinstance(now, Upload):
+        name, size, sha256 = plain_name(now.name), len(now.data), hashlib.sha256(now.data).hexdigest()
+    else:
+        row = await parts.shelf.get(owner, now)
+        name, size, sha256 = row.name, row.size, row.sha256
+    if (name or before.ref, size) != (before.name, before.size):
+        return False
+    with suppress(NotFound):
+        return (await parts.shelf.get(owner, before.ref)).sha256 == sha256
+    return True
 
 
 def _session_id_for(who: Principal, request: TurnRequest) -> str:

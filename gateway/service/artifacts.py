@@ -16,6 +16,8 @@ from gateway.turn.parts import Parts
 
 MOST_UPLOADS = 8
 """Contents that are received at the same time: each has a file of its own until it is kept."""
+MOST_OF_ONE = 2
+"""Of them, those of one user: whoever sends slowly keeps nobody else out."""
 
 
 class Page(NamedTuple):
@@ -46,6 +48,7 @@ class UserArtifacts:
             most=parts.settings.artifact_max_size,
             limit="artifact_max_size",
             what="uploads",
+            of_one=MOST_OF_ONE,
         )
 
     async def keep(
@@ -73,12 +76,12 @@ class UserArtifacts:
 
         Raises:
             errors.InvalidRequest: nothing came.
-            errors.QueueFull: too many uploads run.
+            errors.QueueFull: too many uploads run, of the caller or in all.
             errors.NotFound: (session_not_found) the caller has no such session.
             What `Shelf.keep` and the chunks raise.
         """
         origin = await self._origin(who, session_id)
-        async with self._files.received(chunks) as file:
+        async with self._files.received(chunks, who.user_id) as file:
             if not file.tell():
                 raise InvalidRequest("The body is empty: send the content in it.")
             return await self._parts.shelf.keep(file_content(file, name, mime), origin)

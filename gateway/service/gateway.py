@@ -30,6 +30,10 @@ from gateway.turn.request import TurnRequest
 PAGE = 500
 """Events read from the log at a time: what a reader that catches up holds in memory."""
 
+CLEARED = 100
+"""Contents of artifacts that go while somebody waits for the deletion of a session; the others are in doubt,
+and go later."""
+
 
 class Gateway:
     """One per process; doors share it."""
@@ -108,7 +112,7 @@ class Gateway:
             await self.memory.forget_session(who, session_id)
             doubtful = await self._parts.sessions.delete(session_id, who.user_id)
             await self.records.forget_blobs(session_id)
-            await self._parts.shelf.clear(doubtful, now_ms())
+            await self._parts.shelf.clear(doubtful[:CLEARED], now_ms())
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound, errors.ArchiveDamaged."""

@@ -177,7 +177,9 @@ class SessionRecords:
                 blobs=parts.blobs,
                 artifacts=parts.artifacts,
                 turn_of=parts.shelf.turn_of,
+                settle=parts.shelf.settle,
                 quota=parts.settings.artifact_quota,
+                ttl=parts.settings.artifact_ttl,
             )
 
     # Archive

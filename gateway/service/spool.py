@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,19 +15,24 @@ WRITE_SIZE = 1_048_576
 
 
 class Spool:
-    """Takes in `at_once` files at the same time, of at most `most` bytes each, as the setting of the name
-    `limit` says; `what` they are called in the plural."""
+    """Takes in `at_once` files at the same time, `of_one` of them from one user, of at most `most` bytes
+    each, as the setting of the name `limit` says; `what` they are called in the plural."""
 
-    def __init__(self, folder: Path, *, at_once: int, most: int, limit: str, what: str) -> None:
+    def __init__(
+        self, folder: Path, *, at_once: int, most: int, limit: str, what: str, of_one: int | None = None
+    ) -> None:
         self._folder = folder
         self._at_once = at_once
         self._most = most
         self._limit = limit
         self._what = what
-        self._taken = 0
+        self._of_one = of_one or at_once
+        self._taken = Counter[str | None]()
 
     @asynccontextmanager
-    async def received(self, chunks: AsyncIterable[bytes]) -> AsyncGenerator[BinaryIO]:
+    async def received(
+        self, chunks: AsyncIterable[bytes], owner: str | None = None
+    ) -> AsyncGenerator[BinaryIO]:
         """All chunks as a file without a name: it is gone when the context is left, and when the process is
         killed. It stands at its end.
 
@@ -35,15 +41,18 @@ class Spool:
             errors.TooLarge: there are more bytes than may be.
             errors.StorageError: the file cannot be written.
         """
-        if self._taken >= self._at_once:
+        if self._taken.total() >= self._at_once:
             raise QueueFull(f"{self._at_once} {self._what} are running already.")
-        self._taken += 1
+        if self._taken[owner] >= self._of_one:
+            raise QueueFull(f"{self._of_one} {self._what} of yours are running already.")
+        self._taken[owner] += 1
         try:
             with _file_in(self._folder) as file:
                 await self._receive(file, chunks)
                 yield file
         finally:
-            self._taken -= 1
+            self._taken[owner] -= 1
+            self._taken += Counter()  # forgets whom nothing is left of
 
     async def _receive(self, file: BinaryIO, chunks: AsyncIterable[bytes]) -> None:
         held = bytearray()
@@ -52,7 +61,8 @@ class Spool:
             size += len(chunk)
             if size > self._most:
                 raise TooLarge(
-                    f"The file is larger than {self._most} bytes.", details={self._limit: self._most}
+                    f"The file is larger than {self._most} bytes: see GATEWAY_{self._limit.upper()}.",
+                    details={self._limit: self._most},
                 )
             held += chunk
             if len(held) >= WRITE_SIZE:

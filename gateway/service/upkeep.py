@@ -24,11 +24,13 @@ log = structlog.get_logger(__name__)
 
 
 class Upkeep:
-    """Looks for sessions that are due, one at a time, for as long as the process lives."""
+    """Looks for sessions that are due, one at a time, for as long as the process lives. It `began` before the
+    first turn of it ran, in Unix milliseconds; 0 where nobody knows."""
 
-    def __init__(self, parts: Parts, archiver: Archiver) -> None:
+    def __init__(self, parts: Parts, archiver: Archiver, *, began: int = 0) -> None:
         self._parts = parts
         self._archiver = archiver
+        self._began = began
         self._not_summarised, self._not_archived = Failed(), Failed()
 
     @property
@@ -51,7 +53,7 @@ class Upkeep:
     async def look(self) -> None:
         """One look: summarises, archives and removes what is due now."""
         settings, now = self._parts.settings, now_ms()
-        await self._parts.shelf.sweep(now)
+        await self._parts.shelf.sweep(now, began=self._began)
         if self._summarises and settings.summary_after is not None:
             await self._summarise_idle(now - int(settings.summary_after * 1000))
         if settings.archive_after is not None:

@@ -213,7 +213,7 @@ class Settings(BaseSettings):
         None, gt=0, description="Idle time after which a session's rows move to its archive."
     )
     max_import_size: int = Field(
-        268_435_456, ge=1024, description="Largest file that can be imported: a session, or memories."
+        2_147_483_648, ge=1024, description="Largest file that can be imported: a session, or memories."
     )
 
     # What it tells

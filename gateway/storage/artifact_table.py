@@ -9,17 +9,16 @@ from sqlalchemy import (
     Connection,
     bindparam,
     case,
-    delete,
     func,
     insert,
-    null,
     select,
     tuple_,
     update,
 )
 
 from gateway.errors import ArtifactsFull, NotFound
-from gateway.storage.artifact_uses import IS_OF, forget, rows_used, use
+from gateway.storage.artifact_ends import DUE, SETTLE, doubt, end, expire
+from gateway.storage.artifact_uses import rows_used, use
 from gateway.storage.artifacts import LEAST_COUNTED, ArtifactRow, Chunk, Room, Stock
 from gateway.storage.database import Database, Prepared
 from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs, sessions
@@ -28,11 +27,6 @@ COLUMNS = tuple(artifacts.c.keys())
 
 _OWNER = artifacts.c.owner == bindparam("owner")
 _REF = artifacts.c.ref == bindparam("ref")
-_PATH = doubtful_blobs.c.path == bindparam("path")
-_is_used = select(artifact_uses.c.ref).where(IS_OF).exists()
-_used_elsewhere = select(artifact_uses.c.ref).where(
-    IS_OF, artifact_uses.c.session_id != bindparam("session_id")
-)
 _counted = case((artifacts.c.size < LEAST_COUNTED, LEAST_COUNTED), else_=artifacts.c.size)
 _contents = (
     select(
@@ -51,7 +45,6 @@ _of_all = (
 
 ADD = Prepared(insert(artifacts).values({column.name: bindparam(column.name) for column in artifacts.c}))
 ONE = Prepared(select(*artifacts.c).where(_OWNER, _REF))
-REMOVE = Prepared(delete(artifacts).where(_OWNER, _REF))
 ROOM = Prepared(
     select(func.coalesce(func.sum(_contents.c.counted), 0), func.coalesce(func.sum(_contents.c.rows), 0))
 )
@@ -70,25 +63,12 @@ SESSION = Prepared(
     )
 )
 SUMMARISE = Prepared(update(artifacts).where(_OWNER, _REF).values(summary=bindparam("summary")))
-DOUBT = Prepared(insert(doubtful_blobs).values(path=bindparam("path"), since=bindparam("at")))
-SETTLE = Prepared(delete(doubtful_blobs).where(_PATH))
 DOUBTED = Prepared(
     select(doubtful_blobs.c.path)
     .where(doubtful_blobs.c.since < bindparam("before"))
     .order_by(doubtful_blobs.c.since, doubtful_blobs.c.path)
     .limit(bindparam("limit"))
 )
-EXPIRED = Prepared(
-    select(artifacts.c.owner, artifacts.c.ref, artifacts.c.path)
-    .where(artifacts.c.expires_at <= bindparam("now"), ~_is_used)
-    .order_by(artifacts.c.expires_at)
-    .limit(bindparam("limit"))
-)
-_MADE_HERE = artifacts.c.session_id == bindparam("session_id")
-MADE_FOR_IT = Prepared(
-    select(artifacts.c.ref, artifacts.c.path).where(_OWNER, _MADE_HERE, ~_used_elsewhere.exists())
-)
-LET_GO = Prepared(update(artifacts).where(_MADE_HERE).values(session_id=null()))
 
 
 class SqlArtifacts:
@@ -174,13 +154,13 @@ class SqlArtifacts:
         await self._database.write(lambda connection: remove(connection, owner, ref, at))
 
     async def expire(self, now: int, limit: int) -> int:
-        """See `Artifacts.expire`. Most rounds find nothing: a reader tells, and no transaction waits."""
-        found = await self._database.read(
-            lambda connection: EXPIRED.one(connection, now=now, limit=1), snapshot=False
+        """See `Artifacts.expire`. A reader chooses: most rounds find nothing, and no transaction waits."""
+        due = await self._database.read(
+            lambda connection: DUE.run(connection, now=now, limit=limit).fetchall(), snapshot=False
         )
-        if found is None:
+        if not due:
             return 0
-        return await self._database.write(lambda connection: expire(connection, now, limit))
+        return await self._database.write(lambda connection: expire(connection, due, now))
 
     async def doubted(self, before: int, limit: int) -> Sequence[str]:
         """See `Artifacts.doubted`."""
@@ -207,12 +187,6 @@ class SqlArtifacts:
         return await self._database.read(_stock, snapshot=False)
 
 
-def doubt(connection: Connection, path: str, at: int) -> None:
-    """The doubt begins anew where there was one."""
-    SETTLE.run(connection, path=path)
-    DOUBT.run(connection, path=path, at=at)
-
-
 def add(connection: Connection, row: ArtifactRow, quota: int) -> None:
     """What `Artifacts.add` does, as a part of a transaction."""
     if row.session_id is not None:
@@ -237,24 +211,7 @@ def remove(connection: Connection, owner: str, ref: str, at: int) -> None:
     row = ONE.one(connection, owner=owner, ref=ref)
     if row is None:
         raise _no_artifact(ref)
-    _remove(connection, owner, ref, artifact_of(row).path, at)
-
-
-def expire(connection: Connection, now: int, limit: int) -> int:
-    rows = EXPIRED.run(connection, now=now, limit=limit).fetchall()
-    for owner, ref, path in rows:
-        _remove(connection, owner, ref, path, now)
-    return len(rows)
-
-
-def drop_session(connection: Connection, session_id: str, owner: str, at: int) -> Sequence[str]:
-    """Before a session is deleted: removes the artifacts that were made in it and that no other session uses;
-    returns their blobs, which are in doubt. The others belong to no session from then on."""
-    made = MADE_FOR_IT.run(connection, session_id=session_id, owner=owner).fetchall()
-    for ref, path in made:
-        _remove(connection, owner, ref, path, at)
-    LET_GO.run(connection, session_id=session_id)
-    return sorted({path for _, path in made})
+    end(connection, owner, ref, artifact_of(row).path, at)
 
 
 def room(connection: Connection, owner: str) -> Room:
@@ -275,12 +232,6 @@ def artifact_of(row: Sequence[Any]) -> ArtifactRow:
     named["chunks"] = tuple(Chunk(*each) for each in orjson.loads(named["chunks"]))
     named["metadata"] = orjson.loads(named["metadata"])
     return ArtifactRow(**named)
-
-
-def _remove(connection: Connection, owner: str, ref: str, path: str, at: int) -> None:
-    doubt(connection, path, at)
-    forget(connection, owner, ref)
-    REMOVE.run(connection, owner=owner, ref=ref)
 
 
 def _columns_of(row: ArtifactRow) -> dict[str, Any]:

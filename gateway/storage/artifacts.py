@@ -17,6 +17,11 @@ CHUNK = 1_048_576
 """Bytes of one part of a content, but for the last. Each has a hash of its own, so that a reader of some of
 them knows that these are what was written."""
 
+EXAMPLES = "examples"
+"""The key of an artifact's metadata under which arguments of `read_artifact` stand that fit its content."""
+LOCATORS = frozenset({"lines", "bytes", "json_path", "search"})
+"""What those arguments are called."""
+
 LEAST_COUNTED = 4096
 """Bytes that an artifact counts at least against its owner's quota: what a block of a disk takes. It bounds
 their number too: content that the owner has already counts this much once more."""
@@ -130,8 +135,8 @@ class Artifacts(Protocol):
         ...
 
     async def expire(self, now: int, limit: int) -> int:
-        """Removes those whose time is over and that no session uses, at most `limit`; how many that were.
-        Their blobs are in doubt."""
+        """Of those whose time is over, at most `limit` at once: removes those that no session uses, and says
+        how many that were. Their blobs are in doubt; the time of the others goes on for a day."""
         ...
 
     async def doubted(self, before: int, limit: int) -> Sequence[str]:

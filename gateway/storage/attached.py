@@ -11,7 +11,7 @@ from gateway.storage.base import TurnRow
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifacts
 
-MADE_FOR_IT = Prepared(
+GIVE_TO_SESSION = Prepared(
     update(artifacts)
     .where(artifacts.c.owner == bindparam("owner"), artifacts.c.turn_id == bindparam("turn"))
     .where(artifacts.c.ref == bindparam("artifact"))
@@ -34,7 +34,7 @@ def take_in(connection: Connection, turn: TurnRow) -> None:
     session perhaps, belongs to it, and goes when it goes."""
     refs = [each.ref for each in turn.attachments]
     for ref in refs:
-        MADE_FOR_IT.run(
+        GIVE_TO_SESSION.run(
             connection,
             owner=turn.owner,
             turn=turn.id,

@@ -304,6 +304,10 @@ class Turns(Protocol):
         """
         ...
 
+    async def sent(self, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
+        """The turn that this message of the owner's started; None before it did."""
+        ...
+
     async def get(self, session_id: str, turn_id: str, owner: str) -> TurnRow:
         """Raises errors.NotFound (code turn_not_found)."""
         ...

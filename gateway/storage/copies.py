@@ -5,19 +5,21 @@ Owners are no part of a copy: whoever imports it owns it. Neither are the places
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from gateway.events.lifecycle import Outcome
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 from gateway.messages import Attached, Role, Usage
-from gateway.storage.artifacts import Kind
+from gateway.storage.artifacts import EXAMPLES, LOCATORS, Kind
 from gateway.storage.base import OnConflict, SessionRow
 from gateway.storage.records import ArchiveRow, Source, Trigger
 
 LATEST = 2**53
 """No time, seq or count is beyond it: whole numbers up to there are the same in JSON, SQL and Python."""
+LONGEST_EXAMPLE = 1_000
+"""Characters of a query that reads a part of an artifact: a key or a word of it may be in it."""
 
 
 def _no_nul(text: str) -> str:
@@ -30,6 +32,16 @@ def _printable(text: str) -> str:
     if not text.isprintable():
         raise ValueError("must be one line that can be printed")
     return text
+
+
+def _with_examples(metadata: dict[str, Any]) -> dict[str, Any]:
+    examples: object = metadata.get(EXAMPLES, {})
+    if not isinstance(examples, dict):
+        raise ValueError(f"{EXAMPLES} must be an object")
+    for name, value in cast("dict[str, object]", examples).items():
+        if name not in LOCATORS or not isinstance(value, str) or len(value) > LONGEST_EXAMPLE:
+            raise ValueError(f"{EXAMPLES} must be short texts, one for each way to read a part")
+    return metadata
 
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
@@ -167,7 +179,7 @@ class ArtifactCopy(Copied):
     tool_call_id: Words | None
     project_id: Words | None
     summary: Annotated[Words, Field(max_length=4_000)] | None
-    metadata: dict[str, Any]
+    metadata: Annotated[dict[str, Any], AfterValidator(_with_examples)]
 
 
 class MessageCopy(NamedTuple):

@@ -272,6 +272,7 @@ artifacts = Table(
 )
 Index("artifacts_by_time", artifacts.c.owner, artifacts.c.created_at, artifacts.c.ref)
 Index("artifacts_by_path", artifacts.c.owner, artifacts.c.path, artifacts.c.size)
+Index("artifacts_by_blob", artifacts.c.path)
 Index("artifacts_by_turn", artifacts.c.turn_id)
 Index("artifacts_by_session", artifacts.c.session_id)
 Index("artifacts_by_expiry", artifacts.c.expires_at)

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from gateway.errors import ArchiveDamaged, Conflict, NotFound, TurnInProgress
 from gateway.ids import now_ms
-from gateway.storage.artifact_table import drop_session
+from gateway.storage.artifact_ends import drop_session
 from gateway.storage.base import Bus, History, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.database import Database, Prepared
 from gateway.storage.forgetting import forget, places_of

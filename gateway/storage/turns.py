@@ -113,6 +113,17 @@ class SqlTurns:
         """See `Turns.accept`. A session without a title takes it from the message's first line."""
         return await self._database.write(lambda connection: accept(connection, new, max_queued))
 
+    async def sent(self, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
+        """See `Turns.sent`."""
+        row = await self._database.read(
+            lambda connection: SAME_MESSAGE.one(
+                connection, session_id=session_id, client_message_id=client_message_id
+            ),
+            snapshot=False,
+        )
+        turn = turn_of(row) if row is not None else None
+        return turn if turn is not None and turn.owner == owner else None
+
     async def get(self, session_id: str, turn_id: str, owner: str) -> TurnRow:
         """See `Turns.get`."""
         row = await self._database.read(
@@ -266,4 +277,4 @@ def title_of(text: str) -> str | None:
 
 def _files(turn: NewTurn | TurnRow) -> list[tuple[str, int]]:
     """What is the same when a message is sent again: what is uploaded again gets another reference."""
-    return [(each.name, each.size) for each in turn.attachments]
+    return [("" if each.name == each.ref else each.name, each.size) for each in turn.attachments]

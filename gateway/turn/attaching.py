@@ -4,25 +4,30 @@ from dataclasses import replace
 
 from gateway.errors import ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
+from gateway.history.transcript import view
 from gateway.model.base import ModelRequest
-from gateway.turn.conversation import Conversation
+from gateway.turn.conversation import Conversation, without_turn
 from gateway.turn.emitter import Emitter
+from gateway.turn.epochs import begin_epoch
 from gateway.turn.parts import Parts
 
 WITHHELD = (
     "The model's endpoint refused a request that shows files (one may be broken, or the model may not take "
     "such): it is asked without them, and told so."
 )
+LEFT_OUT = (
+    "Older files of this conversation make room for newer ones and are not shown to the model any more: a "
+    "new epoch begins, and thinking from before it is not sent any more."
+)
 
 
 async def with_files(
     parts: Parts, emitter: Emitter, conversation: Conversation, request: ModelRequest
 ) -> ModelRequest:
-    """The request with the contents of images and documents; the same object when it shows none. What cannot
+    """The request with the contents of images and documents; the same object when it has none. What cannot
     be shown is told in its place, and in a warning once a turn."""
-    if conversation.files_withheld:
-        return replace(request, messages=tuple(parts.attachments.withhold(request.messages)))
     filled = await parts.attachments.fill(emitter.turn.owner, request.messages)
+    conversation.shows_all = filled.is_whole
     for problem in filled.problems:
         if problem not in conversation.not_shown:
             conversation.not_shown.add(problem)
@@ -32,12 +37,25 @@ async def with_files(
     return replace(request, messages=tuple(filled.messages))
 
 
-def withhold_refused(error: ModelError, emitter: Emitter, conversation: Conversation) -> bool:
+async def make_room(parts: Parts, emitter: Emitter, conversation: Conversation) -> None:
+    """When the files of a turn's message take the room of older ones, what comes before it changes: an epoch
+    begins. At a turn's first model call only; later ones add no files."""
+    if emitter.progress.iteration > 0:
+        return
+    turn, left_out = emitter.turn, parts.attachments.left_out
+    before = left_out(view(without_turn(conversation.history, turn.id)))
+    if left_out(conversation.messages) > before:
+        emitter.emit(TurnWarning(code="attachment_not_shown", message=LEFT_OUT))
+        conversation.replace(await begin_epoch(parts, turn.session_id, conversation.history))
+
+
+def withhold_refused(error: ModelError, parts: Parts, emitter: Emitter, conversation: Conversation) -> bool:
     """After a request that showed files failed: whether it is to be sent again without them. A file that an
     endpoint does not take would otherwise end this and every later turn of the session."""
-    if conversation.files_withheld or error.code != "upstream_error" or error.retryable:
+    if not error.refused or error.retryable:
         return False
-    conversation.files_withheld = True
+    if not parts.attachments.refuse(emitter.turn.owner, conversation.messages):
+        return False
     if emitter.progress.attempt_open:
         emitter.emit(IterationSuperseded(attempt=emitter.progress.attempt, reason=error.code))
     emitter.emit(TurnWarning(code="attachment_not_shown", message=WITHHELD))

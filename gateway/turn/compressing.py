@@ -33,9 +33,9 @@ async def compress_if_due(
         return False
     overhead = overhead_of(request.system, request.tools)
     size = parts.meter.size(turn.model, history, overhead=overhead)
-    if parts.meter.is_near(size, threshold):
-        request = await with_files(parts, emitter, conversation, request)
-    if await parts.meter.count(parts.model, request, size, threshold) < threshold:
+    near = parts.meter.is_near(size, threshold)
+    shown = await with_files(parts, emitter, conversation, request) if near else None
+    if await parts.meter.count(parts.model, request, size, threshold, shown=shown) < threshold:
         return False
     return await _compress(parts, emitter, conversation, "automatic")
 

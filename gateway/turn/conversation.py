@@ -29,8 +29,8 @@ class Conversation:
         """Whether the endpoint has found it too long in this turn."""
         self.not_shown: set[str] = set()
         """What was told of files that cannot be shown."""
-        self.files_withheld = False
-        """Whether the endpoint refused what was shown in this turn."""
+        self.shows_all = True
+        """Whether the newest request shows every file that its messages name."""
         self.replace(history)
 
     @property

@@ -57,7 +57,7 @@ async def run_loop(
             if not await _mended(error, parts, emitter, conversation, shows_files=shown is not request):
                 raise
             continue
-        if parts.settings.compress_at is not None and answer.usage is not None:
+        if parts.settings.compress_at is not None and answer.usage is not None and conversation.shows_all:
             parts.meter.learn_from(request, answer.usage)
         if answer.content:
             conversation.add(Message("assistant", answer.content), answer.usage)
@@ -68,7 +68,7 @@ async def _mended(
 ) -> bool:
     """Whether the model is to be asked again, otherwise, after it failed: with less, and once for each
     cause."""
-    if shows_files and withhold_refused(error, emitter, conversation):
+    if shows_files and withhold_refused(error, parts, emitter, conversation):
         return True
     return error.code == "context_overflow" and await compress_overflow(parts, emitter, conversation)
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import structlog
 
-from gateway.errors import ToolError
 from gateway.events.calls import DECIDERS, ApprovalRequest, ApprovalResponse, Scope
 from gateway.events.upkeep import Skill
 from gateway.ids import now_ms
@@ -17,7 +16,7 @@ from gateway.turn.answering import answer_call
 from gateway.turn.emitter import Emitter
 from gateway.turn.parts import Parts
 from gateway.turn.progress import CallState
-from gateway.turn.tool_run import fitting_arguments, tool_result
+from gateway.turn.tool_run import refusal_of, tool_result
 
 EXPIRED = "Nobody approved this call in time, so it was not run. Tell the user, and go on without it."
 
@@ -170,9 +169,7 @@ def _refuse_by_skill(call_id: str, state: CallState, reason: str, catalog: Catal
 
 async def _fits(call_id: str, state: CallState, tools: Tools, emitter: Emitter, parts: Parts) -> bool:
     """Whether the arguments fit: nobody is asked about a call that cannot run."""
-    try:
-        await fitting_arguments(tools.get(state.name), state.arguments, emitter, parts)
-    except ToolError as error:
-        answer_call(emitter, call_id, tool_result(state.name, "error", error.message))
-        return False
-    return True
+    refused = await refusal_of(call_id, state, tools, emitter, parts)
+    if refused is not None:
+        answer_call(emitter, call_id, refused)
+    return refused is None

@@ -20,6 +20,7 @@ from gateway.storage.base import EPOCH_OPEN, History, TurnRow
 from gateway.storage.memories import MemoryRow
 from gateway.tools.base import Said
 from gateway.turn import recalling
+from gateway.turn.attaching import make_room
 from gateway.turn.books import COMPLETED, Ending, failed, open_books
 from gateway.turn.conversation import Conversation, with_message, without_turn
 from gateway.turn.emitter import Emitter
@@ -56,6 +57,7 @@ async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending | N
     emitter.said = lambda: said_in(history)
     emitter.progress.heard |= tools_heard(history)
     await _begin_epoch_if_changed(parts, emitter, conversation)
+    await make_room(parts, emitter, conversation)
     recalled = await _recall(parts, emitter, conversation)
     try:
         ending = await run_loop(parts, emitter, conversation, limits)

@@ -111,6 +111,7 @@ class Uploaded {
     this.root.className = "chip uploading";
     this.state.textContent = `${sizeOf(this.file)} · ${words.uploading}`;
     try {
+      if (!this.file.size) throw Object.assign(new Error(), { code: "empty_file" });
       const path = `/api/artifacts?${new URLSearchParams({ name: this.file.name, raw: 1 })}`;
       this.artifact = await upload(path, this.file, this.file.type || "application/octet-stream", this.aborter.signal);
       this.root.className = "chip";

@@ -82,7 +82,7 @@ const english = {
   problems: {
     artifacts_full: "Your files take all the room there is. Delete some first.",
     artifact_not_found: "This file is no longer there.", artifact_damaged: "The content of this file is missing or damaged.",
-    no_picture: "This image cannot be shown.", storage_full: "The server has no room left.",
+    no_picture: "This image cannot be shown.", empty_file: "The file is empty.", storage_full: "The server has no room left.",
     unreachable: "The server cannot be reached.",
     nothing_to_compress: "There is nothing to compress yet.", empty: "There is nothing to compress: the chat is empty.",
     newest_turn_only: "There is nothing to compress yet: the newest exchange always stays word for word.",
@@ -180,7 +180,7 @@ const chinese = {
   problems: {
     artifacts_full: "你的文件已占满空间，请先删除一些。",
     artifact_not_found: "这个文件已不存在。", artifact_damaged: "这个文件的内容缺失或已损坏。",
-    no_picture: "这张图片无法显示。", storage_full: "服务器已没有可用空间。",
+    no_picture: "这张图片无法显示。", empty_file: "文件是空的。", storage_full: "服务器已没有可用空间。",
     unreachable: "无法连接服务器。",
     nothing_to_compress: "目前没有可压缩的内容。", empty: "会话为空，没有可压缩的内容。",
     newest_turn_only: "目前没有可压缩的内容：最新一轮对话始终保留原文。",

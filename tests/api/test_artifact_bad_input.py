@@ -1,7 +1,8 @@
 """Artifacts and whatever comes in: a clear 4xx with what to do next, and nothing half-kept."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from gateway.api import uploads
-from gateway.service.artifacts import MOST_UPLOADS
+from gateway.service.artifacts import MOST_OF_ONE, MOST_UPLOADS
 from gateway.settings import Settings
 from tests.api.artifacts import part, problem, send
 from tests.harness import Client, running_gateway
@@ -39,6 +41,7 @@ BODIES: list[tuple[Any, str]] = [
     ({"text": "a", "metadata": {"a": "字" * 1400}}, "4096 bytes"),
     ({"text": "a", "metadata": {"examples": {}}}, "taken"),
     ({"text": "a", "metadata": {"a": orjson.Fragment(b"[" * 300 + b"]" * 300)}}, "nested too deeply"),
+    ({"text": "a", "metadata": {"a": orjson.Fragment(b"[" * 253 + b"]" * 253)}}, "nested too deeply"),
     ({"text": "a", "ref": "ART-0000000000"}, "ref: unknown name"),
     ([{"text": "a"}], "must be a JSON object"),
 ]
@@ -188,10 +191,49 @@ async def test_an_upload_that_trickles_ends(client: Client, monkeypatch: pytest.
     assert "did not come within" in answer.json()["error"]["message"]
 
 
-async def test_only_so_many_uploads_run_at_a_time(client: Client) -> None:
-    """One more is 429 with Retry-After; when one of them is over, its place is free."""
+@pytest.mark.parametrize(
+    ("users", "of_each", "told"), [(1, MOST_OF_ONE, "of yours"), (MOST_UPLOADS, 1, "uploads")]
+)
+async def test_only_so_many_uploads_run_at_a_time(
+    settings: Settings, users: int, of_each: int, told: str
+) -> None:
+    """Of one user and of all: one more is 429 with Retry-After. When they are over, their places are free."""
+    async with gateway_of(settings, users + 1) as client:
+        late = key_of(0 if users == 1 else users)
+        async with uploading(client, [key_of(user) for user in range(users)] * of_each):
+            answer = await client.http.post("/api/artifacts", content=b"x", headers=RAW | late)
+            while answer.status_code == 201:  # not all of them have reached the server yet
+                answer = await client.http.post("/api/artifacts", content=b"x", headers=RAW | late)
+        after = await client.http.post("/api/artifacts", content=b"x", headers=RAW | late)
+
+    assert problem(answer) == (429, "queue_full")
+    assert told in answer.json()["error"]["message"]
+    assert "retry-after" in answer.headers
+    assert after.status_code == 201
+
+
+async def test_who_sends_slowly_keeps_nobody_else_out(settings: Settings) -> None:
+    """However many that user begins."""
+    async with gateway_of(settings, 2) as client, uploading(client, [key_of(0)] * MOST_OF_ONE):
+        for _ in range(3):
+            other = await client.http.post("/api/artifacts", content=b"x", headers=RAW | key_of(1))
+            assert other.status_code == 201
+
+
+def key_of(user: int) -> dict[str, str]:
+    return {"x-api-key": f"secret-of-a-user-0123456789-{user}"}
+
+
+def gateway_of(settings: Settings, users: int) -> AbstractAsyncContextManager[Client]:
+    keys = ",".join(f"user{user}:{key_of(user)['x-api-key']}" for user in range(users))
+    return running_gateway(settings.model_copy(update={"api_keys": SecretStr(keys)}))
+
+
+@asynccontextmanager
+async def uploading(client: Client, keys: Sequence[dict[str, str]]) -> AsyncGenerator[None]:
+    """An upload with each key that goes on until the context is left; all of them are kept then."""
     go_on = asyncio.Event()
-    begun = [asyncio.Event() for _ in range(MOST_UPLOADS)]
+    begun = [asyncio.Event() for _ in keys]
 
     async def held(number: int) -> AsyncGenerator[bytes]:
         yield b"x" * 10
@@ -199,21 +241,13 @@ async def test_only_so_many_uploads_run_at_a_time(client: Client) -> None:
         await go_on.wait()
 
     held_ones = [
-        asyncio.ensure_future(client.http.post("/api/artifacts", content=held(number), headers=RAW))
-        for number in range(MOST_UPLOADS)
+        asyncio.ensure_future(client.http.post("/api/artifacts", content=held(number), headers=RAW | key))
+        for number, key in enumerate(keys)
     ]
     await asyncio.gather(*(each.wait() for each in begun))
-    answer = await client.http.post("/api/artifacts", content=b"x", headers=RAW)
-    while answer.status_code == 201:  # not all of them have reached the server yet
-        answer = await client.http.post("/api/artifacts", content=b"x", headers=RAW)
+    yield
     go_on.set()
-    done = await asyncio.gather(*held_ones)
-    after = await client.http.post("/api/artifacts", content=b"x", headers=RAW)
-
-    assert problem(answer) == (429, "queue_full")
-    assert "retry-after" in answer.headers
-    assert [each.status_code for each in done] == [201] * MOST_UPLOADS
-    assert after.status_code == 201
+    assert [each.status_code for each in await asyncio.gather(*held_ones)] == [201] * len(keys)
 
 
 @examples(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -165,6 +165,17 @@ async def test_a_head_tells_the_size_and_sends_nothing(client: Client) -> None:
     assert told.headers["content-length"] == str(len(CONTENT))
 
 
+async def test_a_head_knows_no_ranges(client: Client) -> None:
+    """RFC 9110, section 14.2: a range is one of GET alone."""
+    ref = (await send(client, CONTENT))["ref"]
+
+    for asked in ("bytes=0-9", "bytes=99999999-"):
+        told = await client.http.head(f"/api/artifacts/{ref}", headers={"range": asked})
+
+        assert (told.status_code, told.headers["content-length"]) == (200, str(len(CONTENT)))
+        assert "content-range" not in told.headers
+
+
 @examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(start=st.integers(0, len(CONTENT) - 1), length=st.integers(1, 2 * CHUNK))
 async def test_any_range_is_that_range(client: Client, start: int, length: int) -> None:

@@ -281,6 +281,7 @@ async def test_an_import_may_be_larger_than_other_bodies_but_not_than_its_own_li
 
     assert problem(told) == problem(untold) == (413, "payload_too_large")
     assert told.json()["error"]["details"] == {"max_import_size": 50_000}
+    assert all("GATEWAY_MAX_IMPORT_SIZE" in each.json()["error"]["message"] for each in (told, untold))
 
 
 async def test_an_upload_that_stops_coming_is_refused(settings: Settings) -> None:

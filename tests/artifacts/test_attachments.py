@@ -180,7 +180,7 @@ async def test_a_name_is_the_last_part_of_a_path(attachments: Attachments) -> No
     nameless = await attached(attachments, b"x", "..")
 
     assert traversing.name == "x"
-    assert len(endless.name) == 100
+    assert endless.name == "长" * 65 + ".txt"
     assert "\n" not in lines.name
     assert told_of(lines).content[0]["text"].count("</attachment>") == 1
     assert nameless.name == nameless.ref
@@ -253,9 +253,30 @@ async def test_a_request_shows_the_newest_files(attachments: Attachments) -> Non
 
     filled = await attachments.fill("anna", messages)
 
-    assert shown(filled)[10:] == ["image"] * 20
-    assert all(text.startswith(f"[{image.ref} is not shown any more") for text in shown(filled)[:10])
+    assert shown(filled)[15:] == ["image"] * 15
+    assert all(text.startswith(f"[{image.ref} is not shown any more") for text in shown(filled)[:15])
     assert filled.problems == []
+    assert filled.left_out == attachments.left_out(messages) == 15
+    assert attachments.left_out(messages[:2]) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "tokens"),
+    [
+        (png(750, 400), 400),
+        (png(4000, 3000), 1600),
+        (pdf(3, scan=noise(6_000_000)), 7_500),
+        (pdf(100), 250_000),
+        (pdf(0, scan=noise(250_000)), 10_005),
+        (pdf(0, scan=noise(9_000_000)), 250_000),
+        (b"a,b\n1,2\n", None),
+    ],
+)
+async def test_what_it_takes_to_look_at_a_file_is_estimated_once(
+    attachments: Attachments, data: bytes, tokens: int | None
+) -> None:
+    """By its pixels or its pages; by its size only where a PDF does not name its pages in the open."""
+    assert (await attached(attachments, data, "a")).tokens == tokens
 
 
 async def test_the_files_of_a_request_have_room_in_it(attachments: Attachments) -> None:
@@ -298,6 +319,32 @@ async def test_a_damaged_file_is_told_to_the_model_and_to_people(
     assert row.sha256 in problem
     with pytest.raises(ArtifactDamaged):
         await attachments.attach([damaged.ref], ANNA)
+
+
+async def test_a_file_that_cannot_be_read_now_does_not_end_the_turn(
+    attachments: Attachments, tmp_path: Path
+) -> None:
+    """The model is told in its place, and people without a word of where it lies."""
+    image = await attached(attachments, png(), "a.png")
+    (path,) = [each for each in tmp_path.rglob("artifacts/**/*") if each.is_file()]
+    path.unlink()
+    path.symlink_to(path)  # a loop: nobody can open it
+
+    filled = await attachments.fill("anna", [told_of(image)])
+
+    assert shown(filled) == [f"[{image.ref} cannot be shown: it cannot be read now.]"]
+    (problem,) = filled.problems
+    assert image.ref in problem
+    assert path.name not in problem
+
+
+async def test_a_file_of_another_size_is_not_shown(attachments: Attachments) -> None:
+    """As one that was imported may claim: the room was counted for what the message says."""
+    image = await attached(attachments, png(padding=1000), "a.png")
+
+    filled = await attachments.fill("anna", [told_of(image.model_copy(update={"size": 10}))])
+
+    assert shown(filled) == [f"[{image.ref} cannot be shown: it is not what was attached.]"]
 
 
 async def test_a_file_that_its_user_removed_is_no_problem(attachments: Attachments, shelf: Shelf) -> None:

@@ -1,5 +1,6 @@
 """JSON is told by its shape."""
 
+import tracemalloc
 from typing import Any
 
 import jsonpath
@@ -7,7 +8,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.artifacts.compact.json_shape import LARGEST_PARSED, closed
+from gateway.artifacts.compact.json_shape import LARGEST_PARSED, closed, json_form
+from gateway.artifacts.content import bytes_content, measure
 from gateway.lexical import estimate_tokens
 from tests.artifacts.test_compact import MOST, compact
 
@@ -74,6 +76,33 @@ def test_json_that_cannot_be_parsed_is_told_like_text_with_the_reason() -> None:
     assert broken.text.startswith("JSON, broken in line 40,001: 40,001 lines\n1: [1,")
     long = compact(b'{"data": "' + b"x" * LARGEST_PARSED + b'"}')
     assert long.text.startswith('JSON, too large to be parsed: 1 line\n1: {"data": "xxx')
+
+
+def test_of_many_small_containers_only_the_head_is_parsed() -> None:
+    """They would take many times the memory of their bytes, and the time of all that runs beside."""
+    for unit in (b"[],", b'{"a":1},', b"1,"):
+        data = b"[" + unit * (LARGEST_PARSED // len(unit) - 1) + b"1]"
+        content = bytes_content(data)
+        measured = measure(content)
+        tracemalloc.start()
+        try:
+            told = json_form(content, measured)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert told.text.startswith("JSON (counted in its first 65,536 bytes): array of ")
+        assert peak < 4 * len(data)
+
+
+def test_a_number_beyond_64_bits_is_told_as_it_is() -> None:
+    told = compact(
+        b'{"id": 123456789012345678901234, "least": -9223372036854775809, "long": %b}' % (b"7" * 300)
+    )
+    assert told.text.startswith(
+        "JSON: object with 3 keys\nid: integer, e.g. 123456789012345678901234\n"
+        "least: integer, e.g. -9223372036854775809\nlong: integer, e.g. 777"
+    )
+    assert estimate_tokens(told.text) < 150
 
 
 @given(CONTAINERS)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gateway.artifacts.content import (
     HEAD,
     LONGEST_NAME,
+    NAME_BYTES,
     TAIL,
     Content,
     bytes_content,
@@ -140,6 +141,9 @@ def test_measuring_a_file_takes_less_than_two_chunks_of_memory(tmp_path: Path, u
         ("x" * 300 + ".json", "x" * 95 + ".json"),
         ("x." + "y" * 300, "x." + "y" * 98),
         ("\ud800.txt", "�.txt"),
+        ("报" * 96 + ".txt", "报" * 65 + ".txt"),
+        ("😀" * 90, "😀" * 50),
+        ("." * 150 + "x" * 20, None),
     ],
 )
 def test_a_name_is_the_last_part_of_a_path(given: str | None, plain: str | None) -> None:
@@ -154,6 +158,7 @@ def test_a_name_can_be_shown_and_names_one_file(text: str) -> None:
     if name is not None:
         assert name.isprintable()
         assert 0 < len(name) <= LONGEST_NAME
+        assert len(name.encode()) <= NAME_BYTES
         assert not {"/", "\\"} & set(name)
         assert name.strip(".")
         assert plain_name(name) == name

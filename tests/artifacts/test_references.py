@@ -45,17 +45,27 @@ async def test_a_reference_stands_for_the_whole_text_wherever_it_is(shelf: Shelf
 
 
 async def test_a_path_stands_for_the_values_of_a_part(shelf: Shelf, row: ArtifactRow) -> None:
-    """One match is its value, several are a list; and what stands in a content is no reference."""
+    """A path that can have one match only is its value, any other a list of whatever it finds, so that the
+    type does not depend on the content; and what stands in a content is no reference."""
     found = await filled(
         shelf,
         {
             "whole": {"$artifact": row.ref, "json_path": "$"},
             "city": {"$artifact": row.ref, "json_path": "$.orders[0].city"},
             "ids": {"$artifact": row.ref, "json_path": "$.orders[*].id"},
+            "one": {"$artifact": row.ref, "json_path": "$.orders[?@.city == 'Oslo'].id"},
+            "none": {"$artifact": row.ref, "json_path": "$.orders[?@.city == 'Rome'].id"},
         },
     )
 
-    assert found == {"whole": ORDERS, "city": "上海", "ids": [1, 2]}
+    assert found == {"whole": ORDERS, "city": "上海", "ids": [1, 2], "one": [2], "none": []}
+
+
+async def test_a_part_counts_for_what_it_is(shelf: Shelf, row: ArtifactRow) -> None:
+    """Many small parts of one large artifact fit into a call."""
+    part = {"$artifact": row.ref, "json_path": "$.orders[1].city"}
+
+    assert await filled(shelf, {"texts": [part] * 9}, most=row.size) == {"texts": ["Oslo"] * 9}
 
 
 async def test_what_is_no_text_comes_as_base64(shelf: Shelf) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -205,3 +206,19 @@ def change(room: Room, row: ArtifactRow, place: int) -> None:
         byte = file.read(1)[0]
         file.seek(place)
         file.write(bytes([byte ^ 1]))
+
+
+async def test_a_call_that_runs_again_keeps_its_result_once(room: Room, shelf: Shelf) -> None:
+    """A process that ended between keeping and recording leaves nothing behind; another content, another name
+    and another call are others."""
+    call = replace(ORIGIN, turn_id="t", tool_call_id="c")
+    first = await shelf.keep(text_content("一", "a.txt"), call)
+
+    assert await shelf.keep(text_content("一", "a.txt"), call) == first
+    others = [
+        await shelf.keep(text_content("二", "a.txt"), call),
+        await shelf.keep(text_content("一", "b.txt"), call),
+        await shelf.keep(text_content("一", "a.txt"), replace(call, tool_call_id="another")),
+        await shelf.keep(text_content("一", "a.txt"), replace(call, turn_id=None)),
+    ]
+    assert len({first.ref, *(row.ref for row in others)}) == 5

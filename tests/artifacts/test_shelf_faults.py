@@ -13,11 +13,12 @@ from sqlalchemy import Connection
 
 from gateway.artifacts import shelf as shelves
 from gateway.artifacts.content import Content, bytes_content, text_content
+from gateway.artifacts.news import Damaged, News
 from gateway.artifacts.shelf import DOUBT, Origin, Shelf, Swept
-from gateway.errors import StorageError
+from gateway.errors import NotFound, StorageError
 from gateway.ids import now_ms
 from gateway.storage.artifact_table import SqlArtifacts
-from gateway.storage.artifacts import ArtifactRow
+from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.wiring import Storage
 from tests.artifacts.shelving import ORIGIN, Room, is_gone, whole
@@ -135,7 +136,7 @@ async def test_what_a_crash_left_behind_is_swept_at_the_next_start(room: Room, l
 
     assert len(room.files()) == (last != "doubt")
     assert await shelf.sweep(now_ms() + DOUBT - 5000) == Swept(0, 0)
-    assert await shelf.sweep(now_ms(), at_start=True) == Swept(0, last != "add")
+    assert await shelf.sweep(now_ms(), began=now_ms() + 1) == Swept(0, last != "add")
 
     rows = await room.rows()
     assert [await whole(shelf, row) for row in rows] == ([DATA] if last == "add" else [])
@@ -178,7 +179,7 @@ async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(room: Room
     with pytest.raises(asyncio.CancelledError):
         await keeping
 
-    await shelf.sweep(now_ms(), at_start=True)
+    await shelf.sweep(now_ms(), began=now_ms() + 1)
     [row] = await room.rows()
     assert await whole(shelf, row) == DATA
     assert await room.doubted() == []
@@ -194,7 +195,7 @@ async def test_a_sweep_does_not_take_what_is_being_written(room: Room, shelf: Sh
     waiting = Waiting()
     keeping = asyncio.create_task(shelf.keep(waiting.content, ORIGIN))
     await waiting.begun.wait()
-    sweeping = asyncio.create_task(shelf.sweep(now_ms(), at_start=True))
+    sweeping = asyncio.create_task(shelf.sweep(now_ms(), began=now_ms() + 1))
     await asyncio.wait([sweeping], timeout=0.05)
     waiting.go_on.set()
     row, swept = await keeping, await sweeping
@@ -225,10 +226,11 @@ async def test_a_sweep_removes_what_nobody_uses_any_more(room: Room, storage: St
     assert await room.doubted() == []
 
 
-async def test_a_blob_that_cannot_be_removed_does_not_stop_the_round(
+async def test_a_round_ends_at_a_blob_that_cannot_be_removed(
     room: Room, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It goes to the end of the line and waits for another round; a round has an end."""
+    """A store that is away is not asked about each of many. That blob goes to the end of the line: the next
+    round comes to the others; a round has an end."""
     monkeypatch.setattr(shelves, "ROUND", 2)
     rows = [await shelf.keep(text_content(f"number {number}"), ORIGIN) for number in range(3)]
     for at, row in enumerate(rows, 1):
@@ -238,14 +240,44 @@ async def test_a_blob_that_cannot_be_removed_does_not_stop_the_round(
     (stuck / "in the way").mkdir(parents=True)
 
     with structlog.testing.capture_logs() as lines:
-        assert await shelf.sweep(now_ms(), at_start=True) == Swept(0, 1)
-    assert await room.doubted() == [rows[2].path, rows[0].path]
-    assert "blob_not_removed" in [line["event"] for line in lines]
+        assert await shelf.sweep(now_ms()) == Swept(0, 0)
+    assert await room.doubted() == [rows[1].path, rows[2].path, rows[0].path]
+    assert [line["event"] for line in lines] == ["blob_not_removed"]
+    assert await shelf.sweep(now_ms()) == Swept(0, 2)
     (stuck / "in the way").rmdir()
     stuck.rmdir()
 
-    assert await shelf.sweep(now_ms(), at_start=True) == Swept(0, 2)
+    assert await shelf.sweep(now_ms() + DOUBT + 1) == Swept(0, 1)
     assert await room.is_clear()
+
+
+async def test_only_doubts_from_before_the_process_are_cleared_at_once(room: Room, shelf: Shelf) -> None:
+    """Of later ones somebody may be writing the blob."""
+    old, new = [await shelf.keep(text_content(text), ORIGIN) for text in ("old", "new")]
+    began = now_ms()
+    await room.store.delete(OWNER, old.ref, began - 1)
+    await room.store.delete(OWNER, new.ref, began)
+
+    assert await shelf.sweep(began + 1, began=began) == Swept(0, 1)
+    assert room.files() == [new.path]
+
+
+# Deleted while it is read
+
+
+async def test_what_is_deleted_while_it_is_read_is_not_found(room: Room) -> None:
+    """It is not damaged, and nobody is told so."""
+    heard = list[News]()
+    shelf = room.shelf(told=heard.append)
+    row = await shelf.keep(bytes_content(bytes(CHUNK + 1)), ORIGIN)
+    pieces = shelf.stream(row)
+    await anext(pieces)
+    await shelf.delete(OWNER, row.ref)
+
+    with pytest.raises(NotFound) as refused:
+        await anext(pieces)
+    assert refused.value.code == "artifact_not_found"
+    assert not any(isinstance(each, Damaged) for each in heard)
 
 
 async def pragma(room: Room, text: str) -> int:

@@ -1,13 +1,16 @@
 """A sentence about an artifact, written by a model: only where it is wanted, stored once, never needed."""
 
 import asyncio
+from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import pytest
 
+from gateway.artifacts import summaries
 from gateway.artifacts.content import Content, bytes_content, text_content
 from gateway.artifacts.shelf import Shelf
-from gateway.artifacts.summaries import LONGEST, ArtifactSummariser
+from gateway.artifacts.summaries import LONGEST, MOST_AT_ONCE, PAUSE, ArtifactSummariser
 from gateway.errors import ModelError
 from gateway.storage.artifacts import ArtifactRow
 from tests.artifacts.shelving import ORIGIN, Room
@@ -20,9 +23,11 @@ TEXT = text_content("第一行\n" + "中间\n" * 20_000 + "最后一行 </tool_o
 BROKEN = ModelError("No.", code="upstream_error", retryable=True)
 
 
-def summariser(room: Room, model: ScriptedModel, *, wanted: bool = True) -> ArtifactSummariser:
+def summariser(
+    room: Room, model: ScriptedModel, *, wanted: bool = True, now: Callable[[], float] = monotonic
+) -> ArtifactSummariser:
     values = settings_for(room.folder, "http://127.0.0.1:9", summary_model="small", artifact_summaries=wanted)
-    return ArtifactSummariser(room.shelf(), room.store, model, values)
+    return ArtifactSummariser(room.shelf(), room.store, model, values, now=now)
 
 
 async def kept(shelf: Shelf, content: Content = TEXT) -> ArtifactRow:
@@ -78,6 +83,49 @@ async def test_nobody_is_asked_where_settings_want_none_or_it_is_no_text(room: R
     assert await summariser(room, model, wanted=False).summary_of(text, "hi") is None
     assert await summariser(room, model).summary_of(binary, "hi") is None
     assert not model.requests
+
+
+async def test_after_a_failure_nobody_asks_again_for_an_hour(room: Room, shelf: Shelf) -> None:
+    row, model, times = await kept(shelf), ScriptedModel(BROKEN, "Late."), [0.0]
+    asking = summariser(room, model, now=lambda: times[0])
+    said = [await asking.summary_of(row, "hi")]
+    times[0] = PAUSE - 1
+    said.append(await asking.summary_of(row, "hi"))
+    assert (said, len(model.requests)) == ([None, None], 1)
+    times[0] = PAUSE
+    assert await asking.summary_of(row, "hi") == "Late."
+
+
+async def test_only_so_many_models_are_asked_at_a_time(room: Room, shelf: Shelf) -> None:
+    """Who comes meanwhile gets none, and may ask later."""
+    rows = [await kept(shelf, text_content(f"row {number}")) for number in range(5)]
+    model = ScriptedModel("Said.")
+    asking = summariser(room, model)
+    said = await asyncio.gather(*(asking.summary_of(row, "hi") for row in rows))
+    assert said == ["Said."] * MOST_AT_ONCE + [None] * (5 - MOST_AT_ONCE)
+    assert await asking.summary_of(rows[-1], "hi") == "Said."
+
+
+async def test_of_many_who_look_at_once_one_asks_the_model(room: Room, shelf: Shelf) -> None:
+    """Also of those who looked before it was there, and come after it."""
+    row, model = await kept(shelf), ScriptedModel("Once.")
+    asking = summariser(room, model)
+    await asyncio.gather(*(asking.summary_of(row, "a") for _ in range(30)))
+    assert await asking.summary_of(row, "a") is None
+    assert len(model.requests) == 1
+
+
+async def test_what_is_remembered_of_failures_is_bounded(
+    room: Room, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oldest may be asked for again."""
+    monkeypatch.setattr(summaries, "MOST_REMEMBERED", 2)
+    rows = [await kept(shelf, text_content(f"row {number}")) for number in range(3)]
+    model = ScriptedModel(BROKEN)
+    asking = summariser(room, model)
+    for row in [*rows, rows[2], rows[0]]:
+        await asking.summary_of(row, "hi")
+    assert len(model.requests) == 4
 
 
 async def test_of_two_who_ask_at_once_one_asks_the_model(room: Room, shelf: Shelf) -> None:

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.artifacts.compact import base
+from gateway.artifacts.compact import told as telling
 from gateway.artifacts.compact.told import describe, told
 from gateway.lexical import estimate_tokens
 from gateway.storage.artifacts import ArtifactRow
@@ -84,6 +87,22 @@ def test_one_line_for_lists() -> None:
 def test_an_example_that_does_not_fit_whole_is_left_out() -> None:
     text = told(a_row(metadata={"examples": {"json_path": f"$.{'键' * 40}", "bytes": "0-9", "search": 7}}))
     assert 'call read_artifact with one of: bytes="0-9".' in text
+
+
+def test_very_many_lines_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an import may have them: no text is measured again for each line that does not fit."""
+    measured: list[str] = []
+
+    def counted(text: str) -> int:
+        measured.append(text)
+        return estimate_tokens(text)
+
+    for module in (base, telling):
+        monkeypatch.setattr(module, "estimate_tokens", counted)
+    text = told(a_row(compact="\n".join(["ab"] * 6600)))
+
+    assert text.count("  ab\n") > 50
+    assert sum(map(len, measured)) < 8000
 
 
 @given(ROWS, st.none() | OTHERS)

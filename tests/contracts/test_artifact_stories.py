@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import ArtifactsFull, NotFound
+from gateway.storage.artifact_ends import PUT_OFF
 from gateway.storage.artifacts import LEAST_COUNTED, ArtifactRow, Room
 from gateway.wiring import Storage
 from tests.storage.keeping import LATER, add, artifact, begin
@@ -75,6 +76,9 @@ class Story:
     async def expire(self, now: int) -> None:
         over = [key for key, row in self.rows.items() if row.expires_at <= now and not self.is_used(*key)]
         assert await self.storage.artifacts.expire(now, 99) == len(over)
+        for key, row in self.rows.items():
+            if row.expires_at <= now and key not in over:
+                self.rows[key] = replace(row, expires_at=now + PUT_OFF)
         for key in over:
             self.remove(*key)
 
@@ -109,7 +113,7 @@ class Story:
     async def clear(self) -> None:
         for session_id in list(self.sessions):
             await self.storage.sessions.delete(session_id, OWNERS[session_id])
-        await self.storage.artifacts.expire(LATER, 99)
+        await self.storage.artifacts.expire(LATER + PUT_OFF, 99)
         for path in self.paths:
             await self.storage.artifacts.settle(path)
 

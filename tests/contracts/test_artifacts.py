@@ -203,6 +203,21 @@ async def test_what_no_session_uses_is_removed_when_its_time_is_over(storage: St
     assert await refs(storage) == [artifact(9).ref, rows[1].ref, rows[0].ref]
 
 
+async def test_what_a_session_uses_is_looked_at_again_a_day_later(storage: Storage) -> None:
+    """So no round is of the same ones as the one before, however many are used."""
+    await begin(storage, "s")
+    used = [artifact(number, str(number), session_id="s", expires_at=number) for number in range(1, 4)]
+    await add(storage, *used, artifact(9, "over", expires_at=9))
+    day = 86_400_000
+
+    assert [await storage.artifacts.expire(10, 2) for _ in range(3)] == [0, 1, 0]
+
+    ends = {row.ref: row.expires_at for row in await storage.artifacts.find(OWNER, limit=9)}
+    assert ends == {row.ref: 10 + day for row in used}
+    await storage.sessions.delete("s", OWNER)
+    assert await refs(storage) == []
+
+
 async def test_a_blob_is_in_doubt_until_an_artifact_has_it(storage: Storage) -> None:
     """The oldest doubts are told first, and doubting anew begins anew."""
     one, two = artifact(1, "one"), artifact(2, "two")

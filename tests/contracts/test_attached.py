@@ -107,6 +107,15 @@ async def test_a_message_is_the_same_by_the_names_and_sizes_of_its_files(storage
             await accept(storage, "t3", *others, message_id="m")
 
 
+async def test_a_message_that_was_sent_is_found_by_its_owner(storage: Storage) -> None:
+    """With its attachments; by nobody else, and not by another id or in another session."""
+    first = await accept(storage, "t", file("ART-0000000001"), message_id="m")
+
+    assert await storage.turns.sent("s", "m", OWNER) == first.turn
+    for session_id, message_id, owner in (("s", "m", "bert"), ("s", "n", OWNER), ("r", "m", OWNER)):
+        assert await storage.turns.sent(session_id, message_id, owner) is None
+
+
 async def test_what_is_gone_meanwhile_is_no_obstacle(storage: Storage) -> None:
     """An artifact that was deleted since it was looked up is used by nobody."""
     await accept(storage, "t", file("ART-0000000001"))

@@ -10,20 +10,23 @@ from pathlib import Path
 import orjson
 
 from gateway.artifacts.shelf import Shelf
-from gateway.history.copies.export import Export, counts_of
+from gateway.history.copies.export import Contents, Export, counts_of
 from gateway.history.copies.imports import MOST_ROWS, import_session
 from gateway.settings import load_settings
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER
 
 QUOTA = 1_073_741_824
+TTL = 2_592_000.0
 
 
 def shelf_of(storage: Storage) -> Shelf:
     return Shelf(storage.artifacts, storage.blobs, load_settings(), told=lambda _: None)
 
 
-async def exporting(storage: Storage, session_id: str = "s", owner: str = OWNER) -> Export:
+async def exporting(
+    storage: Storage, session_id: str = "s", owner: str = OWNER, *, contents: Contents | None = None
+) -> Export:
     return Export(
         await storage.copies.moment(session_id, owner),
         owner,
@@ -31,7 +34,7 @@ async def exporting(storage: Storage, session_id: str = "s", owner: str = OWNER)
         sessions=storage.sessions,
         copies=storage.copies,
         artifacts=storage.artifacts,
-        contents=shelf_of(storage).stream,
+        contents=contents or shelf_of(storage).stream,
     )
 
 
@@ -41,7 +44,13 @@ async def exported(storage: Storage, session_id: str = "s", owner: str = OWNER) 
 
 
 async def imported(
-    storage: Storage, file: bytes, owner: str = OWNER, *, most_rows: int = MOST_ROWS, quota: int = QUOTA
+    storage: Storage,
+    file: bytes,
+    owner: str = OWNER,
+    *,
+    most_rows: int = MOST_ROWS,
+    quota: int = QUOTA,
+    ttl: float = TTL,
 ) -> None:
     await import_session(
         io.BytesIO(file),
@@ -51,6 +60,8 @@ async def imported(
         blobs=storage.blobs,
         artifacts=storage.artifacts,
         turn_of=nullcontext,
+        settle=shelf_of(storage).settle,
+        ttl=ttl,
         quota=quota,
         most_rows=most_rows,
     )

@@ -44,6 +44,17 @@ def as_binary(lines: list[dict[str, Any]]) -> None:
     image.update(holds="text", lines=2)
 
 
+def twin(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """The second artifact of one content."""
+    first, second = [line for line in lines_of(lines, "artifact") if line["size"] == 13]
+    assert first["sha256"] == second["sha256"]
+    return second
+
+
+def examples(lines: list[dict[str, Any]], given: object) -> None:
+    artifact(lines)["metadata"]["examples"] = given
+
+
 ODD = base64.b64encode(b"other").decode()
 FORGERIES: dict[str, Change] = {
     "a content of another hash": lambda lines: artifact(lines).update(sha256="0" * 64),
@@ -79,6 +90,12 @@ FORGERIES: dict[str, Change] = {
     "somebody's session": lambda lines: artifact(lines).update(session_id="other"),
     "a compact form without end": lambda lines: artifact(lines).update(compact="x" * 30_000),
     "metadata without end": lambda lines: artifact(lines).update(metadata={"x": "y" * 100_000}),
+    "other parts of a content that was there": lambda lines: twin(lines).update(chunks=[["0" * 64, 0]]),
+    "other line ends of a content that was there": lambda lines: twin(lines)["chunks"][0].__setitem__(1, 7),
+    "examples that are none": lambda lines: examples(lines, "x"),
+    "an example that is no text": lambda lines: examples(lines, {"lines": 5}),
+    "an example of nothing that is read": lambda lines: examples(lines, {"所有": "1"}),
+    "an example without end": lambda lines: examples(lines, {"search": "x" * 2000}),
     "metadata that is none": lambda lines: artifact(lines).update(metadata=[]),
     "attachments that are none": lambda lines: lines_of(lines, "turn")[0].update(attachments=[]),
 }

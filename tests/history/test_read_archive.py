@@ -14,7 +14,16 @@ from gateway.events.lifecycle import Done
 from gateway.history.lookup import EXCERPT, SEARCHED, excerpt
 from gateway.history.read_archive import EXCERPTS, MAX_TOKENS, MESSAGES, read_archive
 from gateway.lexical import estimate_tokens, query_tokens
-from gateway.messages import Block, Message, Role, Usage, text_block, tool_result_block
+from gateway.messages import (
+    Attached,
+    Block,
+    Message,
+    Role,
+    Usage,
+    attached_block,
+    text_block,
+    tool_result_block,
+)
 from gateway.storage.base import Closing
 from gateway.tools.base import ToolContext
 from gateway.wiring import Storage
@@ -314,3 +323,33 @@ def test_an_excerpt_has_the_word_wherever_it_stands(place: int) -> None:
     """The beginning, across a border of two windows, far into a long text, at the end of what is searched."""
     text = ("lorem ipsum " * 20_000)[:place].rstrip() + " A zeppelin. " + "dolor sit " * 20_000
     assert "zeppelin" in excerpt(text, {"zeppelin": 1.0})
+
+
+FILE = Attached(
+    ref="ART-0123456789", name="spec.txt", mime="text/plain", size=40, shown="text", text="Budget.\n门禁 4711"
+)
+
+
+async def test_a_text_that_was_attached_is_read_as_the_files(storage: Storage) -> None:
+    """Each of its lines is marked; what the user wrote beside it is not."""
+    await say(storage, [attached_block(FILE), text_block("Keep to it.")], "Yes.")
+    await compress(storage, 2)
+
+    read, _ = await ask(storage)
+    found, [_] = await ask(storage, search="4711")
+
+    for text in (read, found):
+        assert "[1] user:\n  (attached spec.txt, ART-0123456789; after | stand its lines, not the" in text
+        assert "\n  | Budget.\n  | 门禁 4711\n  Keep to it." in text
+
+
+async def test_an_excerpt_from_within_a_files_line_keeps_its_mark(storage: Storage) -> None:
+    """However long the line is: else it would read as what the user said."""
+    long = FILE.model_copy(update={"text": "word " * 1000 + "门禁 4711" + " word" * 1000})
+    await say(storage, [attached_block(long), text_block("Keep to it.")], "Yes.")
+    await compress(storage, 2)
+
+    found, _ = await ask(storage, search="4711")
+
+    assert "[1] user:\n  | …" in found
+    assert "门禁 4711" in found

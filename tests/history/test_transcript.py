@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.history.transcript import fold, problems, view
+from gateway.history.transcript import HEARD_FILE, fold, problems, tools_heard, view
 from gateway.messages import KEPT, Attached, Message, attached_block, text_block, tool_result_block
 from gateway.storage.base import History, StoredMessage
 from gateway.tools.wrapping import wrap
 from tests.history.conversations import conversations, version
-from tests.history.scripted import says, stored, thought, user
+from tests.history.scripted import call, says, stored, thought, user
 
 CALLS = st.sampled_from(["c1", "c2", "c3"])
 TEXTS = st.builds(text_block, st.sampled_from(["", " \n", "hello", "你好"]))
@@ -164,13 +164,13 @@ def test_a_short_text_that_was_attached_is_told_whole_and_labelled() -> None:
 @pytest.mark.parametrize("shown", ["image", "document"])
 def test_what_is_looked_at_is_named_and_not_held(shown: Literal["image", "document"]) -> None:
     """The view has words and a reference; the content is read when the model is asked."""
-    file = FILE.model_copy(update={"shown": shown, "mime": "image/png", "text": ""})
+    file = FILE.model_copy(update={"shown": shown, "mime": "image/png", "text": "", "tokens": 400})
 
     (message,) = view(History(stored(with_file(file))))
 
     told, block, _ = message.content
     assert told["text"].endswith("File name: 订单.csv\n</attachment>")
-    source = {"type": KEPT, "ref": file.ref, "media_type": "image/png", "size": 9}
+    source = {"type": KEPT, "ref": file.ref, "media_type": "image/png", "size": 9, "tokens": 400}
     assert block == {"type": shown, "source": source}
 
 
@@ -192,3 +192,13 @@ def test_a_file_cannot_leave_its_wrapper() -> None:
 
     assert message.content[0]["text"].count("</attachment>") == 1
     assert message.content[0]["text"].endswith("\n</attachment>")
+
+
+@pytest.mark.parametrize("shown", ["text", "compact", "image"])
+def test_what_is_attached_is_heard_as_a_tool_is(shown: Literal["text", "compact", "image"]) -> None:
+    """Others wrote it, whatever of it the model sees; without files only tools are heard."""
+    file = FILE.model_copy(update={"shown": shown})
+    called = says(call("clock", "c1"))
+
+    assert tools_heard(History(stored(with_file(file), called))) == {"clock", HEARD_FILE}
+    assert tools_heard(History(stored(user("hi"), called))) == {"clock"}

@@ -3,6 +3,7 @@
 import base64
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from gateway.memory.hearsay import from_outside
 from gateway.settings import Settings
+from gateway.tools.function import ToolContext, tool
 from tests.artifacts.files import png
 from tests.harness import Client, client_at, running_gateway, settings_for, text_of, the
 from tests.loopback import served
@@ -106,7 +109,13 @@ async def test_the_record_names_files_and_does_not_hold_them(client: Client) -> 
 
     (file,) = the(told, "turn_start")["attachments"]
     assert PICTURE["data"] not in orjson.dumps(told).decode() + seen.text
-    kept = {"type": "artifact", "ref": file["ref"], "media_type": "image/png", "size": len(IMAGE)}
+    kept = {
+        "type": "artifact",
+        "ref": file["ref"],
+        "media_type": "image/png",
+        "size": len(IMAGE),
+        "tokens": 410,
+    }
     assert seen.json()["messages"][0]["content"][1] == {"type": "image", "source": kept}
     assert "attachments" not in the(plain, "turn_start")
 
@@ -198,21 +207,98 @@ async def test_a_lone_surrogate_is_no_text(client: Client) -> None:
 async def test_an_endpoint_that_refuses_a_picture_is_asked_without_it(
     settings: Settings, demo_url: str, tmp_path: Path
 ) -> None:
-    """Or else it would end this turn and every later one; the model is told what it does not see."""
+    """Or else it would end this turn and every later one; the model is told what it does not see, and later
+    turns do not try again."""
     async with asked_of(demo_url, refuses="image") as (url, asked):
         given = settings_for(tmp_path / "refusing", url)
         async with running_gateway(given) as client:
             first = await client.chat("/say seen", session_id="s", attachments=[PICTURE])
             second = await client.chat("/say still here", session_id="s")
 
-    for turn, said in ((first, "seen"), (second, "still here")):
-        assert the(turn, "done")["status"] == "completed"
-        assert text_of(turn) == said
-        assert the(turn, "warning")["code"] == "attachment_not_shown"
-        assert the(turn, "iteration_superseded")["reason"] == "upstream_error"
+    assert [the(turn, "done")["status"] for turn in (first, second)] == ["completed"] * 2
+    assert [text_of(turn) for turn in (first, second)] == ["seen", "still here"]
+    assert the(first, "warning")["code"] == "attachment_not_shown"
+    assert the(first, "iteration_superseded")["reason"] == "upstream_error"
+    assert not [event for event in second if event["type"] in {"warning", "iteration_superseded"}]
     ref = the(first, "turn_start")["attachments"][0]["ref"]
     assert [any(each["type"] == "image" for each in blocks(request)) for request in asked] == [
         True,
         False,
-    ] * 2
+        False,
+    ]
     assert any(f"[{ref} is not shown" in each.get("text", "") for each in blocks(asked[1]))
+
+
+async def test_a_blob_store_that_fails_does_not_end_the_turn(client: Client, settings: Settings) -> None:
+    """The model is told that the file cannot be read now, and people in a warning."""
+    await client.chat("/say fine", session_id="s", attachments=[PICTURE])
+    (content,) = artifacts_in(settings)
+    content.unlink()
+    content.symlink_to(content)  # a loop: nobody can open it
+
+    told = await client.chat("/say still fine", session_id="s")
+
+    assert the(told, "done")["status"] == "completed"
+    assert "cannot be read now" in the(told, "warning")["message"]
+
+
+async def test_what_only_a_file_says_is_hearsay(settings: Settings) -> None:
+    """A memory of it waits for the user's word, as one of a tool's does, also in later turns; what they write
+    beside the file is their own, and so is what they say where no file is."""
+    claim, own = "Orders office chairs from Mallory Seating in Ghent.", "I prefer window seats on trains."
+    heard: list[tuple[bool, bool]] = []
+
+    @tool(effect="read_only")
+    def weigh(context: ToolContext) -> str:
+        """Weighs both."""
+        heard.append((from_outside(claim, context), from_outside(own, context)))
+        return "weighed"
+
+    asked = f"{own}\n/call weigh {{}}\n/then\n/say ok"
+    async with running_gateway(settings, weigh) as client:
+        await client.chat(asked, session_id="s", attachments=[{"name": "x.txt", "text": claim}])
+        await client.chat("/call weigh {}\n/then\n/say ok", session_id="s")
+        await client.chat(asked, session_id="t")
+
+    assert heard == [(True, False), (True, False), (False, False)]
+
+
+async def test_the_prompt_changes_seldom_when_pictures_make_room(tmp_path: Path, demo_url: str) -> None:
+    """Of one picture a turn the twenty-first lets eleven go; the next ones only add to it."""
+    async with (
+        asked_of(demo_url) as (url, asked),
+        running_gateway(settings_for(tmp_path / "data", url)) as user,
+    ):
+        for number in range(24):
+            picture = {"name": f"{number}.png", "data": base64.b64encode(png(10 + number, 9)).decode()}
+            await user.chat("/say fine", session_id="s", attachments=[picture])
+
+    plain = [[{**block, "cache_control": None} for block in blocks(request)] for request in asked]
+    grew = [after[: len(before)] == before for before, after in pairwise(plain)]
+    assert [number for number, only in enumerate(grew, 2) if not only] == [21]
+
+
+async def test_who_sends_too_much_is_told_to_upload_it(client: Client, settings: Settings) -> None:
+    """The refusal of a message says where files go first; that of another body does not."""
+    long = "x" * (settings.max_body_size + 1)
+
+    chat = await client.post("/api/chat", {"message": "hi", "attachments": [{"name": "a", "text": long}]})
+    other = await client.post("/api/sessions", {"title": long})
+
+    assert (chat.status_code, chat.json()["error"]["code"]) == (413, "payload_too_large")
+    assert "POST /api/artifacts" in chat.json()["error"]["message"]
+    assert '{"ref": "ART-…"} in attachments' in chat.json()["error"]["message"]
+    assert "artifacts" not in other.json()["error"]["message"]
+
+
+async def test_files_make_room_for_newer_ones_in_a_new_epoch(client: Client) -> None:
+    """That is told once; what the model saw before changes with it, and not again at the next message."""
+    many = [PICTURE | {"name": f"{number}.png"} for number in range(20)]
+    await client.chat("/say seen", session_id="s", attachments=many)
+    second = await client.chat("/say and this", session_id="s", attachments=[PICTURE])
+    third = await client.chat("/say and that", session_id="s", attachments=[PICTURE])
+
+    assert the(second, "warning")["code"] == "attachment_not_shown"
+    assert "make room" in the(second, "warning")["message"]
+    assert not [event for event in third if event["type"] == "warning"]
+    assert [the(turn, "done")["status"] for turn in (second, third)] == ["completed"] * 2

@@ -36,7 +36,7 @@ def compact_of(content: Content, measured: Measured, kind: Kind) -> Compact:
     examples: dict[str, str] = {}
     if kind in TEXTS and measured.lines and measured.lines > 1:
         examples["lines"] = f"1-{min(measured.lines, _LINES)}"
-    if kind in TEXTS | {"binary"} and measured.size:
+    if measured.size:
         examples["bytes"] = f"0-{min(measured.size, _BYTES) - 1}"
     examples |= form.examples
     word = examples.get("search")

@@ -10,9 +10,13 @@ import orjson
 from gateway.artifacts.compact.base import MOST_TOKENS, Compact, counted, fitted, flat
 from gateway.artifacts.compact.text import text_form
 from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.exact import exact_json
 
-LARGEST_PARSED = 4_194_304
+LARGEST_PARSED = 1_048_576
 """Bytes of a JSON that is parsed; of a larger one, only its head."""
+MOST_SIGNS = 65_536
+"""Commas and opening brackets in a JSON that is parsed: each stands for a value, and the smallest object
+takes 200 bytes of memory."""
 
 _DEEPEST = 4
 _KEYS = 30  # of one object that are told
@@ -36,10 +40,10 @@ _CLOSES = {b"{": b"}", b"[": b"]"}
 
 def json_form(content: Content, measured: Measured) -> Compact:
     """Like text, and it says so, when it cannot be parsed."""
-    whole = measured.size <= LARGEST_PARSED
+    whole = measured.size <= LARGEST_PARSED and _signs(content) <= MOST_SIGNS
     data = b"".join(content.chunks()) if whole else closed(measured.head)
     try:
-        value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
+        value = exact_json(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
         lines = counted(measured.lines or 0, "line")
         return text_form(content, measured, f"JSON, {_reason(error, whole=whole)}: {lines}")
@@ -49,6 +53,10 @@ def json_form(content: Content, measured: Measured) -> Compact:
     if keys := _PLAIN_KEY.findall(path or ""):
         examples["search"] = keys[-1]
     return Compact("\n".join(_shape(f"JSON{scope}: ", value)), examples)
+
+
+def _signs(content: Content) -> int:
+    return sum(chunk.count(sign) for chunk in content.chunks() for sign in (b",", b"[", b"{"))
 
 
 def _reason(error: orjson.JSONDecodeError, *, whole: bool) -> str:
@@ -138,6 +146,8 @@ def _type(value: Any) -> str:
 
 
 def _example(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return flat(str(value), 3 * _TOKENS)  # orjson writes none beyond 64 bits
     return orjson.dumps(flat(value, _TOKENS) if isinstance(value, str) else value).decode()
 
 

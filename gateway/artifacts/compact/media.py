@@ -3,10 +3,12 @@
 from gateway.artifacts.compact.base import Compact, counted
 from gateway.artifacts.content import Content, Measured
 from gateway.artifacts.kinds.images import image_size
-from gateway.artifacts.kinds.magic import format_of
+from gateway.artifacts.kinds.magic import UNKNOWN, UTF_16, format_of
 from gateway.artifacts.pdf import pages_of
 
 _SHOWN = 32  # bytes
+_LOOKED_AT = 4096  # bytes of what may be text
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r"))
 
 
 def image_form(_content: Content, measured: Measured) -> Compact:
@@ -25,6 +27,20 @@ def pdf_form(content: Content, _measured: Measured) -> Compact:
 def binary_form(_content: Content, measured: Measured) -> Compact:
     if not measured.size:
         return Compact("Nothing: it is empty")
-    begins = measured.head[:_SHOWN].hex(" ")
-    name = format_of(measured.head).name
-    return Compact(f"{name[0].upper()}{name[1:]}, no text\nBegins with (hex): {begins}")
+    begins = f"Begins with (hex): {measured.head[:_SHOWN].hex(' ')}"
+    found = format_of(measured.head)
+    if found is UTF_16:
+        return Compact(f"Text in UTF-16, not UTF-8\n{_CONVERT.format('UTF-16')}\n{begins}")
+    if found is UNKNOWN and _may_be_text(measured.head):
+        first = "No UTF-8: perhaps text in another encoding, such as GBK"
+        return Compact(f"{first}\n{_CONVERT.format('GBK')}\n{begins}")
+    return Compact(f"{found.name[0].upper()}{found.name[1:]}, no text\n{begins}")
+
+
+_CONVERT = "To read it as text, keep it converted to UTF-8 (iconv -f {} -t UTF-8)"
+
+
+def _may_be_text(head: bytes) -> bool:
+    """Whether no byte is a control character, as none is in texts of GBK, Big5, Shift-JIS and Latin-1."""
+    looked_at = head[:_LOOKED_AT]
+    return looked_at.translate(None, _CONTROLS) == looked_at

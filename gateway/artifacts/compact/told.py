@@ -2,7 +2,7 @@
 
 import orjson
 
-from gateway.artifacts.compact.base import flat
+from gateway.artifacts.compact.base import fitted, flat
 from gateway.artifacts.kinds.kind import plain_mime
 from gateway.artifacts.kinds.magic import UNKNOWN
 from gateway.artifacts.shelf import EXAMPLES
@@ -23,11 +23,10 @@ def told(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
     """What the model reads in place of the content: reference, type and size, how to read a part and how to
     pass all of it on, and what is in it as far as there is room. `note` says where the content comes from.
     What stems from others is visible, defused, between our tags and indented: none of it can pose as ours."""
-    lines = [f"  {line}" for line in _lines(row)]
+    lines = defuse("\n".join(f"  {line}" for line in _lines(row))).splitlines()
     ours = "\n".join(_ours(row, note))
-    while estimate_tokens(text := wrap("tool_output", ours, "\n".join(lines))) > MOST_TOKENS and lines:
-        lines.pop()
-    return text
+    room = MOST_TOKENS - estimate_tokens(wrap("tool_output", ours, ""))
+    return wrap("tool_output", ours, "\n".join(fitted(lines, room)))
 
 
 def describe(row: ArtifactRow) -> str:

@@ -11,6 +11,7 @@ class Format(NamedTuple):
 
 
 UNKNOWN = Format("data of unknown format", "application/octet-stream")
+UTF_16 = Format("UTF-16 text", "application/octet-stream")
 
 # At which byte, what stands there, and what that is. As file(1) has it, for what people send.
 _FORMATS: tuple[tuple[int, bytes, Format], ...] = (
@@ -42,8 +43,8 @@ _FORMATS: tuple[tuple[int, bytes, Format], ...] = (
     (0, b"ID3", Format("MP3", "audio/mpeg")),
     (0, b"fLaC", Format("FLAC", "audio/flac")),
     (8, b"WAVE", Format("WAV", "audio/wav")),
-    (0, b"\xff\xfe", Format("UTF-16 text", "application/octet-stream")),
-    (0, b"\xfe\xff", Format("UTF-16 text", "application/octet-stream")),
+    (0, b"\xff\xfe", UTF_16),
+    (0, b"\xfe\xff", UTF_16),
 )
 _RIFF = ("WebP", "WAV")
 

@@ -7,6 +7,7 @@ null where that has more than `most_bytes`. With an outline there is beside it w
 """
 
 import gc
+import json
 import os
 import re
 import resource
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 CPU_SECONDS = 2
 MEMORY = 1_073_741_824  # bytes of address space
@@ -22,9 +23,20 @@ MOST_COUNTED = 2000  # values, where they are outlined; otherwise time, memory a
 _ROW = 1000  # bytes of JSON of a value within an outline; a larger one is described
 _KEYS, _KEY, _TEXT = 8, 40, 80  # keys, and characters of keys and texts, in a description
 _LONGEST_PATH = 400  # characters of a path that is told
+_LONG = re.compile(rb"[0-9]{19}")  # a number that may be beyond 64 bits: orjson would give a float
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 Place = tuple[int | str, ...]
+
+
+class _Run(NamedTuple):
+    """Places that follow one another in an array, by the index at `at`, up to, and without, `end`. Their
+    paths differ between `before` and `after`; `after` is "" for elements of the array itself."""
+
+    at: int
+    before: str
+    after: str
+    end: int
 
 
 class Refused(Exception):
@@ -70,7 +82,13 @@ def _parsed(content: bytes) -> Any:
     import orjson  # noqa: PLC0415
 
     try:
-        return orjson.loads(content)
+        value = orjson.loads(content)
+        if not _LONG.search(content):
+            return value
+        value = None  # before there is another
+        return json.loads(content)
+    except RecursionError:
+        raise Refused("not_json", "it has numbers beyond 64 bits and is nested too deeply") from None
     except orjson.JSONDecodeError as error:
         if "depth" in error.msg or "recursion" in error.msg.lower():
             raise Refused("not_json", "it is nested deeper than 1024 levels") from None
@@ -124,8 +142,10 @@ def _json(value: Any) -> str | None:
 
     try:
         return orjson.dumps(value).decode()
-    except orjson.JSONEncodeError:  # more than 254 levels
-        return None
+    except orjson.JSONEncodeError as error:
+        if "64-bit" not in str(error):  # more than 254 levels
+            return None
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool) -> dict[str, Any]:
@@ -146,10 +166,10 @@ def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool) -> di
         form, found = "members", [((*place, name), inner) for name, inner in value.items()]
     elif len(found) == 1 and isinstance(value, list):
         form, found = "elements", [((*place, index), inner) for index, inner in enumerate(value)]
-    parent, end = _run(found)
-    if parent is not None:
+    run = _run([place for place, _ in found])
+    if run is not None and run.after == "":
         form = "elements"
-    until = "" if at_least else end
+    until = "" if at_least or run is None else run.end
     rows: list[str] = []
     following: list[str | None] = []
     deeper, size = None, 0
@@ -162,23 +182,26 @@ def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool) -> di
         if size > most:
             break
         rows.append(row)
-        is_last = parent is None or int(each[-1]) + 1 == end
-        following.append(None if is_last else f"{parent}[{int(each[-1]) + 1}:{until}]")
+        reached = run and int(each[run.at]) + 1
+        is_last = run is None or reached == run.end
+        following.append(None if is_last else f"{run.before}[{reached}:{until}]{run.after}")
     return {"form": form, "size": len(found), "rows": rows, "following": following, "deeper": deeper}
 
 
-def _run(found: list[tuple[Place, Any]]) -> tuple[str | None, int]:
-    """The path of the array whose elements, one after another, these are, and the index after the last."""
-    if not found:
-        return None, 0
-    parent, places = found[0][0][:-1], [place for place, _ in found]
-    numbers = [place[-1] for place in places if place and place[:-1] == parent]
-    if len(numbers) < len(found) or not all(isinstance(number, int) for number in numbers):
-        return None, 0
-    first = int(numbers[0])
-    if numbers != list(range(first, first + len(numbers))):
-        return None, 0
-    return _path(parent), first + len(numbers)
+def _run(places: list[Place]) -> _Run | None:
+    """What these places go through, if they differ in one index alone, which counts up by one."""
+    if not places or not places[0]:
+        return None
+    head, tail = places[0], places[-1]
+    differ = (at for at, (one, other) in enumerate(zip(head, tail, strict=False)) if one != other)
+    at = next(differ, len(head) - 1)
+    first, left, right = head[at], head[:at], head[at + 1 :]
+    before, after = _path(left), _path(right)
+    if not isinstance(first, int) or before is None or after is None:
+        return None
+    if any(place != (*left, number, *right) for number, place in enumerate(places, first)):
+        return None
+    return _Run(at, before, after.removeprefix("$"), first + len(places))
 
 
 def _label(form: str, place: Place) -> str:

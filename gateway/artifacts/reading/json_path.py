@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import orjson
 import structlog
 
+from gateway.artifacts.exact import exact_json
 from gateway.artifacts.news import PathStopped
 from gateway.artifacts.reading.part import MOST_BYTES, Part, fits, fitting
 from gateway.artifacts.reading.wanted import JsonPath, path_of
@@ -58,7 +59,7 @@ async def values_at(shelf: Shelf, row: ArtifactRow, path: str, *, most_bytes: in
             f"bytes, or one is nested too deeply to pass on; {_SELECT_LESS}.",
             code="json_path_too_large",
         )
-    return orjson.loads(answer["whole"])
+    return exact_json(answer["whole"].encode())
 
 
 async def read_json(shelf: Shelf, row: ArtifactRow, wanted: JsonPath, most_tokens: int) -> Part:
@@ -67,7 +68,8 @@ async def read_json(shelf: Shelf, row: ArtifactRow, wanted: JsonPath, most_token
     answer = await _evaluated(shelf, row, wanted.path, MOST_BYTES, outline=True)
     count, whole = answer["count"], answer["whole"]
     if count == 0:
-        return Part("json_path", "", 0, 0, 0)
+        remark = "The path selects nothing. $ shows which names there are."
+        return Part("json_path", "", 0, 0, 0, None, remark)
     if whole is not None and not answer["at_least"] and fits(whole, most_tokens):
         return Part("json_path", whole, 1, count, count)
     text = "\n".join(answer["rows"])
@@ -81,6 +83,10 @@ async def read_json(shelf: Shelf, row: ArtifactRow, wanted: JsonPath, most_token
     if shown > 1 and not text.endswith(answer["rows"][shown - 1]):
         text, shown = text[: text.rindex("\n")], shown - 1
     following = answer["following"][shown - 1] if shown < answer["size"] else None
+    remark = _REMARKS[answer["form"]]
+    if answer["at_least"]:
+        how = "go on with `next`" if following else "select fewer at a time, such as $.items[0:1000].name"
+        remark += f" More than {count:,} are not counted: {how}."
     following = following or answer["deeper"]
     return Part(
         "json_path",
@@ -89,7 +95,7 @@ async def read_json(shelf: Shelf, row: ArtifactRow, wanted: JsonPath, most_token
         shown,
         count if count > 1 else answer["size"],
         None if following is None else f"json_path={following}",
-        _REMARKS[answer["form"]],
+        remark,
         answer["at_least"],
     )
 

@@ -20,12 +20,12 @@ async def read_lines(pieces: Pieces, wanted: Lines, most_tokens: int) -> Part:
     text = data.decode()
     # What ends before the last line was wanted has more than MOST_BYTES, so it never fits whole.
     if (kept := fitting(text, most_tokens)) == len(text):
-        following = f"lines={last + 1}-{min(total, 2 * last - first + 1)}" if last < total else None
+        following = span(last + 1, min(total, 2 * last - first + 1)) if last < total else None
         return Part("lines", _plain(text), first, last, total, following)
     text = text[:kept]
     if ends := text.count("\n"):
         shown = text[: text.rindex("\n")]
-        return Part("lines", _plain(shown), first, first + ends - 1, total, f"lines={first + ends}-{last}")
+        return Part("lines", _plain(shown), first, first + ends - 1, total, span(first + ends, last))
     end, there = await pieces.next_line(start), len(text.encode())
     remark = f"Line {first:,} has {end - start:,} bytes; these are the first {there:,} of them."
     return Part("lines", text, first, first, total, f"bytes={start + there}-{end - 1}", remark)
@@ -37,13 +37,18 @@ def bounded(pieces: Pieces, wanted: Lines) -> tuple[int, int]:
     if wanted.first > max(total, 1):
         raise InvalidRequest(
             f"{pieces.row.ref} has {total:,} lines, there is no line {wanted.first:,}: "
-            f"write lines={max(1, total - 49)}-{total}."
+            f"write {span(max(1, total - 49), total)}."
             if total
             else f"{pieces.row.ref} is empty, it has no lines.",
             code="bad_range",
             details={"lines": total},
         )
     return wanted.first, total if wanted.last is None else min(wanted.last, total)
+
+
+def span(first: int, last: int) -> str:
+    """How these lines are asked for."""
+    return f"lines={first}-{last}" if first < last else f"lines={first}"
 
 
 def _plain(text: str) -> str:

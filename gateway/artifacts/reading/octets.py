@@ -1,4 +1,4 @@
-"""Bytes of a content, as text where that is possible: `bytes=0-1000`."""
+"""Bytes of a content, as text where that is possible: `bytes=0-999`."""
 
 import re
 

@@ -22,7 +22,7 @@ class Pieces:
         """How many lines it has. Raises errors.InvalidRequest (not_text)."""
         if self.row.lines is None:
             raise InvalidRequest(
-                f"{self.row.ref} is no text in UTF-8, it has no lines: read it by bytes=0-1000.",
+                f"{self.row.ref} is no text in UTF-8, it has no lines: read it by bytes=0-999.",
                 code="not_text",
             )
         return self.row.lines

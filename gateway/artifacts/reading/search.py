@@ -5,7 +5,7 @@ import codecs
 from dataclasses import dataclass
 from itertools import count, pairwise
 
-from gateway.artifacts.reading.lines import bounded
+from gateway.artifacts.reading.lines import bounded, span
 from gateway.artifacts.reading.part import Part, fits
 from gateway.artifacts.reading.pieces import Pieces
 from gateway.artifacts.reading.wanted import Search
@@ -48,6 +48,9 @@ async def read_matches(pieces: Pieces, wanted: Search, most_tokens: int) -> Part
     what `reader.read_part` does."""
     first, last = bounded(pieces, wanted.lines)
     scan = await _scanned(pieces, wanted.word, first, last)
+    if not scan.found:
+        remark = "No line that was looked at has this text. It is taken as it is, not as a pattern."
+        return Part("search", "", 0, 0, 0, None, remark)
     rows: list[_Row] = []
     shown, following = 0, None
     ends = [each.line for each in scan.found[1:]] + [last + 1]
@@ -71,14 +74,17 @@ async def read_matches(pieces: Pieces, wanted: Search, most_tokens: int) -> Part
     else:
         if scan.counted > shown:
             following = scan.following
-    until = "" if wanted.lines.last is None else str(last)
     return Part(
         "search",
         _text(rows),
         min(shown, 1),
         shown,
         min(scan.counted, MOST_COUNTED),
-        None if following is None else f"lines={following}-{until}",
+        None
+        if following is None
+        else f"lines={following}-"
+        if wanted.lines.last is None
+        else span(following, last),
         at_least=scan.counted > MOST_COUNTED,
     )
 

@@ -11,7 +11,7 @@ LONGEST_WORD = 200
 """Characters that can be searched for."""
 
 _RANGE = re.compile(r"\s*(\d{1,18})\s*(-\s*(\d{1,18})?\s*)?", re.ASCII)
-_HOW = "Give one of lines (1-50), bytes (0-1000), json_path ($.items[0]) and search (a word)"
+_HOW = "Give one of lines (1-50), bytes (0-999), json_path ($.items[0]) and search (a word)"
 
 
 @dataclass(frozen=True, slots=True)

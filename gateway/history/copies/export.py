@@ -49,7 +49,7 @@ ARTIFACTS_PAGE = 50
 
 Contents = Callable[[ArtifactRow], AsyncIterator[bytes]]
 """The content of an artifact in its parts, each found to be what was written: errors.ArtifactDamaged
-otherwise."""
+otherwise, errors.NotFound when it was deleted meanwhile."""
 
 
 class Export:
@@ -82,7 +82,7 @@ class Export:
         Raises:
             errors.StorageError: it cannot be read, or (errors.ArchiveDamaged, errors.ArtifactDamaged) not all
                 of it.
-            errors.NotFound: the session was deleted meanwhile.
+            errors.NotFound: the session was deleted meanwhile, or an artifact while its content was read.
         """
         session, versions, summary, _ = self.moment
         yield self._lines("session", [_line("session", session, format=FORMAT)])
@@ -113,17 +113,35 @@ class Export:
             page = refs[start : start + ARTIFACTS_PAGE]
             rows = await self._artifacts.those(self._owner, page)
             for row in (rows[ref] for ref in page if ref in rows):
-                yield self._lines("artifact", [_line("artifact", self._copy(row))])
-                if row.sha256 not in told:
+                if row.sha256 in told:
+                    yield self._artifact(row)
+                    continue
+                async for chunk in self._with_content(row):
                     told.add(row.sha256)
-                    async for chunk in self._content(row):
-                        yield chunk
+                    yield chunk
 
-    async def _content(self, row: ArtifactRow) -> AsyncIterator[bytes]:
+    async def _with_content(self, row: ArtifactRow) -> AsyncIterator[bytes]:
+        """Nothing of one that was deleted before any of it was read."""
         number = 0
-        async for part in self._contents(row):
-            number += 1
-            yield self._lines("content", [CONTENT % (row.ref.encode(), number, b64encode(part))])
+        try:
+            async for part in self._contents(row):
+                if number == 0:
+                    yield self._artifact(row)
+                number += 1
+                yield self._lines("content", [CONTENT % (row.ref.encode(), number, b64encode(part))])
+        except NotFound as error:
+            if number == 0:
+                return
+            told = f"{row.ref} was deleted while it was exported: export the session again."
+            raise NotFound(told, code=error.code) from None
+        except ArtifactDamaged as error:
+            told = f"{error.message} Without it the session can be exported: DELETE /api/artifacts/{row.ref}."
+            raise ArtifactDamaged(told, details=error.details) from None
+        if number == 0:
+            yield self._artifact(row)
+
+    def _artifact(self, row: ArtifactRow) -> bytes:
+        return self._lines("artifact", [_line("artifact", self._copy(row))])
 
     def _copy(self, row: ArtifactRow) -> ArtifactCopy:
         fields = {name: getattr(row, name) for name in ArtifactCopy.model_fields if name != "holds"}

@@ -6,7 +6,7 @@ the file to blobs, while turns write as before, and the transaction is a short o
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import BinaryIO, cast
 
@@ -32,6 +32,8 @@ MOST_ROWS, MOST_ROWS_SIZE = 2_000, 1_048_576
 
 TurnOf = Callable[[str], AbstractAsyncContextManager[object]]
 """Waits until nobody else writes or removes the blob of that path, and keeps others from doing so."""
+Settle = Callable[[str], Awaitable[object]]
+"""Ends the doubt about the blob of that path: removes it unless an artifact has it."""
 
 
 async def import_session(
@@ -43,12 +45,14 @@ async def import_session(
     blobs: Blobs,
     artifacts: Artifacts,
     turn_of: TurnOf,
+    settle: Settle,
     quota: int,
+    ttl: float,
     most_rows: int = MOST_ROWS,
 ) -> SessionRow:
     """Adds the session that `file` (seekable, nobody else's) holds, with its artifacts, for `owner`, whoever
     exported it. With more than `most_rows` events and messages it is an archived one. `quota` is what all
-    artifacts of the owner may take, in bytes.
+    artifacts of the owner may take, in bytes; none stays for longer than `ttl` seconds without a session.
 
     Must not be cancelled: nobody would know whether the archives it wrote belong to a session.
 
@@ -71,11 +75,13 @@ async def import_session(
         begun: list[str] = []
         try:
             await _write_contents(file, contents, artifacts, blobs)
-            incoming = await _incoming(file, checked, blobs, begun, most_rows)
+            incoming = await _incoming(file, checked, blobs, begun, most_rows, ttl=ttl)
             return await copies.add(owner, incoming, quota)
         except BaseException:
             await _clear(copies, blobs, session.id, begun)
-            await _clear_contents(contents, artifacts, blobs)
+            with suppress(StorageError):  # they stay in doubt then
+                for path in contents:
+                    await settle(path)
             raise
 
 
@@ -88,18 +94,8 @@ async def _write_contents(
         await blobs.put(path, content_of(file, at))
 
 
-async def _clear_contents(contents: dict[str, int], artifacts: Artifacts, blobs: Blobs) -> None:
-    """Removes what was written of them, but for those that the owner has anyway. What cannot be removed now
-    stays in doubt."""
-    for path in contents:
-        with suppress(StorageError):
-            if not await artifacts.is_needed(path):
-                await blobs.delete(path)
-            await artifacts.settle(path)
-
-
 async def _incoming(
-    file: BinaryIO, checked: Checked, blobs: Blobs, begun: list[str], most_rows: int
+    file: BinaryIO, checked: Checked, blobs: Blobs, begun: list[str], most_rows: int, *, ttl: float
 ) -> Incoming:
     """What is to be added, its archives written. `begun` gets the path of each blob before it is written."""
     session_id = checked.moment.session.id
@@ -109,7 +105,7 @@ async def _incoming(
         lines = _message_lines(file, checked, version.from_position, version.to_position)
         archive = await store_lines(blobs, path, lines)
         stored[version.version] = Stored(archive.path, archive.size)
-    incoming = Incoming(checked.moment, stored, _turns(file, checked), _artifacts(file, checked))
+    incoming = Incoming(checked.moment, stored, _turns(file, checked), _artifacts(file, checked, ttl))
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MOST_ROWS_SIZE:
         return incoming._replace(messages=_messages(file, checked), events=_events(file, checked))
@@ -153,9 +149,14 @@ def _turns(file: BinaryIO, checked: Checked) -> Iterator[TurnCopy]:
         yield TurnCopy.model_validate_json(_part({"attachments": None, **value}))
 
 
-def _artifacts(file: BinaryIO, checked: Checked) -> Iterator[ArtifactCopy]:
+def _artifacts(file: BinaryIO, checked: Checked, ttl: float) -> Iterator[ArtifactCopy]:
+    """As they are in the file, but that none is newer, or stays for longer, than one that is made now."""
+    now = now_ms()
+    latest = now + int(ttl * 1000)
     for at in checked.artifacts_at:
-        yield ArtifactCopy.model_validate_json(_part(orjson.loads(next(Lines(file, at)))))
+        copy = ArtifactCopy.model_validate_json(_part(orjson.loads(next(Lines(file, at)))))
+        times = {"created_at": min(copy.created_at, now), "expires_at": min(copy.expires_at, latest)}
+        yield copy.model_copy(update=times)
 
 
 def _part(value: dict[str, object]) -> bytes:

@@ -4,7 +4,7 @@ import codecs
 import hashlib
 from base64 import b64decode, b64encode
 from binascii import Error
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -54,6 +54,7 @@ class _Known:
 
     size: int
     lines: int | None
+    chunks: Sequence[tuple[str, int]]
 
 
 @dataclass(slots=True)
@@ -103,7 +104,7 @@ class KeptArtifacts:
         demand(content.parts == len(artifact.chunks), f"parts of {artifact.ref} are missing")
         demand(content.digest.hexdigest() == artifact.sha256, f"the content of {artifact.ref} is another")
         lines = content.line_ends + content.ends_in_line if content.text is not None else None
-        self._known[artifact.sha256] = known = _Known(artifact.size, lines)
+        self._known[artifact.sha256] = known = _Known(artifact.size, lines, artifact.chunks)
         _check(artifact, known)
 
 
@@ -118,6 +119,7 @@ def content_of(file: BinaryIO, at: int) -> Iterator[bytes]:
 
 def _check(artifact: ArtifactCopy, known: _Known) -> None:
     demand(artifact.size == known.size, f"{artifact.ref} has another size than its content")
+    demand(artifact.chunks == known.chunks, f"{artifact.ref} has other parts than its content")
     demand(artifact.holds not in TEXTS or known.lines is not None, f"{artifact.ref} is no text")
     demand(artifact.lines in {None, known.lines}, f"{artifact.ref} has other lines than its content")
     demand(

@@ -14,6 +14,8 @@ TEXT_MOST = 16_000
 """Characters of one text block that are shown: several pages; the archive has the rest."""
 RESULT_MOST = 2_000
 """Characters of one tool result that are shown: what came of a call is told by its beginning and its end."""
+FILE_MOST = 4_000
+"""Characters of one attached text that are shown; its reference leads to the rest."""
 ARGUMENTS_MOST = 1_000
 """Characters of one tool call's arguments that are shown."""
 
@@ -31,8 +33,9 @@ def write_out(messages: Sequence[StoredMessage]) -> list[Entry]:
     """`messages` as text, without those of which nothing can be told. Thinking is left out.
 
     Each part of a message stands under a line of its own, `[POSITION] WHO:`, where WHO is `user`,
-    `assistant`, `assistant calls TOOL`, `result of TOOL` or `failed result of TOOL`. All other lines are
-    indented by two spaces, so that nothing that was said can pass for such a line.
+    `assistant`, `assistant calls TOOL`, `result of TOOL`, `failed result of TOOL` or `text of FILE` (the
+    reference of what was attached). All other lines are indented by two spaces, so that nothing that was said
+    can pass for such a line.
     """
     names: dict[str, str] = {}
     entries: list[Entry] = []
@@ -74,6 +77,8 @@ def _parts(stored: StoredMessage, block: Block, names: dict[str, str]) -> Iterat
             yield _part(stored, label, shorten(_plain(block.get("content")), RESULT_MOST))
         case {"type": "attached", "ref": ref, "name": str(name)}:
             yield _part(stored, who, f"(attached {' '.join(name.split())}, {ref})")
+            if block["shown"] == "text":
+                yield _part(stored, f"text of {ref}", shorten(block["text"].strip(), FILE_MOST))
         case {"type": "text" | "thinking" | "redacted_thinking" | "recalled"}:
             pass
         case _:

@@ -40,7 +40,25 @@ async def test_one_value_is_itself_and_several_are_a_list(shelf: Shelf) -> None:
     part = await data.read(json_path="$.订单[*].城")
     assert (part.text, part.shown) == ('[\n"上海",\n"台北"\n]', "Values 1-2 of 2.")
     assert (await data.read(json_path="$.n")).text == "null"
-    assert (await data.read(json_path="$.nothing")).shown == "Nothing was found."
+    nothing = await data.read(json_path="$.nothing")
+    assert (nothing.shown, nothing.total) == ("Nothing was found.", 0)
+    assert nothing.remark == "The path selects nothing. $ shows which names there are."
+    assert (await (await json(shelf, {"empty": []})).read(json_path="$.empty")).text == "[]"
+
+
+async def test_whole_numbers_of_any_length_stay_as_they_are(shelf: Shelf) -> None:
+    """Also beyond 64 bits, read by people and passed on to tools, and large enough to be read in pieces."""
+    number = 123456789012345678901234
+    data = await kept(shelf, b'{"data": {"id": %d, "least": -9223372036854775809, "x": 1.5}}' % number)
+    many = await kept(shelf, b'{"data": [%s]}' % b",".join([b"%d" % number] * 5000))
+
+    read = await data.read(json_path="$.data")
+    passed_on = await values_at(data.shelf, data.row, "$.data", most_bytes=1000)
+    piece = await many.read(json_path="$.data")
+
+    assert read.text == '{"id":123456789012345678901234,"least":-9223372036854775809,"x":1.5}'
+    assert passed_on == [{"id": number, "least": -(2**63) - 1, "x": 1.5}]
+    assert piece.text.startswith(f"[0]  {number}\n[1]  {number}\n")
 
 
 async def test_a_large_array_is_read_in_pieces(shelf: Shelf) -> None:
@@ -132,6 +150,28 @@ async def test_a_path_that_selects_without_end_shows_the_first(shelf: Shelf) -> 
     part = await data.read(json_path="$..*")
 
     assert part.shown == f"Values 1-{part.last} of more than 2,000."
+    assert part.remark is not None
+    assert "select fewer at a time" in part.remark
+
+
+async def test_one_member_of_many_objects_is_read_on_to_the_last(shelf: Shelf) -> None:
+    """Also of more than are counted: `next` goes on behind the last that was shown."""
+    numbers = list(range(2500))
+    data = await json(shelf, {"订单": [{"客": {"n": number}} for number in numbers]})
+    part = await data.read(json_path="$.订单[*].客.n")
+    assert part.remark is not None
+    assert part.remark.endswith("More than 2,000 are not counted: go on with `next`.")
+    seen: list[int] = []
+    while True:
+        shown = part.text
+        seen += (
+            orjson.loads(shown) if shown[0] == "[" else [int(row.split("  ")[1]) for row in shown.split("\n")]
+        )
+        if part.next is None:
+            break
+        part = await data.read(**next_of(part))
+
+    assert seen == numbers
 
 
 async def test_the_process_ends_with_whoever_waits_for_it(shelf: Shelf) -> None:

@@ -59,11 +59,21 @@ async def test_a_line_of_two_megabytes_goes_on_by_bytes(shelf: Shelf) -> None:
     assert line.startswith(part.text + more.text)
 
 
+async def test_how_to_go_on_with_one_line_names_it_alone(shelf: Shelf) -> None:
+    text = await kept(shelf, "a\nb\nc\n")
+
+    assert (await text.read(lines="2")).next == "lines=3"
+    assert (await text.read(lines="1")).next == "lines=2"
+    assert (await text.read(lines="1-2")).next == "lines=3"
+    one = await kept(shelf, "only\n")
+    assert (await one.refused(lines="2")).endswith("write lines=1.")
+
+
 async def test_what_is_no_text_has_no_lines(shelf: Shelf) -> None:
     data = await kept(shelf, b"\x00\x01\xff")
 
     assert (await data.refused(lines="1")).startswith("not_text: ")
-    assert (await data.refused(search="a")).endswith("read it by bytes=0-1000.")
+    assert (await data.refused(search="a")).endswith("read it by bytes=0-999.")
     assert (await (await kept(shelf, "")).read(lines="1-5")).shown == "There is nothing in it."
 
 

@@ -35,6 +35,7 @@ def upgrade() -> None:
     )
     op.create_index("artifacts_by_time", "artifacts", ["owner", "created_at", "ref"])
     op.create_index("artifacts_by_path", "artifacts", ["owner", "path", "size"])
+    op.create_index("artifacts_by_blob", "artifacts", ["path"])
     op.create_index("artifacts_by_turn", "artifacts", ["turn_id"])
     op.create_index("artifacts_by_session", "artifacts", ["session_id"])
     op.create_index("artifacts_by_expiry", "artifacts", ["expires_at"])

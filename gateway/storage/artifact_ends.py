@@ -1,0 +1,77 @@
+"""How artifacts end, in SQL: functions that are parts of transactions. What ends leaves its blob in doubt."""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, bindparam, delete, insert, null, select, update
+
+from gateway.storage.artifact_uses import IS_OF, forget
+from gateway.storage.database import Prepared
+from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs
+
+PUT_OFF = 86_400_000
+"""Milliseconds until an artifact is looked at again whose time is over and that a session uses: no round
+walks over the same ones as the one before."""
+
+_OWNER = artifacts.c.owner == bindparam("owner")
+_REF = artifacts.c.ref == bindparam("ref")
+_MADE_HERE = artifacts.c.session_id == bindparam("session_id")
+_IS_DUE = artifacts.c.expires_at <= bindparam("now")
+_is_used = select(artifact_uses.c.ref).where(IS_OF).exists()
+_is_used_elsewhere = (
+    select(artifact_uses.c.ref).where(IS_OF, artifact_uses.c.session_id != bindparam("session_id")).exists()
+)
+
+REMOVE = Prepared(delete(artifacts).where(_OWNER, _REF))
+DOUBT = Prepared(insert(doubtful_blobs).values(path=bindparam("path"), since=bindparam("at")))
+SETTLE = Prepared(delete(doubtful_blobs).where(doubtful_blobs.c.path == bindparam("path")))
+DUE = Prepared(
+    select(artifacts.c.owner, artifacts.c.ref)
+    .where(_IS_DUE)
+    .order_by(artifacts.c.expires_at)
+    .limit(bindparam("limit"))
+)
+EXPIRED = Prepared(select(artifacts.c.path).where(_OWNER, _REF, _IS_DUE, ~_is_used))
+KEEP_ON = Prepared(
+    update(artifacts).where(_OWNER, _REF, _IS_DUE, _is_used).values(expires_at=bindparam("until"))
+)
+MADE_HERE_ALONE = Prepared(
+    select(artifacts.c.ref, artifacts.c.path).where(_OWNER, _MADE_HERE, ~_is_used_elsewhere)
+)
+LET_GO = Prepared(update(artifacts).where(_MADE_HERE).values(session_id=null()))
+
+
+def doubt(connection: Connection, path: str, at: int) -> None:
+    """The doubt begins anew where there was one."""
+    SETTLE.run(connection, path=path)
+    DOUBT.run(connection, path=path, at=at)
+
+
+def end(connection: Connection, owner: str, ref: str, path: str, at: int) -> None:
+    """Removes an artifact, whoever uses it."""
+    doubt(connection, path, at)
+    forget(connection, owner, ref)
+    REMOVE.run(connection, owner=owner, ref=ref)
+
+
+def expire(connection: Connection, due: Iterable[Sequence[str]], now: int) -> int:
+    """Removes those of `due`, pairs of owner and reference, that are due still and that no session uses; how
+    many that were. The others are put off."""
+    removed = 0
+    for owner, ref in due:
+        row = EXPIRED.one(connection, owner=owner, ref=ref, now=now)
+        if row is not None:
+            end(connection, owner, ref, row[0], now)
+            removed += 1
+        else:
+            KEEP_ON.run(connection, owner=owner, ref=ref, now=now, until=now + PUT_OFF)
+    return removed
+
+
+def drop_session(connection: Connection, session_id: str, owner: str, at: int) -> Sequence[str]:
+    """Before a session is deleted: removes the artifacts that were made in it and that no other session uses;
+    returns their blobs, which are in doubt. The others belong to no session from then on."""
+    made = MADE_HERE_ALONE.run(connection, session_id=session_id, owner=owner).fetchall()
+    for ref, path in made:
+        end(connection, owner, ref, path, at)
+    LET_GO.run(connection, session_id=session_id)
+    return sorted({path for _, path in made})
