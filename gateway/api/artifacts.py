@@ -66,7 +66,7 @@ async def keep(request: Request) -> Response:
         principal_of(request),
     )
     mime = content_type(request)
-    if mime == "multipart/form-data":
+    if mime == "multipart/form-data" and query.raw == "0":
         raise InvalidRequest(
             f"The body is a form. {AS_IT_IS}: curl '…/api/artifacts?name=notes.txt' "
             "-H 'content-type: text/plain' --data-binary @notes.txt"
@@ -119,8 +119,8 @@ async def find(request: Request) -> Response:
 
 
 async def read(request: Request) -> Response:
-    """The content as a file to keep, whole or one range of it; with a query, a part of it as JSON. What cannot
-    be read is 400: `bad_range`, `bad_search`, `not_text`, `bad_json_path`, `not_json`,
+    """The content as a file to keep, whole or one range of it; with a query, a part of it as JSON. What
+    cannot be read is 400: `bad_range`, `bad_search`, `not_text`, `bad_json_path`, `not_json`,
     `json_path_too_slow`."""
     ref, query = _ref(request), read_query(request, PartQuery)
     if not query.model_fields_set:

@@ -19,8 +19,8 @@ OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json", "/api/schem
 OPEN_PREFIX = "/ui/"
 
 CONTENT_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 
 log = structlog.get_logger(__name__)

@@ -225,6 +225,8 @@ class MessageStream:
             return
         text = block.fresh[0] if len(block.fresh) == 1 else "".join(block.fresh)
         block.fresh = []
+        if text.endswith("\x00"):  # which is taken out, and must not part the halves of a pair
+            text = text.rstrip("\x00")
         if not last and text and "\ud800" <= text[-1] <= "\udbff":
             text, half = text[:-1], text[-1]
             block.fresh.append(half)

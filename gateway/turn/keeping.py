@@ -10,7 +10,7 @@ import structlog
 
 from gateway.artifacts.compact.told import told
 from gateway.artifacts.content import Content, bytes_content, text_content
-from gateway.artifacts.shelf import Origin
+from gateway.artifacts.shelf import Origin, Shelf
 from gateway.errors import GatewayError
 from gateway.events.lifecycle import TurnWarning
 from gateway.events.upkeep import Artifact
@@ -57,68 +57,70 @@ async def for_model(
 ) -> ForModel:
     """The output as the model gets it, after the `preface`. What cannot be kept aside is cut, and both are
     told: a turn does not fail because of it."""
-    answer, kept, warnings = (
-        _Answer(MOST_SIZE - FILE_SIZE * len(output.files)),
-        list[ArtifactRow](),
-        list[str](),
-    )
-    answer.add(preface)
-
-    async def keep(content: Content, instead: str) -> None:
-        turn = emitter.turn
-        origin = Origin(turn.owner, turn.session_id, turn.id, call_id, turn.project_id)
-        try:
-            row = await parts.shelf.keep(content, origin, metadata={"tool": tool})
-        except Exception as error:
-            # Also of a mistake of ours in what looks at contents: a result must not end the turn.
-            why = error.message if isinstance(error, GatewayError) else "the gateway made a mistake."
-            code = error.code if isinstance(error, GatewayError) else "internal"
-            log.warning(
-                "artifact_not_kept",
-                tool=tool,
-                tool_call_id=call_id,
-                code=code,
-                exc_info=None if isinstance(error, GatewayError) else error,
-            )
-            warnings.append(f"{tool}: the result could not be kept aside: {why}")
-            answer.add(f"{instead}\n[It could not be kept aside: {why}]", f"[Not kept aside: {why}]")
-        else:
-            if row not in kept:  # the same file twice is one
-                kept.append(row)
-            answer.add(told(row, note=output.note), f"[{row.ref}: {row.mime}, {size_of(row)}]")
-
+    turn = emitter.turn
+    origin = Origin(turn.owner, turn.session_id, turn.id, call_id, turn.project_id)
+    result = _Result(parts.shelf, origin, tool, output.note, MOST_SIZE - FILE_SIZE * len(output.files))
+    result.add(preface)
     text = clean_text(str(output.content))
     short = len(text) <= MOST_SIZE and (
         output.bounded or estimate_tokens(text) <= parts.settings.artifact_tokens
     )
-    if not (short and ((not text and output.files) or answer.add(_as_it_is(output, text)))):
-        await keep(text_content(text), _as_it_is(output, _ends_of(text)))
+    only_files = not text and len(output.files) > 0
+    if not only_files and not (short and result.add(_as_it_is(output, text))):
+        await result.keep(text_content(text), _as_it_is(output, _ends_of(text)))
     for number, file in enumerate(output.files, 1):
-        answer.left += FILE_SIZE
+        result.left += FILE_SIZE
         content = bytes_content(file.data, name=file.name, mime=file.mime)
-        await keep(content, f"[File {number}: {len(file.data)} bytes that are no text]")
-    return ForModel(answer.text, kept, warnings)
+        await result.keep(content, f"[File {number}: {len(file.data)} bytes that are no text]")
+    return ForModel("\n".join(result.told), result.kept, result.warnings)
 
 
-class _Answer:
-    """What the model reads, part by part; `left` are the bytes of JSON that there is room for."""
+class _Result:
+    """The result of a call in the making: what was `told` of it part by part, what was `kept` and what could
+    not be. `left` are the bytes of JSON that there is room for."""
 
-    def __init__(self, left: int) -> None:
-        self._parts: list[str] = []
+    def __init__(self, shelf: Shelf, origin: Origin, tool: str, note: str | None, left: int) -> None:
+        self._shelf = shelf
+        self._origin = origin
+        self._tool = tool
+        self._note = note
         self.left = left
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self._parts)
+        self.told: list[str] = []
+        self.kept: list[ArtifactRow] = []
+        self.warnings: list[str] = []
 
     def add(self, *forms: str) -> bool:
-        """Adds the first of these forms that there is room for; whether there is one."""
+        """Tells the first of these forms that there is room for; whether there is one."""
         for form in forms:
             if (size := len(orjson.dumps(form))) <= self.left:
                 self.left -= size
-                self._parts += [form] if form else []
+                self.told += [form] if form else []
                 return True
         return False
+
+    async def keep(self, content: Content, instead: str) -> None:
+        """Keeps a content aside and tells of it; `instead` is told where that cannot be."""
+        try:
+            row = await self._shelf.keep(content, self._origin, metadata={"tool": self._tool})
+        except GatewayError as error:
+            log.warning("artifact_not_kept", code=error.code, **self._where)
+            self._not_kept(error.message, instead)
+        except Exception:
+            # A mistake of ours in what looks at contents must not end the turn either.
+            log.exception("artifact_not_kept", code="internal", **self._where)
+            self._not_kept("The gateway made a mistake; its log has the details.", instead)
+        else:
+            if row not in self.kept:  # the same file twice is one
+                self.kept.append(row)
+            self.add(told(row, note=self._note), f"[{row.ref}: {row.mime}, {size_of(row)}]")
+
+    @property
+    def _where(self) -> dict[str, str | None]:
+        return {"tool": self._tool, "tool_call_id": self._origin.tool_call_id}
+
+    def _not_kept(self, why: str, instead: str) -> None:
+        self.warnings.append(f"{self._tool}: the result could not be kept aside: {why}")
+        self.add(f"{instead}\n[It could not be kept aside: {why}]", f"[Not kept aside: {why}]")
 
 
 def _as_it_is(output: ToolOutput, text: str) -> str:

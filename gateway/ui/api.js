@@ -21,6 +21,11 @@ export class Unreachable extends Error {
   code = "unreachable";
 }
 
+// Whether the same request can succeed in a while.
+export function mayHelp(error) {
+  return !(error instanceof Refused) || error.retryable || error.status === 429 || error.status >= 500;
+}
+
 let askForKey = async () => "";
 
 // `ask(wasWrong)` resolves to the key that the reader gives.
@@ -111,15 +116,16 @@ export async function lastTurn(session, head) {
   return known.slice(Math.max(0, known.findLastIndex(({ type }) => type === "turn_start")));
 }
 
-// What was kept aside in a session, as it was told: the artifacts of each call, and the files of messages by
-// their references.
+// What was kept aside in a session, as it was told: the artifacts of each call, what could not be kept of it, and
+// the files of messages by their references.
 export async function keptIn(session) {
-  const kept = { ofCalls: new Map(), files: new Map() };
+  const kept = { ofCalls: new Map(), notKept: new Map(), files: new Map() };
   for (let after = 0, count = 0; after !== undefined && count < MOST_PAGES; count += 1) {
-    const path = `/api/sessions/${session}/events?types=turn_start,artifact&after=${after}&limit=${PAGE}`;
+    const path = `/api/sessions/${session}/events?types=turn_start,artifact,warning&after=${after}&limit=${PAGE}`;
     const { events, next } = await request("GET", path);
     for (const { type, tool_call_id: callId, data } of events) {
       if (type === "artifact") kept.ofCalls.set(callId, [...kept.ofCalls.get(callId) ?? [], data]);
+      else if (data.code === "artifact_not_kept") kept.notKept.set(callId, [...kept.notKept.get(callId) ?? [], data]);
       else for (const file of data.attachments ?? []) kept.files.set(file.ref, file);
     }
     after = events.length === PAGE ? next : undefined;

@@ -1,19 +1,22 @@
 // The page: one session, followed by its cursor. Whatever is shown of a turn came out of the session's event
 // stream, also of a turn started here: the first connection is merely the first resume.
 
-import { Refused, follow, keptIn, lastTurn, onKeyNeeded, persist, request } from "./api.js";
-import { Attachments } from "./attachments.js";
+import { Refused, follow, keptIn, lastTurn, mayHelp, onKeyNeeded, persist, request } from "./api.js";
+import { markGone } from "./artifacts.js";
 import { Chat } from "./chat.js";
 import { Chats } from "./chats.js";
+import { Composer } from "./composer.js";
 import { chainOf } from "./compressed.js";
 import { byId, make } from "./dom.js";
 import { EventPanel } from "./events.js";
+import { Kept } from "./kept.js";
 import { listenToMenu } from "./menus.js";
 import { Memories } from "./memories.js";
 import { spokenOf } from "./memory_cards.js";
 import { Replay } from "./replay.js";
 import { SessionMenu } from "./session_menu.js";
 import { Skills } from "./skills.js";
+import { wereSent } from "./uploads.js";
 import { fill, inWords, translatePage, words } from "./words.js";
 
 const REMEMBERED = "gateway.session";
@@ -22,7 +25,8 @@ const input = byId("input");
 const scroll = byId("scroll");
 const panel = new EventPanel();
 const chat = new Chat({ onRetry: send });
-const attachments = new Attachments();
+const composer = new Composer({ onSend: send, isFree: () => openTurn === null, onFull: () => kept.open() });
+const kept = new Kept({ onGone: (ref) => composer.gone(ref) });
 
 const current = () => session;
 const replay = new Replay(panel, { current, onStopped: showLastTurn });
@@ -38,6 +42,7 @@ async function openSession(id) {
   following?.abort();
   const mine = following = new AbortController();
   session = id;
+  composer.show(id);
   head = 0;
   remember(id);
   chat.clear();
@@ -51,8 +56,8 @@ async function openSession(id) {
     const snapshot = await untilReached(() => request("GET", `/api/sessions/${id}/snapshot`), mine.signal);
     if (mine.signal.aborted) return;
     head = snapshot.as_of_seq;
-    const [versions, kept] = await Promise.all([versionsOf(id, snapshot.messages), keptOf(id, snapshot.messages)]);
-    chat.addHistory(snapshot.messages, id, versions, kept);
+    const [versions, aside] = await Promise.all([versionsOf(id, snapshot.messages), keptOf(id, snapshot.messages)]);
+    chat.addHistory(snapshot.messages, id, versions, aside);
     if (mine.signal.aborted) return;
     byId("welcome").hidden = snapshot.messages.length > 0 || Boolean(snapshot.open_turn);
     setOpenTurn(snapshot.open_turn?.turn_id ?? openTurn); // a message may be on its way already
@@ -62,6 +67,7 @@ async function openSession(id) {
     await followSession(snapshot.as_of_seq, mine);
   } catch (error) {
     if (mine.signal.aborted) return;
+    composer.rename(null);
     await openSession(null);
     byId("link").textContent = error.status === 404 ? words.gone : inWords(error);
   }
@@ -75,8 +81,8 @@ async function versionsOf(id, [first]) {
 
 // What was kept aside, where the messages, or those behind their summary, may tell of it.
 function keptOf(id, messages) {
-  const tells = messages[0]?.content[0]?.text?.startsWith("<conversation_summary>") || JSON.stringify(messages).includes("ART-");
-  return tells ? keptIn(id) : { ofCalls: new Map(), files: new Map() };
+  const tells = messages[0]?.content[0]?.text?.startsWith("<conversation_summary>") || /ART-|kept aside: /.test(JSON.stringify(messages));
+  return tells ? keptIn(id) : { ofCalls: new Map(), notKept: new Map(), files: new Map() };
 }
 
 // The events of a turn that is over, in a panel that would be empty else.
@@ -146,20 +152,6 @@ async function send(text, files = []) {
   await post(text, files, crypto.randomUUID?.() ?? `${Date.now()}-${Math.random().toString(36).slice(2)}`);
 }
 
-// What was written waits in its box for the files.
-async function sendInput() {
-  if (openTurn !== null || !input.value.trim() || byId("send").disabled) return;
-  const here = session;
-  byId("send").disabled = true;
-  const files = await attachments.ready();
-  byId("send").disabled = false;
-  if (files === null || here !== session || openTurn !== null || !input.value.trim()) return;
-  attachments.clear();
-  send(input.value, files);
-  input.value = "";
-  growInput();
-}
-
 async function post(text, files, clientMessageId) {
   setOpenTurn("");
   byId("welcome").hidden = true;
@@ -170,14 +162,27 @@ async function post(text, files, clientMessageId) {
     const body = { message: text, client_message_id: clientMessageId, attachments: files.map(({ ref }) => ({ ref })) };
     const here = session;
     const turn = await persist(() => request("POST", `/api/sessions/${here}/turns`, body));
+    wereSent(files);
     if (here !== session) return;
     chat.settle(clientMessageId, turn.turn_id);
     if (openTurn === "") setOpenTurn(chat.isOver(turn.turn_id) ? null : turn.turn_id);
   } catch (error) {
     setOpenTurn(null);
-    const reason = error.code === "turn_in_progress" ? words.busy : error instanceof Refused ? error.message : words.offline;
-    chat.refuse(clientMessageId, reason, () => post(text, files, clientMessageId));
+    refused(error, text, files, clientMessageId);
   }
+}
+
+// What cannot be sent as it is goes back to where it was written.
+function refused(error, text, files, clientMessageId) {
+  const lost = files.find(({ ref }) => ref === error.details?.ref || error.message.includes(ref));
+  if (lost && error.code === "artifact_not_found") markGone(lost.ref);
+  if (!lost && (error.code === "turn_in_progress" || mayHelp(error))) {
+    const reason = error.code === "turn_in_progress" ? words.busy : error instanceof Refused ? error.message : words.offline;
+    return chat.refuse(clientMessageId, reason, words.again, () => post(text, files, clientMessageId));
+  }
+  const reason = lost ? fill(words.aboutFile, { name: lost.name ?? lost.ref, reason: inWords(error) }) : error.message;
+  return chat.refuse(clientMessageId, reason, words.edit, () =>
+    composer.restore(text, files, new Map(lost ? [[lost.ref, error]] : [])));
 }
 
 async function createSession() {
@@ -185,6 +190,7 @@ async function createSession() {
   following?.abort();
   following = new AbortController();
   session = id;
+  composer.rename(id);
   remember(id);
   followSession(0, following).catch((error) => {
     byId("link").textContent = error.message;
@@ -218,11 +224,6 @@ function showLink(connected) {
   byId("link").textContent = connected ? "" : words.offline;
 }
 
-function growInput() {
-  input.style.height = "auto";
-  input.style.height = `${Math.min(input.scrollHeight, 200)}px`;
-}
-
 async function showHealth() {
   const health = await request("GET", "/healthz").catch(() => ({}));
   if (health.demo && byId("badge").hidden) words.demoExamples.forEach(offer);
@@ -252,17 +253,6 @@ function toggleEvents() {
 }
 
 function listen() {
-  byId("composer").addEventListener("submit", (event) => {
-    event.preventDefault();
-    sendInput();
-  });
-  input.addEventListener("keydown", (event) => {
-    // While a Chinese word is being composed, Enter chooses it; Safari ends the composition first (keyCode 229).
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
-    event.preventDefault();
-    byId("composer").requestSubmit();
-  });
-  input.addEventListener("input", growInput);
   byId("stop").addEventListener("click", stop);
   byId("new-chat").addEventListener("click", () => {
     openSession(null);
@@ -283,7 +273,6 @@ function offer(question) {
 
 function begin() {
   translatePage();
-  input.placeholder = words.placeholder;
   words.examples.forEach(offer);
   if (matchMedia("(max-width: 900px)").matches) toggleEvents();
   onKeyNeeded(askForKey);

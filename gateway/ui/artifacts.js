@@ -3,7 +3,7 @@
 
 import { download, request } from "./api.js";
 import { make, save } from "./dom.js";
-import { fill, inWords, language, words } from "./words.js";
+import { counted, fill, inWords, language, words } from "./words.js";
 
 const LINES = 200; // of the first part that is shown
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -15,15 +15,29 @@ const UNITS = [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"]];
 export function sizeOf({ size, lines }) {
   const [unit, name] = UNITS.find(([least]) => size >= least) ?? [];
   const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
-  const bytes = unit ? `${(size / unit).toLocaleString(language, digits)} ${name}` : fill(words.bytes, { count: size });
-  return lines === undefined ? bytes : `${fill(words.lines, { count: lines.toLocaleString(language) })} / ${bytes}`;
+  const bytes = unit ? `${(size / unit).toLocaleString(language, digits)} ${name}` : counted("bytes", size);
+  return lines === undefined ? bytes : `${counted("lines", lines)} / ${bytes}`;
 }
 
-const pathOf = (ref) => `/api/artifacts/${encodeURIComponent(ref)}`;
+export const pathOf = (ref) => `/api/artifacts/${encodeURIComponent(ref)}`;
 const isPicture = ({ mime, size }, largest) => PICTURES.has(mime) && size <= largest;
 
-// A button that waits for what it does, and can be pressed again. `name` is what it is about.
-function action(label, name, trouble, act) {
+// What stands for a file that was deleted says so, and has no buttons any more.
+export function markGone(ref) {
+  for (const place of document.querySelectorAll(`[data-ref="${CSS.escape(ref)}"]`)) {
+    place.classList.add("gone");
+    for (const press of place.querySelectorAll("button")) {
+      if (press.classList.contains("chip")) press.replaceWith(make("span", "chip", make("span", "name", press.dataset.name)));
+      else press.remove();
+    }
+    place.querySelector(".artifact-shown")?.remove();
+    place.querySelector(".why").textContent = words.problems.artifact_not_found;
+  }
+}
+
+// A button that waits for what it does, and can be pressed again. The file that it is about is gone when the
+// server says so.
+function action(label, { ref, name = ref }, trouble, act) {
   const press = make("button", "small", label);
   press.type = "button";
   press.setAttribute("aria-label", `${label}: ${name}`);
@@ -31,7 +45,8 @@ function action(label, name, trouble, act) {
     press.disabled = true;
     trouble.textContent = "";
     await act().catch((error) => {
-      trouble.textContent = inWords(error);
+      if (error.code === "artifact_not_found") markGone(ref);
+      else trouble.textContent = inWords(error);
     });
     press.disabled = false;
   });
@@ -67,22 +82,24 @@ export function artifactCard(artifact) {
   const trouble = alarm();
   const head = make("div", "artifact-head", make("b", "", name), make("small", "", `${words.kinds[kind] ?? kind} · ${sizeOf(artifact)}`));
   const root = make("section", "artifact", head, summary ? make("p", "", summary) : null);
+  root.dataset.ref = ref;
   root.title = `${ref} · ${mime}`;
   root.setAttribute("aria-label", name);
   const place = make("div", "artifact-shown");
   place.hidden = true;
   const choices = make("span", "choices");
-  if (artifact.lines !== undefined || isPicture(artifact, LARGEST_PICTURE)) choices.append(shower(artifact, name, place, trouble), " ");
-  choices.append(action(words.download, name, trouble, () => saved(artifact)));
+  if (artifact.lines !== undefined || isPicture(artifact, LARGEST_PICTURE)) choices.append(shower(artifact, place, trouble), " ");
+  choices.append(action(words.download, artifact, trouble, () => saved(artifact)));
   head.append(choices);
   root.append(trouble, place);
   return root;
 }
 
 // Shows the content in `place`, and hides it again.
-function shower(artifact, name, place, trouble) {
-  const press = action(words.show, name, trouble, async () => {
-    if (!place.hasChildNodes()) place.append(...(artifact.lines === undefined ? [await picture(artifact)] : await text(artifact.ref, name)));
+function shower(artifact, place, trouble) {
+  const { ref, name = ref } = artifact;
+  const press = action(words.show, artifact, trouble, async () => {
+    if (!place.hasChildNodes()) place.append(...(artifact.lines === undefined ? [await picture(artifact)] : await text(artifact)));
     place.hidden = !place.hidden;
     press.textContent = place.hidden ? words.show : words.hide;
     press.setAttribute("aria-label", `${press.textContent}: ${name}`);
@@ -93,21 +110,26 @@ function shower(artifact, name, place, trouble) {
 }
 
 // The beginning of a text, and a button that brings the part that follows.
-async function text(ref, name) {
+async function text(artifact) {
+  const { ref, name = ref, size } = artifact;
   const shown = make("pre");
   shown.tabIndex = 0;
   shown.setAttribute("aria-label", name);
   const told = make("small");
   const trouble = alarm();
-  const more = action(words.showMore, name, trouble, () => read(next));
+  const more = action(words.showMore, artifact, trouble, () => read(next));
   let next = null;
+  function tell(how, last, total) {
+    told.textContent = fill(how, { last: last.toLocaleString(language), total: total.toLocaleString(language) });
+  }
   async function read(wanted) {
     const part = await request("GET", `${pathOf(ref)}?${new URLSearchParams(wanted)}`);
     const isNewLine = part.how === "lines" && shown.textContent && !shown.textContent.endsWith("\n");
     shown.append(isNewLine ? "\n" : "", part.content);
-    const values = { last: part.last.toLocaleString(language), total: part.total.toLocaleString(language) };
-    told.textContent = fill(part.how === "lines" ? words.linesShown : words.bytesShown, values);
     next = part.next ?? null;
+    const following = next?.match(/^bytes=(\d+)/); // a line may be too long to come at once
+    if (part.how === "lines" && !following) tell(words.linesShown, part.last, part.total);
+    else tell(words.bytesShown, following ? Number(following[1]) : size, size);
     more.hidden = next === null;
   }
   await read(`lines=1-${LINES}`);
@@ -126,15 +148,20 @@ function attachedFile(file) {
   const { ref, name = ref, size } = file;
   const trouble = alarm();
   const label = make("span", "name", name);
-  const press = action("", name, trouble, () => saved(file));
+  const press = action("", file, trouble, () => saved(file));
   press.className = "chip";
+  press.dataset.name = name;
   press.title = press.ariaLabel = `${words.download}: ${name}`;
   press.append(label, size === undefined ? "" : make("small", "", sizeOf({ size })));
   if (isPicture(file, LARGEST_PREVIEW)) {
     picture(file).then((image) => {
       press.classList.add("picture");
-      press.replaceChildren(image);
-    }, () => {}); // it stays a name; what is wrong is told when it is asked for
+      press.replaceChildren(image, label);
+    }, ({ code }) => {
+      if (code === "artifact_not_found") markGone(ref);
+    }); // else it stays a name; what is wrong is told when it is asked for
   }
-  return make("li", "", press, trouble);
+  const item = make("li", "", press, trouble);
+  item.dataset.ref = ref;
+  return item;
 }

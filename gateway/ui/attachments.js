@@ -1,17 +1,18 @@
 // The files that go with the next message: chosen, dropped or pasted, and uploaded at once.
 
-import { upload } from "./api.js";
-import { sizeOf } from "./artifacts.js";
-import { button, byId, make } from "./dom.js";
-import { fill, inWords, words } from "./words.js";
+import { byId } from "./dom.js";
+import { Uploaded } from "./uploads.js";
+import { fill, words } from "./words.js";
 
 const MOST = 20; // files of a message
 
 export class Attachments {
-  constructor() {
+  constructor({ onFull }) {
     this.tray = byId("tray");
     this.note = byId("tray-note");
     this.files = new Set();
+    this.callOff = () => {}; // ends the waiting of `ready`
+    this.told = { onRemove: (file) => this.remove(file), onFull };
     const chooser = byId("attach-files");
     byId("attach").title = words.attach;
     byId("attach").addEventListener("click", () => chooser.click());
@@ -49,82 +50,68 @@ export class Attachments {
   add(files) {
     const room = MOST - this.files.size;
     this.tell(files.length > room ? fill(words.tooManyFiles, { count: MOST }) : "");
-    for (const file of [...files].slice(0, room)) {
-      const attached = new Uploaded(file, () => this.remove(attached));
-      this.files.add(attached);
-      this.tray.append(attached.root);
-    }
-    this.tray.hidden = !this.files.size;
+    for (const file of [...files].slice(0, room)) this.files.add(new Uploaded({ file }, this.told));
+    this.draw();
     byId("input").focus();
+  }
+
+  // Artifacts come back as files; with `lost`, the trouble of one of them, by its reference.
+  restore(artifacts, lost) {
+    for (const artifact of artifacts) {
+      const file = new Uploaded({ artifact }, this.told);
+      if (lost.has(artifact.ref)) file.fail(lost.get(artifact.ref));
+      this.files.add(file);
+    }
+    this.draw();
+  }
+
+  // Other files take the place of these, which stay as they are.
+  swap(files) {
+    this.callOff();
+    this.tell("");
+    this.files = files;
+    this.draw();
+  }
+
+  draw() {
+    this.tray.replaceChildren(...[...this.files].map(({ root }) => root));
+    this.tray.hidden = !this.files.size;
   }
 
   remove(file) {
     this.files.delete(file);
-    file.drop();
     this.tell("");
-    this.tray.hidden = !this.files.size;
+    this.callOff();
+    file.drop();
+    this.draw();
     byId("input").focus();
   }
 
-  // The artifacts of the files once all are there; null when one is missing.
+  // The artifacts of the files once all are there; null when one is missing, or one is removed meanwhile.
   async ready() {
     this.tell([...this.files].some(({ artifact }) => !artifact) ? words.uploading : "");
+    let isOff = false;
+    const off = new Promise((resolve) => {
+      this.callOff = () => {
+        if (!isOff) this.tell(words.calledOff);
+        isOff = true;
+        resolve();
+      };
+    });
     let asked;
     do {
       asked = this.files.size;
-      await Promise.all([...this.files].map(({ done }) => done));
+      await Promise.race([off, Promise.all([...this.files].map(({ done }) => done))]);
+      if (isOff) return null;
     } while (asked !== this.files.size); // one more was attached meanwhile
+    this.callOff = () => {};
     const found = [...this.files].map(({ artifact }) => artifact);
     const isComplete = found.every(Boolean);
     this.tell(isComplete ? "" : words.notUploaded);
     return isComplete ? found : null;
   }
 
-  clear() {
-    for (const file of this.files) this.remove(file);
-  }
-
   tell(text) {
     this.note.textContent = text;
-  }
-}
-
-// One file, from when it was chosen: `artifact` is what became of it, `done` ends when that is known.
-class Uploaded {
-  constructor(file, onRemove) {
-    this.file = file;
-    this.aborter = new AbortController();
-    this.state = make("small", "state");
-    this.state.setAttribute("role", "status");
-    const remove = button("✕", onRemove);
-    remove.setAttribute("aria-label", fill(words.removeFile, { name: file.name }));
-    this.root = make("li", "chip", make("span", "name", file.name), this.state, remove);
-    this.start();
-  }
-
-  start() {
-    this.done = this.send();
-  }
-
-  async send() {
-    this.artifact = null;
-    this.root.className = "chip uploading";
-    this.state.textContent = `${sizeOf(this.file)} · ${words.uploading}`;
-    try {
-      if (!this.file.size) throw Object.assign(new Error(), { code: "empty_file" });
-      const path = `/api/artifacts?${new URLSearchParams({ name: this.file.name, raw: 1 })}`;
-      this.artifact = await upload(path, this.file, this.file.type || "application/octet-stream", this.aborter.signal);
-      this.root.className = "chip";
-      this.state.textContent = sizeOf({ size: this.artifact.size });
-    } catch (error) {
-      if (this.aborter.signal.aborted) return;
-      this.root.className = "chip trouble";
-      this.state.replaceChildren(`${inWords(error)} `, button(words.again, () => this.start()));
-    }
-  }
-
-  drop() {
-    this.aborter.abort();
-    this.root.remove();
   }
 }

@@ -44,6 +44,10 @@ export class Call {
     this.root.append(artifactCard(artifact));
   }
 
+  notKept({ message }) {
+    this.root.append(make("p", "note warning", `${words.resultNotKept} `, make("small", "", message)));
+  }
+
   finish({ status, content, steps = [] }) {
     this.close();
     this.step.classList.remove("running");

@@ -6,7 +6,7 @@ import { CompressionCard, earlierMessages } from "./compressed.js";
 import { button, byId, make } from "./dom.js";
 import { renderMarkdown } from "./markdown.js";
 import { memoryCard, recalled } from "./memory_cards.js";
-import { words } from "./words.js";
+import { counted, words } from "./words.js";
 
 export class Chat {
   // `onRetry(text, files)` sends a question again.
@@ -33,12 +33,13 @@ export class Chat {
     return bubble;
   }
 
-  refuse(clientMessageId, reason, retry) {
+  // With a button that does something about it, and takes the question off the page.
+  refuse(clientMessageId, reason, label, act) {
     const bubble = this.sent.get(clientMessageId);
     bubble.classList.replace("pending", "refused");
-    bubble.append(make("p", "why", `${words.notSent} ${reason} `, button(words.again, () => {
+    bubble.append(make("p", "why", `${words.notSent} ${reason} `, button(label, () => {
       bubble.remove();
-      retry();
+      act();
     })));
   }
 
@@ -84,7 +85,7 @@ export class Chat {
       case "artifact": return answer.calls.get(callId)?.keep(data);
       case "skill": return answer.calls.get(callId)?.skill(data);
       case "iteration_superseded": return answer.drop(iteration);
-      case "warning": return answer.note("warning", data.message);
+      case "warning": return answer.warn(callId, data);
       case "error": return answer.fail(data, () => this.onRetry(answer.question, answer.files));
       case "done": return answer.finish(data);
       default: return undefined;
@@ -134,6 +135,7 @@ function addMessages(parent, messages, kept) {
     for (const result of results) {
       const id = result.tool_use_id;
       for (const artifact of kept.ofCalls.get(id) ?? []) answer.calls.get(id)?.keep(artifact);
+      for (const warning of kept.notKept.get(id) ?? []) answer.calls.get(id)?.notKept(warning);
       answer.toolResult(id, { status: result.is_error ? "error" : "ok", content: plainText(result.content) });
     }
     if (role === "assistant") {
@@ -207,7 +209,7 @@ class Answer {
     const { query, source, results } = data;
     if (source === "memory") return this.part(iteration).root.append(recalled(data));
     const hits = results.map((hit) => make("li", "", make("strong", "", hit.title ?? hit.source), ` ${hit.snippet}`));
-    const head = make("summary", "", make("b", "", source), ` “${query}” `, make("i", "", `${results.length} ${words.sources}`));
+    const head = make("summary", "", make("b", "", source), ` “${query}” `, make("i", "", counted("sources", results.length)));
     return this.part(iteration).root.append(make("details", "step found", head, make("ul", "", ...hits)));
   }
 
@@ -244,8 +246,10 @@ class Answer {
     }
   }
 
-  note(kind, text) {
-    this.root.append(make("p", `note ${kind}`, text));
+  warn(callId, data) {
+    const call = data.code === "artifact_not_kept" ? this.calls.get(callId) : undefined;
+    if (call) call.notKept(data);
+    else this.root.append(make("p", "note warning", data.message));
   }
 
   fail({ message, retryable }, retry) {
@@ -262,7 +266,7 @@ class Answer {
     const facts = [];
     if (status !== "completed") facts.push(words[status] ?? status);
     facts.push(`${(duration / 1000).toFixed(1)} s`);
-    if (usage) facts.push(`${usage.input_tokens + usage.output_tokens} ${words.tokens}`);
+    if (usage) facts.push(counted("tokens", usage.input_tokens + usage.output_tokens));
     if (cost !== undefined) facts.push(`$${cost.toFixed(4)}`);
     this.root.append(make("p", `outcome ${status}`, facts.join(" · ")));
   }

@@ -12,12 +12,12 @@ const english = {
   keySave: "Continue", keyWrong: "That key is not known. Please try another.",
   demo: "A demo model answers: it is deterministic and needs no key",
   demoExamples: ["Note that the door code is 4711.", "Remember that I like a plain design style."],
-  thinking: "Thinking", waiting: "Thinking…", sources: "sources", copy: "Copy", copied: "Copied",
+  thinking: "Thinking", waiting: "Thinking…", copy: "Copy", copied: "Copied",
   again: "Try again", mayHelp: "Trying again may help.", notSent: "Not sent.",
   busy: "An answer is still on its way. Stop it or wait for it.",
   gone: "This chat is no longer there.", offline: "No connection, trying again…",
   cancelled: "Stopped", failed: "Failed", limit_reached: "Stopped at a limit", interrupted: "Interrupted by a restart",
-  finished: "The answer is complete.", tokens: "tokens", pieces: "pieces",
+  finished: "The answer is complete.", pieces: "pieces",
   status: { ok: "done", error: "failed", denied: "denied", cancelled: "stopped", timeout: "timed out",
     unknown_outcome: "outcome unknown" },
   searchChats: "Search what was said", notFound: "Nothing found",
@@ -75,7 +75,14 @@ const english = {
   attach: "Attach files", files: "Files", attachedFiles: "Attached files", uploading: "Uploading…", removeFile: "Remove {name}",
   tooManyFiles: "A message has at most {count} files.",
   notUploaded: "Not sent: remove the file that was not uploaded, or try it again.",
-  download: "Download", show: "Show", hide: "Hide", lines: "{count} lines", bytes: "{count} bytes",
+  calledOff: "Not sent: a file was removed. Send it when it is as you want it.", needsText: "Write a message to go with the files.",
+  makeRoom: "Make room…", tooLarge: "Too large: a file has at most {most}.", uploadFailed: "It could not be uploaded.",
+  aboutFile: "{name}: {reason}", resultNotKept: "The whole result could not be kept.",
+  keptFiles: "Files kept aside", roomTaken: "{used} of {quota} taken", nothingKept: "Nothing is kept aside",
+  keptHint: "A deleted file is gone from every chat.", deleteNow: "Delete for good", close: "Close",
+  download: "Download", show: "Show", hide: "Hide",
+  counts: { lines: ["{count} line", "{count} lines"], bytes: ["{count} byte", "{count} bytes"],
+    tokens: ["{count} token", "{count} tokens"], sources: ["{count} source", "{count} sources"] },
   linesShown: "Lines to {last} of {total}", bytesShown: "Bytes to {last} of {total}",
   kinds: { text: "Text", json: "JSON", csv: "Table", markdown: "Markdown", code: "Code", log: "Log", image: "Image", pdf: "PDF",
     binary: "File" },
@@ -115,12 +122,12 @@ const chinese = {
   keySave: "继续", keyWrong: "密钥无效，请换一个。",
   demo: "当前由演示模型回答：结果固定，无需密钥",
   demoExamples: ["记一下：门禁密码是 4711", "记住，我喜欢简约的设计风格"],
-  thinking: "思考过程", waiting: "思考中…", sources: "条来源", copy: "复制", copied: "已复制",
+  thinking: "思考过程", waiting: "思考中…", copy: "复制", copied: "已复制",
   again: "重试", mayHelp: "可以稍后重试。", notSent: "未能发送。",
   busy: "上一个回答还在进行，请先停止或等待完成。",
   gone: "这个会话已不存在。", offline: "连接已断开，正在重连…",
   cancelled: "已停止", failed: "失败", limit_reached: "已达上限而停止", interrupted: "因服务重启而中断",
-  finished: "回答已完成。", tokens: "个 token", pieces: "段",
+  finished: "回答已完成。", pieces: "段",
   status: { ok: "完成", error: "失败", denied: "已拒绝", cancelled: "已停止", timeout: "超时", unknown_outcome: "结果未知" },
   searchChats: "搜索聊天内容", notFound: "没有找到",
   thisChat: "本会话", compressNow: "立即压缩", exportChat: "导出", importChat: "导入文件…",
@@ -173,7 +180,14 @@ const chinese = {
   recallModes: { catalog: "摘要", details: "全文" },
   attach: "添加附件", files: "文件", attachedFiles: "附件", uploading: "正在上传…", removeFile: "移除 {name}",
   tooManyFiles: "一条消息最多带 {count} 个文件。", notUploaded: "未发送：有文件没有上传成功，请移除或重试。",
-  download: "下载", show: "显示", hide: "收起", lines: "{count} 行", bytes: "{count} 字节",
+  calledOff: "未发送：有文件被移除，确认后请再次发送。", needsText: "请写一句话，与文件一起发送。",
+  makeRoom: "腾出空间…", tooLarge: "文件太大，每个文件最大 {most}。", uploadFailed: "未能上传。",
+  aboutFile: "{name}：{reason}", resultNotKept: "未能保存完整的结果。",
+  keptFiles: "另存的文件", roomTaken: "已用 {used}，共 {quota}", nothingKept: "没有另存的文件",
+  keptHint: "删除后，所有会话中都无法再使用这个文件。", deleteNow: "确认删除", close: "关闭",
+  download: "下载", show: "显示", hide: "收起",
+  counts: { lines: ["{count} 行", "{count} 行"], bytes: ["{count} 字节", "{count} 字节"],
+    tokens: ["{count} 个 token", "{count} 个 token"], sources: ["{count} 条来源", "{count} 条来源"] },
   linesShown: "已显示到第 {last} 行，共 {total} 行", bytesShown: "已显示到第 {last} 字节，共 {total} 字节",
   kinds: { text: "文本", json: "JSON", csv: "表格", markdown: "Markdown", code: "代码", log: "日志", image: "图片", pdf: "PDF",
     binary: "文件" },
@@ -207,6 +221,11 @@ export const words = language === "en" ? english : chinese;
 // `text` with each {name} replaced by its value.
 export function fill(text, values) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+}
+
+// "1 line", "52,301 lines": `what` is one of words.counts.
+export function counted(what, count) {
+  return fill(words.counts[what][count === 1 ? 0 : 1], { count: count.toLocaleString(language) });
 }
 
 // What went wrong, for people: by the server's code where there are words for it, else as the server says it.

@@ -56,6 +56,7 @@ async def test_a_bad_body_is_refused_and_the_message_says_why(client: Client) ->
         )
         assert (sent[:60], *problem(answer)) == (sent[:60], 400, "invalid_request")
         assert says in answer.json()["error"]["message"]
+        assert answer.json()["error"]["message"].endswith("add raw=1 to the query.")
 
     assert (await client.get("/api/artifacts")).json()["artifacts"] == []
 
@@ -133,6 +134,7 @@ async def test_a_body_over_the_limit_is_413(settings: Settings) -> None:
         kept = (await client.get("/api/artifacts")).json()["artifacts"]
 
     assert [problem(each) for each in (inline, told, found)] == [(413, "payload_too_large")] * 3
+    assert "Send the file as it is" in inline.json()["error"]["message"]
     assert [each.json()["error"]["details"] for each in (inline, told, found)] == [
         {"max_body_size": 4000},
         {"artifact_max_size": 5000},

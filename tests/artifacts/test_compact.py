@@ -161,6 +161,21 @@ def test_what_is_no_text_is_told_by_its_format() -> None:
     assert compact(b"\x00\x01").text == "Data of unknown format, no text\nBegins with (hex): 00 01"
 
 
+@pytest.mark.parametrize("encoding", ["gbk", "big5", "shift_jis", "latin-1"])
+def test_a_text_in_another_encoding_is_told_as_one_that_can_be_converted(encoding: str) -> None:
+    text = "café\tdéjà vu\r\n" if encoding == "latin-1" else "時間\t日本\r\n一二三\n"
+    told = compact(text.encode(encoding) * 1000, "笔记.txt").text.split("\n")
+
+    assert told[0] == "No UTF-8: perhaps text in another encoding, such as GBK"
+    assert told[1] == "To read it as text, keep it converted to UTF-8 (iconv -f GBK -t UTF-8)"
+
+
+def test_utf_16_is_known_by_its_mark() -> None:
+    for encoding, mark in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
+        told = compact(mark + "一二三".encode(encoding)).text
+        assert told.startswith("Text in UTF-16, not UTF-8\nTo read it as text, keep it converted to UTF-8")
+
+
 def test_an_archive_is_never_unpacked_and_what_it_holds_is_not_read() -> None:
     told = compact(b"PK\x03\x04" + bytes(22) + b"ignore-all-instructions.txt\x00")
     assert told.text.startswith("ZIP archive, no text\nBegins with (hex): 50 4b 03 04")

@@ -137,6 +137,15 @@ async def test_contents_are_bounded_together(shelf: Shelf, row: ArtifactRow) -> 
         await filled(shelf, {"texts": [{"$artifact": row.ref}] * (MOST + 1)})
 
 
+async def test_a_path_into_what_is_no_json_is_refused_with_one_name_of_it(shelf: Shelf) -> None:
+    kept = await shelf.keep(bytes_content("没有结构\n".encode()), Origin("anna"))
+
+    with pytest.raises(BadArguments) as refused:
+        await filled(shelf, {"text": {"$artifact": kept.ref, "json_path": "$.a"}})
+
+    assert refused.value.message.startswith(f"{kept.ref}: is text, not JSON: read it by lines=")
+
+
 async def test_a_content_that_was_lost_fails_the_call_and_names_its_hash(
     shelf: Shelf, row: ArtifactRow, storage: Storage
 ) -> None:

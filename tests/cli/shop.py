@@ -71,4 +71,4 @@ def talk() -> str:
 @tool(effect="read_only")
 def draw() -> File:
     """Draws."""
-    return File(b"\x89PNG\r\n\x1a\n\xff", name="图.png")
+    return File(b"\x89PNG\r\n\x1a\n\xff", name="../画/图.png")

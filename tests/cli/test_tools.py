@@ -108,7 +108,7 @@ def test_what_a_model_would_not_read_is_told(command: Command, monkeypatch: pyte
 
 
 def test_files_are_told_by_type_and_size(command: Command) -> None:
-    """What would be kept aside in a turn is not written to a terminal."""
+    """What would be kept aside in a turn is not written to a terminal; its name is as it would be there."""
     ran = command("tools", "run", "draw")
 
     assert (ran.code, ran.out) == (0, "\n")

@@ -94,6 +94,14 @@ def test_text_that_arrives_together_is_one_piece() -> None:
     assert stream.finished
 
 
+def test_nothing_parts_the_halves_of_a_pair() -> None:
+    """Also where a NUL, which is taken out, comes between them and each comes alone."""
+    stream = MessageStream()
+    feed(stream, [start(), TEXT])
+    halves = [escaped(text(0, part)) for part in ("\ud83d", "\x00", "\ude00")]
+    assert [chunk for half in halves for chunk in stream.feed([half])] == [Piece("text", "😀")]
+
+
 words = st.text(st.sampled_from("ab漢\x00\ud83d\ude00 "), max_size=4)
 
 

@@ -15,15 +15,17 @@ DOT = base64.b64decode(
 )
 HOSTILE = '<img src="x" onerror="document.title=1">春天\n'
 MOST = 1_000_000
+QUOTA = 1_600_000
 
 pytestmark = in_a_browser
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
-    """`gateway dev` that keeps no large files."""
+    """`gateway dev` that keeps no large files, and not many."""
     folder = tmp_path_factory.mktemp("artifacts")
-    with gateway_process(folder, GATEWAY_ARTIFACT_MAX_SIZE=str(MOST)) as gateway:
+    limits = {"GATEWAY_ARTIFACT_MAX_SIZE": str(MOST), "GATEWAY_ARTIFACT_QUOTA": str(QUOTA)}
+    with gateway_process(folder, **limits) as gateway:
         yield gateway
 
 
@@ -54,13 +56,21 @@ def give(page: Page, how: str, place: str, name: str, text: str) -> None:
     )
 
 
+def kept(page: Page) -> dict[str, str]:
+    """The paths of the reader's artifacts by their names."""
+    path = page.url.partition("#")[0] + "api/artifacts"
+    return {each["name"]: f"{path}/{each['ref']}" for each in page.request.get(path).json()["artifacts"]}
+
+
 def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
     """Chosen, dropped or pasted: an image is seen, another file is a name, and what they hold stays data; so
-    it is after a reload, and each can be saved as it was."""
+    it is after a reload, and each can be saved as it was. One that was deleted says so."""
     attach(page, "点.png", DOT, "image/png")
     give(page, "drop", "#events", "spring <b>.txt", HOSTILE)
-    give(page, "paste", "#input", "orders.json", '{"orders": []}')
+    give(page, "paste", "#input", "or\u202eders.json", '{"orders": []}')
     expect(page.locator("#tray .chip .name")).to_have_text(["点.png", "spring <b>.txt", "orders.json"])
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#tray-note")).to_contain_text("Write a message")
     ask(page, "What is in these?")
 
     expect(page.locator(".outcome.completed")).to_be_visible()
@@ -69,11 +79,17 @@ def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
         question = page.locator(".question")
         expect(question).to_contain_text("What is in these?")
         expect(question.get_by_role("img", name="点.png")).to_be_visible()
-        expect(question.locator(".chip .name")).to_have_text(["spring <b>.txt", "orders.json"])
+        expect(question.locator(".chip .name")).to_have_text(["点.png", "spring <b>.txt", "orders.json"])
         with page.expect_download() as download:
             question.get_by_role("button", name="Download: spring <b>.txt").click()
         assert Path(download.value.path()).read_text() == HOSTILE
         page.reload()
+    page.get_by_text("This chat").click()
+    page.get_by_role("button", name="Files kept aside").click()
+    page.get_by_role("button", name="Delete: orders.json").click()
+    page.get_by_role("button", name="Delete for good: orders.json").click()
+    expect(page.locator(".attached .gone")).to_have_text("orders.jsonThis file is no longer there.")
+    expect(page.locator(".attached .gone button")).to_have_count(0)
     assert page.title() == "Chat Gateway"
 
 
@@ -81,7 +97,8 @@ def test_a_file_that_is_refused_keeps_the_message_back(page: Page) -> None:
     """What was typed stays, the reason stands at the file, and without it the message goes."""
     page.get_by_label("Message", exact=True).fill("/say got it")
     attach(page, "large.bin", b"\0" * (MOST + 1))
-    expect(page.locator(".chip.trouble")).to_contain_text("The file is too large.")
+    expect(page.locator(".chip.trouble")).to_contain_text("Too large: a file has at most 1.0 MB.")
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
     page.get_by_role("button", name="Send").click()
 
     expect(page.locator("#tray-note")).to_contain_text("Not sent")
@@ -93,8 +110,64 @@ def test_a_file_that_is_refused_keeps_the_message_back(page: Page) -> None:
     expect(page.locator(".question")).to_have_text("/say got it")
 
 
+def test_where_there_is_no_room_files_can_be_deleted(page: Page) -> None:
+    """They are listed beside what they take; after one is deleted, the file that had no room is uploaded. A
+    result that has none says so at its call, also after a reload."""
+    attach(page, "half.bin", b"\0" * (QUOTA // 2))
+    expect(page.locator(".chip.uploading")).to_have_count(0)
+    attach(page, "other.bin", b"\1" * (QUOTA // 2))
+    expect(page.locator(".chip.trouble")).to_contain_text("all the room")
+    page.get_by_role("button", name="Make room").click()
+    expect(page.locator("#kept-note")).to_contain_text("of 1.6 MB taken")
+    page.get_by_role("button", name="Delete: half.bin").click()
+    page.get_by_role("button", name="Delete for good: half.bin").click()
+    page.get_by_role("button", name="Close", exact=True).click()
+
+    expect(page.locator(".chip.trouble")).to_contain_text("half.binThis file is no longer there.")
+    expect(page.locator("#tray .chip:not(.trouble):not(.uploading)")).to_contain_text("other.bin800.0 KB")
+    page.get_by_role("button", name="Remove half.bin").click()
+    attach(page, "more.bin", b"\2" * 700_000)
+    expect(page.locator("#tray .chip:not(.trouble):not(.uploading)")).to_have_count(2)
+    ask(page, "Give me 2000 sample orders")
+    expect(page.locator(".outcome.completed")).to_be_visible()
+    expect(page.locator(".call .note")).to_contain_text("The whole result could not be kept.")
+    page.reload()
+    expect(page.locator(".call .note")).to_contain_text("The whole result could not be kept.")
+    for name, path in kept(page).items():
+        assert not name.endswith(".bin") or page.request.delete(path).ok
+
+
+def test_a_message_whose_file_is_gone_can_be_mended(page: Page) -> None:
+    """It says which file, and comes back to be written anew. Each chat has its own draft, and a file that
+    goes with no message does not stay."""
+    attach(page, "说明.txt", "夏天".encode())
+    attach(page, "more.txt", b"more")
+    expect(page.locator(".chip.uploading")).to_have_count(0)
+    assert page.request.delete(kept(page)["说明.txt"]).ok
+    ask(page, "/say read")
+    expect(page.locator(".refused > .why")).to_contain_text("说明.txt: This file is no longer there.")
+    page.locator(".refused").get_by_role("button", name="Edit").click()
+    page.get_by_role("button", name="Remove 说明.txt").click()
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".prose")).to_have_text("read")
+
+    page.get_by_label("Message", exact=True).fill("to be continued")
+    attach(page, "mine.txt", b"mine")
+    page.get_by_role("button", name="New chat").click()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("")
+    expect(page.locator("#tray")).to_be_hidden()
+    page.get_by_text("Chats", exact=True).click()
+    page.locator("#session-list button").first.click()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("to be continued")
+    expect(page.locator("#tray .name")).to_have_text("mine.txt")
+    assert "mine.txt" in kept(page)
+    with page.expect_response(lambda answer: answer.request.method == "DELETE"):
+        page.get_by_role("button", name="Remove mine.txt").click()
+    assert "mine.txt" not in kept(page)
+
+
 def test_a_message_waits_for_its_files(page: Page) -> None:
-    """It goes by itself when the last one is there."""
+    """It goes by itself when the last one is there, but not when one is removed."""
     held: list[Route] = []
 
     def hold(route: Route) -> None:
@@ -106,9 +179,15 @@ def test_a_message_waits_for_its_files(page: Page) -> None:
         attach(page, "说明.txt", "春天".encode())
     page.get_by_label("Message", exact=True).press("Enter")
     expect(page.locator("#tray-note")).to_have_text("Uploading…")
+    page.get_by_role("button", name="Remove 说明.txt").click()
+    expect(page.locator("#tray-note")).to_contain_text("Not sent")
+    with page.expect_request("**/api/artifacts?*"):
+        attach(page, "说明.txt", "春天".encode())
+    page.get_by_label("Message", exact=True).press("Enter")
+    expect(page.locator("#tray-note")).to_have_text("Uploading…")
     expect(page.locator(".question")).to_have_count(0)
     expect(page.get_by_label("Message", exact=True)).to_have_value("/say read")
-    held[0].continue_()
+    held[-1].continue_()
 
     expect(page.locator(".question .name")).to_have_text("说明.txt")
     expect(page.locator(".prose")).to_have_text("read")

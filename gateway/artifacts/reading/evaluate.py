@@ -24,6 +24,7 @@ _ROW = 1000  # bytes of JSON of a value within an outline; a larger one is descr
 _KEYS, _KEY, _TEXT = 8, 40, 80  # keys, and characters of keys and texts, in a description
 _LONGEST_PATH = 400  # characters of a path that is told
 _LONG = re.compile(rb"[0-9]{19}")  # a number that may be beyond 64 bits: orjson would give a float
+_BOUNDED = re.compile(r"\?|\.\.|:\s*-?[0-9]")  # a filter, all descendants, a slice with an end
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 Place = tuple[int | str, ...]
@@ -75,7 +76,10 @@ def _answer(request: dict[str, Any], content: bytes) -> dict[str, Any]:
     at_least = outline and len(found) > MOST_COUNTED
     whole = _whole([value for _, value in found], most, as_list=not outline)
     counted = {"count": len(found) - at_least, "at_least": at_least, "whole": whole}
-    return {**counted, **(_outline(found, most, at_least=at_least) if outline and found else {})}
+    if not outline or not found:
+        return counted
+    is_open = not _BOUNDED.search(request["path"])
+    return {**counted, **_outline(found, most, at_least=at_least, is_open=is_open)}
 
 
 def _parsed(content: bytes) -> Any:
@@ -148,7 +152,7 @@ def _json(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool) -> dict[str, Any]:
+def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool, is_open: bool) -> dict[str, Any]:
     """What is too large, by its parts: `rows` of them within `most` bytes, of `size` in all. `following`
     tells, for each row, the path of what comes after it, where there is such a path; `deeper` is the path of
     the first part that is described only."""
@@ -169,6 +173,8 @@ def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool) -> di
     run = _run([place for place, _ in found])
     if run is not None and run.after == "":
         form = "elements"
+    if at_least and not is_open:
+        run = None  # what follows an element that was selected may not be
     until = "" if at_least or run is None else run.end
     rows: list[str] = []
     following: list[str | None] = []
@@ -182,9 +188,11 @@ def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool) -> di
         if size > most:
             break
         rows.append(row)
-        reached = run and int(each[run.at]) + 1
-        is_last = run is None or reached == run.end
-        following.append(None if is_last else f"{run.before}[{reached}:{until}]{run.after}")
+        reached = 0 if run is None else int(each[run.at]) + 1
+        if run is None or reached == run.end:
+            following.append(None)
+        else:
+            following.append(f"{run.before}[{reached}:{until}]{run.after}")
     return {"form": form, "size": len(found), "rows": rows, "following": following, "deeper": deeper}
 
 

@@ -71,7 +71,9 @@ async def import_session(
             await stack.enter_async_context(turn_of(path))
         stack.enter_context(archives.moving(session.id))
         if await copies.taken(session.id):
-            raise Conflict(f"The session id {session.id} is taken.")
+            raise Conflict(
+                f"The session id {session.id} is taken: import it at another gateway, or delete that session first."
+            )
         begun: list[str] = []
         try:
             await _write_contents(file, contents, artifacts, blobs)

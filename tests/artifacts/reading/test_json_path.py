@@ -174,6 +174,16 @@ async def test_one_member_of_many_objects_is_read_on_to_the_last(shelf: Shelf) -
     assert seen == numbers
 
 
+@pytest.mark.parametrize("path", ["$[?@ < 2400]", "$[0:2400]", "$..[?@ < 2400]"])
+async def test_what_a_path_leaves_out_is_not_read_on_with(shelf: Shelf, path: str) -> None:
+    """More than are counted, and those that follow are not all selected."""
+    data = await json(shelf, list(range(5000)))
+
+    part = await data.read(json_path=path)
+
+    assert (part.at_least, part.next) == (True, None)
+
+
 async def test_the_process_ends_with_whoever_waits_for_it(shelf: Shelf) -> None:
     data = await json(shelf, {"a": [[[number] * 20] * 20 for number in range(100)]})
     asking = asyncio.create_task(data.read(json_path="$..[?count(@..*) > count($..*)]"))

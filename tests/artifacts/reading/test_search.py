@@ -37,6 +37,13 @@ async def test_matches_are_shown_with_five_lines_around_and_joined(shelf: Shelf)
     assert (part.shown, part.next) == ("Matching lines 1-3 of 3.", None)
 
 
+async def test_a_search_that_finds_nothing_says_that_it_takes_no_pattern(shelf: Shelf) -> None:
+    part = await (await kept(shelf, "订单 1\n订单 2\n")).read(search="订单.*")
+
+    assert (part.text, part.total, part.next) == ("", 0, None)
+    assert part.remark == "No line that was looked at has this text. It is taken as it is, not as a pattern."
+
+
 async def test_a_search_is_bounded_by_lines(shelf: Shelf) -> None:
     text = await kept(shelf, "订单\n" * 10)
 
