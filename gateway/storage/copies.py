@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from gateway.errors import Conflict
 from gateway.events.lifecycle import Outcome
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 from gateway.messages import Attached, Role, Usage
@@ -261,3 +262,10 @@ class Copies(Protocol):
                 nothing was added.
         """
         ...
+
+
+def session_taken(session_id: str) -> Conflict:
+    """Why a session cannot be imported."""
+    return Conflict(
+        f"The session id {session_id} is taken: import it at another gateway, or delete that session first."
+    )

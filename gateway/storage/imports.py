@@ -25,6 +25,7 @@ from gateway.storage.copies import (
     SummaryCopy,
     TurnCopy,
     VersionCopy,
+    session_taken,
 )
 from gateway.storage.database import Database, Prepared
 from gateway.storage.records import CompressionRow, SummaryRow
@@ -139,9 +140,7 @@ def turn_of(row: Sequence[Any]) -> TurnCopy:
 def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> SessionRow:
     session, versions, summary, _ = incoming.moment
     if TAKEN.one(connection, session_id=session.id) is not None:
-        raise Conflict(
-            f"The session id {session.id} is taken: import it at another gateway, or delete that session first."
-        )
+        raise session_taken(session.id)
     fields = session.model_dump(exclude={"last_position"})
     connection.execute(insert(sessions).values(**fields, owner=owner))
     ADD_TURN.many(connection, _new_turns(connection, session.id, owner, incoming.turns))

@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 
 import orjson
 
-from gateway.errors import Conflict, StorageError
+from gateway.errors import StorageError
 from gateway.history.archive import Line, archive_paths, store_lines, version_path, write_archive
 from gateway.history.copies.checks import Checked, check
 from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived
@@ -23,7 +23,16 @@ from gateway.messages import Usage
 from gateway.storage.artifacts import Artifacts, blob_path
 from gateway.storage.base import SessionRow
 from gateway.storage.blobs import Blobs
-from gateway.storage.copies import ArtifactCopy, Copies, EventCopy, Incoming, MessageCopy, Stored, TurnCopy
+from gateway.storage.copies import (
+    ArtifactCopy,
+    Copies,
+    EventCopy,
+    Incoming,
+    MessageCopy,
+    Stored,
+    TurnCopy,
+    session_taken,
+)
 from gateway.storage.records import ArchiveRow, Archives
 
 MOST_ROWS, MOST_ROWS_SIZE = 2_000, 1_048_576
@@ -71,9 +80,7 @@ async def import_session(
             await stack.enter_async_context(turn_of(path))
         stack.enter_context(archives.moving(session.id))
         if await copies.taken(session.id):
-            raise Conflict(
-                f"The session id {session.id} is taken: import it at another gateway, or delete that session first."
-            )
+            raise session_taken(session.id)
         begun: list[str] = []
         try:
             await _write_contents(file, contents, artifacts, blobs)
