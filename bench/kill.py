@@ -6,14 +6,17 @@ connections is compared with a full replay, and the database is read directly to
 """
 
 import asyncio
+import hashlib
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,18 +38,21 @@ SCRIPTS = (
     '/call search_docs {"query": "resume"}\n/then\n/call current_time {}\n/then\n/pieces 20 /pace 10',
     "/pieces 10 /pace 10\n/call no_such_tool {}\n/then\n/say That tool does not exist.",
     "/pieces 400 /burst",
+    '/call search_docs {"query": "resume", "limit": 8}\n/then\n'
+    '/call read_artifact {"ref": "{{artifact}}", "lines": "1-5"}\n/then\n/pieces 20 /pace 10',
 )
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of it. `violations` are sentences; none is what is wanted."""
+    """What came of it. `violations` are sentences; none is what is wanted. `kept` results were kept aside."""
 
     turns: int = 0
     kills: int = 0
     resumed: int = 0
     ended: Counter[str] = field(default_factory=Counter[str])
     violations: list[str] = field(default_factory=list[str])
+    kept: int = 0
 
 
 @dataclass(slots=True)
@@ -75,7 +81,8 @@ class Victim:
         self.port = servers.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "log"
-        self.settings = servers.gateway_settings(model_port, folder)
+        # So little that what search_docs finds is kept aside.
+        self.settings = servers.gateway_settings(model_port, folder) | {"GATEWAY_ARTIFACT_TOKENS": "500"}
         self.process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
@@ -114,12 +121,37 @@ async def run(
             if victim.process is not None and victim.process.poll() is None:
                 await victim.end(signal.SIGKILL)
         database = load_settings(data_dir=Path(folder)).database_path
+        told = set[str]()
         for record in read_records(database):
             outcome.violations += violations(record)
             outcome.ended.update(str(turn.outcome) for turn in record.turns)
+            told |= {event["data"]["ref"] for event in record.events if event["type"] == "artifact"}
+        outcome.kept = len(told)
+        outcome.violations += kept_aside(database, told)
     if sum(outcome.ended.values()) != turns:
         outcome.violations.append(f"{turns} turns were asked for, {sum(outcome.ended.values())} are recorded")
     return outcome
+
+
+def kept_aside(database: Path, told: set[str]) -> list[str]:
+    """What is wrong with the artifacts: each that was `told` is there, whole and used by its session; no blob
+    is left that neither an artifact has nor is in doubt."""
+    blobs = database.parent / "blobs"
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        used = "SELECT ref, path, sha256 FROM artifacts JOIN artifact_uses USING (owner, ref)"
+        rows = {ref: (path, sha256) for ref, path, sha256 in connection.execute(used)}
+        doubtful = {path for (path,) in connection.execute("SELECT path FROM doubtful_blobs")}
+    files = {str(path.relative_to(blobs)) for path in (blobs / "artifacts").rglob("*") if path.is_file()}
+    needed = {path for path, _ in rows.values()}
+    return [
+        *(f"artifact {ref} was told and is not there" for ref in sorted(told - rows.keys())),
+        *(f"blob {path} is nobody's" for path in sorted(files - needed - doubtful)),
+        *(
+            f"artifact {ref} is not what was written"
+            for ref, (path, sha256) in rows.items()
+            if path not in files or hashlib.sha256((blobs / path).read_bytes()).hexdigest() != sha256
+        ),
+    ]
 
 
 async def drive(readers: list[Reader], turns: int, at_once: int) -> None:
@@ -185,6 +217,7 @@ def main() -> None:
     print(f"{given.turns} turns, seed {given.seed}", flush=True)
     outcome = asyncio.run(run(given.turns, seed=given.seed, at_once=given.at_once, every=given.every))
     print(f"kills: {outcome.kills}, turns read over several connections: {outcome.resumed}")
+    print(f"results kept aside: {outcome.kept}")
     print("ended: " + ", ".join(f"{count} {how}" for how, count in outcome.ended.most_common()))
     print("\n".join(outcome.violations[:50]))
     print(f"violations: {len(outcome.violations)}")
