@@ -11,6 +11,27 @@ export function wereSent(files) {
   for (const { ref } of files) unsent.delete(ref);
 }
 
+const ATTEMPTS = 5; // of one upload, while the gateway takes no more at a time: those of another tab, perhaps
+let last = Promise.resolve();
+
+// One after the other: a gateway takes few of one user at a time.
+function inTurn(act) {
+  const done = last.then(act);
+  last = done.catch(() => {});
+  return done;
+}
+
+async function patiently(act) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await act();
+    } catch (error) {
+      if (error.status !== 429 || attempt === ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1000 * attempt));
+    }
+  }
+}
+
 // A name as the server keeps it: the last part of a path, without what cannot be seen or turns the reading around.
 function plainName(name) {
   return name.split(/[/\\]/).at(-1).replace(/[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu, "").trim();
@@ -45,7 +66,9 @@ export class Uploaded {
     try {
       if (!this.file.size) throw new Refused(400, { code: "empty_file" });
       const path = `/api/artifacts?${new URLSearchParams({ name: this.name, raw: 1 })}`;
-      const artifact = await upload(path, this.file, this.file.type || "application/octet-stream", this.aborter.signal);
+      const type = this.file.type || "application/octet-stream";
+      const send = () => upload(path, this.file, type, this.aborter.signal);
+      const artifact = await inTurn(() => patiently(send));
       unsent.add(artifact.ref);
       if (this.aborter.signal.aborted) this.withdraw(artifact);
       else this.settle(artifact);
