@@ -8,7 +8,7 @@ API can show them.
 import asyncio
 import base64
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -74,13 +74,11 @@ class AttachedFiles(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """Messages with the contents of their files, and what could not be shown, for people. `left_out` is how
-    many of the files, the oldest ones, make room for newer ones: as `Attachments.left_out` tells; `is_whole`
-    says that nothing is missing, for whatever reason."""
+    """Messages with the contents of their files, and what could not be shown, for people; `is_whole` says that
+    nothing is missing, for whatever reason."""
 
     messages: Sequence[Message]
     problems: Sequence[str] = ()
-    left_out: int = 0
     is_whole: bool = True
 
 
@@ -98,7 +96,7 @@ class Attachments:
     def __init__(self, shelf: Shelf, settings: Settings) -> None:
         self._shelf = shelf
         self._settings = settings
-        self._refused: OrderedDict[tuple[str, str], None] = OrderedDict()
+        self._refused: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     async def attach(self, given: Sequence[str | Upload], origin: Origin) -> AttachedFiles:
         """Uploads become artifacts of that origin, references name such as are there. All or nothing.
@@ -138,9 +136,12 @@ class Attachments:
         added at the end make it more, or leave it: where it is more, the prompt before them changes."""
         return left_out(messages)
 
-    async def fill(self, owner: str, messages: Sequence[Message]) -> Filled:
+    async def fill(
+        self, owner: str, messages: Sequence[Message], *, model: str = "", withheld: Collection[str] = ()
+    ) -> Filled:
         """The messages with their images and documents read from the shelf: the newest ones, as many as one
-        request may have. In place of the others, and of what cannot be read, stands a text that says so.
+        request may have. In place of the others, of those `withheld`, of what the endpoint of `model`
+        refused before and of what cannot be read, stands a text that says so.
         Messages without files are the same objects. Never raises for what the shelf cannot do."""
         contents = {
             index: list(message.content)
@@ -161,36 +162,38 @@ class Attachments:
             content[place] = (
                 _instead(block, f"[{block['source']['ref']} {NO_ROOM}]")
                 if number < gone
-                else await self._filled(owner, block, problems)
+                else await self._filled(owner, block, model, withheld, problems)
             )
         filled = [
             Message(message.role, contents[index]) if index in contents else message
             for index, message in enumerate(messages)
         ]
         is_whole = all(content[place]["type"] != "text" for content, place in places)
-        return Filled(filled, problems, gone, is_whole)
+        return Filled(filled, problems, is_whole)
 
-    def refuse(self, owner: str, messages: Sequence[Message]) -> bool:
-        """The endpoint refused a request that shows the files of `messages`: those of the newest message with
-        files are not shown any more by this process, or all of them where it was not these. False when none
-        was shown."""
-        shown = [
-            [(owner, block["source"]["ref"]) for block in message.content if is_kept(block)]
-            for message in messages
-        ]
-        shown = [new for each in shown if (new := [one for one in each if one not in self._refused])]
-        if not shown:
-            return False
-        newest_failed = len(shown) < sum(any(is_kept(b) for b in message.content) for message in messages)
-        for one in [one for each in shown for one in each] if newest_failed else shown[-1]:
-            self._refused[one] = None
+    @staticmethod
+    def suspects(messages: Sequence[Message], withheld: Collection[str]) -> frozenset[str]:
+        """Which files may be why the endpoint refused a request that shows those of `messages`, but for the
+        ones `withheld`: those of the newest message with files, or else all. Empty when none was shown."""
+        shown = [{block["source"]["ref"] for block in each.content if is_kept(block)} for each in messages]
+        shown = [refs for refs in shown if refs]
+        if not shown or not (newest := shown[-1] - set(withheld)):
+            return frozenset().union(*shown) - set(withheld)
+        return frozenset(newest)
+
+    def refuse(self, owner: str, model: str, refs: Collection[str]) -> None:
+        """The model's endpoint took a request without these files that it had refused with them: this process
+        shows them to it no more."""
+        for ref in refs:
+            self._refused[owner, ref, model] = None
         while len(self._refused) > MOST_REFUSED:
             self._refused.popitem(last=False)
-        return True
 
-    async def _filled(self, owner: str, block: Block, problems: list[str]) -> Block:
+    async def _filled(
+        self, owner: str, block: Block, model: str, withheld: Collection[str], problems: list[str]
+    ) -> Block:
         ref = block["source"]["ref"]
-        if (owner, ref) in self._refused:
+        if ref in withheld or (owner, ref, model) in self._refused:
             return _instead(block, f"[{ref} {REFUSED}]")
         try:
             row = await self._shelf.get(owner, ref)

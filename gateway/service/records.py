@@ -25,6 +25,8 @@ from gateway.storage.records import ArchiveRow
 from gateway.turn.in_flight import InFlight
 from gateway.turn.parts import Parts
 
+MOST_OF_ONE = 2
+"""Of one user's."""
 MOST_IMPORTS = 4
 """Imports at the same time: each has a file of its own and, at its end, the database's writer."""
 
@@ -59,6 +61,7 @@ class SessionRecords:
             most=parts.settings.max_import_size,
             limit="max_import_size",
             what="imports",
+            of_one=MOST_OF_ONE,
         )
         self._imports: set[asyncio.Task[SessionRow]] = set()
         self._ids = asyncio.Lock()
@@ -151,7 +154,7 @@ class SessionRecords:
         """
         if self._draining.is_set():
             raise Draining("The server is shutting down. Import the file again in a moment.")
-        async with self._files.received(chunks) as file:
+        async with self._files.received(chunks, who.user_id) as file:
             if not file.tell():
                 raise BadImport("The file is empty.", details={"line": 1, "reason": "The file is empty."})
             return await self._import(who, file)

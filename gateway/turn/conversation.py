@@ -29,6 +29,8 @@ class Conversation:
         """Whether the endpoint has found it too long in this turn."""
         self.not_shown: set[str] = set()
         """What was told of files that cannot be shown."""
+        self.withheld: frozenset[str] = frozenset()
+        """Files that are not shown in this turn, as the endpoint refused a request with them."""
         self.shows_all = True
         """Whether the newest request shows every file that its messages name."""
         self.replace(history)

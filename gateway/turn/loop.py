@@ -2,7 +2,7 @@
 
 from gateway.errors import ModelError
 from gateway.messages import Message
-from gateway.turn.attaching import with_files, withhold_refused
+from gateway.turn.attaching import remember_withheld, with_files, withhold_files
 from gateway.turn.books import COMPLETED, Ending, failed, noted
 from gateway.turn.compressing import compress_if_due, compress_overflow
 from gateway.turn.conversation import Conversation
@@ -57,6 +57,7 @@ async def run_loop(
             if not await _mended(error, parts, emitter, conversation, shows_files=shown is not request):
                 raise
             continue
+        remember_withheld(parts, emitter, conversation)
         if parts.settings.compress_at is not None and answer.usage is not None and conversation.shows_all:
             parts.meter.learn_from(request, answer.usage)
         if answer.content:
@@ -68,9 +69,9 @@ async def _mended(
 ) -> bool:
     """Whether the model is to be asked again, otherwise, after it failed: with less, and once for each
     cause."""
-    if shows_files and withhold_refused(error, parts, emitter, conversation):
+    if error.code == "context_overflow" and await compress_overflow(parts, emitter, conversation):
         return True
-    return error.code == "context_overflow" and await compress_overflow(parts, emitter, conversation)
+    return shows_files and withhold_files(error, parts, emitter, conversation)
 
 
 async def _calls_answered(parts: Parts, emitter: Emitter, conversation: Conversation) -> bool:

@@ -1,5 +1,6 @@
 """One tool call that may run: checked, run in time, and what came of it as its result."""
 
+import asyncio
 import traceback
 from collections.abc import Sequence
 from functools import lru_cache
@@ -76,7 +77,8 @@ async def refusal_of(
         status, output = _failed(error, state.name, call_id)
         read = await for_model(output, state.name, call_id, emitter, parts)
         read.emit(emitter, call_id)
-        return tool_result(state.name, status, read.content)
+        result = tool_result(state.name, status, read.content)
+        return result.model_copy(update={"artifact": read.kept[0].ref}) if read.kept else result
     return None
 
 
@@ -90,12 +92,13 @@ async def fitting_arguments(
     filled = await parts.references.filled(
         arguments, owner=turn.owner, session_id=turn.session_id, is_asked=is_asked
     )
+    if filled is arguments:
+        check_arguments(tool, arguments)
+        return arguments
     try:
-        check_arguments(tool, filled)
+        await asyncio.to_thread(check_arguments, tool, filled)  # megabytes, perhaps
     except BadArguments as error:
-        if filled is not arguments:
-            raise _Unfit(error.message) from None
-        raise
+        raise _Unfit(error.message) from None
     return filled
 
 

@@ -57,8 +57,8 @@ async function openSession(id) {
     if (mine.signal.aborted) return;
     head = snapshot.as_of_seq;
     const [versions, aside] = await Promise.all([versionsOf(id, snapshot.messages), keptOf(id, snapshot.messages)]);
-    chat.addHistory(snapshot.messages, id, versions, aside);
     if (mine.signal.aborted) return;
+    chat.addHistory(snapshot.messages, id, versions, aside);
     byId("welcome").hidden = snapshot.messages.length > 0 || Boolean(snapshot.open_turn);
     setOpenTurn(snapshot.open_turn?.turn_id ?? openTurn); // a message may be on its way already
     if (!snapshot.open_turn) await showLastTurn();
@@ -157,16 +157,18 @@ async function post(text, files, clientMessageId) {
   byId("welcome").hidden = true;
   chat.addQuestion(text, clientMessageId, files);
   scroll.scrollTo(0, scroll.scrollHeight);
+  let here = session;
   try {
     if (session === null) await createSession();
     const body = { message: text, client_message_id: clientMessageId, attachments: files.map(({ ref }) => ({ ref })) };
-    const here = session;
+    here = session;
     const turn = await persist(() => request("POST", `/api/sessions/${here}/turns`, body));
     wereSent(files);
     if (here !== session) return;
     chat.settle(clientMessageId, turn.turn_id);
     if (openTurn === "") setOpenTurn(chat.isOver(turn.turn_id) ? null : turn.turn_id);
   } catch (error) {
+    if (here !== session) return composer.bringBack(here, text, files);
     setOpenTurn(null);
     refused(error, text, files, clientMessageId);
   }

@@ -57,12 +57,15 @@ export class Attachments {
 
   // Artifacts come back as files; with `lost`, the trouble of one of them, by its reference.
   restore(artifacts, lost) {
-    for (const artifact of artifacts) {
-      const file = new Uploaded({ artifact }, this.told);
-      if (lost.has(artifact.ref)) file.fail(lost.get(artifact.ref));
+    for (const file of this.chipsOf(artifacts)) {
+      if (lost.has(file.artifact.ref)) file.fail(lost.get(file.artifact.ref));
       this.files.add(file);
     }
     this.draw();
+  }
+
+  chipsOf(artifacts) {
+    return artifacts.map((artifact) => new Uploaded({ artifact }, this.told));
   }
 
   // Other files take the place of these, which stay as they are.

@@ -63,6 +63,14 @@ export class Composer {
     this.attachments.restore(files, lost);
   }
 
+  // A message of a chat that is not on the screen any more was refused: it is that one's draft again.
+  bringBack(chat, text, files) {
+    const draft = this.drafts.get(chat) ?? { text: "", files: new Set() };
+    draft.text = [text, draft.text].filter(Boolean).join("\n");
+    for (const file of this.attachments.chipsOf(files)) draft.files.add(file);
+    this.drafts.set(chat, draft);
+  }
+
   // The draft of the chat that comes to the screen.
   show(chat) {
     if (chat === this.chat) return;

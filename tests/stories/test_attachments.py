@@ -1,7 +1,7 @@
 """Files that come with a message: what the model is asked, what the record holds, and what is refused."""
 
 import base64
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -49,16 +49,16 @@ REFUSED: list[tuple[Any, int, str, str]] = [
 
 @asynccontextmanager
 async def asked_of(
-    demo_url: str, *, refuses: str | None = None
+    demo_url: str, *, refuses: Collection[str] = (), told: str = "Could not process image"
 ) -> AsyncGenerator[tuple[str, list[dict[str, Any]]]]:
-    """The demo model at another URL, and what it was asked there. It `refuses` blocks of that type."""
+    """The demo model at another URL, and what it was asked there. It `refuses` blocks of these types."""
     asked: list[dict[str, Any]] = []
 
     async def messages(request: Request) -> Response:
         asked.append(orjson.loads(await request.body()))
-        if any(block["type"] == refuses for block in blocks(asked[-1])):
-            told = {"type": "invalid_request_error", "message": "Could not process image"}
-            return Response(orjson.dumps({"type": "error", "error": told}), 400)
+        if any(block["type"] in refuses for block in blocks(asked[-1])):
+            error = {"type": "invalid_request_error", "message": told}
+            return Response(orjson.dumps({"type": "error", "error": error}), 400)
         answer = await demo.post("/v1/messages", asked[-1], **{"x-api-key": "demo"})
         return Response(answer.content, answer.status_code, {"content-type": answer.headers["content-type"]})
 
@@ -209,7 +209,7 @@ async def test_an_endpoint_that_refuses_a_picture_is_asked_without_it(
 ) -> None:
     """Or else it would end this turn and every later one; the model is told what it does not see, and later
     turns do not try again."""
-    async with asked_of(demo_url, refuses="image") as (url, asked):
+    async with asked_of(demo_url, refuses={"image"}) as (url, asked):
         given = settings_for(tmp_path / "refusing", url)
         async with running_gateway(given) as client:
             first = await client.chat("/say seen", session_id="s", attachments=[PICTURE])
@@ -302,3 +302,32 @@ async def test_files_make_room_for_newer_ones_in_a_new_epoch(client: Client) -> 
     assert "make room" in the(second, "warning")["message"]
     assert not [event for event in third if event["type"] == "warning"]
     assert [the(turn, "done")["status"] for turn in (second, third)] == ["completed"] * 2
+
+
+async def test_what_is_refused_for_another_reason_is_shown_again(demo_url: str, tmp_path: Path) -> None:
+    """A file counts as refused only where the same request without it is answered."""
+    refuses = {"text"}
+    async with (
+        asked_of(demo_url, refuses=refuses, told="Your credit balance is too low") as (url, asked),
+        running_gateway(settings_for(tmp_path / "poor", url)) as client,
+    ):
+        first = await client.chat("/say seen", session_id="s", attachments=[PICTURE])
+        refuses.clear()
+        second = await client.chat("/say seen now", session_id="s")
+
+    assert the(first, "done")["status"] == "failed"
+    assert text_of(second) == "seen now"
+    assert any(each["type"] == "image" for each in blocks(asked[-1]))
+
+
+async def test_a_file_that_is_too_long_for_the_model_ends_no_turn(demo_url: str, tmp_path: Path) -> None:
+    """Where compressing cannot help, the question is answered without it."""
+    async with (
+        asked_of(demo_url, refuses={"image"}, told="prompt is too long") as (url, _),
+        running_gateway(settings_for(tmp_path / "small", url)) as client,
+    ):
+        told = await client.chat("/say answered", session_id="s", attachments=[PICTURE])
+
+    assert text_of(told) == "answered"
+    assert "longer than the model can read" in the(told, "warning")["message"]
+    assert the(told, "done")["status"] == "completed"

@@ -24,7 +24,9 @@ _ROW = 1000  # bytes of JSON of a value within an outline; a larger one is descr
 _KEYS, _KEY, _TEXT = 8, 40, 80  # keys, and characters of keys and texts, in a description
 _LONGEST_PATH = 400  # characters of a path that is told
 _LONG = re.compile(rb"[0-9]{19}")  # a number that may be beyond 64 bits: orjson would give a float
-_BOUNDED = re.compile(r"\?|\.\.|:\s*-?[0-9]")  # a filter, all descendants, a slice with an end
+_BOUNDED = re.compile(r"[?,]|\.\.|:\s*-?[0-9]|(?:\*|:).*(?:\*|:)")
+"""Of a path whose values may not be all that follow one of them: a filter, a list, all descendants, a slice
+with an end, more than one wildcard or slice."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 Place = tuple[int | str, ...]
@@ -149,7 +151,12 @@ def _json(value: Any) -> str | None:
     except orjson.JSONEncodeError as error:
         if "64-bit" not in str(error):  # more than 254 levels
             return None
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    told = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        orjson.loads(orjson.dumps(orjson.loads(told)))  # which takes no more levels than without such numbers
+    except (orjson.JSONEncodeError, orjson.JSONDecodeError):
+        return None
+    return told
 
 
 def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool, is_open: bool) -> dict[str, Any]:

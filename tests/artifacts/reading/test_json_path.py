@@ -184,6 +184,16 @@ async def test_what_a_path_leaves_out_is_not_read_on_with(shelf: Shelf, path: st
     assert (part.at_least, part.next) == (True, None)
 
 
+@pytest.mark.parametrize("path", ["$.*[*]", "$['a','b'][*]", "$.a[*][*]"])
+async def test_what_goes_through_several_lists_is_not_read_on_in_one(shelf: Shelf, path: str) -> None:
+    """What follows in the one would pass over the other."""
+    data = await json(shelf, {"a": [[number, -number] for number in range(2500)], "b": list(range(2500))})
+
+    part = await data.read(json_path=path)
+
+    assert (part.at_least, part.next) == (True, None)
+
+
 async def test_the_process_ends_with_whoever_waits_for_it(shelf: Shelf) -> None:
     data = await json(shelf, {"a": [[[number] * 20] * 20 for number in range(100)]})
     asking = asyncio.create_task(data.read(json_path="$..[?count(@..*) > count($..*)]"))
