@@ -74,8 +74,8 @@ class AttachedFiles(NamedTuple):
 
 
 class Filled(NamedTuple):
-    """Messages with the contents of their files, and what could not be shown, for people; `is_whole` says that
-    nothing is missing, for whatever reason."""
+    """Messages with the contents of their files, and what could not be shown, for people; `is_whole` says
+    that nothing is missing, for whatever reason."""
 
     messages: Sequence[Message]
     problems: Sequence[str] = ()
