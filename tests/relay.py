@@ -14,6 +14,7 @@ class Relay(socketserver.ThreadingTCPServer):
 
     daemon_threads = False  # closing the relay waits for what it is relaying
     allow_reuse_address = True
+    request_queue_size = 64  # a browser asks for all parts of a page at once
 
     def __init__(self, upstream: str, *, holds: bool = False, cuts: tuple[int, ...] = ()) -> None:
         parts = urlsplit(upstream)
@@ -33,6 +34,8 @@ class _Connection(socketserver.BaseRequestHandler):
         relay = self.server
         assert isinstance(relay, Relay)
         request = _read_request(self.request)
+        if not request:
+            return
         with socket.create_connection(relay.upstream) as upstream, suppress(ConnectionError):
             relay.open.add(upstream)
             upstream.sendall(request.replace(b"\r\n", b"\r\nConnection: close\r\n", 1))
@@ -55,9 +58,12 @@ class _Connection(socketserver.BaseRequestHandler):
 
 
 def _read_request(client: socket.socket) -> bytes:
+    """Nothing when the client leaves without one: browsers open connections in advance."""
     request = b""
     while b"\r\n\r\n" not in request:
-        request += client.recv(65536)
+        if not (more := client.recv(65536)):
+            return b""
+        request += more
     head, _, body = request.partition(b"\r\n\r\n")
     length = next(
         (
@@ -68,7 +74,8 @@ def _read_request(client: socket.socket) -> bytes:
         0,
     )
     while len(body) < length:
-        more = client.recv(65536)
+        if not (more := client.recv(65536)):
+            return b""
         request, body = request + more, body + more
     return request
 
