@@ -44,7 +44,7 @@ def main() -> None:
     parser = ArgumentParser(prog="python -m bench.artifacts", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="the same: it takes seconds")
     parser.parse_known_args()
-    measures = (ingesting, reading, telling, prompting)
+    measures = (ingesting, reading, events, prompting)
     sys.exit(1 if show(figure for each in measures for figure in asyncio.run(each())) else 0)
 
 
@@ -93,7 +93,7 @@ async def reading() -> Sequence[Figure]:
     ]
 
 
-async def telling() -> Sequence[Figure]:
+async def events() -> Sequence[Figure]:
     """The compact form of 1 MB, from its bytes to the text; half of it Chinese."""
     rng = random.Random(7)
     orders = [order(rng, number) for number in range(16_000)]

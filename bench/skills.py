@@ -49,7 +49,7 @@ async def measured() -> Sequence[Figure]:
         root = Path(folder)
         for number in range(SKILLS):
             write(root / f"group-{number % 10}" / f"skill-{number:03}", random.Random(number))
-        return [*scanning(root), *await looking(root), *telling(root), *await calling()]
+        return [*scanning(root), *await looking(root), *events(root), *await calling()]
 
 
 def write(folder: Path, rng: random.Random) -> None:
@@ -109,7 +109,7 @@ async def looking(root: Path) -> Sequence[Figure]:
     ]
 
 
-def telling(root: Path) -> Sequence[Figure]:
+def events(root: Path) -> Sequence[Figure]:
     found = SkillFolders({"project": root}).scan().skills
     whole = build_catalog((), found, (), (), share_tokens=WINDOW).snapshot
     clamped = build_catalog((), found, (), (), share_tokens=int(WINDOW * SHARE)).snapshot

@@ -36,6 +36,11 @@ def new_operation_id() -> str:
     return f"{OPERATION_PREFIX}{secrets.token_hex(16)}"
 
 
+def new_replica_id() -> str:
+    """An id for a process that has the database open: `p_` and 64 random bits in hex."""
+    return f"p_{secrets.token_hex(8)}"
+
+
 def new_memory_id() -> str:
     """A memory's id: `m_` and 64 random bits in hex, short because models repeat it."""
     return f"m_{secrets.token_hex(8)}"

@@ -30,7 +30,7 @@ from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.learning import Learning
 from gateway.service.memory import UserMemories
-from gateway.service.telling import Telling
+from gateway.service.session_events import SessionEvents
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
@@ -73,12 +73,12 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         traced = telemetry.tracing is not None
         in_flight = InFlight(parts, Several(telemetry, learning), traces_recorded=traced)
         archiver = Archiver(parts, telemetry.archived, learning.session_ended)
-        telling = Telling(storage.log, in_flight)
+        events = SessionEvents(storage.log, in_flight)
         gateway = Gateway(
             parts,
             in_flight,
             archiver,
-            memory=UserMemories(parts, memory.keeper, telling),
+            memory=UserMemories(parts, memory.keeper, events),
             documents=DocumentedMemories(memory.documents, settings),
             artifacts=UserArtifacts(
                 parts, storage.artifacts, ArtifactSummariser(shelf, storage.artifacts, model, settings)
@@ -92,7 +92,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         for work, name in (
             (skills.watch(), "skills"),
             (suggestions.run(), "memory suggestions"),
-            (learning.run(telling), "learning"),
+            (learning.run(events), "learning"),
             (telemetry.meters.artifacts.run(storage.artifacts), "count of artifacts"),
         ):
             await stack.enter_async_context(_in_background(work, name))
@@ -102,6 +102,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver, began=began)
         storage.bus.watch(indexer.watch)
         app.state.indexer = indexer
+        await stack.enter_async_context(_in_background(in_flight.reap(), "turns without owner"))
         # Not before: a turn that a deadline wakes has an owner.
         deadlines = gateway.approvals.watch_deadlines()
         await stack.enter_async_context(_in_background(deadlines, "deadlines of approvals"))

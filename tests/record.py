@@ -12,11 +12,14 @@ from gateway.messages import Message, Usage
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from tests.invariants import Body, Record
 
-SESSIONS = "SELECT id, owner, title, created_at, updated_at, head, project_id FROM sessions ORDER BY id"
+SESSIONS = """
+    SELECT id, owner, title, created_at, updated_at, head, project_id
+    FROM sessions JOIN heads ON session_id = id ORDER BY id"""
 TURNS = """
-    SELECT id, session_id, owner, status, outcome, input, model, client_message_id, epoch, created_at,
-           first_seq, last_seq, cancel_requested
-    FROM turns WHERE session_id = ? ORDER BY number"""
+    SELECT id, turns.session_id, owner, status, outcome, input, model, client_message_id,
+           iif(turn_id = id, epoch, 0), created_at, first_seq, last_seq, cancel_requested
+    FROM turns JOIN heads ON heads.session_id = turns.session_id
+    WHERE turns.session_id = ? ORDER BY number"""
 EVENTS = "SELECT seq, type, turn_id, body FROM events WHERE session_id = ? ORDER BY seq"
 MESSAGES = (
     "SELECT position, turn_id, role, content, usage FROM messages WHERE session_id = ? ORDER BY position"

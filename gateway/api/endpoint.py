@@ -15,7 +15,7 @@ Answer = type[BaseModel] | str | None
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One method of one path. `answers` are its successes, `refusals` the failures worth telling apart,
+    """One method of one path. `answers` are its successes, `refusals` the failures worth events apart,
     `upload` is the media type of a body that is no JSON."""
 
     method: str

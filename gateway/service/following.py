@@ -24,7 +24,7 @@ class Following:
     def exhausted(self) -> bool:
         """Whether nothing will ever come: the turn is over and the cursor is at its end."""
         turn = self.turn
-        return turn is not None and turn.status == "done" and self.after >= turn.last_seq
+        return turn is not None and turn.status == "done" and 0 < turn.last_seq <= self.after
 
     def choose(self, events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
         """Those of `events` that this follower wants."""

@@ -148,11 +148,11 @@ class Gateway:
     async def cancel(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
         """Asks a turn to stop; a turn that is over stays as it is. Raises errors.NotFound."""
         turn = await self.turn(who, session_id, turn_id)
-        if turn.status != "done":
-            await self._parts.turns.request_cancel(turn_id)
-            await self._stop(turn_id)
-            turn = await self.turn(who, session_id, turn_id)
-        return turn
+        if turn.status == "done":
+            return turn
+        # Shielded: a client that leaves now must not leave a turn that nobody owns.
+        await asyncio.shield(asyncio.ensure_future(self._cancel(turn)))
+        return await self.turn(who, session_id, turn_id)
 
     async def open_turn(self, session_id: str) -> TurnRow | None:
         """The running turn of a session whose owner was checked before."""
@@ -200,7 +200,7 @@ class Gateway:
         """
         session_id, turn, cursor = place.session_id, place.turn, place.after
         until = place.head if not place.live else None
-        if turn is not None and turn.status == "done":
+        if turn is not None and turn.status == "done" and turn.last_seq:
             until = turn.last_seq
         with self._parts.bus.subscribe(session_id) as live:
             self._followers.add(live.changed)
@@ -231,7 +231,8 @@ class Gateway:
     async def page(self, place: Following, limit: int) -> tuple[Sequence[StoredEvent], bool]:
         """At most `limit` stored events from the place on (fewer when they are large), and whether there may
         be more."""
-        until = place.turn.last_seq if place.turn is not None and place.turn.status == "done" else place.head
+        turn = place.turn
+        until = turn.last_seq if turn is not None and turn.status == "done" else place.head
         found = await self._parts.log.read(
             place.session_id, after=place.after, limit=limit, until=until, types=sorted(place.types)
         )
@@ -242,7 +243,11 @@ class Gateway:
     async def recover(self) -> None:
         """Start-up: goes on with the turns that a former process left open."""
         turns = self._parts.turns
-        self._in_flight.recover(await turns.take_over(), queued=await turns.count_waiting())
+        self._in_flight.recover(
+            await turns.recover(),
+            queued=await turns.count_waiting(),
+            undelivered=await self._parts.log.undelivered(),
+        )
 
     async def drain(self, grace: float) -> None:
         """Shutdown: no new turns, running ones get `grace` seconds, then all streams end."""
@@ -267,6 +272,12 @@ class Gateway:
             if accepted.interrupts is not None:
                 await self._stop(accepted.interrupts)
         return accepted
+
+    async def _cancel(self, turn: TurnRow) -> None:
+        if turn.status == "accepted" and await self._in_flight.close_waiting(turn):
+            return
+        await self._parts.turns.request_cancel(turn.id)
+        await self._stop(turn.id)
 
     async def _stop(self, turn_id: str) -> None:
         """Has the books of a turn closed that is to be cancelled, whether it runs or is parked."""

@@ -14,7 +14,7 @@ from gateway.ids import new_operation_id
 from gateway.messages import Message
 from gateway.prompt.assemble import Prefix
 from gateway.service.archiving import summarise
-from gateway.service.telling import Telling
+from gateway.service.session_events import SessionEvents
 from gateway.storage.base import SessionRow
 from gateway.storage.records import CompressionRow, SummaryRow
 from gateway.turn.conversation import memories_told, prefix_for
@@ -47,7 +47,7 @@ class SessionHistory:
 
     def __init__(self, parts: Parts, in_flight: InFlight) -> None:
         self._parts = parts
-        self._telling = Telling(parts.log, in_flight)
+        self._events = SessionEvents(parts.log, in_flight)
         self._tasks: set[asyncio.Task[CompressionRow]] = set()
 
     async def messages(self, who: Principal, session_id: str) -> Sequence[Message]:
@@ -85,7 +85,7 @@ class SessionHistory:
         operation = new_operation_id()
 
         async def say(data: Compression) -> None:
-            await self._telling.tell(session_id, operation, data)
+            await self._events.add(session_id, operation, data)
 
         # Shielded: what has begun is not stopped by a client that leaves.
         plain, offered = await self._overheads(session_id)

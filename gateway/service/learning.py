@@ -21,7 +21,7 @@ from gateway.memory.keeper.keeper import Keeper, Told
 from gateway.memory.keeper.keeping import When
 from gateway.memory.memories import Changed
 from gateway.memory.room import households_of
-from gateway.service.telling import Telling
+from gateway.service.session_events import SessionEvents
 from gateway.service.waiting import FIRST_RETRY, Due, Waiting
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from gateway.storage.memories import Scope
@@ -97,12 +97,12 @@ class Learning:
 
     # What it does
 
-    async def run(self, telling: Telling) -> None:
+    async def run(self, events: SessionEvents) -> None:
         """Learns until it is cancelled, from one session at a time. What came of it, and of the suggestions
         of tools, is told in the sessions' logs."""
 
         async def tell(session_id: str, changed: Sequence[Changed]) -> None:
-            await telling.tell_changes(session_id, changed)
+            await events.add_changes(session_id, changed)
 
         if self._keeper is not None:
             self._keeper.told = tell

@@ -24,7 +24,7 @@ from gateway.memory.search.searcher import Found, Hit, Query
 from gateway.messages import Message
 from gateway.service.learning import said_when
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
-from gateway.service.telling import Telling
+from gateway.service.session_events import SessionEvents
 from gateway.storage.base import StoredMessage
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
 from gateway.turn.parts import Parts
@@ -40,9 +40,9 @@ READ_MOST = 1000
 class UserMemories:
     """One per process. With the memory switched off every verb raises errors.NotFound (memory_off)."""
 
-    def __init__(self, parts: Parts, keeper: Keeper | None, telling: Telling) -> None:
+    def __init__(self, parts: Parts, keeper: Keeper | None, events: SessionEvents) -> None:
         self._parts = parts
-        self._telling = telling
+        self._events = events
         self._for = MemoryAccess(parts)
         self._keeper = keeper
         self._busy = 0
@@ -112,7 +112,7 @@ class UserMemories:
             depends_on=depends_on,
         )
         if place.session_id is not None:
-            await self._telling.tell_changes(place.session_id, [saved])
+            await self._events.add_changes(place.session_id, [saved])
         return saved
 
     async def list(
@@ -245,7 +245,7 @@ class UserMemories:
                 when=said_when(self._parts, session_id, who.user_id) if said is None else None,
             )
         if place.session_id is not None:
-            await self._telling.tell_changes(place.session_id, learned)
+            await self._events.add_changes(place.session_id, learned)
         return learned
 
     # Files

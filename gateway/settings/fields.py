@@ -40,6 +40,11 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     data_dir: Path = Field(Path("data"), description="Folder of the database. One process at a time.")
     database_url: str | None = Field(None, description="sqlite:///PATH; default is gateway.db in data_dir.")
+    durability: Literal["synced", "relaxed"] = Field(
+        "synced",
+        description="synced: every event is on the disk before it is shown. relaxed: pieces of text are left "
+        "to the operating system; a power cut may lose what was shown last, and its numbers are used again.",
+    )
     blob_url: str | None = Field(
         None,
         description="Where archives and artifacts are kept: file:///PATH or s3://BUCKET/PREFIX; default is "

@@ -4,15 +4,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, delete, func, insert, null, or_, select, true, update
+from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, select, true, update
 
 from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.calls import Scope
 from gateway.storage.base import Accepted, TurnRow
 from gateway.storage.database import Database, Prepared
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
-from gateway.storage.schema import RUNNING, approvals, tool_grants, turns
-from gateway.storage.turns import PARKED, TURN, turn_of
+from gateway.storage.heads import park_turn, wake_turn
+from gateway.storage.schema import RUNNING, approvals, heads, tool_grants, turns
+from gateway.storage.turns import SESSION_OF, accepted_of
 
 _ID = and_(
     approvals.c.session_id == bindparam("session_id"),
@@ -70,16 +71,16 @@ DECIDED = Prepared(
         approvals.c.turn_id == bindparam("turn_id"), approvals.c.decision.is_not(None)
     )
 )
-OPEN = Prepared(select(turns.c.cancel_requested, turns.c.epoch, turns.c.status).where(_TURN_ID))
-PARK = Prepared(update(turns).where(_TURN_ID).values(parked_until=bindparam("until")))
-UNPARK = Prepared(update(turns).where(_TURN_ID, PARKED).values(parked_until=null()))
+OPEN = Prepared(select(turns.c.cancel_requested, turns.c.status).where(_TURN_ID))
+_parked = heads.c.parked_until.is_not(None)
 OVERDUE = Prepared(
     select(turns.c.id)
-    .where(PARKED, or_(turns.c.parked_until <= bindparam("now"), turns.c.cancel_requested == true()))
-    .order_by(turns.c.parked_until)
+    .join_from(heads, turns, turns.c.id == heads.c.turn_id)
+    .where(_parked, or_(heads.c.parked_until <= bindparam("now"), turns.c.cancel_requested == true()))
+    .order_by(heads.c.parked_until)
     .limit(bindparam("limit"))
 )
-COUNT_PARKED = Prepared(select(func.count()).select_from(turns).where(PARKED))
+COUNT_PARKED = Prepared(select(func.count()).select_from(heads).where(_parked))
 OF_OWNER = tool_grants.c.owner == bindparam("owner")
 OF_TOOL = tool_grants.c.tool == bindparam("tool")
 ALL_GRANTS = Prepared(
@@ -125,7 +126,8 @@ class SqlApprovals:
 
     async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
         """See `Approvals.decide`."""
-        return await self._database.write(lambda connection: decide(connection, row, verdict))
+        replica = self._database.replica
+        return await self._database.write(lambda connection: decide(connection, row, verdict, replica))
 
     async def expire(self, turn_id: str, now: int, reason: str) -> None:
         """See `Approvals.expire`."""
@@ -148,7 +150,8 @@ class SqlApprovals:
 
     async def wake(self, turn_id: str) -> Accepted | None:
         """See `Approvals.wake`."""
-        return await self._database.write(lambda connection: wake(connection, turn_id))
+        replica = self._database.replica
+        return await self._database.write(lambda connection: wake(connection, turn_id, replica))
 
     async def overdue(self, now: int, limit: int) -> Sequence[str]:
         """See `Approvals.overdue`."""
@@ -206,7 +209,9 @@ def one(connection: Connection, session_id: str, turn_id: str, tool_call_id: str
     return approval_of(row) if row is not None else None
 
 
-def decide(connection: Connection, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
+def decide(
+    connection: Connection, row: ApprovalRow, verdict: Verdict, replica: str
+) -> tuple[ApprovalRow, Accepted | None]:
     found = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     turn = OPEN.one(connection, turn_id=row.turn_id)
     if found is None or turn is None:
@@ -218,7 +223,7 @@ def decide(connection: Connection, row: ApprovalRow, verdict: Verdict) -> tuple[
             f"{found.verdict.by} decided before: {found.verdict.decision}.",
             details={"decision": found.verdict.decision},
         )
-    if turn[2] == "done":
+    if turn[1] == "done":
         raise Conflict("The turn is over: there is nothing left to decide.")
     if found.expires_at <= verdict.at:
         raise Conflict("The time for this decision is over: it counts as a denial.")
@@ -241,7 +246,7 @@ def decide(connection: Connection, row: ApprovalRow, verdict: Verdict) -> tuple[
             GRANT.run(connection, owner=row.owner, tool=row.name, session_id=session_id, at=verdict.at)
     decided = one(connection, row.session_id, row.turn_id, row.tool_call_id)
     assert decided is not None
-    return decided, wake(connection, row.turn_id)
+    return decided, wake(connection, row.turn_id, replica)
 
 
 def granted(
@@ -260,21 +265,19 @@ def granted(
 
 def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
     found = OPEN.one(connection, turn_id=turn.id)
-    if found is None or found[1] != turn.epoch or found[2] != "running":
-        raise TurnLost(f"Turn {turn.id} is no longer this writer's: epoch {turn.epoch}.")
     decided = {call_id for (call_id,) in DECIDED.run(connection, turn_id=turn.id).fetchall()}
-    if found[0] or not decided.isdisjoint(waiting):
+    if found is not None and (found[0] or not decided.isdisjoint(waiting)):
         return False
-    PARK.run(connection, turn_id=turn.id, until=until)
+    if not park_turn(connection, turn.session_id, turn.id, turn.epoch, until):
+        raise TurnLost(f"Turn {turn.id} is no longer this writer's: epoch {turn.epoch}.")
     return True
 
 
-def wake(connection: Connection, turn_id: str) -> Accepted | None:
-    if UNPARK.run(connection, turn_id=turn_id).rowcount != 1:
+def wake(connection: Connection, turn_id: str, replica: str) -> Accepted | None:
+    found = SESSION_OF.one(connection, turn_id=turn_id)
+    if found is None or not wake_turn(connection, found[0], turn_id, replica):
         return None
-    row = TURN.one(connection, turn_id=turn_id)
-    assert row is not None
-    return Accepted(turn_of(row), row[-1])
+    return accepted_of(connection, turn_id)
 
 
 def approval_of(row: Sequence[Any]) -> ApprovalRow:

@@ -14,8 +14,10 @@ from gateway.storage.archive_lines import event_of, message_of, read_lines
 from gateway.storage.base import StoredMessage
 from gateway.storage.blobs import Blobs
 from gateway.storage.database import Database, Prepared
+from gateway.storage.heads import HEAD
+from gateway.storage.heads import OF_SESSION as OF_HEAD
 from gateway.storage.records import ArchiveRow
-from gateway.storage.schema import events, messages, session_archives, sessions, turns
+from gateway.storage.schema import events, heads, messages, session_archives, sessions, turns
 from gateway.storage.segments import damaged, members
 
 OF_SESSION = session_archives.c.session_id == bindparam("session_id")
@@ -30,7 +32,6 @@ LAST_ARCHIVE = Prepared(
     .order_by(session_archives.c.number.desc())
     .limit(1)
 )
-HEAD = Prepared(select(sessions.c.head).where(sessions.c.id == bindparam("session_id")).with_for_update())
 OPEN = Prepared(
     select(turns.c.id)
     .where(turns.c.session_id == bindparam("session_id"), turns.c.status != literal_column("'done'"))
@@ -144,9 +145,8 @@ class SqlArchives:
         in_flight = exists().where(turns.c.session_id == sessions.c.id, turns.c.status != "done")
         statement = (
             select(sessions.c.id, sessions.c.owner)
-            .where(
-                sessions.c.updated_at < idle_before, sessions.c.head > func.coalesce(archived, 0), ~in_flight
-            )
+            .join_from(sessions, heads, OF_HEAD)
+            .where(sessions.c.updated_at < idle_before, heads.c.head > func.coalesce(archived, 0), ~in_flight)
             .order_by(sessions.c.updated_at, sessions.c.id)
             .limit(limit)
         )

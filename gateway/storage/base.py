@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Outcome
+from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Attached, Message, Usage
 from gateway.storage.records import CompressionRow
 
@@ -39,10 +40,12 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """A turn. `first_seq` and `last_seq` bound its events, which are contiguous; 0 while it has none.
-    `epoch` counts its owners: it grows with each take-over, and an append by an older one is refused. A turn
-    that is awaiting_approval has no owner, and is its session's running one nevertheless. `project_id` and
-    `role_id` are those of its session, `attachments` came with its message."""
+    """A turn. `first_seq` and `last_seq` bound its events; 0 while it has none. Between them lie no others
+    but those of a turn that was cancelled while it waited for this one. `epoch` is the number of its owner,
+    who alone may append: it grows with each owner in the session, and is 0 of a turn that is not open.
+    `recoveries` counts the owners that were lost. A turn that is awaiting_approval has no owner, and is its
+    session's running one nevertheless. `project_id` and `role_id` are those of its session, `attachments`
+    came with its message."""
 
     id: str
     session_id: str
@@ -60,6 +63,15 @@ class TurnRow:
     project_id: str | None = None
     role_id: str | None = None
     attachments: tuple[Attached, ...] = ()
+    recoveries: int = 0
+
+
+class OwnedTurn(NamedTuple):
+    """A turn that runs, and the number of its owner."""
+
+    session_id: str
+    turn_id: str
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +160,32 @@ class Closing:
     prefix_hash: str | None = None
 
 
+class OutboxEntry(NamedTuple):
+    """Events that happened beside the session's open turn and wait to be written: `turn_id` is what they
+    belong to, an operation or a turn that was cancelled while it waited; `events` are types and encoded
+    data."""
+
+    number: int
+    turn_id: str
+    events: Sequence[tuple[str, bytes]]
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether these are all events of a turn."""
+        return not self.turn_id.startswith(OPERATION_PREFIX)
+
+    def turn_in(self, open_turn: str | None) -> str:
+        """The turn id of its events when they are written while that turn is open."""
+        return self.turn_id if self.is_turn or open_turn is None else open_turn
+
+
 class Append(NamedTuple):
     """Some events of one turn, and what must become true together with them.
 
     `events` continue the session from `head` without a gap. `message` is added to the history. `closing` ends
-    the turn. `sync` asks that the bytes reach the disk itself, not only the operating system. `settled` is
-    called on the event loop once the fate is known: None for durable, else the error.
+    the turn. `entry` is what of the outbox the events are: it leaves there. `sync` asks for a flush at once,
+    and that the bytes reach the disk itself also where a setting leaves pieces of text to the operating
+    system. `settled` is called on the event loop once the fate is known: None for durable, else the error.
     """
 
     session_id: str
@@ -165,6 +197,7 @@ class Append(NamedTuple):
     message: Message | None = None
     usage: Usage | None = None
     closing: Closing | None = None
+    entry: OutboxEntry | None = None
     sync: bool = True
 
 
@@ -175,7 +208,11 @@ class EventLog(Protocol):
         """Queues `batch` for the next commit and returns at once; `batch.settled` tells the fate.
 
         It is refused with `errors.TurnLost` unless, in the committing transaction, the session's head is
-        `batch.head`, the turn is running and its epoch is `batch.epoch`. A refusal touches no other batch.
+        `batch.head`, its open turn that one and its epoch `batch.epoch`. A refusal touches no other batch.
+
+        Raises:
+            TypeError, ValueError: it cannot be encoded, or its events do not continue from the head. Nothing
+                is queued then.
         """
         ...
 
@@ -190,10 +227,29 @@ class EventLog(Protocol):
         """
         ...
 
-    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> bool:
-        """Appends one event that belongs to no turn: its turn_id is `operation_id`. False, and nothing done,
-        while a turn of the session runs: only that turn's emitter may append then. Raises errors.NotFound
-        (session_not_found)."""
+    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> OutboxEntry | None:
+        """Stores one event that no turn emits. Its turn_id is `operation_id`, or that of the open turn. It is
+        in the log when this returns None. While a turn of the session is being written it is in the outbox,
+        and returned: that turn's emitter writes it (`Append.entry`), or `deliver` once it ended. Raises
+        errors.NotFound (session_not_found)."""
+        ...
+
+    async def close_waiting(self, turn: TurnRow, data: Sequence[EventData], at: int) -> OutboxEntry | None:
+        """Ends a turn that waits as cancelled, with `data` for its events, which are stored as by `note`.
+        Raises errors.Conflict (turn_not_waiting)."""
+        ...
+
+    async def deliver(self, session_id: str, at: int) -> bool:
+        """Moves what the outbox has of a session into its log. False, and nothing done, while a turn of the
+        session is being written. Raises errors.NotFound (session_not_found)."""
+        ...
+
+    async def undelivered(self) -> Sequence[str]:
+        """The sessions of which something is in the outbox."""
+        ...
+
+    async def outbox_of(self, session_id: str) -> Sequence[OutboxEntry]:
+        """What is in the outbox of a session, in order."""
         ...
 
 
@@ -326,18 +382,26 @@ class Turns(Protocol):
         ...
 
     async def request_cancel(self, turn_id: str) -> None:
-        """Records that the turn shall stop. A waiting turn keeps its place: claim_next hands it out when its
-        turn comes, so that its books are closed."""
+        """Records that the turn shall stop. One that waits is handed out by claim_next all the same, so that
+        it gets its end: `EventLog.close_waiting` ends it at once."""
         ...
 
     async def count_waiting(self) -> int:
         """How many turns, of all sessions, wait for those before them."""
         ...
 
-    async def take_over(self) -> list[Accepted]:
-        """Start-up: every running turn that a former process left, each with its epoch raised; appends by
-        the former owner are refused from then on. Sessions in which turns only wait are included by
-        claiming. Turns that await an approval stay as they are."""
+    async def owned(self) -> Sequence[OwnedTurn]:
+        """The turns that run and are not parked: each must have an owner that is alive."""
+        ...
+
+    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
+        """Makes the caller the owner of a running turn: appends by the former one are refused from then on.
+        `recovered`: that one was lost, which is counted. None when the turn is over or parked."""
+        ...
+
+    async def recover(self) -> list[Accepted]:
+        """Start-up: takes over every running turn that a former process left. Sessions in which turns only
+        wait are included by claiming. Turns that await an approval stay as they are."""
         ...
 
 

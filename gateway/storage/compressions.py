@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     and_,
     bindparam,
@@ -22,8 +21,9 @@ from gateway.errors import Conflict, NotFound
 from gateway.messages import Usage
 from gateway.storage.base import EPOCH_OPEN
 from gateway.storage.database import Database, Prepared
+from gateway.storage.heads import OF_SESSION as HEAD_OF
 from gateway.storage.records import CompressionRow
-from gateway.storage.schema import RUNNING, compressions, messages, session_archives, sessions, turns
+from gateway.storage.schema import compressions, heads, sessions
 
 COLUMNS = tuple(compressions.c)
 """In the order that `version_of` takes them."""
@@ -32,31 +32,21 @@ OF_SESSION = compressions.c.session_id == bindparam("session_id")
 ID = sessions.c.id == bindparam("session_id")
 
 
-def last_position(session_id: ColumnElement[str]) -> ColumnElement[int]:
-    """The position of a session's last message, whether its row is here or in an archive; 0 without any."""
-    here = select(func.max(messages.c.position)).where(messages.c.session_id == session_id)
-    archived = select(func.max(session_archives.c.to_position)).where(
-        session_archives.c.session_id == session_id
-    )
-    return func.coalesce(
-        here.correlate(sessions).scalar_subquery(), archived.correlate(sessions).scalar_subquery(), 0
-    )
-
-
 VERSIONS = Prepared(select(*COLUMNS).where(OF_SESSION).order_by(compressions.c.version))
 ONE = Prepared(select(*COLUMNS).where(OF_SESSION, compressions.c.version == bindparam("version")))
 NEWEST = Prepared(select(func.coalesce(func.max(compressions.c.version), 0)).where(OF_SESSION))
 IN_FORCE = Prepared(select(sessions.c.compression).where(ID).with_for_update())
 POINTER = Prepared(select(sessions.c.compression).where(ID))
 FAILURES = Prepared(select(sessions.c.failed_compressions).where(ID))
-_running = select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status == RUNNING).exists()
-_goes_on = and_(_running, bindparam("by_turn") == literal_column("0"))
+_position = select(heads.c.position).where(HEAD_OF).scalar_subquery()
+_open = select(heads.c.turn_id).where(HEAD_OF).scalar_subquery()
+_goes_on = and_(_open.is_not(None), bindparam("by_turn") == literal_column("0"))
 PUT_IN_FORCE = Prepared(
     update(sessions)
     .where(ID)
     .values(
         compression=bindparam("version"),
-        epoch_from=case((_goes_on, EPOCH_OPEN), else_=last_position(sessions.c.id)),
+        epoch_from=case((_goes_on, EPOCH_OPEN), else_=_position),
         prefix_hash=null(),
     )
 )

@@ -14,6 +14,11 @@ class Database(Protocol):
     """A database. There is never an await inside a transaction, so cancelling a caller cannot leave one open:
     the work is done or not, and the caller was not told which."""
 
+    @property
+    def replica(self) -> str:
+        """The id of this process among all that ever had the database open."""
+        ...
+
     async def write(
         self, work: Callable[[Connection], T], *, committed: Callable[[], None] | None = None
     ) -> T:

@@ -1,17 +1,17 @@
 """The session that a new turn enters, in SQL."""
 
+from typing import NamedTuple
+
 from sqlalchemy import Connection, bindparam, func, insert, select
 
 from gateway.errors import Conflict, NotFound
 from gateway.storage.base import NewTurn
 from gateway.storage.database import Prepared
-from gateway.storage.schema import RUNNING, WAITING, sessions, turns
+from gateway.storage.heads import OF_SESSION, add_head
+from gateway.storage.schema import WAITING, heads, sessions, turns
 
 # What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
 # follow each other.
-_running = (
-    select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status == RUNNING).scalar_subquery()
-)
 _waiting = (
     select(func.count())
     .select_from(turns)
@@ -21,12 +21,14 @@ _waiting = (
 STATE = Prepared(
     select(
         sessions.c.owner,
-        sessions.c.head,
-        _running,
+        heads.c.head,
+        heads.c.turn_id,
+        heads.c.epoch,
         _waiting,
         sessions.c.project_id,
         sessions.c.role_id,
     )
+    .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
     .with_for_update()
 )
@@ -37,18 +39,26 @@ ADD_SESSION = Prepared(
         title=bindparam("title"),
         created_at=bindparam("at"),
         updated_at=bindparam("at"),
-        head=0,
         project_id=bindparam("project_id"),
         role_id=bindparam("role_id"),
     )
 )
 
 
-def enter_session(
-    connection: Connection, new: NewTurn
-) -> tuple[int, str | None, int, str | None, str | None]:
-    """The session's head, its running turn, how many wait, its project and its role; the session is made if
-    the caller may."""
+class Entered(NamedTuple):
+    """A session as a turn finds it: its head, its open turn, the epoch of its last owner, how many turns
+    wait, its project and its role."""
+
+    head: int
+    open_turn: str | None
+    epoch: int
+    waiting: int
+    project_id: str | None
+    role_id: str | None
+
+
+def enter_session(connection: Connection, new: NewTurn) -> Entered:
+    """The session is made if the caller may. Raises errors.NotFound, errors.Conflict."""
     state = STATE.one(connection, session_id=new.session_id)
     if state is None:
         if not new.create_session:
@@ -62,15 +72,17 @@ def enter_session(
             project_id=new.project_id,
             role_id=new.role_id,
         )
-        return 0, None, 0, new.project_id, new.role_id
-    owner, head, running, waiting, project_id, role_id = state
+        add_head(connection, new.session_id)
+        return Entered(0, None, 0, 0, new.project_id, new.role_id)
+    owner, *entered = state
+    found = Entered(*entered)
     if owner != new.owner:
         raise (
             Conflict(f"The session id {new.session_id} is taken.") if new.create_session else _no_session(new)
         )
-    _check_place("project", new.session_id, project_id, new.project_id)
-    _check_place("role", new.session_id, role_id, new.role_id)
-    return head, running, waiting, project_id, role_id
+    _check_place("project", new.session_id, found.project_id, new.project_id)
+    _check_place("role", new.session_id, found.role_id, new.role_id)
+    return found
 
 
 def _check_place(what: str, session_id: str, now: str | None, asked: str | None) -> None:

@@ -14,7 +14,7 @@ from gateway.storage.artifact_uses import refs_used, use
 from gateway.storage.artifacts import blob_path
 from gateway.storage.attached import json_of
 from gateway.storage.base import SessionRow
-from gateway.storage.compressions import VERSIONS, insert_version, last_position, version_of
+from gateway.storage.compressions import VERSIONS, insert_version, version_of
 from gateway.storage.copies import (
     ArtifactCopy,
     Attachment,
@@ -28,12 +28,14 @@ from gateway.storage.copies import (
     session_taken,
 )
 from gateway.storage.database import Database, Prepared
+from gateway.storage.heads import OF_SESSION, add_head
 from gateway.storage.records import CompressionRow, SummaryRow
-from gateway.storage.schema import events, messages, sessions, turns
+from gateway.storage.schema import events, heads, messages, sessions, turns
 from gateway.storage.summaries import OF_SESSION as SUMMARY
 from gateway.storage.summaries import SqlSummaries, save, summary_of
 
-SESSION_FIELDS = tuple(name for name in SessionCopy.model_fields if name != "last_position")
+OF_HEAD = {"head": heads.c.head, "last_position": heads.c.position}
+SESSION_FIELDS = tuple(SessionCopy.model_fields)
 TURN_FIELDS = tuple(TurnCopy.model_fields)
 VERSION_FIELDS = tuple(VersionCopy.model_fields)
 SUMMARY_FIELDS = tuple(SummaryCopy.model_fields)
@@ -46,15 +48,17 @@ def _columns(table: Table, *, without: str = "") -> dict[str, Any]:
 
 _ID = bindparam("session_id")
 SESSION = Prepared(
-    select(*(sessions.c[name] for name in SESSION_FIELDS), last_position(sessions.c.id)).where(
-        sessions.c.id == _ID, sessions.c.owner == bindparam("owner")
-    )
+    select(*(OF_HEAD[name] if name in OF_HEAD else sessions.c[name] for name in SESSION_FIELDS))
+    .join_from(sessions, heads, OF_SESSION)
+    .where(sessions.c.id == _ID, sessions.c.owner == bindparam("owner"))
 )
 OPEN = Prepared(
     select(turns.c.id).where(turns.c.session_id == _ID, turns.c.status != "done").order_by(turns.c.number)
 )
+# The format counts a turn's owners.
+_OWNERS = turns.c.recoveries + 1
 TURNS = Prepared(
-    select(turns.c.number, *(turns.c[name] for name in TURN_FIELDS))
+    select(turns.c.number, *(_OWNERS if name == "epoch" else turns.c[name] for name in TURN_FIELDS))
     .where(and_(turns.c.session_id == _ID, turns.c.status == "done", turns.c.number > bindparam("after")))
     .order_by(turns.c.number)
     .limit(bindparam("most"))
@@ -106,8 +110,7 @@ def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
     row = SESSION.one(connection, session_id=session_id, owner=owner)
     if row is None:
         raise NotFound(f"There is no session {session_id}.", code="session_not_found")
-    *fields, last = row
-    session = SessionCopy(**dict(zip(SESSION_FIELDS, fields, strict=True)), last_position=last)
+    session = SessionCopy(**dict(zip(SESSION_FIELDS, row, strict=True)))
     busy = OPEN.one(connection, session_id=session_id)
     if busy is not None:
         raise TurnInProgress(
@@ -141,8 +144,9 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
     session, versions, summary, _ = incoming.moment
     if TAKEN.one(connection, session_id=session.id) is not None:
         raise session_taken(session.id)
-    fields = session.model_dump(exclude={"last_position"})
+    fields = session.model_dump(exclude=set(OF_HEAD))
     connection.execute(insert(sessions).values(**fields, owner=owner))
+    add_head(connection, session.id, head=session.head, position=session.last_position)
     ADD_TURN.many(connection, _new_turns(connection, session.id, owner, incoming.turns))
     for version in versions:
         insert_version(connection, _version(session.id, version, incoming.archives[version.version]))
@@ -173,9 +177,10 @@ def _new_turns(
         if TURN_TAKEN.one(connection, turn_id=turn.id) is not None:
             raise Conflict(f"The turn id {turn.id} is taken.")
         row = turn.model_dump()
+        row["recoveries"] = max(0, row.pop("epoch") - 1)
         row["usage"] = turn.usage.model_dump_json() if turn.usage else None
         row["attachments"] = json_of(turn.attachments or ())
-        yield row | {"session_id": session_id, "owner": owner, "status": "done", "parked_until": None}
+        yield row | {"session_id": session_id, "owner": owner, "status": "done"}
 
 
 def _add_artifacts(

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import and_, bindparam, case, func, literal_column, not_, null, or_, select, update
 
-from gateway.storage.compressions import last_position
 from gateway.storage.database import Database, Prepared
-from gateway.storage.schema import messages, session_archives, sessions, turns
+from gateway.storage.heads import OF_SESSION
+from gateway.storage.schema import heads, messages, session_archives, sessions, turns
 
 _ID = bindparam("session_id")
 _before = (
@@ -27,8 +27,9 @@ BEGIN = Prepared(
     .values(learned_to=func.coalesce(_before, _archived, literal_column("0")))
 )
 LEARNED_TO = Prepared(select(sessions.c.learned_to).where(sessions.c.id == _ID))
+_position = select(heads.c.position).where(OF_SESSION).scalar_subquery()
 _open = select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status != "done").exists()
-_more = or_(_open, last_position(sessions.c.id) > bindparam("to"))
+_more = or_(_open, _position > bindparam("to"))
 ADVANCE = Prepared(
     update(sessions)
     .where(sessions.c.id == _ID, sessions.c.learned_to.is_not(None))

@@ -39,7 +39,6 @@ sessions = Table(
     Column("title", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    Column("head", BigInteger, nullable=False),
     Column("project_id", Text),
     Column("compression", Integer),
     Column("failed_compressions", Integer, nullable=False, server_default="0"),
@@ -55,10 +54,46 @@ Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id
 _to_read = text("learned_to IS NOT NULL")
 Index("sessions_to_read", sessions.c.id, sqlite_where=_to_read, postgresql_where=_to_read)
 
+# All that an append touches beside the events and messages that it adds: one narrow row for each session, and
+# the fence of its writers. `head` is the seq of the last event, `position` that of the last message, wherever
+# they lie. `turn_id` is the open turn, which runs or is parked. `epoch` is the number of whoever may append:
+# it grows with each owner, so that a former one is refused. `replica` is the process that owns the turn, NULL
+# when none does; with `parked_until` the turn waits for a person, at most until then.
+heads = Table(
+    "heads",
+    metadata,
+    Column(
+        "session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True, nullable=False
+    ),
+    Column("head", BigInteger, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("turn_id", Text),
+    Column("epoch", BigInteger, nullable=False),
+    Column("replica", Text),
+    Column("parked_until", BigInteger),
+)
+_open = text("turn_id IS NOT NULL")
+_parked = text("parked_until IS NOT NULL")
+Index("heads_owned", heads.c.replica, sqlite_where=_open, postgresql_where=_open)
+Index("heads_parked", heads.c.parked_until, sqlite_where=_parked, postgresql_where=_parked)
+
+# Events that happened beside the turns while another owned the session's head, until they are in its log:
+# `events` are types and data as JSON, `turn_id` what they belong to, a turn or an operation.
+outbox = Table(
+    "outbox",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("session_id", Text, ForeignKey("sessions.id", ondelete="CASCADE"), nullable=False),
+    Column("turn_id", Text, nullable=False),
+    Column("events", LargeBinary, nullable=False),
+)
+Index("outbox_by_session", outbox.c.session_id, outbox.c.number)
+
 # `number` is the order of arrival. `first_seq` is fixed when a turn starts to run, as nothing but the running
 # turn can add to its session. `last_seq` is fixed when it ends; until then the session's head tells it. A
-# running turn with `parked_until` waits for a person, at most until then, and has no owner meanwhile.
-# `attachments` are those of its message, as JSON (see `Attached`).
+# turn that was cancelled while it waited is done at once and has both when its events leave the outbox.
+# `recoveries` counts the owners that were lost. `attachments` are those of its message, as JSON (see
+# `Attached`).
 turns = Table(
     "turns",
     metadata,
@@ -72,7 +107,7 @@ turns = Table(
     Column("model", Text, nullable=False),
     Column("client_message_id", Text),
     Column("on_conflict", Text, nullable=False),
-    Column("epoch", Integer, nullable=False),
+    Column("recoveries", Integer, nullable=False, server_default="0"),
     Column("created_at", BigInteger, nullable=False),
     Column("ended_at", BigInteger),
     Column("first_seq", BigInteger, nullable=False),
@@ -81,15 +116,12 @@ turns = Table(
     Column("iterations", Integer, nullable=False),
     Column("usage", Text),
     Column("cost", Float),
-    Column("parked_until", BigInteger),
     Column("attachments", Text),
 )
 _running = text("status = 'running'")
-_parked = text("parked_until IS NOT NULL")
 _named = text("client_message_id IS NOT NULL")
 Index("turns_by_session", turns.c.session_id, turns.c.status, turns.c.number)
 Index("turns_by_seq", turns.c.session_id, turns.c.last_seq)
-Index("turns_parked", turns.c.parked_until, sqlite_where=_parked, postgresql_where=_parked)
 Index(
     "turns_one_running",
     turns.c.session_id,

@@ -25,8 +25,9 @@ from gateway.storage.artifact_ends import drop_session
 from gateway.storage.base import Bus, History, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.database import Database, Prepared
 from gateway.storage.forgetting import forget, places_of
+from gateway.storage.heads import OF_SESSION, add_head
 from gateway.storage.history import ReadArchived, said_of, view_of
-from gateway.storage.schema import events, messages, sessions, turns
+from gateway.storage.schema import events, heads, messages, sessions, turns
 from gateway.storage.turns import open_turn_of
 
 COLUMNS = (
@@ -35,14 +36,15 @@ COLUMNS = (
     sessions.c.title,
     sessions.c.created_at,
     sessions.c.updated_at,
-    sessions.c.head,
+    heads.c.head,
     sessions.c.project_id,
     sessions.c.role_id,
 )
 ID = sessions.c.id == bindparam("session_id")
 OWN = and_(ID, sessions.c.owner == bindparam("owner"))
 
-SESSION = Prepared(select(*COLUMNS).where(OWN))
+SESSIONS = select(*COLUMNS).join_from(sessions, heads, OF_SESSION)
+SESSION = Prepared(SESSIONS.where(OWN))
 TAKEN = Prepared(select(sessions.c.id).where(ID))
 RENAME = Prepared(update(sessions).where(OWN).values(title=bindparam("title")))
 OPEN = Prepared(
@@ -127,8 +129,7 @@ class SqlSessions:
         """See `Sessions.list`."""
         place = (sessions.c.updated_at, sessions.c.id)
         statement = (
-            select(*COLUMNS)
-            .where(sessions.c.owner == owner)
+            SESSIONS.where(sessions.c.owner == owner)
             .order_by(*(column.desc() for column in place))
             .limit(limit)
         )
@@ -269,11 +270,11 @@ def create_session(connection: Connection, row: SessionRow) -> None:
             title=row.title,
             created_at=row.created_at,
             updated_at=row.updated_at,
-            head=row.head,
             project_id=row.project_id,
             role_id=row.role_id,
         )
     )
+    add_head(connection, row.id)
 
 
 def delete_session(connection: Connection, session_id: str, owner: str, index: TextIndex) -> Sequence[str]:

@@ -19,10 +19,10 @@ from sqlalchemy import (
 
 from gateway.errors import NotFound
 from gateway.messages import Usage
-from gateway.storage.compressions import last_position
 from gateway.storage.database import Database, Prepared
+from gateway.storage.heads import OF_SESSION as HEAD_OF
 from gateway.storage.records import SummaryRow
-from gateway.storage.schema import sessions, summaries, turns
+from gateway.storage.schema import heads, sessions, summaries, turns
 
 SUMMARIES = select(*summaries.c, sessions.c.title).join_from(summaries, sessions)
 """In the order that `summary_of` takes them."""
@@ -42,9 +42,10 @@ _busy = select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.st
 DUE = Prepared(
     select(sessions.c.id, sessions.c.owner, sessions.c.project_id)
     .join(summaries, summaries.c.session_id == sessions.c.id, isouter=True)
+    .join(heads, HEAD_OF)
     .where(
         sessions.c.updated_at < bindparam("idle_before"),
-        last_position(sessions.c.id) > func.coalesce(summaries.c.to_position, 0),
+        heads.c.position > func.coalesce(summaries.c.to_position, 0),
         not_(_busy),
     )
     .order_by(sessions.c.updated_at)

@@ -1,5 +1,6 @@
 """Turns and who owns them, in SQL."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -18,15 +19,17 @@ from sqlalchemy import (
 )
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
+from gateway.storage import heads as fence
 from gateway.storage.attached import attachments_of, json_of, take_in
-from gateway.storage.base import Accepted, NewTurn, TurnRow
+from gateway.storage.base import Accepted, NewTurn, OwnedTurn, TurnRow
 from gateway.storage.database import Database, Prepared
-from gateway.storage.entering import STATE, enter_session
-from gateway.storage.schema import RUNNING, WAITING, sessions, turns
+from gateway.storage.entering import STATE, Entered, enter_session
+from gateway.storage.schema import RUNNING, WAITING, heads, sessions, turns
 
 TITLE_LENGTH = 80
 
-PARKED = turns.c.parked_until.is_not(None)
+_open = heads.c.turn_id == turns.c.id
+PARKED = and_(_open, heads.c.parked_until.is_not(None))
 TURNS = (
     select(
         turns.c.id,
@@ -37,17 +40,19 @@ TURNS = (
         turns.c.input,
         turns.c.model,
         turns.c.client_message_id,
-        turns.c.epoch,
+        case((_open, heads.c.epoch), else_=literal_column("0")),
         turns.c.created_at,
         turns.c.first_seq,
-        case((turns.c.status == RUNNING, sessions.c.head), else_=turns.c.last_seq),
+        case((turns.c.status == RUNNING, heads.c.head), else_=turns.c.last_seq),
         turns.c.cancel_requested,
         sessions.c.project_id,
         sessions.c.role_id,
+        turns.c.recoveries,
         turns.c.attachments,
-        sessions.c.head,
+        heads.c.head,
     )
     .join_from(turns, sessions)
+    .join(heads, heads.c.session_id == turns.c.session_id)
     .order_by(turns.c.number)
 )
 OF_SESSION = turns.c.session_id == bindparam("session_id")
@@ -56,8 +61,7 @@ OF_ID = turns.c.id == bindparam("turn_id")
 TURN = Prepared(TURNS.where(OF_ID))
 OWN_TURN = Prepared(TURNS.where(OF_ID, OF_SESSION, turns.c.owner == bindparam("owner")))
 RUNNING_TURN = Prepared(TURNS.where(OF_SESSION, turns.c.status == RUNNING))
-OWNED = and_(turns.c.status == RUNNING, turns.c.parked_until.is_(None))
-OWNED_TURNS = Prepared(TURNS.where(OWNED))
+OWNED_TURNS = Prepared(TURNS.where(_open, heads.c.parked_until.is_(None)))
 SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bindparam("client_message_id")))
 
 NEXT = Prepared(
@@ -85,7 +89,6 @@ ADD_TURN = Prepared(
         model=bindparam("model"),
         client_message_id=bindparam("client_message_id"),
         on_conflict=bindparam("on_conflict"),
-        epoch=bindparam("epoch"),
         created_at=bindparam("at"),
         first_seq=bindparam("first_seq"),
         last_seq=0,
@@ -95,12 +98,9 @@ ADD_TURN = Prepared(
     )
 )
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
-CLAIM = Prepared(
-    update(turns)
-    .where(OF_ID)
-    .values(status=RUNNING, epoch=turns.c.epoch + 1, first_seq=bindparam("first_seq"))
-)
-RAISE_EPOCHS = Prepared(update(turns).where(OWNED).values(epoch=turns.c.epoch + 1))
+CLAIM = Prepared(update(turns).where(OF_ID).values(status=RUNNING, first_seq=bindparam("first_seq")))
+COUNT_RECOVERY = Prepared(update(turns).where(OF_ID).values(recoveries=turns.c.recoveries + 1))
+SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 
 
 class SqlTurns:
@@ -111,7 +111,8 @@ class SqlTurns:
 
     async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
         """See `Turns.accept`. A session without a title takes it from the message's first line."""
-        return await self._database.write(lambda connection: accept(connection, new, max_queued))
+        replica = self._database.replica
+        return await self._database.write(lambda connection: accept(connection, new, max_queued, replica))
 
     async def sent(self, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
         """See `Turns.sent`."""
@@ -149,7 +150,8 @@ class SqlTurns:
 
     async def claim_next(self, session_id: str) -> Accepted | None:
         """See `Turns.claim_next`."""
-        return await self._database.write(lambda connection: claim_next(connection, session_id))
+        replica = self._database.replica
+        return await self._database.write(lambda connection: claim_next(connection, session_id, replica))
 
     async def request_cancel(self, turn_id: str) -> None:
         """See `Turns.request_cancel`."""
@@ -161,13 +163,29 @@ class SqlTurns:
         assert row is not None
         return row[0]
 
-    async def take_over(self) -> list[Accepted]:
+    async def owned(self) -> Sequence[OwnedTurn]:
+        """See `Turns.owned`."""
+        rows = await self._database.read(
+            lambda connection: fence.OWNED.run(connection).fetchall(), snapshot=False
+        )
+        return [OwnedTurn(*row) for row in rows]
+
+    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
         """See `Turns.take_over`."""
-        return await self._database.write(take_over)
+        replica = self._database.replica
+        return await self._database.write(
+            lambda connection: take_over(connection, turn_id, replica, recovered=recovered)
+        )
+
+    async def recover(self) -> list[Accepted]:
+        """See `Turns.recover`."""
+        replica = self._database.replica
+        return await self._database.write(lambda connection: recover(connection, replica))
 
 
-def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
-    head, running, waiting, project_id, role_id = enter_session(connection, new)
+def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) -> Accepted:
+    session = enter_session(connection, new)
+    running, waiting = session.open_turn, session.waiting
     if new.client_message_id is not None:
         row = SAME_MESSAGE.one(connection, session_id=new.session_id, client_message_id=new.client_message_id)
         if row is not None:
@@ -178,28 +196,11 @@ def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
         running = running or next(iter(NEXT.run(connection, session_id=new.session_id)))[0]
         raise TurnInProgress(
             f"Session {new.session_id} is answering turn {running}.",
-            details={"turn_id": running, "seq": head},
+            details={"turn_id": running, "seq": session.head},
         )
     if waits and waiting >= max_queued:
         raise QueueFull(f"{waiting} turns are waiting in session {new.session_id} already.")
-    turn = TurnRow(
-        id=new.id,
-        session_id=new.session_id,
-        owner=new.owner,
-        status="accepted" if waits else "running",
-        outcome=None,
-        input=new.input,
-        model=new.model,
-        client_message_id=new.client_message_id,
-        epoch=0 if waits else 1,
-        created_at=new.at,
-        first_seq=0,
-        last_seq=0,
-        cancel_requested=False,
-        project_id=project_id,
-        role_id=role_id,
-        attachments=new.attachments,
-    )
+    turn = _row_of(new, session, waits=waits)
     ADD_TURN.run(
         connection,
         turn_id=turn.id,
@@ -210,17 +211,18 @@ def accept(connection: Connection, new: NewTurn, max_queued: int) -> Accepted:
         model=turn.model,
         client_message_id=turn.client_message_id,
         on_conflict=new.on_conflict,
-        epoch=turn.epoch,
         at=new.at,
-        first_seq=0 if waits else head + 1,
+        first_seq=0 if waits else session.head + 1,
         attachments=json_of(turn.attachments),
     )
+    if not waits:
+        fence.begin_turn(connection, turn.session_id, turn.id, replica)
     take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
     interrupts = running if new.on_conflict == "interrupt" else None
     if interrupts is not None:
         CANCEL.run(connection, turn_id=interrupts)
-    return Accepted(turn, head, interrupts=interrupts)
+    return Accepted(turn, session.head, interrupts=interrupts)
 
 
 def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
@@ -234,26 +236,42 @@ def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:
     return Accepted(turn, row[-1], repeated=True)
 
 
-def claim_next(connection: Connection, session_id: str) -> Accepted | None:
+def claim_next(connection: Connection, session_id: str, replica: str) -> Accepted | None:
     state = STATE.one(connection, session_id=session_id)
     if state is None:
         return None
-    _, head, running, waiting, *_ = state
-    if running is not None or not waiting:
+    session = Entered(*state[1:])
+    if session.open_turn is not None or not session.waiting:
         return None
     chosen = NEXT.one(connection, session_id=session_id)
     assert chosen is not None
-    CLAIM.run(connection, turn_id=chosen[0], first_seq=head + 1)
-    row = TURN.one(connection, turn_id=chosen[0])
-    assert row is not None
-    return Accepted(turn_of(row), head)
+    CLAIM.run(connection, turn_id=chosen[0], first_seq=session.head + 1)
+    fence.begin_turn(connection, session_id, chosen[0], replica)
+    return accepted_of(connection, chosen[0])
 
 
-def take_over(connection: Connection) -> list[Accepted]:
+def take_over(connection: Connection, turn_id: str, replica: str, *, recovered: bool) -> Accepted | None:
+    found = SESSION_OF.one(connection, turn_id=turn_id)
+    if found is None or not fence.take_turn(connection, found[0], turn_id, replica):
+        return None
+    if recovered:
+        COUNT_RECOVERY.run(connection, turn_id=turn_id)
+    return accepted_of(connection, turn_id)
+
+
+def recover(connection: Connection, replica: str) -> list[Accepted]:
+    for _, turn_id, _ in fence.OWNED.run(connection).fetchall():
+        take_over(connection, turn_id, replica, recovered=True)
     for (session_id,) in WAITING_SESSIONS.run(connection).fetchall():
-        claim_next(connection, session_id)
-    RAISE_EPOCHS.run(connection)
+        claim_next(connection, session_id, replica)
     return [Accepted(turn_of(row), row[-1]) for row in OWNED_TURNS.run(connection).fetchall()]
+
+
+def accepted_of(connection: Connection, turn_id: str) -> Accepted:
+    """A turn that is there, with its session's head."""
+    row = TURN.one(connection, turn_id=turn_id)
+    assert row is not None
+    return Accepted(turn_of(row), row[-1])
 
 
 def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
@@ -263,11 +281,32 @@ def open_turn_of(connection: Connection, session_id: str) -> TurnRow | None:
 
 def turn_of(row: tuple[Any, ...]) -> TurnRow:
     """A row of TURNS. `first_seq` is fixed before the first event is there: until then both bounds are 0."""
-    first_seq, last_seq, cancel_requested, project_id, role_id, attachments = row[10:16]
+    first_seq, last_seq, cancel_requested, project_id, role_id, recoveries, attachments = row[10:17]
     if last_seq < first_seq:
         first_seq = last_seq = 0
     values: list[Any] = [*row[:10], first_seq, last_seq, bool(cancel_requested), project_id, role_id]
-    return TurnRow(*values, attachments=attachments_of(attachments))
+    return TurnRow(*values, attachments=attachments_of(attachments), recoveries=recoveries)
+
+
+def _row_of(new: NewTurn, session: Entered, *, waits: bool) -> TurnRow:
+    return TurnRow(
+        id=new.id,
+        session_id=new.session_id,
+        owner=new.owner,
+        status="accepted" if waits else "running",
+        outcome=None,
+        input=new.input,
+        model=new.model,
+        client_message_id=new.client_message_id,
+        epoch=0 if waits else session.epoch + 1,
+        created_at=new.at,
+        first_seq=0,
+        last_seq=0,
+        cancel_requested=False,
+        project_id=session.project_id,
+        role_id=session.role_id,
+        attachments=new.attachments,
+    )
 
 
 def title_of(text: str) -> str | None:

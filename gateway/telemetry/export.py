@@ -49,7 +49,7 @@ class SpanExport(SpanProcessor):
         self._lost["buffer_full"] += count
 
     def on_end(self, span: ReadableSpan) -> None:
-        # Counted here and not left to the SDK, which drops without telling how often. A batch leaves its
+        # Counted here and not left to the SDK, which drops without events how often. A batch leaves its
         # queue just before it reaches the exporter, so this never lets more in than there is room for.
         if self._queued - self._exporter.taken >= self._room:
             self._lost["queue_full"] += 1

@@ -15,11 +15,12 @@ from gateway.events.lifecycle import (
 )
 from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, attached_block, text_block
-from gateway.storage.base import Closing
+from gateway.storage.base import Closing, TurnRow
 from gateway.turn.answering import answer_call
 from gateway.turn.emitter import Emitter
 from gateway.turn.progress import Progress
 from gateway.turn.tool_calls import UNKNOWN_OUTCOME
+from gateway.turn.watching import Tracing
 
 STOPPED = "The user stopped the turn while this call was open."
 
@@ -51,22 +52,26 @@ def open_books(emitter: Emitter) -> Message:
     turn = emitter.turn
     files = [attached_block(each) for each in turn.attachments]
     message = Message("user", [*files, text_block(turn.input)])
+    emitter.emit(start_of(turn, emitter.tracing, emitter.queued_ms), message=message)
+    return message
+
+
+def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStart:
+    """The first event of a turn, which waited `queued_ms` for others, if it did."""
     trace_id = trace_id_of(turn.id)
-    start = TurnStart(
+    return TurnStart(
         input=turn.input,
         model=turn.model,
         trace_id=trace_id,
         client_message_id=turn.client_message_id,
-        queued_ms=emitter.queued_ms,
-        trace_url=emitter.tracing.url_of(trace_id),
+        queued_ms=queued_ms,
+        trace_url=tracing.url_of(trace_id),
         attachments=[
             AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size)
             for each in turn.attachments
         ]
         or None,
     )
-    emitter.emit(start, message=message)
-    return message
 
 
 def close_books(emitter: Emitter, ending: Ending) -> None:

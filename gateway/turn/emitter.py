@@ -12,7 +12,7 @@ from gateway.errors import StorageError
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.ids import now_ms
 from gateway.messages import Message, Usage
-from gateway.storage.base import Append, Closing, EventLog, TurnRow
+from gateway.storage.base import Append, Closing, EventLog, OutboxEntry, TurnRow
 from gateway.tools.base import Said
 from gateway.turn.progress import Progress
 from gateway.turn.watching import Tracing
@@ -31,6 +31,7 @@ class _Batch:
     message: Message | None = None
     usage: Usage | None = None
     closing: Closing | None = None
+    entry: OutboxEntry | None = None
 
 
 class Emitter:
@@ -65,6 +66,8 @@ class Emitter:
         self._failure: Exception | None = None
         self._moved: asyncio.Event | None = None
         self._batch: _Batch | None = None
+        self._delivered: set[int] = set()
+        self._held: list[OutboxEntry] = []
 
     @property
     def head(self) -> int:
@@ -92,6 +95,14 @@ class Emitter:
             batch.message, batch.usage = message or batch.message, usage or batch.usage
             batch.closing = closing
         self.progress.apply(data, ts, self.iteration, tool_call_id)
+        if self._held and self._batch is None:
+            self._deliver_held()
+
+    def deliver(self, entry: OutboxEntry) -> None:
+        """Emits what happened beside the turn and is in the outbox, once, between the turn's start and end.
+        Raises StorageError as `emit` does: the entry stays in the outbox then."""
+        self._held.append(entry)
+        self._deliver_held()
 
     def record(self, message: Message) -> None:
         """Adds a message to the history without an event. Raises StorageError as `emit` does."""
@@ -101,9 +112,13 @@ class Emitter:
     def piece(self, kind: Literal["text", "thinking"], text: str) -> None:
         """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
         batch = _Batch()
-        ts = now_ms()
+        ts, head = now_ms(), self._head
         self._add(batch, kind, ts, b'{"text":%b}' % orjson.dumps(text), None)
-        self._hand_over(batch)
+        try:
+            self._hand_over(batch)
+        except BaseException:
+            self._head = head
+            raise
         if kind == "text":
             self.progress.text.append(text)
             if self.progress.first_text_at is None:
@@ -118,13 +133,13 @@ class Emitter:
         self._batch = batch
         try:
             yield batch
+            if outer is None:
+                self._hand_over(batch)
         except BaseException:
             self._head = head  # nothing of it will be stored
             raise
         finally:
             self._batch = outer
-        if outer is None:
-            self._hand_over(batch)
 
     async def room(self) -> None:
         """Returns when little enough is pending: the way a slow disk holds back the upstream read."""
@@ -145,6 +160,26 @@ class Emitter:
     def abandon(self, reason: StorageError) -> None:
         """From now on every call raises `reason`: a task that does not heed its cancellation stays silent."""
         self._failure = self._failure or reason
+
+    def _deliver_held(self) -> None:
+        if self.progress.started_at is None or self.progress.done:
+            return
+        held, self._held = self._held, []
+        for entry in held:
+            if entry.number not in self._delivered:
+                self._deliver(entry)
+
+    def _deliver(self, entry: OutboxEntry) -> None:
+        turn_id = entry.turn_in(self.turn.id)
+        scope, ts = encode_scope(self.turn.session_id, turn_id), now_ms()
+        with self.together() as batch:
+            for event_type, data in entry.events:
+                seq = self._head = self._head + 1
+                body = encode(seq, event_type, ts, scope, data)
+                batch.events.append(StoredEvent(seq, event_type, turn_id, body))
+                batch.size += len(body)
+            batch.entry, batch.sync = entry, True
+        self._delivered.add(entry.number)
 
     def _add(self, batch: _Batch, event_type: str, ts: int, data: bytes, tool_call_id: str | None) -> None:
         seq = self._head + 1
@@ -175,6 +210,7 @@ class Emitter:
                 message=batch.message,
                 usage=batch.usage,
                 closing=batch.closing,
+                entry=batch.entry,
                 sync=batch.sync,
             )
         )

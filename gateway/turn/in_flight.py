@@ -7,24 +7,20 @@ from itertools import chain, repeat
 
 import structlog
 
-from gateway.errors import QueueFull, StorageError, TurnLost
+from gateway.errors import Conflict, GatewayError, QueueFull, StorageError
+from gateway.events.lifecycle import Done
 from gateway.ids import now_ms
-from gateway.storage.base import Accepted, TurnRow
-from gateway.turn.books import CANCELLED, Ending, close_books, failed, noted
-from gateway.turn.emitter import Emitter
-from gateway.turn.limits import Limits, out_of_time
+from gateway.storage.base import Accepted, OutboxEntry, OwnedTurn, TurnRow
+from gateway.turn.books import start_of
 from gateway.turn.parts import Parts
-from gateway.turn.progress import Progress
-from gateway.turn.run import run_turn
+from gateway.turn.runner import RETRY_DELAYS, TurnRunner
 from gateway.turn.running import CANCEL_PATIENCE, Running
 from gateway.turn.watching import Nobody, Tracing, Watcher, ids_of
 
-RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
-"""Seconds between attempts to go on after the database failed; the last one repeats."""
+REAP_EVERY = 5.0
+"""Seconds between two looks for turns without an owner. One that is found twice is taken over."""
 
-PAGE = 500
-
-MISTAKE = failed("internal", "The server made a mistake; its log has the details.", retryable=False)
+NEVER_RAN = Done(status="cancelled", iterations=0, duration_ms=0)
 
 log = structlog.get_logger(__name__)
 
@@ -35,21 +31,18 @@ class InFlight:
     def __init__(
         self, parts: Parts, watcher: Watcher | None = None, *, traces_recorded: bool = False
     ) -> None:
-        settings = parts.settings
         self._parts = parts
-        self._watcher = watcher or Nobody()
-        self._tracing = Tracing(traces_recorded, settings.trace_url)
-        self._limits = Limits(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
-        self._running: dict[str, Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._troubles: dict[str, StorageError] = {}
-        self._emitters: dict[str, Emitter] = {}
         self._owned: Counter[str] = Counter()
         self._waiting: set[str] = set()
         self.queued = 0
         """Accepted turns that wait for those before them; for a moment one less, when one is claimed before
         it was counted."""
         self.draining = asyncio.Event()
+        self._watcher = watcher or Nobody()
+        self._tracing = Tracing(traces_recorded, parts.settings.trace_url)
+        self._runner = TurnRunner(parts, self._watcher, self._tracing, self.draining)
+        self._running = self._runner.running
 
     @property
     def room(self) -> int:
@@ -89,20 +82,57 @@ class InFlight:
 
     def trouble(self, session_id: str) -> StorageError | None:
         """Why the open turn of a session cannot be recorded at the moment, if so."""
-        return self._troubles.get(session_id)
+        return self._runner.troubles.get(session_id)
 
-    def emitter_of(self, session_id: str) -> Emitter | None:
-        """The way into the log while a turn of the session runs: nobody else may append then."""
-        return self._emitters.get(session_id)
+    def deliver(self, session_id: str, entry: OutboxEntry) -> None:
+        """Has the turn that is being written put an entry of the outbox into the log, or sees to it that it
+        gets there when that turn is over."""
+        self._runner.deliver(session_id, entry)
 
-    def recover(self, left_open: Iterable[Accepted], *, queued: int = 0) -> None:
-        """Goes on with turns that a former process left; `queued` others wait for them."""
+    async def close_waiting(self, turn: TurnRow) -> bool:
+        """Ends a turn that waits for others as cancelled; False when it does not wait any more. What it asked
+        does not join the history: no model heard of it. Raises StorageError."""
+        at = now_ms()
+        self._watcher.take_up(turn)
+        start = start_of(turn, self._tracing, max(1, at - turn.created_at))
+        try:
+            entry = await self._parts.log.close_waiting(turn, [start, NEVER_RAN], at)
+        except Conflict:
+            return False
+        self.queued -= 1
+        if entry is not None:
+            self._runner.deliver(turn.session_id, entry)
+        return True
+
+    def recover(
+        self, left_open: Iterable[Accepted], *, queued: int = 0, undelivered: Iterable[str] = ()
+    ) -> None:
+        """Goes on with turns that another owner left; `queued` others wait for them. The outbox has something
+        of the sessions `undelivered`."""
         self.queued += queued
+        self._runner.undelivered.update(undelivered)
         for accepted in left_open:
             self._waiting.add(accepted.turn.session_id)
             log.info("turn_recovered", **ids_of(accepted.turn))
             self._running[accepted.turn.id] = Running(accepted.turn, has_waited=not accepted.turn.first_seq)
             self._spawn(accepted.turn.session_id, accepted)
+        for session_id in undelivered:
+            self._spawn(session_id, None)
+
+    async def reap(self) -> None:
+        """Takes over the turns that run and that nobody owns, for as long as the process lives: there should
+        be none. Raises StorageError."""
+        suspects: set[OwnedTurn] = set()
+        while not self.draining.is_set():
+            owned = await self._parts.turns.owned()
+            orphans = {turn for turn in owned if turn.turn_id not in self._running}
+            for turn in orphans & suspects:
+                accepted = await self._parts.turns.take_over(turn.turn_id, recovered=True)
+                if accepted is not None:
+                    log.error("turn_without_owner", **ids_of(accepted.turn))
+                    self.recover([accepted])
+            suspects = orphans - suspects
+            await asyncio.sleep(REAP_EVERY)
 
     async def drain(self, grace: float) -> None:
         """Shutdown: running turns get `grace` seconds to finish; the rest stay open in the log and are
@@ -134,39 +164,30 @@ class InFlight:
         """Runs one turn, if given, and then whatever waits in its session."""
         try:
             while (accepted := accepted or await self._claim_next(session_id)) is not None:
-                if not await self._finish(accepted) or self.draining.is_set():
+                goes_on = await self._runner.finish(accepted)
+                await self._deliver(session_id)
+                if not goes_on or self.draining.is_set():
                     return
                 accepted = None
+            await self._deliver(session_id)
         finally:
             self._owned[session_id] -= 1
             if not self._owned[session_id]:
                 del self._owned[session_id]
 
-    async def _finish(self, accepted: Accepted) -> bool:
-        """Whether the turn's books were closed, by its own work or for it; False when it stays open."""
-        turn = accepted.turn
-        running = self._running[turn.id] = self._running.get(turn.id) or Running(turn, has_waited=True)
-        # The task may have been made by the request of another turn of the session: whatever is logged from
-        # here on belongs to this one.
-        structlog.contextvars.clear_contextvars()
-        structlog.contextvars.bind_contextvars(**ids_of(turn))
+    async def _deliver(self, session_id: str) -> None:
+        """Between two turns: what is in the outbox gets into the log."""
+        undelivered = self._runner.undelivered
+        if session_id not in undelivered:
+            return
+        undelivered.discard(session_id)  # before asking: what comes meanwhile is asked for again
         try:
-            return await self._run_to_done(accepted, running)
-        except TurnLost:
-            log.warning("turn_lost")
-            return False
-        except StorageError as error:
-            log.error("turn_not_recorded", error=error.message)
-            ending = failed("storage_unavailable", error.message, retryable=True)
-            return await self._close_when_possible(turn, ending, error)
-        except Exception:
-            # A mistake of ours, wherever it is, must not leave the session with a turn that never ends.
-            log.exception("turn_failed")
-            trouble = StorageError("The server made a mistake and is closing this turn.", code="internal")
-            return await self._close_when_possible(turn, MISTAKE, trouble)
-        finally:
-            if self._running.get(turn.id) is running:  # a turn that was parked may have been taken back
-                del self._running[turn.id]
+            delivered = await self._parts.log.deliver(session_id, now_ms())
+        except GatewayError as error:
+            log.warning("outbox_not_delivered", session_id=session_id, code=error.code)
+            delivered = error.code == "session_not_found"
+        if not delivered:
+            undelivered.add(session_id)
 
     async def _claim_next(self, session_id: str) -> Accepted | None:
         """The turn that waited longest, if one does; tried until the database answers."""
@@ -184,117 +205,3 @@ class InFlight:
                 self._waiting.add(session_id)  # others may wait, or wait for the turn that runs now
                 return accepted
         return None
-
-    async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
-        """Whether the turn's books were closed; False when it stays open for its next owner."""
-        turn = accepted.turn
-        progress = await self._progress(turn, accepted.head)
-        self._watcher.take_up(turn)
-        waited = now_ms() - turn.created_at if running.has_waited and progress.started_at is None else 0
-        emitter = Emitter(
-            self._parts.log,
-            turn,
-            accepted.head,
-            progress,
-            tracing=self._tracing,
-            queued_ms=waited if waited > 0 else None,
-        )
-        ending = self._refuse(accepted.turn, progress) or await self._run_until_stopped(emitter, running)
-        if ending is None:
-            await emitter.settled()
-            return False
-        close_books(emitter, ending)
-        await emitter.settled()
-        return True
-
-    def _refuse(self, turn: TurnRow, progress: Progress) -> Ending | None:
-        """An ending for a turn that must not go on, though it is open."""
-        if turn.cancel_requested:
-            return CANCELLED
-        if turn.epoch > 1 + self._parts.settings.recover_attempts:
-            message = f"The server stopped {turn.epoch - 1} times while this turn ran."
-            return Ending("interrupted", error=failed("server_restart", message, retryable=True).error)
-        return None
-
-    async def _run_until_stopped(self, emitter: Emitter, running: Running) -> Ending | None:
-        session_id = emitter.turn.session_id
-        self._emitters[session_id] = emitter
-        try:
-            work = await running.work(run_turn(self._parts, emitter, self._limits), self._limits.seconds)
-        finally:
-            if self._emitters.get(session_id) is emitter:
-                del self._emitters[session_id]
-        if not work.done():
-            log.error("turn_ignores_cancellation")
-            emitter.abandon(StorageError("The turn is closed."))
-            raise StorageError("A tool does not heed its cancellation.")
-        return self._ending_of(work, running)
-
-    async def _progress(self, turn: TurnRow, head: int) -> Progress:
-        progress = Progress()
-        after = turn.first_seq - 1 if turn.first_seq else head
-        while after < head:
-            page = await self._parts.log.read(turn.session_id, after=after, limit=PAGE, until=head)
-            for event in page:
-                progress.apply_stored(event)
-            self._watcher.recall(turn.session_id, page)
-            after = page[-1].seq if page else head
-        progress.attempt_began |= progress.attempt_open  # the log does not say what the endpoint had answered
-        return progress
-
-    async def _close_when_possible(self, turn: TurnRow, ending: Ending, trouble: StorageError) -> bool:
-        """Tries until the log works again to end the turn. Readers are told why they wait."""
-        parts = self._parts
-        self._troubles[turn.session_id] = trouble
-        parts.bus.publish(turn.session_id, ())
-        try:
-            for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
-                await asyncio.sleep(delay)
-                if self.draining.is_set():
-                    break
-                try:
-                    await self._close_anew(turn, ending)
-                except TurnLost:
-                    return False
-                except StorageError:
-                    continue
-                return True
-            return False
-        finally:
-            del self._troubles[turn.session_id]
-
-    async def _close_anew(self, turn: TurnRow, ending: Ending) -> None:
-        """Closes the books from what the log holds."""
-        parts = self._parts
-        head = (await parts.sessions.get(turn.session_id, turn.owner)).head
-        turn = await parts.turns.get(turn.session_id, turn.id, turn.owner)
-        if turn.status == "done":
-            return
-        try:
-            progress = await self._progress(turn, head)
-        except ValueError:  # an event that this version does not understand
-            log.exception("turn_not_understood")
-            progress = Progress(started_at=turn.created_at)
-        emitter = Emitter(parts.log, turn, head, progress, tracing=self._tracing)
-        close_books(emitter, ending)
-        await emitter.settled()
-
-    def _ending_of(self, work: asyncio.Task[Ending | None], running: Running) -> Ending | None:
-        """None when the turn stays open: parked, or for the next process."""
-        if work.cancelled():
-            if running.why == "shutdown":
-                return None
-            if running.why == "cancelled":
-                return CANCELLED
-            if running.why is None:
-                log.error("turn_cancelled_itself")
-                return MISTAKE
-            reached = out_of_time(self._limits)
-            return noted("limit_reached", reached.code, reached.message)
-        error = work.exception()
-        if error is None:
-            return work.result()
-        if isinstance(error, StorageError):
-            raise error
-        log.error("turn_failed", exc_info=error)
-        return MISTAKE

@@ -64,9 +64,7 @@ async def hear_decisions(parts: Parts, catalog: Catalog, emitter: Emitter) -> bo
 
 
 async def park(parts: Parts, emitter: Emitter) -> bool:
-    """Gives the turn up until somebody decides; False when that has happened already. A compression that runs
-    meanwhile tells of itself through this turn: it is waited for."""
-    await parts.compressor.idle(emitter.turn.session_id)
+    """Gives the turn up until somebody decides; False when that has happened already."""
     await emitter.settled()
     waiting = waiting_calls(emitter)
     rows = await parts.approvals.of_turn(emitter.turn.id)

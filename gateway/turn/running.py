@@ -24,6 +24,13 @@ class Running:
         self._work: asyncio.Task[Ending | None] | None = None
         self._over = self._loop.create_future()
 
+    def again(self) -> "Running":
+        """The same turn under a new owner's number: it was asked to stop as before."""
+        again = Running(self.turn, has_waited=self.has_waited)
+        if self.why is not None:
+            again.request_stop(self.why)
+        return again
+
     def request_stop(self, why: Why) -> None:
         """Cancels the work, now or as soon as it begins; the first reason counts."""
         if self.why is None:

@@ -58,7 +58,9 @@ async def open_storage(settings: Settings, *, flushed: Flushed | None = None) ->
         StorageError: the folder is locked by another process, or the database cannot be used.
         SettingsError: `blob_url` is no address of a blob store.
     """
-    async with await SqliteDatabase.open(settings.database_path, flushed=flushed) as database:
+    async with await SqliteDatabase.open(
+        settings.database_path, flushed=flushed, durability=settings.durability
+    ) as database:
         yield storage_on(database, open_blobs(settings.blob_url, settings.data_dir))
 
 

@@ -8,7 +8,7 @@ from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.storage.base import TurnRow
 from gateway.storage.decisions import ApprovalRow, Verdict
 from gateway.wiring import Storage
-from tests.storage.writing import OWNER, Factory, Writer, accepted, running
+from tests.storage.writing import OWNER, Factory, Writer, accepted, running, writer_of
 
 pytestmark = pytest.mark.anyio
 
@@ -67,22 +67,26 @@ async def test_a_parked_turn_is_its_sessions_running_one_and_has_no_owner(storag
     waiting = await accepted(storage, "s", "t2", on_conflict="queue")
     assert waiting.turn.status == "accepted"
     assert await storage.turns.claim_next("s") is None
-    assert await storage.turns.take_over() == []
-    assert (await turn_of(storage)).epoch == 1
+    assert await storage.turns.recover() == []
+    assert (await turn_of(storage)).recoveries == 0
 
 
 async def test_a_decision_hands_the_parked_turn_to_whoever_made_it(storage: Storage) -> None:
-    """Its epoch stays: the former owner gave it up. Edited arguments and reasons are kept."""
+    """The former owner, who gave it up, can append no more, neither before nor after. Edited arguments and
+    reasons are kept."""
     writer = await parked(storage, asked())
     verdict = replace(APPROVED, arguments={"to": "韩梅梅"}, reason="ok")
+    former = replace(writer)
+    assert isinstance(await former.append("text"), TurnLost)
 
     row, taken = await storage.approvals.decide(asked(), verdict)
 
     assert row == replace(asked(), verdict=verdict)
     assert taken is not None
-    assert (taken.turn.status, taken.turn.epoch, taken.head) == ("running", 1, writer.head)
-    assert (await turn_of(storage)).status == "running"
-    assert await writer.append("text") is None
+    assert (taken.turn.status, taken.turn.epoch, taken.head) == ("running", writer.epoch + 2, writer.head)
+    assert ((await turn_of(storage)).status, taken.turn.recoveries) == ("running", 0)
+    assert isinstance(await writer.append("text"), TurnLost)
+    assert await writer_of(storage, taken).append("text") is None
 
 
 async def test_a_decision_while_the_turn_runs_is_stored_and_keeps_it_from_being_parked(
@@ -115,12 +119,13 @@ async def test_the_same_decision_again_changes_nothing_and_another_is_refused(st
 
 async def test_a_decision_that_comes_too_late_is_refused(storage: Storage) -> None:
     """After its time, and when the turn is over."""
-    writer = await parked(storage, asked(expires_at=20), asked("toolu_2"))
+    await parked(storage, asked(expires_at=20), asked("toolu_2"))
     with pytest.raises(Conflict, match="denial"):
         await storage.approvals.decide(asked(), APPROVED)
 
-    assert await storage.approvals.wake("t") is not None
-    assert await writer.close() is None
+    taken = await storage.approvals.wake("t")
+    assert taken is not None
+    assert await writer_of(storage, taken).close() is None
     with pytest.raises(Conflict, match="over"):
         await storage.approvals.decide(asked("toolu_2"), APPROVED)
 
@@ -189,11 +194,15 @@ async def test_a_parked_turn_that_is_to_be_cancelled_is_found_at_once(storage: S
     assert await storage.approvals.overdue(0, 9) == ["t"]
 
 
-async def test_a_turn_that_ends_waits_for_nobody(storage: Storage) -> None:
-    """Also one whose owner gave it up and had its time run out in the same moment."""
+async def test_a_turn_that_was_given_up_does_not_end_by_its_former_owner(storage: Storage) -> None:
+    """Also where that one had its time run out in the same moment: the turn waits, and ends for the next."""
     writer = await parked(storage, asked())
 
-    assert await writer.close() is None
+    assert isinstance(await writer.close(), TurnLost)
+    assert await storage.approvals.count_parked() == 1
+    taken = await storage.approvals.wake("t")
+    assert taken is not None
+    assert await writer_of(storage, taken).close() is None
 
     assert (await turn_of(storage)).status == "done"
     assert await storage.approvals.count_parked() == 0
@@ -225,7 +234,7 @@ async def test_parked_turns_switches_and_grants_outlive_the_process(
         await first.switches.switch("md:calculate", enabled=True, by=OWNER, at=7)
 
     async with factory(folder) as second:
-        assert await second.turns.take_over() == []
+        assert await second.turns.recover() == []
         assert (await turn_of(second)).status == "awaiting_approval"
         _, taken = await second.approvals.decide(asked(), APPROVED)
         assert taken is not None
@@ -247,10 +256,11 @@ async def test_what_nobody_decided_in_time_is_a_stored_denial(storage: Storage) 
 
 async def test_an_owner_finds_what_waits_for_a_decision(storage: Storage) -> None:
     """Not what is decided, and nothing of a turn that is over."""
-    writer = await parked(storage, asked(), asked("toolu_2"))
-    await storage.approvals.decide(asked(), APPROVED)
+    await parked(storage, asked(), asked("toolu_2"))
+    _, taken = await storage.approvals.decide(asked(), APPROVED)
+    assert taken is not None
 
     assert await storage.approvals.waiting(OWNER, 9) == [asked("toolu_2")]
     assert await storage.approvals.waiting("bob", 9) == []
-    assert await writer.close() is None
+    assert await writer_of(storage, taken).close() is None
     assert await storage.approvals.waiting(OWNER, 9) == []

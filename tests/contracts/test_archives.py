@@ -1,20 +1,18 @@
 """What every storage engine owes about archives and about events that belong to no turn: a claim per sentence
 of `Archives` and of `EventLog.note`."""
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gateway.errors import Conflict, GatewayError, NotFound, TurnInProgress
+from gateway.errors import Conflict, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.events.upkeep import Compression
-from gateway.messages import Message, text_block
 from gateway.storage.records import ArchiveRow
 from gateway.wiring import Storage
 from tests.storage.archiving import all_events, append, archive, converse, event, everything
-from tests.storage.writing import OWNER, Factory, accepted, running
+from tests.storage.writing import OWNER, Factory, accepted
 
 pytestmark = pytest.mark.anyio
 
@@ -192,7 +190,7 @@ async def test_a_note_is_an_event_of_the_session(storage: Storage) -> None:
     await converse(storage, "t1")
     before = await all_events(storage)
 
-    assert await storage.log.note("s", "c_1", STARTED, 77) is True
+    assert await storage.log.note("s", "c_1", STARTED, 77) is None
     await converse(storage, "t2")
     found = await all_events(storage)
 
@@ -222,41 +220,6 @@ async def test_a_note_is_published_when_it_is_durable(storage: Storage) -> None:
         await storage.log.note("s", "c_1", STARTED, 77)
 
         assert live.since(3) == seen == (await all_events(storage))[3:]
-
-
-async def test_only_the_running_turn_writes_while_there_is_one(storage: Storage) -> None:
-    """A note is refused then, and leaves no trace; also in a session that nobody made."""
-    writer = await running(storage)
-    await writer.append("turn_start")
-
-    assert await storage.log.note("s", "c_1", STARTED, 77) is False
-    assert await writer.append("text") is None
-    assert await all_events(storage) == writer.sent
-    with pytest.raises(NotFound) as refused:
-        await storage.log.note("nowhere", "c_1", STARTED, 77)
-    assert refused.value.code == "session_not_found"
-
-
-async def test_notes_and_turns_of_one_moment_leave_no_gap(storage: Storage) -> None:
-    """Whoever comes first, the other continues from there or is told that it may not."""
-    await converse(storage, "t1")
-    answers = await asyncio.gather(
-        storage.log.note("s", "c_1", STARTED, 1),
-        accepted(storage, turn_id="t2"),
-        storage.log.note("s", "c_2", STARTED, 2),
-        return_exceptions=True,
-    )
-
-    assert not any(isinstance(answer, GatewayError) for answer in answers)
-    noted = [answer for answer in answers if answer is True]
-    turn = await storage.turns.get("s", "t2", OWNER)
-    head = (await storage.sessions.get("s", OWNER)).head
-    assert head == 3 + len(noted)
-    await append(
-        storage, "t2", [event("s", "t2", head + 1, "turn_start")], Message("user", [text_block("hi")])
-    )
-    assert turn.epoch == 1
-    assert [each.seq for each in await all_events(storage)] == list(range(1, head + 2))
 
 
 async def test_a_note_can_follow_what_was_archived(storage: Storage) -> None:

@@ -79,7 +79,7 @@ async def test_an_append_by_an_older_epoch_is_refused(storage: Storage) -> None:
     """After a take-over the former owner's append is lost, the new owner's is not."""
     old = await running(storage)
     await old.append("turn_start")
-    [taken] = await storage.turns.take_over()
+    [taken] = await storage.turns.recover()
     new = writer_of(storage, taken)
 
     assert isinstance(await old.append("text"), TurnLost)
@@ -116,7 +116,7 @@ async def test_a_refusal_touches_no_other_append(storage: Storage) -> None:
     """Appends queued in the same moment as a refused one are stored, whosever they are."""
     old = await running(storage, "s1", "t1")
     other = await running(storage, "s2", "t2")
-    taken = {now.turn.session_id: now for now in await storage.turns.take_over()}
+    taken = {now.turn.session_id: now for now in await storage.turns.recover()}
     new, other = writer_of(storage, taken["s1"]), writer_of(storage, taken["s2"])
 
     fates = await asyncio.gather(
@@ -429,7 +429,7 @@ async def test_waiting_turns_run_in_the_order_of_their_arrival(storage: Storage)
     await writer.close()
     while now := await storage.turns.claim_next("s"):
         assert await storage.turns.claim_next("s") is None
-        assert (now.turn.status, now.turn.epoch, now.head) == ("running", 1, len(order) + 1)
+        assert (now.turn.status, now.turn.epoch, now.head) == ("running", len(order) + 2, len(order) + 1)
         order.append(now.turn.id)
         await writer_of(storage, now).close()
     assert order == ["t2", "t3"]
@@ -531,7 +531,7 @@ async def test_a_new_process_takes_over_what_was_left(factory: Factory, tmp_path
         await (await running(first, "s3", "t6")).close()
 
     async with factory(tmp_path) as second:
-        taken = {now.turn.id: now for now in await second.turns.take_over()}
+        taken = {now.turn.id: now for now in await second.turns.recover()}
         assert set(taken) == {"t1", "t5"}
         assert (taken["t1"].head, taken["t1"].turn.first_seq, taken["t1"].turn.last_seq) == (2, 1, 2)
         assert taken["t1"].turn.epoch == 2

@@ -17,7 +17,7 @@ from gateway.storage.base import Append, Closing, StoredMessage
 from gateway.storage.records import ArchiveRow, Archives
 from gateway.storage.segments import Packer
 from gateway.wiring import Storage
-from tests.storage.writing import accepted, sqlite_storage
+from tests.storage.writing import OWNER, accepted, sqlite_storage
 
 
 def event(session_id: str, turn_id: str, seq: int, kind: str, **data: Any) -> StoredEvent:
@@ -64,13 +64,13 @@ async def append(
     message: Message | None = None,
     *,
     session_id: str = "s",
-    epoch: int = 1,
     usage: Usage | None = None,
     closing: Closing | None = None,
 ) -> None:
     """Appends and waits until that is durable."""
     fate: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
     head = events[0].seq - 1
+    epoch = (await storage.turns.get(session_id, turn_id, OWNER)).epoch
     storage.log.append(
         Append(session_id, turn_id, epoch, head, events, fate.set_result, message, usage, closing)
     )

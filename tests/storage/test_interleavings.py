@@ -56,7 +56,7 @@ class Story:
             await self.begin(name)
         elif kind == "take over":
             self.lost = dict(self.writers)
-            taken = await self.storage.turns.take_over()
+            taken = await self.storage.turns.recover()
             self.writers = {now.turn.session_id: writer_of(self.storage, now) for now in taken}
         elif kind == "settle":
             await self.settle()

@@ -37,7 +37,7 @@ def check(path: Path, acknowledged: dict[str, int]) -> None:
         for name, last in acknowledged.items():
             rows = connection.execute("SELECT seq FROM events WHERE session_id = ? ORDER BY seq", (name,))
             seqs = [seq for (seq,) in rows]
-            head = connection.execute("SELECT head FROM sessions WHERE id = ?", (name,)).fetchone()
+            head = connection.execute("SELECT head FROM heads WHERE session_id = ?", (name,)).fetchone()
             assert seqs == list(range(1, len(seqs) + 1))
             assert len(seqs) >= last
             assert head is None or head == (len(seqs),)

@@ -17,7 +17,8 @@ from gateway.storage.base import Append
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.event_log import PAGE_BYTES
-from gateway.wiring import Storage
+from gateway.storage.sqlite.writer import Durability
+from gateway.wiring import Storage, storage_on
 from tests.storage.writing import OWNER, accepted, running
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 def add_session(connection: Connection, session_id: str) -> None:
     connection.execute(
-        insert(sessions).values(id=session_id, owner=OWNER, created_at=1, updated_at=1, head=0)
+        insert(sessions).values(id=session_id, owner=OWNER, created_at=1, updated_at=1)
     )
 
 
@@ -104,25 +105,29 @@ def raw(connection: Connection) -> sqlite3.Connection:
     return beneath
 
 
-async def test_only_what_asks_for_it_is_forced_to_the_disk(
-    database: SqliteDatabase, storage: Storage
+@pytest.mark.parametrize(
+    ("durability", "modes"), [("synced", [2, 2, 2, 2, 2, 2]), ("relaxed", [1, 2, 2, 1, 2, 1])]
+)
+async def test_every_commit_is_forced_to_the_disk_unless_the_setting_says_otherwise(
+    tmp_path: Path, durability: Durability, modes: list[int]
 ) -> None:
-    """Text alone commits without fsync, anything else with it, and the mode follows every change."""
-    writer = await running(storage)
-    modes: list[int] = []
+    """Relaxed, text alone commits without fsync, anything else with it, and the mode follows every change."""
+    seen: list[int] = []
 
     def note(sql: str) -> None:
         if sql.startswith("COMMIT"):
-            modes.append(opened.execute(f"PRAGMA synchronous -- {len(modes)}").fetchone()[0])
+            seen.append(opened.execute(f"PRAGMA synchronous -- {len(seen)}").fetchone()[0])
 
-    # The trace runs on the writer's thread while nothing else does.
-    opened = await database.write(raw)
-    opened.set_trace_callback(note)
-    for sync in (False, True, True, False, True, False):
-        await writer.append("text", sync=sync)
-    opened.set_trace_callback(None)
+    async with await SqliteDatabase.open(tmp_path / "gateway.db", durability=durability) as database:
+        writer = await running(storage_on(database))
+        # The trace runs on the writer's thread while nothing else does.
+        opened = await database.write(raw)
+        opened.set_trace_callback(note)
+        for sync in (False, True, True, False, True, False):
+            await writer.append("text", sync=sync)
+        opened.set_trace_callback(None)
 
-    assert modes == [1, 2, 2, 1, 2, 1]
+    assert seen == modes
 
 
 async def test_a_full_disk_fails_everybody_visibly_and_passes(

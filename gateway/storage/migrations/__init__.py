@@ -17,7 +17,7 @@ class Chain(NamedTuple):
     head: str
 
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD)
 

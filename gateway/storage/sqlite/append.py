@@ -19,11 +19,12 @@ CHUNKS = (256, 64, 16, 4, 1)
 
 
 class Pending(NamedTuple):
-    """An append on its way, with its message and usage encoded."""
+    """An append on its way, with its message and usage encoded, and the usage of the turn that it ends."""
 
     batch: Append
     content: str | None
     usage: str | None
+    turn_usage: str | None
 
     @classmethod
     def of(cls, batch: Append) -> Self:
@@ -32,10 +33,12 @@ class Pending(NamedTuple):
         for seq, event in enumerate(batch.events, batch.head + 1):
             if event.seq != seq:
                 raise ValueError(f"event {event.seq} of {batch.session_id} should be {seq}")
+        closing = batch.closing
         return cls(
             batch,
             orjson.dumps(batch.message.content).decode() if batch.message else None,
             batch.usage.model_dump_json() if batch.usage else None,
+            closing.usage.model_dump_json() if closing is not None and closing.usage else None,
         )
 
 
@@ -49,13 +52,21 @@ class Run:
     head: int
     end: int
     parts: list[Pending] = field(default_factory=list[Pending])
+    messages: int = 0
+    ends: bool = False
 
     def takes(self, batch: Append) -> bool:
         same = (self.session_id, self.turn_id, self.epoch) == (batch.session_id, batch.turn_id, batch.epoch)
-        return same and self.end == batch.head and self.parts[-1].batch.closing is None
+        return same and self.end == batch.head and not self.ends
+
+    def add(self, part: Pending) -> None:
+        self.parts.append(part)
+        self.end += len(part.batch.events)
+        self.messages += part.batch.message is not None
+        self.ends = part.batch.closing is not None
 
     def fence(self) -> tuple[Any, ...]:
-        return (self.end, self.session_id, self.head, self.turn_id, self.epoch)
+        return (self.end, self.messages, self.ends, self.session_id, self.head, self.turn_id, self.epoch)
 
 
 def apply(connection: sqlite3.Connection, pending: Sequence[Pending]) -> list[TurnLost | None]:
@@ -87,34 +98,33 @@ def runs_of(pending: Sequence[Pending]) -> list[Run]:
             run = Run(batch.session_id, batch.turn_id, batch.epoch, batch.head, batch.head)
             newest[batch.session_id] = run
             runs.append(run)
-        run.parts.append(part)
-        run.end += len(batch.events)
+        run.add(part)
     return runs
 
 
-MOVE_HEAD = """
-    UPDATE sessions SET head = ? WHERE id = ? AND head = ?
-    AND EXISTS (SELECT 1 FROM turns WHERE id = ? AND epoch = ? AND status = 'running')
-"""
+# The fence is the one row that moves: compared and set, never looked up elsewhere (see storage/heads.py).
 MOVE_HEADS = """
-    UPDATE sessions SET head = claim.column1 FROM (VALUES {rows}) AS claim
-    WHERE id = claim.column2 AND head = claim.column3
-    AND EXISTS (SELECT 1 FROM turns WHERE id = claim.column4 AND epoch = claim.column5 AND status = 'running')
+    UPDATE heads
+    SET head = claim.column1, position = position + claim.column2,
+        turn_id = iif(claim.column3, NULL, turn_id), replica = iif(claim.column3, NULL, replica)
+    FROM (VALUES {rows}) AS claim
+    WHERE session_id = claim.column4 AND head = claim.column5 AND turn_id = claim.column6
+    AND epoch = claim.column7
 """
 INSERT_EVENTS = "INSERT INTO events (session_id, seq, turn_id, type, body) VALUES {rows}"
+# The head has moved already: `back` messages of this flush come after the one that is inserted.
 INSERT_MESSAGE = """
     INSERT INTO messages (session_id, position, turn_id, role, content, usage)
-    SELECT :session_id, coalesce(
-        max(position), (SELECT max(to_position) FROM session_archives WHERE session_id = :session_id), 0
-    ) + 1, :turn_id, :role, :content, :usage
-    FROM messages WHERE session_id = :session_id
+    SELECT session_id, position - :back, :turn_id, :role, :content, :usage
+    FROM heads WHERE session_id = :session_id
 """
 CLOSE_TURN = """
     UPDATE turns
-    SET status = 'done', outcome = ?, iterations = ?, usage = ?, cost = ?, ended_at = ?, last_seq = ?,
-        parked_until = NULL
+    SET status = 'done', outcome = ?, iterations = ?, usage = ?, cost = ?, ended_at = ?, last_seq = ?
     WHERE id = ?
 """
+DELIVERED = "DELETE FROM outbox WHERE number = ?"
+BOUND_TURN = "UPDATE turns SET first_seq = ?, last_seq = ? WHERE id = ?"
 # An epoch that is still open was made for another prompt than this turn's.
 TOUCH_SESSION = """
     UPDATE sessions
@@ -122,14 +132,21 @@ TOUCH_SESSION = """
     WHERE id = ?
 """
 
-ROW = "(?, ?, ?, ?, ?)"
-MANY_HEADS = {size: MOVE_HEADS.format(rows=", ".join([ROW] * size)) for size in CHUNKS}
-MANY_EVENTS = {size: INSERT_EVENTS.format(rows=", ".join([ROW] * size)) for size in CHUNKS}
+HEAD_WIDTH, EVENT_WIDTH = 7, 5
+
+
+def _of_sizes(statement: str, width: int) -> dict[int, str]:
+    row = f"({', '.join('?' * width)})"
+    return {size: statement.format(rows=", ".join([row] * size)) for size in CHUNKS}
+
+
+MANY_HEADS = _of_sizes(MOVE_HEADS, HEAD_WIDTH)
+MANY_EVENTS = _of_sizes(INSERT_EVENTS, EVENT_WIDTH)
 
 
 def move_head(connection: sqlite3.Connection, run: Run) -> bool:
     """The fence: False when another owner, or another head, has come between."""
-    return connection.execute(MOVE_HEAD, run.fence()).rowcount == 1
+    return connection.execute(MANY_HEADS[1], run.fence()).rowcount == 1
 
 
 def move_heads(connection: sqlite3.Connection, runs: Sequence[Run]) -> bool:
@@ -138,7 +155,9 @@ def move_heads(connection: sqlite3.Connection, runs: Sequence[Run]) -> bool:
         return False
     connection.execute("SAVEPOINT fence")
     values = [value for run in runs for value in run.fence()]
-    moved = sum(connection.execute(MANY_HEADS[size], chunk).rowcount for size, chunk in chunks(values))
+    moved = sum(
+        connection.execute(MANY_HEADS[size], chunk).rowcount for size, chunk in chunks(values, HEAD_WIDTH)
+    )
     if moved != len(runs):
         connection.execute("ROLLBACK TO fence")
     connection.execute("RELEASE fence")
@@ -146,28 +165,35 @@ def move_heads(connection: sqlite3.Connection, runs: Sequence[Run]) -> bool:
 
 
 def write_parts(connection: sqlite3.Connection, run: Run) -> None:
-    """The messages of a run, and the end of its turn."""
+    """The messages of a run, what it takes out of the outbox, and the end of its turn."""
+    back = run.messages
     for part in run.parts:
         batch = part.batch
         if batch.message is not None:
+            back -= 1
             connection.execute(
                 INSERT_MESSAGE,
                 {
                     "session_id": run.session_id,
+                    "back": back,
                     "turn_id": run.turn_id,
                     "role": batch.message.role,
                     "content": part.content,
                     "usage": part.usage,
                 },
             )
+        if (entry := batch.entry) is not None:
+            connection.execute(DELIVERED, (entry.number,))
+            if entry.is_turn:
+                bounds = (batch.head + 1, batch.head + len(batch.events), entry.turn_id)
+                connection.execute(BOUND_TURN, bounds)
         if (closing := batch.closing) is not None:
-            usage = closing.usage.model_dump_json() if closing.usage else None
             connection.execute(
                 CLOSE_TURN,
                 (
                     closing.outcome,
                     closing.iterations,
-                    usage,
+                    part.turn_usage,
                     closing.cost,
                     closing.at,
                     run.end,
@@ -184,18 +210,18 @@ def write_events(connection: sqlite3.Connection, runs: Sequence[Run]) -> None:
         for part in run.parts:
             for seq, event_type, turn_id, body in part.batch.events:
                 values += (session_id, seq, turn_id, event_type, body)
-    for size, chunk in chunks(values):
+    for size, chunk in chunks(values, EVENT_WIDTH):
         connection.execute(MANY_EVENTS[size], chunk)
 
 
-def chunks(values: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Rows of five values, laid end to end, cut into the sizes of CHUNKS."""
+def chunks(values: Sequence[Any], width: int) -> Iterator[tuple[int, Sequence[Any]]]:
+    """Rows of `width` values, laid end to end, cut into the sizes of CHUNKS."""
     at = 0
     for size in CHUNKS:
-        width = size * 5
-        while len(values) - at >= width:
-            yield size, values[at : at + width]
-            at += width
+        length = size * width
+        while len(values) - at >= length:
+            yield size, values[at : at + length]
+            at += length
 
 
 def refusal(batch: Append) -> TurnLost:

@@ -12,11 +12,12 @@ from typing import Self, TypeVar
 from sqlalchemy import Connection, StaticPool, create_engine
 
 from gateway.errors import StorageError
+from gateway.ids import new_replica_id
 from gateway.storage.folder import FolderLock
 from gateway.storage.migrations import upgrade
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.failures import is_broken, storage_error
-from gateway.storage.sqlite.writer import Deliver, Flushed, Write, Writer
+from gateway.storage.sqlite.writer import Deliver, Durability, Flushed, Write, Writer
 
 T = TypeVar("T")
 
@@ -38,11 +39,18 @@ READER_PRAGMAS = """
 class SqliteFile:
     """What is the same for every file: the `Database` protocol on its connections. The first one writes."""
 
-    def __init__(self, path: Path, connections: Sequence[Connection], flushed: Flushed | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        connections: Sequence[Connection],
+        flushed: Flushed | None = None,
+        durability: Durability = "synced",
+    ) -> None:
         writer, *readers = connections
         self.path = path
+        self.replica = new_replica_id()
         self._connections = connections
-        self._writer = Writer(raw_of(writer), writer, flushed)
+        self._writer = Writer(raw_of(writer), writer, flushed, durability)
         self._free: SimpleQueue[Connection] = SimpleQueue()
         for reader in readers:
             self._free.put(reader)
@@ -107,13 +115,25 @@ class SqliteDatabase(SqliteFile):
     """One file, which this process alone may have open. Made by `open`."""
 
     def __init__(
-        self, path: Path, lock: FolderLock, connections: Sequence[Connection], flushed: Flushed | None
+        self,
+        path: Path,
+        lock: FolderLock,
+        connections: Sequence[Connection],
+        flushed: Flushed | None,
+        durability: Durability,
     ) -> None:
-        super().__init__(path, connections, flushed)
+        super().__init__(path, connections, flushed, durability)
         self._lock = lock
 
     @classmethod
-    async def open(cls, path: Path, *, readers: int = 2, flushed: Flushed | None = None) -> Self:
+    async def open(
+        cls,
+        path: Path,
+        *,
+        readers: int = 2,
+        flushed: Flushed | None = None,
+        durability: Durability = "synced",
+    ) -> Self:
         """Opens the file, made and migrated as needed, for this process alone. Use it as an async context
         manager, or `close` it. `flushed` is told of each transaction.
 
@@ -121,7 +141,7 @@ class SqliteDatabase(SqliteFile):
             StorageError: another process has the folder (code data_locked), the file was written by a newer
                 version (database_too_new), or it cannot be opened.
         """
-        return cls(path, *await asyncio.to_thread(_open, path, readers), flushed)
+        return cls(path, *await asyncio.to_thread(_open, path, readers), flushed, durability)
 
     def append(self, pending: Pending) -> None:
         """Adds an append to the next transaction; `on_delivery` tells what became of it.

@@ -7,10 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from gateway.errors import ArchiveDamaged, NotFound, StorageError
-from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
+from gateway.errors import ArchiveDamaged, StorageError
+from gateway.events.envelope import EventData, StoredEvent
+from gateway.storage import outbox
 from gateway.storage.archives import ReadArchivedEvents, archives_after, no_archives
-from gateway.storage.base import Append, Bus
+from gateway.storage.base import Append, Bus, OutboxEntry, TurnRow
 from gateway.storage.records import ArchiveRow
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.database import SqliteDatabase, raw_of
@@ -37,13 +38,6 @@ READ = """
 ARCHIVED = "(SELECT 1 FROM session_archives WHERE session_id = :session_id AND to_seq > :after)"
 LAST = 2**63 - 1
 
-FREE_HEAD = """
-    SELECT head, EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id AND status = 'running')
-    FROM sessions WHERE id = ?
-"""
-MOVE_HEAD = "UPDATE sessions SET head = ? WHERE id = ?"
-INSERT_EVENT = "INSERT INTO events (session_id, seq, turn_id, type, body) VALUES (?, ?, ?, ?, ?)"
-
 
 class SqliteEventLog:
     """The `EventLog` protocol. Events are published on `bus` as soon as they are durable, before their append
@@ -58,11 +52,7 @@ class SqliteEventLog:
         database.on_delivery(self._deliver)
 
     def append(self, batch: Append) -> None:
-        """See `EventLog.append`.
-
-        Raises:
-            ValueError: the events do not continue from `batch.head`.
-        """
+        """See `EventLog.append`."""
         try:
             self._database.append(Pending.of(batch))
         except StorageError as closed:
@@ -82,30 +72,54 @@ class SqliteEventLog:
                 return events
             after = found.to_seq
 
-    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> bool:
+    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> OutboxEntry | None:
         """See `EventLog.note`."""
-        noted: list[StoredEvent] = []
+        outcome = await self._beside(
+            session_id,
+            lambda connection: outbox.append_beside(connection, session_id, operation_id, [data], at),
+        )
+        return outcome.entry
 
-        def work(connection: Connection) -> None:
-            raw = raw_of(connection)
-            session = raw.execute(FREE_HEAD, (session_id,)).fetchone()
-            if session is None:
-                raise NotFound(f"There is no session {session_id}.", code="session_not_found")
-            head, is_running = session
-            if is_running:
-                return
-            seq, name = head + 1, data.event_type
-            body = encode(seq, name, at, encode_scope(session_id, operation_id), encode_data(data))
-            raw.execute(MOVE_HEAD, (seq, session_id))
-            raw.execute(INSERT_EVENT, (session_id, seq, operation_id, name, body))
-            noted.append(StoredEvent(seq, name, operation_id, body))
+    async def close_waiting(self, turn: TurnRow, data: Sequence[EventData], at: int) -> OutboxEntry | None:
+        """See `EventLog.close_waiting`."""
+        outcome = await self._beside(
+            turn.session_id,
+            lambda connection: outbox.close_waiting(connection, turn.session_id, turn.id, data, at),
+        )
+        return outcome.entry
+
+    async def deliver(self, session_id: str, at: int) -> bool:
+        """See `EventLog.deliver`."""
+        outcome = await self._beside(
+            session_id, lambda connection: outbox.deliver(connection, session_id, at)
+        )
+        return outcome.is_free
+
+    async def undelivered(self) -> Sequence[str]:
+        """See `EventLog.undelivered`."""
+        rows = await self._database.read(
+            lambda connection: outbox.SESSIONS.run(connection).fetchall(), snapshot=False
+        )
+        return [session_id for (session_id,) in rows]
+
+    async def outbox_of(self, session_id: str) -> Sequence[OutboxEntry]:
+        """See `EventLog.outbox_of`."""
+        return await self._database.read(
+            lambda connection: outbox.entries(connection, session_id), snapshot=False
+        )
+
+    async def _beside(self, session_id: str, work: Callable[[Connection], outbox.Outcome]) -> outbox.Outcome:
+        outcomes: list[outbox.Outcome] = []
+
+        def once(connection: Connection) -> outbox.Outcome:
+            outcomes[:] = [work(connection)]
+            return outcomes[0]
 
         def committed() -> None:
-            if noted:
-                self._bus.publish(session_id, noted)
+            if outcomes[0].stored:
+                self._bus.publish(session_id, outcomes[0].stored)
 
-        await self._database.write(work, committed=committed)
-        return bool(noted)
+        return await self._database.write(once, committed=committed)
 
     async def _read_archived(
         self, row: ArchiveRow, *, after: int, limit: int, until: int, types: Sequence[str]

@@ -19,10 +19,10 @@ from sqlalchemy import Connection, Select, Text, bindparam, column, select, text
 from gateway.errors import ArchiveDamaged
 from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.storage.base import StoredMessage
-from gateway.storage.compressions import last_position
 from gateway.storage.database import Database, Prepared
+from gateway.storage.heads import OF_SESSION
 from gateway.storage.history import ReadArchived, said_of
-from gateway.storage.schema import RUNNING, sessions, turns
+from gateway.storage.schema import heads, sessions, turns
 from gateway.storage.sqlite.database import raw_of
 from gateway.storage.sqlite.unindexed import TURNS_AT_ONCE, Fresh
 
@@ -41,19 +41,18 @@ SMALL = 16
 """Messages of a session that are read together with those of others."""
 
 _ID = bindparam("session_id")
-_running = (
-    select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status == RUNNING).scalar_subquery()
-)
 SESSION = Prepared(
     select(
         sessions.c.owner,
         sessions.c.created_at,
         sessions.c.indexed_head,
         sessions.c.title,
-        sessions.c.head,
-        last_position(sessions.c.id),
-        _running,
-    ).where(sessions.c.id == _ID)
+        heads.c.head,
+        heads.c.position,
+        heads.c.turn_id,
+    )
+    .join_from(sessions, heads, OF_SESSION)
+    .where(sessions.c.id == _ID)
 )
 TURNS = Prepared(
     select(turns.c.id, turns.c.last_seq, turns.c.input)
@@ -63,7 +62,12 @@ TURNS = Prepared(
 )
 DUE = Prepared(
     select(sessions.c.id)
-    .where(sessions.c.id > bindparam("after"), sessions.c.indexed_head < sessions.c.head, _running.is_(None))
+    .join_from(sessions, heads, OF_SESSION)
+    .where(
+        sessions.c.id > bindparam("after"),
+        sessions.c.indexed_head < heads.c.head,
+        heads.c.turn_id.is_(None),
+    )
     .order_by(sessions.c.id)
     .limit(bindparam("most"))
 )

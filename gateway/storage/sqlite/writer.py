@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
@@ -26,6 +26,10 @@ log = logging.getLogger(__name__)
 PACE = 0.01
 """Seconds between the starts of two flushes that hold nothing but pieces of text. A lone stream never waits;
 with a hundred at 20 tokens a second it saves a quarter of the CPU and costs some 5 ms (`make bench`)."""
+
+Durability = Literal["synced", "relaxed"]
+"""Whether every flush reaches the disk before it is shown, or not those of pieces of text alone: a process
+that is killed loses nothing then, but a power cut what was shown last."""
 
 Flushed = Callable[[int, float, bool], None]
 """Is told of each transaction on the event loop: its events, its seconds, whether it failed as a whole."""
@@ -66,6 +70,7 @@ class Flush:
 
     @property
     def sync(self) -> bool:
+        """Whether it holds more than pieces of text: those may wait for company."""
         return bool(self.writes) or any(append.batch.sync for append in self.appends)
 
     @property
@@ -83,13 +88,18 @@ class Writer:
     """The writing side of a database file. All methods but the thread's own belong to the event loop."""
 
     def __init__(
-        self, raw: sqlite3.Connection, connection: Connection, flushed: Flushed | None = None
+        self,
+        raw: sqlite3.Connection,
+        connection: Connection,
+        flushed: Flushed | None = None,
+        durability: Durability = "synced",
     ) -> None:
         self.deliver: Deliver | None = None
         """Called on the event loop with the appends of each flush and, for each, None or why it failed."""
         self._flushed = flushed
         self._raw = raw
         self._connection = connection
+        self._durability = durability
         self._synchronous: bool | None = None
         self._loop = asyncio.get_running_loop()
         self._gathered = Flush()
@@ -185,7 +195,7 @@ class Writer:
         self._tell(self._end)
 
     def _commit(self, flush: Flush) -> None:
-        self._synchronise(flush.sync)
+        self._synchronise(flush.sync or self._durability == "synced")
         self._raw.execute("BEGIN IMMEDIATE")
         if flush.appends:
             flush.refusals = apply(self._raw, flush.appends)

@@ -12,7 +12,7 @@ from gateway.ids import new_turn_id
 from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.room import MemoryRoom
 from gateway.service.learning import Learning
-from gateway.service.telling import Telling
+from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
 from gateway.storage.base import Closing, SessionRow
 from gateway.storage.learned import SqlLearnedSessions
@@ -105,7 +105,7 @@ async def sessions(
         learned = SqlLearnedSessions(database)
         learning = Learning(parts, keeper if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)
-        work = asyncio.create_task(learning.run(Telling(storage.log, InFlight(parts))))
+        work = asyncio.create_task(learning.run(SessionEvents(storage.log, InFlight(parts))))
         try:
             yield Sessions(storage, room, parts, model, keeper, learned, learning, work)
         finally:

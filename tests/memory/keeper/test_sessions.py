@@ -11,7 +11,7 @@ from gateway.errors import ModelError
 from gateway.memory.memories import By
 from gateway.memory.record import NewMemory
 from gateway.model.base import ModelRequest
-from gateway.service import learning, telling, waiting
+from gateway.service import learning, waiting
 from gateway.service.archiving import Archiver
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, Scope
@@ -313,20 +313,17 @@ async def test_where_it_is_off_nothing_is_learned(tmp_path: Path, settings: dict
     assert opened.model.requests == []
 
 
-async def test_what_cannot_be_told_is_remembered_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As when the next turn waits for a person in another process."""
-    monkeypatch.setattr(telling, "ATTEMPTS", 1)
-    with structlog.testing.capture_logs() as lines:
-        async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
-            await opened.say(TEA)
-            await opened.say(CITY, end=False)
-            await opened.end()
-            await opened.learning.settled()
-            assert await opened.remembered() == [TEA, CITY]
+async def test_what_is_learned_while_a_turn_is_written_elsewhere_waits_in_the_outbox(tmp_path: Path) -> None:
+    """That turn's owner puts it into the log."""
+    async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
+        await opened.say(TEA)
+        await opened.say(CITY, end=False)
+        await opened.end()
+        await opened.learning.settled()
 
-    assert [line["code"] for line in lines if line["event"] == "memory_untold"] == ["storage_unavailable"]
+        assert await opened.remembered() == [TEA, CITY]
+        entries = await opened.storage.log.outbox_of("s")
+    assert [name for entry in entries for name, _ in entry.events] == ["memory", "memory"]
 
 
 async def test_what_tools_suggest_is_told_in_the_log(tmp_path: Path) -> None:

@@ -1,0 +1,77 @@
+"""The narrow row of a session that fences its writers: begun, handed on and parked here, moved by appends.
+
+Whoever changes who may append raises `epoch`: one comparison of head, turn and epoch refuses all others.
+"""
+
+from sqlalchemy import Connection, and_, bindparam, insert, null, select, update
+
+from gateway.storage.database import Prepared
+from gateway.storage.schema import heads, sessions
+
+_SESSION = heads.c.session_id == bindparam("session_id")
+_TURN = and_(_SESSION, heads.c.turn_id == bindparam("turn_id"))
+
+OF_SESSION = heads.c.session_id == sessions.c.id
+"""Joins a session with its head."""
+
+ADD = Prepared(
+    insert(heads).values(
+        session_id=bindparam("session_id"), head=bindparam("head"), position=bindparam("position"), epoch=0
+    )
+)
+HEAD = Prepared(select(heads.c.head, heads.c.turn_id, heads.c.parked_until).where(_SESSION).with_for_update())
+BEGIN = Prepared(
+    update(heads)
+    .where(_SESSION, heads.c.turn_id.is_(None))
+    .values(turn_id=bindparam("turn_id"), epoch=heads.c.epoch + 1, replica=bindparam("replica"))
+)
+TAKE = Prepared(
+    update(heads)
+    .where(_TURN, heads.c.parked_until.is_(None))
+    .values(epoch=heads.c.epoch + 1, replica=bindparam("replica"))
+)
+WAKE = Prepared(
+    update(heads)
+    .where(_TURN, heads.c.parked_until.is_not(None))
+    .values(epoch=heads.c.epoch + 1, replica=bindparam("replica"), parked_until=null())
+)
+PARK = Prepared(
+    update(heads)
+    .where(_TURN, heads.c.epoch == bindparam("epoch"), heads.c.parked_until.is_(None))
+    .values(epoch=heads.c.epoch + 1, replica=null(), parked_until=bindparam("until"))
+)
+MOVE = Prepared(update(heads).where(_SESSION).values(head=bindparam("head")))
+OWNED = Prepared(
+    select(heads.c.session_id, heads.c.turn_id, heads.c.epoch).where(
+        heads.c.turn_id.is_not(None), heads.c.parked_until.is_(None)
+    )
+)
+
+
+def add_head(connection: Connection, session_id: str, *, head: int = 0, position: int = 0) -> None:
+    """The row of a new session; `head` and `position` are those of what comes with it."""
+    ADD.run(connection, session_id=session_id, head=head, position=position)
+
+
+def begin_turn(connection: Connection, session_id: str, turn_id: str, replica: str) -> None:
+    """The turn is the session's open one from now on, and `replica` its owner. Nothing else may be open."""
+    moved = BEGIN.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
+    assert moved == 1
+
+
+def take_turn(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
+    """Gives a running turn a new owner; False when it is over or parked."""
+    taken = TAKE.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
+    return taken == 1
+
+
+def wake_turn(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
+    """Gives a parked turn an owner; False when it is not parked."""
+    woken = WAKE.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
+    return woken == 1
+
+
+def park_turn(connection: Connection, session_id: str, turn_id: str, epoch: int, until: int) -> bool:
+    """Takes a turn from the owner of `epoch`, until then; False when it is no longer that owner's."""
+    parked = PARK.run(connection, session_id=session_id, turn_id=turn_id, epoch=epoch, until=until).rowcount
+    return parked == 1

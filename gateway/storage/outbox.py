@@ -1,0 +1,148 @@
+"""Events that happen beside the turns: into the log at once when nobody else writes the session, else kept
+here until whoever does, or the next moment without an owner, puts them there."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import Connection, bindparam, delete, insert, literal_column, select, true, update
+
+from gateway.errors import Conflict, NotFound
+from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
+from gateway.storage.base import OutboxEntry
+from gateway.storage.database import Prepared
+from gateway.storage.heads import HEAD, MOVE
+from gateway.storage.schema import events, outbox, turns
+
+_SESSION = outbox.c.session_id == bindparam("session_id")
+
+ENTRIES = Prepared(
+    select(outbox.c.number, outbox.c.turn_id, outbox.c.events).where(_SESSION).order_by(outbox.c.number)
+)
+SESSIONS = Prepared(select(outbox.c.session_id).distinct())
+ADD = Prepared(
+    insert(outbox).values(
+        session_id=bindparam("session_id"), turn_id=bindparam("turn_id"), events=bindparam("events")
+    )
+)
+REMOVE = Prepared(delete(outbox).where(outbox.c.number == bindparam("number")))
+ADD_EVENT = Prepared(
+    insert(events).values(
+        session_id=bindparam("session_id"),
+        seq=bindparam("seq"),
+        turn_id=bindparam("turn_id"),
+        type=bindparam("type"),
+        body=bindparam("body"),
+    )
+)
+CLOSE_WAITING = Prepared(
+    update(turns)
+    .where(turns.c.id == bindparam("turn_id"), turns.c.status == literal_column("'accepted'"))
+    .values(status="done", outcome="cancelled", cancel_requested=true(), ended_at=bindparam("at"))
+)
+# A turn that ended in the outbox: its events follow each other.
+BOUND = Prepared(
+    update(turns)
+    .where(turns.c.id == bindparam("turn_id"))
+    .values(first_seq=bindparam("first"), last_seq=bindparam("last"))
+)
+
+
+class Outcome(NamedTuple):
+    """What became of some events: `stored` are in the log now, or, as a turn is being written, `entry` is in
+    the outbox. `is_free`: no turn is being written."""
+
+    stored: Sequence[StoredEvent] = ()
+    entry: OutboxEntry | None = None
+    is_free: bool = True
+
+
+def append_beside(
+    connection: Connection, session_id: str, turn_id: str, data: Sequence[EventData], at: int
+) -> Outcome:
+    """Events that no owner of the session's head emits. Raises errors.NotFound (session_not_found)."""
+    entry = OutboxEntry(0, turn_id, [(each.event_type, encode_data(each)) for each in data])
+    head = HEAD.one(connection, session_id=session_id)
+    if head is None:
+        raise _no_session(session_id)
+    if _is_free(head):
+        return Outcome(_append(connection, session_id, head, [entry], at))
+    number = ADD.run(connection, session_id=session_id, turn_id=turn_id, events=_packed(entry)).lastrowid
+    return Outcome(entry=entry._replace(number=number), is_free=False)
+
+
+def close_waiting(
+    connection: Connection, session_id: str, turn_id: str, data: Sequence[EventData], at: int
+) -> Outcome:
+    """Ends a turn that waits. Raises errors.Conflict (turn_not_waiting)."""
+    if CLOSE_WAITING.run(connection, turn_id=turn_id, at=at).rowcount != 1:
+        raise Conflict(f"Turn {turn_id} does not wait any more.", code="turn_not_waiting")
+    return append_beside(connection, session_id, turn_id, data, at)
+
+
+def deliver(connection: Connection, session_id: str, at: int) -> Outcome:
+    """Moves what the outbox has of a session into its log, unless a turn is being written."""
+    head = HEAD.one(connection, session_id=session_id)
+    if head is None:
+        raise _no_session(session_id)
+    if not _is_free(head):
+        return Outcome(is_free=False)
+    found = entries(connection, session_id)
+    stored = _append(connection, session_id, head, found, at)
+    for entry in found:
+        REMOVE.run(connection, number=entry.number)
+    return Outcome(stored)
+
+
+def entries(connection: Connection, session_id: str) -> list[OutboxEntry]:
+    """What waits, in order."""
+    rows = ENTRIES.run(connection, session_id=session_id).fetchall()
+    return [OutboxEntry(number, turn_id, _unpacked(packed)) for number, turn_id, packed in rows]
+
+
+def _append(
+    connection: Connection,
+    session_id: str,
+    state: tuple[Any, ...],
+    found: Sequence[OutboxEntry],
+    at: int,
+) -> list[StoredEvent]:
+    head, open_turn, _ = state
+    stored: list[StoredEvent] = []
+    for entry in found:
+        turn_id = entry.turn_in(open_turn)
+        scope = encode_scope(session_id, turn_id)
+        first = head + 1
+        for name, data in entry.events:
+            head += 1
+            stored.append(StoredEvent(head, name, turn_id, encode(head, name, at, scope, data)))
+        if entry.is_turn:
+            BOUND.run(connection, turn_id=turn_id, first=first, last=head)
+    if stored:
+        MOVE.run(connection, session_id=session_id, head=head)
+        ADD_EVENT.many(
+            connection,
+            (
+                {"session_id": session_id, "seq": e.seq, "turn_id": e.turn_id, "type": e.type, "body": e.body}
+                for e in stored
+            ),
+        )
+    return stored
+
+
+def _is_free(state: tuple[Any, ...]) -> bool:
+    """Whether no turn is open, or it is parked."""
+    _, open_turn, parked_until = state
+    return open_turn is None or parked_until is not None
+
+
+def _no_session(session_id: str) -> NotFound:
+    return NotFound(f"There is no session {session_id}.", code="session_not_found")
+
+
+def _packed(entry: OutboxEntry) -> bytes:
+    return orjson.dumps([[name, orjson.Fragment(data)] for name, data in entry.events])
+
+
+def _unpacked(packed: bytes) -> list[tuple[str, bytes]]:
+    return [(name, orjson.dumps(data)) for name, data in orjson.loads(packed)]

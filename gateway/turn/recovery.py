@@ -1,0 +1,55 @@
+"""A turn as the log has it: how far it came, and its end when whoever wrote it cannot go on."""
+
+import structlog
+
+from gateway.storage.base import EventLog, TurnRow, Turns
+from gateway.turn.books import Ending, close_books
+from gateway.turn.emitter import Emitter
+from gateway.turn.progress import Progress
+from gateway.turn.watching import Tracing, Watcher
+
+PAGE = 500
+"""Events that are read at a time."""
+
+log = structlog.get_logger(__name__)
+
+
+async def progress_of(events: EventLog, turn: TurnRow, head: int, watcher: Watcher) -> Progress:
+    """How far a turn has come, folded from what it said up to `head`; `watcher` recalls it.
+
+    Raises:
+        ValueError: an event that this version does not understand. StorageError: the log cannot be read.
+    """
+    progress = Progress()
+    after = turn.first_seq - 1 if turn.first_seq else head
+    while after < head:
+        page = await events.read(turn.session_id, after=after, limit=PAGE, until=head)
+        own = [event for event in page if event.turn_id == turn.id]
+        for event in own:
+            progress.apply_stored(event)
+        watcher.recall(turn.session_id, own)
+        after = page[-1].seq if page else head
+    progress.attempt_began |= progress.attempt_open  # the log does not say what the endpoint had answered
+    return progress
+
+
+async def close_from_log(
+    events: EventLog, turns: Turns, turn: TurnRow, ending: Ending, *, watcher: Watcher, tracing: Tracing
+) -> None:
+    """Ends a turn from what the log holds, whoever wrote it and whatever of it is still on the way: a new
+    epoch begins, so that all of that is refused. Nothing happens when the turn is over or parked.
+
+    Raises:
+        StorageError: not now; it can be tried again.
+    """
+    accepted = await turns.take_over(turn.id, recovered=False)
+    if accepted is None:
+        return
+    try:
+        progress = await progress_of(events, accepted.turn, accepted.head, watcher)
+    except ValueError:
+        log.exception("turn_not_understood")
+        progress = Progress(started_at=turn.created_at)
+    emitter = Emitter(events, accepted.turn, accepted.head, progress, tracing=tracing)
+    close_books(emitter, ending)
+    await emitter.settled()

@@ -1,0 +1,230 @@
+"""Runs one turn after the other, and sees to it that each gets its end, whatever happens to it."""
+
+import asyncio
+from collections.abc import Mapping
+from itertools import chain, repeat
+
+import structlog
+
+from gateway.errors import StorageError, TurnLost
+from gateway.ids import now_ms
+from gateway.storage.base import Accepted, OutboxEntry, TurnRow
+from gateway.turn.books import CANCELLED, Ending, close_books, failed, noted
+from gateway.turn.emitter import Emitter
+from gateway.turn.limits import Limits, out_of_time
+from gateway.turn.parts import Parts
+from gateway.turn.progress import Progress
+from gateway.turn.recovery import close_from_log, progress_of
+from gateway.turn.run import run_turn
+from gateway.turn.running import Running
+from gateway.turn.watching import Tracing, Watcher, ids_of
+
+RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
+"""Seconds between attempts to go on after the database failed; the last one repeats."""
+
+MISTAKE = failed("internal", "The server made a mistake; its log has the details.", retryable=False)
+
+log = structlog.get_logger(__name__)
+
+
+class TurnRunner:
+    """What becomes of the turns of this process. `running` are those that it owns, by id."""
+
+    def __init__(self, parts: Parts, watcher: Watcher, tracing: Tracing, draining: asyncio.Event) -> None:
+        settings = parts.settings
+        self.running: dict[str, Running] = {}
+        self.undelivered: set[str] = set()
+        """Sessions of which something may be in the outbox."""
+        self._parts = parts
+        self._watcher = watcher
+        self._tracing = tracing
+        self._draining = draining
+        self._limits = Limits(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
+        self._troubles: dict[str, StorageError] = {}
+        self._emitters: dict[str, Emitter] = {}
+
+    @property
+    def troubles(self) -> Mapping[str, StorageError]:
+        """By session: why its open turn cannot be recorded at the moment."""
+        return self._troubles
+
+    def deliver(self, session_id: str, entry: OutboxEntry) -> None:
+        """Has the turn that is being written put an entry of the outbox into the log. Where none is, or it
+        cannot, the entry stays there until the session's next turn ended."""
+        self.undelivered.add(session_id)
+        if (emitter := self._emitters.get(session_id)) is not None:
+            try:
+                emitter.deliver(entry)
+            except StorageError as error:
+                log.info("outbox_entry_stays", session_id=session_id, error=error.message)
+
+    async def finish(self, accepted: Accepted) -> bool:
+        """Whether the turn has its end, by its own work or for it; False when it stays open for another
+        owner."""
+        turn = accepted.turn
+        running = self.running[turn.id] = self.running.get(turn.id) or Running(turn, has_waited=True)
+        # The task may have been made by the request of another turn of the session: whatever is logged from
+        # here on belongs to this one.
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(**ids_of(turn))
+        try:
+            while True:
+                try:
+                    return await self._run_to_done(accepted, running)
+                except TurnLost:
+                    log.warning("turn_lost", epoch=accepted.turn.epoch)
+                taken = await self._take_again(running)
+                if taken is None:
+                    return False
+                accepted = taken
+                running = self.running[turn.id] = running.again()
+        except StorageError as error:
+            log.error("turn_not_recorded", error=error.message)
+            ending = failed("storage_unavailable", error.message, retryable=True)
+            return await self._close_when_possible(running, ending, error)
+        except Exception:
+            # A mistake of ours, wherever it is, must not leave the session with a turn that never ends.
+            log.exception("turn_failed")
+            trouble = StorageError("The server made a mistake and is closing this turn.", code="internal")
+            return await self._close_when_possible(running, MISTAKE, trouble)
+        finally:
+            if self.running.get(turn.id) is running:  # a turn that was parked may have been taken back
+                del self.running[turn.id]
+
+    async def _take_again(self, running: Running) -> Accepted | None:
+        """The turn, whose append was refused, anew. None when that was right: it is over or parked, or
+        another task of this process has it."""
+        for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
+            if self._draining.is_set() or self.running.get(running.turn.id) is not running:
+                return None
+            try:
+                return await self._parts.turns.take_over(running.turn.id, recovered=True)
+            except StorageError:
+                await asyncio.sleep(delay)
+        return None
+
+    async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
+        """Whether the turn has its end; False when it stays open for its next owner."""
+        turn = accepted.turn
+        progress = await progress_of(self._parts.log, turn, accepted.head, self._watcher)
+        self._watcher.take_up(turn)
+        waited = now_ms() - turn.created_at if running.has_waited and progress.started_at is None else 0
+        emitter = Emitter(
+            self._parts.log,
+            turn,
+            accepted.head,
+            progress,
+            tracing=self._tracing,
+            queued_ms=waited if waited > 0 else None,
+        )
+        ending = self._refuse(turn, progress)
+        if ending is None:
+            work = await self._work(emitter, running)
+            if not work.done() or _failure_of(work) is not None:
+                # What the emitter has done no longer says what the log holds.
+                return await self._close(running, self._ending_of(work, running))
+            ending = self._ending_of(work, running)
+        if ending is None:
+            await emitter.settled()
+            return False
+        close_books(emitter, ending)
+        await emitter.settled()
+        return True
+
+    def _refuse(self, turn: TurnRow, progress: Progress) -> Ending | None:
+        """An ending for a turn that must not go on, though it is open."""
+        if turn.cancel_requested:
+            return CANCELLED
+        if turn.recoveries > self._parts.settings.recover_attempts:
+            message = f"The server stopped {turn.recoveries} times while this turn ran."
+            return Ending("interrupted", error=failed("server_restart", message, retryable=True).error)
+        return None
+
+    async def _work(self, emitter: Emitter, running: Running) -> asyncio.Task[Ending | None]:
+        """The turn's work, which is over, or silent from now on."""
+        session_id = emitter.turn.session_id
+        self._emitters[session_id] = emitter
+        try:
+            if session_id in self.undelivered:
+                for entry in await self._parts.log.outbox_of(session_id):
+                    emitter.deliver(entry)
+            work = await running.work(run_turn(self._parts, emitter, self._limits), self._limits.seconds)
+        finally:
+            if self._emitters.get(session_id) is emitter:
+                del self._emitters[session_id]
+        if not work.done():
+            log.error("turn_ignores_cancellation")
+            emitter.abandon(StorageError("The turn is closed."))
+            work.add_done_callback(_report_late)
+        return work
+
+    async def _close(self, running: Running, ending: Ending | None) -> bool:
+        """Ends a turn from what the log holds; None leaves it open."""
+        if ending is None:
+            return False
+        try:
+            await self._close_from_log(running.turn, ending)
+        except StorageError as error:
+            return await self._close_when_possible(running, ending, error)
+        return True
+
+    async def _close_when_possible(self, running: Running, ending: Ending, trouble: StorageError) -> bool:
+        """Tries until the log works again to end the turn, as it was asked to if it was. Readers are told why
+        they wait."""
+        turn = running.turn
+        self._troubles[turn.session_id] = trouble
+        self._parts.bus.publish(turn.session_id, ())
+        try:
+            for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
+                await asyncio.sleep(delay)
+                if self._draining.is_set():
+                    break
+                try:
+                    await self._close_from_log(turn, self._ending_asked(running) or ending)
+                except StorageError:
+                    continue
+                return True
+            return False
+        finally:
+            del self._troubles[turn.session_id]
+
+    async def _close_from_log(self, turn: TurnRow, ending: Ending) -> None:
+        parts = self._parts
+        await close_from_log(
+            parts.log, parts.turns, turn, ending, watcher=self._watcher, tracing=self._tracing
+        )
+
+    def _ending_of(self, work: asyncio.Task[Ending | None], running: Running) -> Ending | None:
+        """None when the turn stays open: parked, or for the next process. Raises StorageError."""
+        if not work.done() or work.cancelled():
+            if running.why is None:
+                log.error("turn_cancelled_itself")
+                return MISTAKE
+            return self._ending_asked(running)
+        error = work.exception()
+        if error is None:
+            return work.result()
+        if isinstance(error, StorageError):
+            raise error
+        log.error("turn_failed", exc_info=error)
+        return MISTAKE
+
+    def _ending_asked(self, running: Running) -> Ending | None:
+        """How the turn was asked to end, however long that takes; None: not at all, or not here."""
+        match running.why:
+            case "cancelled":
+                return CANCELLED
+            case "out_of_time":
+                reached = out_of_time(self._limits)
+                return noted("limit_reached", reached.code, reached.message)
+            case _:
+                return None
+
+
+def _failure_of(work: asyncio.Task[Ending | None]) -> BaseException | None:
+    return None if work.cancelled() else work.exception()
+
+
+def _report_late(work: asyncio.Task[Ending | None]) -> None:
+    if not work.cancelled() and (error := work.exception()) is not None:
+        log.warning("turn_ended_late", error=type(error).__name__)
