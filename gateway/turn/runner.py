@@ -85,8 +85,7 @@ class TurnRunner:
         except Exception:
             # A mistake of ours, wherever it is, must not leave the session with a turn that never ends.
             log.exception("turn_failed")
-            trouble = StorageError("The server made a mistake and is closing this turn.", code="internal")
-            return await self._close_when_possible(running, MISTAKE, trouble)
+            return await self._close(running, self._ending_asked(running) or MISTAKE)
         finally:
             if self.running.get(turn.id) is running:  # a turn that was parked may have been taken back
                 del self.running[turn.id]

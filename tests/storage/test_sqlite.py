@@ -27,9 +27,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def add_session(connection: Connection, session_id: str) -> None:
-    connection.execute(
-        insert(sessions).values(id=session_id, owner=OWNER, created_at=1, updated_at=1)
-    )
+    connection.execute(insert(sessions).values(id=session_id, owner=OWNER, created_at=1, updated_at=1))
 
 
 async def names(database: SqliteDatabase) -> list[str]:

@@ -57,7 +57,7 @@ async def test_an_interrupting_message_stops_the_running_turn_and_goes_first(cli
 
 
 async def test_a_waiting_turn_that_is_cancelled_never_asks_the_model(client: Client) -> None:
-    """Its books are opened and closed when its place in the queue comes."""
+    """It has its start and its end all the same."""
     session = await client.session()
     first = await client.begin(session, SLOW)
     waiting = await client.begin(session, "/say never", on_conflict="queue")
