@@ -201,8 +201,8 @@ class Append(NamedTuple):
     sync: bool = True
 
 
-class EventLog(Protocol):
-    """The record of everything that happened. Appends of one session are stored in the order of the calls."""
+class EventAppender(Protocol):
+    """The writing end of the log. Appends of one session are stored in the order of the calls."""
 
     def append(self, batch: Append) -> None:
         """Queues `batch` for the next commit and returns at once; `batch.settled` tells the fate.
@@ -215,6 +215,10 @@ class EventLog(Protocol):
                 is queued then.
         """
         ...
+
+
+class EventLog(EventAppender, Protocol):
+    """The record of everything that happened."""
 
     async def read(
         self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()

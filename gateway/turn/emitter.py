@@ -12,7 +12,7 @@ from gateway.errors import StorageError
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.ids import now_ms
 from gateway.messages import Message, Usage
-from gateway.storage.base import Append, Closing, EventLog, OutboxEntry, TurnRow
+from gateway.storage.base import Append, Closing, EventAppender, OutboxEntry, TurnRow
 from gateway.tools.base import Said
 from gateway.turn.progress import Progress
 from gateway.turn.watching import Tracing
@@ -43,7 +43,7 @@ class Emitter:
 
     def __init__(
         self,
-        log: EventLog,
+        log: EventAppender,
         turn: TurnRow,
         head: int,
         progress: Progress,

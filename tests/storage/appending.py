@@ -21,7 +21,7 @@ async def append_for_ever(writer: Writer) -> None:
 
 
 async def writers(storage: Storage) -> list[Writer]:
-    taken = await storage.turns.take_over()
+    taken = await storage.turns.recover()
     known = {now.turn.session_id for now in taken}
     new = [await accepted(storage, name, f"t_{name}") for name in SESSIONS if name not in known]
     return [writer_of(storage, now) for now in taken + new]

@@ -1,13 +1,11 @@
 """The one door that events leave by, seen from the side of the log."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 
 import pytest
 
 from gateway.errors import StorageError, TurnLost
-from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import TurnWarning
 from gateway.storage.base import Append, TurnRow
 from gateway.turn.emitter import MAX_PENDING, Emitter
@@ -27,14 +25,6 @@ class HeldLog:
 
     def append(self, batch: Append) -> None:
         self.given.append(batch)
-
-    async def read(
-        self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
-    ) -> list[StoredEvent]:
-        return []
-
-    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> bool:
-        return False
 
     def settle(self, error: Exception | None = None) -> None:
         for batch in self.given:
