@@ -11,6 +11,11 @@ MAX_DEPTH = 64
 """Levels of arrays and objects in a tool's input."""
 
 
+_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
+"""What orjson, and so every event, can carry as an integer."""
+_MAX_DIGITS = 20
+
+
 class _Refused(ValueError):
     """The text is JSON, but not an input we take; the message says why."""
 
@@ -41,10 +46,11 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def parse_event(data: bytes) -> Any:
-    """The JSON value of an event. Lone surrogates, which orjson refuses, are let through to be cleaned.
+    """The JSON value of an event. Lone surrogates, which orjson refuses, are let through to be cleaned;
+    numbers are those that orjson makes, whichever reader was at work: an integer over 64 bits is a float.
 
     Raises:
-        ValueError: not valid UTF-8 or not valid JSON.
+        ValueError: not valid UTF-8 or not valid JSON, or a number that no float can hold.
     """
     try:
         return orjson.loads(data)
@@ -52,13 +58,19 @@ def parse_event(data: bytes) -> Any:
         if b"\\u" not in data:
             raise
     try:
-        return json.loads(data.decode(), parse_constant=_refuse_constant)
+        return json.loads(
+            data.decode(),
+            parse_int=_integer_or_float,
+            parse_float=_float,
+            parse_constant=_refuse_constant,
+        )
     except RecursionError:
         raise ValueError("nested too deep") from None
 
 
 def clean_json(value: Any, depth: int = 1) -> Any:
-    """`value` with every string cleaned (see `messages.clean_text`).
+    """`value`, as `parse_event` gives it, with every string cleaned (see `messages.clean_text`): what comes
+    out, orjson can write.
 
     Raises:
         ValueError: nested deeper than `MAX_DEPTH`, or two keys became the same.
@@ -83,9 +95,15 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _integer(written: str) -> int:
     number = int(written)
-    if not -(2**63) <= number < 2**64:  # what orjson, and so every event, can carry
+    if not _MIN_INTEGER <= number <= _MAX_INTEGER:
         raise _Refused("a number is out of range")
     return number
+
+
+def _integer_or_float(written: str) -> int | float:
+    # By its length first: Python takes no integer of thousands of digits.
+    number = int(written) if len(written) <= _MAX_DIGITS else _MAX_INTEGER + 1
+    return number if _MIN_INTEGER <= number <= _MAX_INTEGER else _float(written)
 
 
 def _float(written: str) -> float:
