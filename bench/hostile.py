@@ -1,0 +1,185 @@
+"""`python -m bench.hostile`: an endpoint that knows no end, and what others notice of it.
+
+The gateway is a process of its own on core 0, the endpoint and the clients share the other core. A message
+`/pieces 1 /call NAME {}` has the endpoint answer with the flood of that name.
+"""
+
+import asyncio
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from statistics import median
+
+import uvloop
+
+from bench import servers
+from bench.cells import warm_up
+from bench.client import GATEWAY, percentile, run
+from bench.figures import Figure, show
+from bench.servers import Server
+from bench.upstream import HEAD, Endpoint, Plan, chunk, closing, delta, opening
+
+PIECE = 65_536
+MEGABYTE = 1_000_000
+LOOK = 0.01
+"""Seconds between two looks at the memory."""
+
+STREAMS, PIECES = 20, 120
+"""Streams of others, 20 pieces a second each, that a flood must not hold up."""
+
+
+def endless(kind: str, field: str, unit: str, size: int) -> Callable[[], Generator[bytes]]:
+    """One block with `size` bytes of deltas."""
+
+    def written() -> Generator[bytes]:
+        block = {"type": "tool_use", "id": "toolu_flood", "name": "calculate", "input": {}}
+        yield opening(block if field == "partial_json" else {"type": field, field: ""})
+        piece = delta(kind, field, unit * (PIECE // len(unit)))
+        yield from (piece for _ in range(size // PIECE))
+        yield closing("end_turn", 10)
+
+    return written
+
+
+def many_calls(count: int) -> Generator[bytes]:
+    """One message with `count` tool calls."""
+    yield opening({"type": "text", "text": ""})
+    yield chunk({"type": "content_block_stop", "index": 0})
+    for index in range(1, count + 1):
+        block = {"type": "tool_use", "id": f"toolu_{index}", "name": "current_time", "input": {}}
+        start = {"type": "content_block_start", "index": index, "content_block": block}
+        yield chunk(start, {"type": "content_block_stop", "index": index})
+    message_delta = {
+        "type": "message_delta",
+        "delta": {"stop_reason": "tool_use"},
+        "usage": {"output_tokens": 9},
+    }
+    yield chunk(message_delta, {"type": "message_stop"}) + b"0\r\n\r\n"
+
+
+FLOODS: dict[str, tuple[str, Callable[[], Generator[bytes]]]] = {
+    "text": ("100 MB of text", endless("text_delta", "text", "x", 100 * MEGABYTE)),
+    "thinking": ("100 MB of thinking", endless("thinking_delta", "thinking", "x", 100 * MEGABYTE)),
+    "input": ("50 MB of arguments", endless("input_json_delta", "partial_json", "[0,", 50 * MEGABYTE)),
+    "calls": ("10,000 tool calls", partial(many_calls, 10_000)),
+}
+
+
+class HostileEndpoint(Endpoint):
+    """The bench's upstream, which also floods: as fast as the client reads, and no longer than it does."""
+
+    def answer(self, plan: Plan) -> None:
+        if plan.call is None or plan.call[0] not in FLOODS:
+            super().answer(plan)
+            return
+        self.transport.write(HEAD)
+        self.flood(FLOODS[plan.call[0]][1]())
+
+    def flood(self, parts: Generator[bytes]) -> None:
+        while not self.transport.is_closing():
+            if self.paused:
+                self.resume = partial(self.flood, parts)
+                return
+            part = next(parts, None)
+            if part is None:
+                return
+            self.transport.write(part)
+
+
+async def serve(port: int) -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(HostileEndpoint, "127.0.0.1", port, backlog=2048)
+    await server.serve_forever()
+
+
+@contextmanager
+def hostile_gateway() -> Generator[Server]:
+    """A gateway before a hostile endpoint."""
+    command, path = ["bench.hostile", "--port", "{port}"], "/v1/messages/count_tokens"
+    with (
+        servers.running("hostile", command, {}, core=1, path=path) as endpoint,
+        servers.gateway(endpoint.port) as server,
+    ):
+        yield server
+
+
+async def flooded(server: Server, name: str) -> float:
+    """The seconds until the turn that meets a flood has ended."""
+    began = time.perf_counter()
+    await run(server.port, GATEWAY, f"/pieces 1 /call {name} {{}}", chats=1, at_once=1)
+    return time.perf_counter() - began
+
+
+@asynccontextmanager
+async def memory_seen(server: Server) -> AsyncGenerator[list[int]]:
+    """The resident bytes of the server, looked at again and again while the context lasts."""
+    seen = [server.memory()]
+
+    async def look() -> None:
+        while True:
+            seen.append(server.memory())
+            await asyncio.sleep(LOOK)
+
+    looking = asyncio.create_task(look())
+    try:
+        yield seen
+    finally:
+        looking.cancel()
+
+
+async def growing(name: str) -> list[Figure]:
+    """What a flood adds to the memory of a gateway, at its most."""
+    with hostile_gateway() as server:
+        await warm_up(server)
+        async with memory_seen(server) as seen:
+            seconds = await flooded(server, name)
+    says = FLOODS[name][0]
+    return [
+        Figure(f"{says}: memory grown at its most", (max(seen) - seen[0]) / MEGABYTE, "MB", 32),
+        Figure(f"{says}: until the turn has ended", seconds, "s", 2),
+    ]
+
+
+async def latency(server: Server, *floods: str) -> float:
+    """The 99th percentile, in milliseconds, of other streams' latency while floods come one after another."""
+    others = asyncio.create_task(
+        run(server.port, server.dialect, f"/pieces {PIECES} /pace 50 /stamp", chats=STREAMS, at_once=STREAMS)
+    )
+    for name in floods:
+        await asyncio.sleep(1)
+        await flooded(server, name)
+    load = await others
+    assert not load.failures, load.failures
+    return percentile(load.latencies, 0.99) * 1e3
+
+
+async def disturbing(rounds: int) -> list[Figure]:
+    """What others notice: rounds with floods between rounds without."""
+    ratios: list[float] = []
+    with hostile_gateway() as server:
+        await warm_up(server)
+        for _ in range(rounds):
+            alone, beside = await latency(server), await latency(server, *FLOODS)
+            ratios.append(beside / alone)
+            print(f"others' p99 {alone:.1f} ms alone, {beside:.1f} ms beside floods", file=sys.stderr)
+    return [Figure("others' p99 beside floods, median of the rounds", median(ratios), "x alone", 1.2)]
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="python -m bench.hostile", description=__doc__)
+    parser.add_argument("--port", type=int, help="serve the endpoint there, and measure nothing")
+    parser.add_argument("--quick", action="store_true", help="one round")
+    given = parser.parse_known_args()[0]
+    if given.port is not None:
+        uvloop.run(serve(given.port))
+    servers.pin(0, 1)
+    measures = [*(partial(growing, name) for name in FLOODS), partial(disturbing, 1 if given.quick else 5)]
+    missed = show(figure for measure in measures for figure in uvloop.run(measure()))
+    sys.exit(0 if given.quick or not missed else 1)
+
+
+if __name__ == "__main__":
+    main()
