@@ -12,6 +12,8 @@ CODES = {
     "context_overflow": "The conversation is longer than the model can see.",
     "content_refused": "The model, or its endpoint, declined to answer.",
     "max_iterations": "A warning: the turn reached its number of model calls, and ends as `limit_reached`.",
+    "max_tool_calls": "A warning: one message of the model called more tools than it may, and none of them "
+    "was run; the turn ends as `limit_reached`.",
     "budget_exceeded": "A warning: the turn reached its tokens or its time, and ends as `limit_reached`.",
     "tool_timeout": "A tool gave no answer in time.",
     "tool_failed": "A tool failed.",

@@ -19,6 +19,7 @@
     │   ├── QueueFull          too many turns wait or run already
     │   └── Draining           the server is shutting down
     ├── ModelError             the model's endpoint failed; `code` says how
+    │   └── TooManyToolCalls   one message calls more tools than it may
     ├── ToolError              a tool call failed; the model reads the message
     │   ├── UnknownTool
     │   ├── BadArguments
@@ -159,6 +160,18 @@ class ModelError(GatewayError):
         super().__init__(message, code=code, retryable=retryable)
         self.retry_after = retry_after
         self.refused = refused
+
+
+class TooManyToolCalls(ModelError):
+    """One message calls more tools than `most`: none of them is run, and the turn ends as limit_reached."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"One message of the model called more than {most} tools (GATEWAY_MAX_TOOL_CALLS): none of them "
+            "was run.",
+            code="max_tool_calls",
+            retryable=False,
+        )
 
 
 class ToolError(GatewayError):

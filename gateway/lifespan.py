@@ -22,6 +22,7 @@ from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.room import MemoryRoom
 from gateway.messages import Usage
 from gateway.model.base import Model
+from gateway.model.endpoint import left_out
 from gateway.model.prices import cost_of
 from gateway.model.prices import window as window_in_force
 from gateway.service.archiving import Archiver
@@ -128,6 +129,8 @@ class Memory:
 async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
     settings: Settings = app.state.settings
     demo_url = await stack.enter_async_context(serve_demo()) if app.state.demo else None
+    if (says := left_out(settings)) is not None:
+        log.warning("setting_left_out", says=says)
     model = wiring.open_model(settings, demo_url)
     stack.push_async_callback(model.close)
     # Loads the prices.

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from gateway import wiring
@@ -16,6 +17,7 @@ from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.messages import Message, text_block
 from gateway.model.base import Answer, ModelRequest
+from gateway.model.endpoint import left_out
 from gateway.settings import Settings
 from gateway.storage.folder import FolderLock
 from gateway.storage.migrations import HEAD, MEMORY_HEAD, current_revision
@@ -29,6 +31,8 @@ def check_settings(settings: Settings) -> list[Finding]:
         Finding("doubtful", "settings", f"{name} is set but is not a setting; `gateway config` lists them")
         for name in unknown_variables()
     ]
+    if (says := left_out(settings)) is not None:
+        found.append(Finding("doubtful", "settings", says))
     if not settings.is_loopback and not settings.api_keys.get_secret_value():
         found.append(
             Finding(
@@ -49,19 +53,27 @@ async def check_model(settings: Settings) -> list[Finding]:
     """Asks the model for one token. Without a real one, asks the demo model."""
     if settings.has_model:
         address = without_userinfo(settings.anthropic_base_url or ANTHROPIC)
-        return [await _ask(settings, None, f"{settings.model} at {address}")]
+        adapted: list[str] = []
+        answer = await _ask(settings, None, f"{settings.model} at {address}", adapted.append)
+        return [answer, *(Finding("doubtful", "model", says) for says in adapted)]
     async with serve_demo(pace=0) as url:
-        answer = await _ask(settings, url, "the demo model")
+        answer = await _ask(settings, url, "the demo model", lambda _: None)
     if answer.state == "bad":
         return [answer]
     advice = "only the demo model: set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL for a real one"
     return [Finding("doubtful", "model", advice)]
 
 
-async def _ask(settings: Settings, base_url: str | None, name: str) -> Finding:
-    model = wiring.open_model(settings, base_url)
+async def _ask(
+    settings: Settings, base_url: str | None, name: str, adapted: Callable[[str], None]
+) -> Finding:
+    model = wiring.open_model(settings, base_url, adapted=adapted)
     request = ModelRequest(
-        model=settings.model, max_tokens=1, system=(), messages=(Message("user", [text_block("Hello")]),)
+        model=settings.model,
+        max_tokens=1,
+        system=(),
+        messages=(Message("user", [text_block("Hello")]),),
+        temperature=settings.temperature,
     )
     try:
         async with model.stream(request) as chunks:

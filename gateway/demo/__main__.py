@@ -9,10 +9,18 @@ import orjson
 
 from gateway.demo.replies import DEFAULT_PACE
 from gateway.demo.server import serve_demo
+from gateway.demo.versions import VERSIONS
 
 
-async def _serve(host: str, port: int, pace: float, window: int | None) -> None:
-    async with serve_demo(host, port, pace=pace, window=window) as url:
+async def _serve(given: argparse.Namespace) -> None:
+    async with serve_demo(
+        given.host,
+        given.port,
+        pace=given.pace / 1000,
+        window=given.window,
+        version=given.version,
+        key_header=given.key_header,
+    ) as url:
         sys.stdout.write(orjson.dumps({"url": url}).decode() + "\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
@@ -29,9 +37,12 @@ def main() -> None:
         "--pace", type=float, default=default_pace, help="milliseconds between pieces (DEMO_PACE)"
     )
     parser.add_argument("--window", type=int, help="refuse requests of more tokens as too long")
-    given = parser.parse_args()
+    parser.add_argument("--version", choices=VERSIONS, help="refuse requests for other versions of the API")
+    parser.add_argument(
+        "--key-header", choices=("bearer", "x-api-key"), help="refuse requests without a key in it"
+    )
     try:
-        asyncio.run(_serve(given.host, given.port, given.pace / 1000, given.window))
+        asyncio.run(_serve(parser.parse_args()))
     except KeyboardInterrupt:
         sys.exit(130)
 

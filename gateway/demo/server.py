@@ -18,8 +18,8 @@ from gateway.demo.record import Record
 from gateway.demo.replies import DEFAULT_PACE, Plan, plan
 from gateway.demo.strictness import Refused, check
 from gateway.demo.usage import PromptCache, count
+from gateway.demo.versions import VERSIONS, KeyHeader, check_content, check_key, check_version
 
-BAD_KEY = "bad-key"
 MODELS = ("demo",)
 _ERROR_TYPES = {
     401: "authentication_error",
@@ -34,8 +34,17 @@ log = logging.getLogger(__name__)
 class Demo:
     """Answers requests with scripts. Nothing here waits: time passes only inside a script."""
 
-    def __init__(self, pace: float, window: int | None = None) -> None:
+    def __init__(
+        self,
+        pace: float,
+        window: int | None = None,
+        *,
+        version: str | None = None,
+        key_header: KeyHeader | None = None,
+    ) -> None:
         self.counters = Counters()
+        self._versions = VERSIONS if version is None else (version,)
+        self._key_header: KeyHeader | None = key_header
         self._pace = pace
         self._window = window
         self._next_summaries = deque[str]()
@@ -52,7 +61,7 @@ class Demo:
         }
         with_key: dict[tuple[str, str], Callable[[Request], list[Act]]] = {
             ("POST", "/v1/messages"): self._messages,
-            ("POST", "/v1/messages/count_tokens"): _count_tokens,
+            ("POST", "/v1/messages/count_tokens"): self._count_tokens,
             ("GET", "/v1/models"): _models,
         }
         where = (request.method, request.path)
@@ -62,7 +71,7 @@ class Demo:
                 return Script(open_to_all[where](request))
             if where not in with_key:
                 raise Refused(f"There is no {' '.join(where)} here.", status=404)
-            _authenticate(request)
+            check_key(request.headers, self._key_header)
             return Script(with_key[where](request), is_call)
         except Refused as refused:
             return Script(_error(refused), is_call)
@@ -73,7 +82,7 @@ class Demo:
 
     def _messages(self, request: Request) -> list[Act]:
         self._record.add(request)
-        body = check(_parsed(request.body))
+        body = self._checked(request)
         _fit(body, self._window)
         script = request.headers.get("x-demo")
         if self._next_summaries and summaries.is_asked(body):
@@ -90,6 +99,15 @@ class Demo:
         if streams:
             return wire.stream(planned.reply, headers=headers)
         return reply_json(200, wire.message(planned.reply), headers)
+
+    def _count_tokens(self, request: Request) -> list[Act]:
+        return reply_json(200, {"input_tokens": count(self._checked(request, counting=True))})
+
+    def _checked(self, request: Request, *, counting: bool = False) -> dict[str, Any]:
+        version = check_version(request.headers, self._versions)
+        body = check(_parsed(request.body), counting=counting)
+        check_content(body, version)
+        return body
 
     def _seen(self, request: Request) -> list[Act]:
         limit = request.query.get("limit", "20")
@@ -138,22 +156,12 @@ def _misbehave(planned: Plan, streams: bool) -> list[Act]:
         raise Refused(f"The fault {call.name} cannot take {call.argument!r}: {bad}.") from None
 
 
-def _count_tokens(request: Request) -> list[Act]:
-    return reply_json(200, {"input_tokens": count(check(_parsed(request.body), counting=True))})
-
-
 def _models(_: Request) -> list[Act]:
     data = [
         {"type": "model", "id": name, "display_name": "Demo", "created_at": "2026-01-01T00:00:00Z"}
         for name in MODELS
     ]
     return reply_json(200, {"data": data, "has_more": False, "first_id": MODELS[0], "last_id": MODELS[-1]})
-
-
-def _authenticate(request: Request) -> None:
-    key = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
-    if not key or key == BAD_KEY:
-        raise Refused("invalid x-api-key", status=401)
 
 
 def _parsed(body: bytes) -> Any:
@@ -175,17 +183,25 @@ def _error(refused: Refused) -> list[Act]:
 
 @asynccontextmanager
 async def serve_demo(
-    host: str = "127.0.0.1", port: int = 0, *, pace: float = DEFAULT_PACE, window: int | None = None
+    host: str = "127.0.0.1",
+    port: int = 0,
+    *,
+    pace: float = DEFAULT_PACE,
+    window: int | None = None,
+    version: str | None = None,
+    key_header: KeyHeader | None = None,
 ) -> AsyncGenerator[str]:
     """Serves the demo in the current event loop and yields its base URL; leaving the context ends it at once.
-    `pace` is in seconds between pieces; a request of more than `window` tokens is refused as too long.
-    Installs no signal handlers.
+    `pace` is in seconds between pieces; a request of more than `window` tokens is refused as too long, one
+    that has not the API's `version` or its key in `key_header` as well (None: any will do). Installs no
+    signal handlers.
 
     Raises:
         OSError: the port is taken.
     """
     loop = asyncio.get_running_loop()
-    demo, pacer, open_ones = Demo(pace, window), Pacer(loop), set[Connection]()
+    demo = Demo(pace, window, version=version, key_header=key_header)
+    pacer, open_ones = Pacer(loop), set[Connection]()
     server = await loop.create_server(
         lambda: Connection(demo.answer, refuse, pacer, demo.counters, open_ones), host, port, backlog=2048
     )

@@ -19,6 +19,7 @@ ErrorCode = Literal[
     "context_overflow",
     "content_refused",
     "max_iterations",
+    "max_tool_calls",
     "budget_exceeded",
     "tool_timeout",
     "tool_failed",

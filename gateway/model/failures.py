@@ -105,6 +105,11 @@ def protocol_failure(what: str) -> ModelError:
     )
 
 
+def too_large(what: str) -> ModelError:
+    """The answer is larger than one may be; the same request would bring as much again."""
+    return ModelError(f"The model's answer is too large: {what}.", code="upstream_error", retryable=False)
+
+
 def truncated() -> ModelError:
     """The stream ended before the message was complete."""
     return ModelError(

@@ -25,29 +25,35 @@ _LARGE = 512 * 1024
 
 
 class AiohttpTransport(httpx2.AsyncBaseTransport):
-    """Unlimited connections, kept alive; no redirects, no cookies, no proxies, no timeout but the connect one
-    (in seconds, name resolution and TLS included)."""
+    """Unlimited connections, kept alive; no redirects, no cookies, no timeout but one to connect (in seconds,
+    name resolution and TLS included). No proxy but `proxy`, http://[user:password@]host:port: those of the
+    environment do not count."""
 
-    def __init__(self, connect_timeout: float) -> None:
+    def __init__(self, connect_timeout: float, proxy: str | None = None) -> None:
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout)
+        self._proxy = proxy
         self._session: aiohttp.ClientSession | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         content, url = request.content, request.url
         if url.userinfo:  # httpx2 has made an Authorization header of it
             url = url.copy_with(userinfo=b"")
-        upstream = await self._open_session(request).request(
-            request.method,
-            str(url),
-            headers=[
-                (name.decode("latin-1"), value.decode("latin-1"))
-                for name, value in request.headers.raw
-                if name.lower() not in _OWN_HEADERS
-            ],
-            # aiohttp wants to write a large body piece by piece.
-            data=BytesIO(content) if len(content) > _LARGE else content or None,
-            allow_redirects=False,
-        )
+        try:
+            upstream = await self._open_session(request).request(
+                request.method,
+                str(url),
+                headers=[
+                    (name.decode("latin-1"), value.decode("latin-1"))
+                    for name, value in request.headers.raw
+                    if name.lower() not in _OWN_HEADERS
+                ],
+                # aiohttp wants to write a large body piece by piece.
+                data=BytesIO(content) if len(content) > _LARGE else content or None,
+                allow_redirects=False,
+                proxy=self._proxy,
+            )
+        except aiohttp.ClientHttpProxyError as refused:
+            raise ConnectionError(f"the proxy answers with HTTP {refused.status}") from None
         return httpx2.Response(
             upstream.status,
             # aiohttp has undone the encoding already.

@@ -9,12 +9,15 @@ class Watchdog:
     """Calls `expire` once when there was no `progress` for `limit` seconds (the first time: by `deadline`, in
     the loop's time). Between `pause` and the next `progress` nothing counts: the reader is busy elsewhere.
 
+    `expired` says whether it has.
+
     Progress only moves a number; the timer looks at it when it fires and sleeps again if there is time left.
     """
 
     def __init__(self, deadline: float, limit: float, expire: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._deadline, self._limit, self._expire = deadline, limit, expire
+        self.expired = False
         self._timer = self._loop.call_at(deadline, self._look)
 
     def progress(self) -> None:
@@ -29,6 +32,7 @@ class Watchdog:
     def _look(self) -> None:
         now = self._loop.time()
         if self._deadline <= now:
+            self.expired = True
             self._expire()
             return
         self._timer = self._loop.call_at(min(self._deadline, now + self._limit), self._look)

@@ -69,7 +69,13 @@ class Settings(BaseSettings):
     thinking_budget: int | None = Field(
         None, ge=1024, description="Thinking tokens; absent means no thinking."
     )
-    temperature: float | None = Field(None, ge=0, le=1, description="Absent leaves the endpoint's default.")
+    temperature: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Absent leaves the endpoint's default. Sent only with a GATEWAY_MODEL_API_VERSION before "
+        "2026-10-21.",
+    )
     anthropic_api_key: SecretStr | None = Field(
         None,
         validation_alias=AliasChoices("ANTHROPIC_API_KEY", "GATEWAY_ANTHROPIC_API_KEY"),
@@ -80,10 +86,35 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("ANTHROPIC_BASE_URL", "GATEWAY_ANTHROPIC_BASE_URL"),
         description="Another endpoint that speaks the Anthropic Messages API.",
     )
+    model_api_version: str | None = Field(
+        None,
+        pattern=r"^\d{4}-\d{2}-\d{2}$",
+        description="Version of the Messages API to ask for; absent: 2026-10-21, or 2023-06-01 where the "
+        "endpoint refuses that.",
+    )
+    model_auth: Literal["auto", "bearer", "x-api-key"] = Field(
+        "auto",
+        description="Header of the endpoint's key; auto: Authorization: Bearer, or x-api-key where the "
+        "endpoint refuses that.",
+    )
+    model_proxy: str | None = Field(
+        None,
+        description="HTTP proxy on the way to the endpoint, http://[user:password@]HOST:PORT; absent: none, "
+        "whatever HTTPS_PROXY says.",
+    )
     connect_timeout: float = Field(5, gt=0, description="Longest wait for a connection to the endpoint.")
     first_byte_timeout: float = Field(60, gt=0, description="Longest wait for an answer to begin.")
     progress_timeout: float = Field(
-        90, gt=0, description="Longest silence inside an answer; pings do not count as progress."
+        90,
+        gt=0,
+        description="Longest silence inside an answer; pings, empty pieces and unknown events do not count "
+        "as progress.",
+    )
+    max_answer_size: int | None = Field(
+        None,
+        ge=65_536,
+        description="Most bytes of one answer, text, thinking and arguments together; arguments may take a "
+        "quarter. Absent: 64 for each of max_tokens, at least 1048576.",
     )
     model_attempts: int = Field(3, ge=1, description="Attempts of one model call, the first included.")
     retry_after_cap: float = Field(30, ge=0, description="Longest wait an endpoint may ask for.")
@@ -178,6 +209,13 @@ class Settings(BaseSettings):
 
     # Limits
     max_iterations: int = Field(16, ge=1, description="Model calls in one turn.")
+    max_tool_calls: int = Field(
+        128,
+        ge=1,
+        le=1024,
+        description="Tool calls of one message of the model; a turn with more in one ends, and none of them "
+        "is run.",
+    )
     turn_timeout: float = Field(900, gt=0, description="Longest time of one turn.")
     turn_token_budget: int | None = Field(None, ge=1, description="Tokens, in and out, of one turn.")
     max_body_size: int = Field(1_048_576, ge=1024, description="Largest request body.")

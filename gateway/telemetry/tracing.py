@@ -6,6 +6,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.trace import Span
 
+from gateway.model.endpoint import takes_sampling
 from gateway.settings import Settings
 from gateway.telemetry.artifact_spans import ArtifactSpans
 from gateway.telemetry.base import Reader, Turn
@@ -49,7 +50,7 @@ class Tracing:
             agent=settings.agent_name,
             server=endpoint_of(settings),
             max_tokens=settings.max_tokens,
-            temperature=settings.temperature,
+            temperature=settings.temperature if takes_sampling(settings.model_api_version) else None,
             dup=settings.genai_compat == "dup",
             salt=salt,
         )

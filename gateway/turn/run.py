@@ -10,7 +10,7 @@ closes the books with the ending."""
 import re
 from collections.abc import Sequence
 
-from gateway.errors import ArchiveDamaged, GatewayError, ModelError
+from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
 from gateway.history.transcript import tools_heard
@@ -21,7 +21,7 @@ from gateway.storage.memories import MemoryRow
 from gateway.tools.base import Said
 from gateway.turn import recalling
 from gateway.turn.attaching import make_room
-from gateway.turn.books import COMPLETED, Ending, failed, open_books
+from gateway.turn.books import COMPLETED, Ending, failed, noted, open_books
 from gateway.turn.conversation import Conversation, with_message, without_turn
 from gateway.turn.emitter import Emitter
 from gateway.turn.epochs import begin_epoch
@@ -64,6 +64,8 @@ async def run_turn(parts: Parts, emitter: Emitter, limits: Limits) -> Ending | N
         if ending is COMPLETED and parts.memory is not None:
             parts.memory.recall.cited(recalled, "".join(emitter.progress.text))
         return ending
+    except TooManyToolCalls as error:
+        return noted("limit_reached", error.code, error.message)
     except ModelError as error:
         return failed(error.code, error.message, retryable=error.retryable)  # pyright: ignore[reportArgumentType] - a ModelError's code is one of the in-stream codes
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import structlog
+
 from gateway.artifacts.attachments import Attachments
 from gateway.artifacts.news import News
 from gateway.artifacts.references import References
@@ -22,9 +24,18 @@ from gateway.wiring.storage import Storage
 
 DEMO_KEY = "demo"
 
+log = structlog.get_logger(__name__)
 
-def open_model(settings: Settings, demo_url: str | None = None) -> Model:
-    """The configured endpoint, or the demo model at `demo_url`."""
+
+def _log_adapted(says: str) -> None:
+    log.warning("model_endpoint_adapted", says=says)
+
+
+def open_model(
+    settings: Settings, demo_url: str | None = None, *, adapted: Callable[[str], None] = _log_adapted
+) -> Model:
+    """The configured endpoint, or the demo model at `demo_url`. `adapted` is given a sentence whenever the
+    endpoint turned out to want to be asked in another way than it is by default."""
     key = settings.anthropic_api_key
     return AnthropicModel(
         api_key=DEMO_KEY if demo_url or key is None else key.get_secret_value(),
@@ -32,6 +43,12 @@ def open_model(settings: Settings, demo_url: str | None = None) -> Model:
         connect_timeout=settings.connect_timeout,
         first_byte_timeout=settings.first_byte_timeout,
         progress_timeout=settings.progress_timeout,
+        api_version=settings.model_api_version,
+        key_header=settings.model_auth,
+        proxy=None if demo_url else settings.model_proxy,
+        max_answer_size=settings.max_answer_size,
+        max_tool_calls=settings.max_tool_calls,
+        adapted=adapted,
     )
 
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.checks import check_documents, check_embeddings, check_storage
+from gateway.cli.checks import check_documents, check_embeddings, check_model, check_storage
 from gateway.cli.client import Client
 from gateway.cli.findings import Finding
 from gateway.cli.stream_check import Arrival, judge
+from gateway.demo.server import serve_demo
+from gateway.model.endpoint import OLDER_VERSION
 from gateway.settings import load_settings
 from gateway.storage.folder import FolderLock
 from tests.cli.calling import Command
@@ -57,6 +59,29 @@ def test_a_model_that_does_not_answer_is_found(command: Command) -> None:
     assert seen.code == 1
     assert "✗ model: " in seen.out
     assert "http://127.0.0.1:9" in seen.out
+
+
+def test_a_setting_that_is_not_sent_is_told(command: Command) -> None:
+    """A temperature beside a version of the API that takes none is a doubt with its remedy."""
+    seen = command("doctor", GATEWAY_TEMPERATURE="0.5")
+
+    assert seen.code == 0
+    assert "! settings: GATEWAY_TEMPERATURE is not sent" in seen.out
+    assert "GATEWAY_MODEL_API_VERSION=2023-06-01" in seen.out
+
+
+@pytest.mark.anyio
+async def test_an_endpoint_that_wants_to_be_asked_otherwise_is_told() -> None:
+    """It answers, and what to set so that it is asked rightly at once is a doubt for each setting."""
+    async with serve_demo(pace=0, version=OLDER_VERSION, key_header="x-api-key") as url:
+        answers, *advice = await check_model(
+            load_settings(anthropic_base_url=url, anthropic_api_key="any", temperature=0.5)
+        )
+
+    assert answers.state == "good"
+    assert [finding.state for finding in advice] == ["doubtful", "doubtful"]
+    assert "GATEWAY_MODEL_AUTH=x-api-key" in advice[0].says
+    assert "GATEWAY_MODEL_API_VERSION=2023-06-01" in advice[1].says
 
 
 def test_a_missing_gateway_is_found(command: Command) -> None:

@@ -58,6 +58,14 @@ def test_production_names_its_model_and_counts_its_keys(
     assert "--key" in refused.err
 
 
+def test_a_setting_that_is_not_sent_is_one_line_at_the_start(tmp_path: Path) -> None:
+    """A temperature beside a version of the API that takes none: the gateway starts, and says so once."""
+    with gateway_process(tmp_path, GATEWAY_TEMPERATURE="0.5") as running:
+        said = running.said.read_text()
+
+    assert said.count("GATEWAY_TEMPERATURE is not sent") == 1
+
+
 def test_a_locked_data_folder_gets_one_clear_line(tmp_path: Path, command: Command) -> None:
     """A second server on the same data is refused in one line, and so is a migration."""
     with gateway_process(tmp_path):

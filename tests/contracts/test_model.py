@@ -16,6 +16,7 @@ from gateway.errors import ModelError, SettingsError
 from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Chunk, Model, ModelRequest, Piece, Started
+from gateway.model.endpoint import OLDER_VERSION
 
 pytestmark = pytest.mark.anyio
 
@@ -40,7 +41,9 @@ def asking(text: str, *more: Message) -> ModelRequest:
 
 
 @asynccontextmanager
-async def model_at(url: str, *, patience: float = 20, key: str | None = KEY) -> AsyncGenerator[Model]:
+async def model_at(
+    url: str, *, patience: float = 20, key: str | None = KEY, **given: Any
+) -> AsyncGenerator[Model]:
     """A model that leaves no task behind."""
     before = asyncio.all_tasks()
     model = AnthropicModel(
@@ -49,6 +52,7 @@ async def model_at(url: str, *, patience: float = 20, key: str | None = KEY) -> 
         connect_timeout=5,
         first_byte_timeout=patience,
         progress_timeout=patience,
+        **given,
     )
     try:
         yield model
@@ -282,6 +286,46 @@ async def test_a_slow_answer_that_goes_on_is_no_silence(demo: str) -> None:
     assert len(text_of(chunks)) == 120
 
 
+# Too much
+
+
+@pytest.mark.parametrize("name", ["endless_text", "endless_thinking", "endless_input", "too_many_calls"])
+async def test_an_answer_without_end_is_cut_off_at_its_bound(demo: str, name: str) -> None:
+    """Its pieces so far came, the failure says which bound, and the connection is closed at once."""
+    async with model_at(demo, max_answer_size=200_000) as model:
+        chunks: list[Chunk] = []
+
+        async def gather() -> None:
+            async with model.stream(asking(f"/fault {name}")) as stream:
+                async for chunk in stream:
+                    chunks.append(chunk)
+
+        with pytest.raises(ModelError) as raised:
+            await gather()
+        await closed_upstream(demo)
+        counted = await counters(demo)
+    assert (raised.value.code, raised.value.retryable) == (CATALOGUE[name].expected, False)
+    shown = sum(len(chunk.text) for chunk in chunks if isinstance(chunk, Piece))
+    assert (200_000 < shown < 1_000_000) == (name in {"endless_text", "endless_thinking"})
+    assert (counted["aborted"], counted["finished"]) == (1, 0)
+
+
+async def test_more_tokens_may_take_more_bytes(demo: str) -> None:
+    """Without a setting the bound follows from `max_tokens`."""
+    request = replace(asking("/fault huge_delta 3"), max_tokens=64_000)
+    async with model_at(demo) as model:
+        assert len(text_of(await read(model, request))) == 3_000_000
+        assert (await failure(model, replace(request, max_tokens=1000))).retryable is False
+
+
+@pytest.mark.parametrize("name", ["empty_deltas_forever", "unknown_events_forever", "ping_forever"])
+async def test_what_says_nothing_is_silence(demo: str, name: str) -> None:
+    """An endpoint that sends something that says nothing meets the progress timeout."""
+    async with model_at(demo, patience=SHORT) as model, asyncio.timeout(20):
+        error = await failure(model, asking(f"/fault {name}"))
+    assert error.code == "upstream_timeout"
+
+
 # Cancelling
 
 
@@ -437,7 +481,10 @@ async def test_the_request_says_what_the_model_is_to_see() -> None:
         temperature=0.5,
         metadata={"user_id": "u"},
     )
-    async with answering("200 OK", WHOLE, STREAM) as upstream, model_at(upstream.url) as model:
+    async with (
+        answering("200 OK", WHOLE, STREAM) as upstream,
+        model_at(upstream.url, api_version=OLDER_VERSION) as model,
+    ):
         await read(model, request)
         await read(model, replace(request, thinking_budget=1024, tools=(), system=(), metadata={}))
     first, second = (orjson.loads(sent.partition(b"\r\n\r\n")[2]) for sent in upstream.requests)

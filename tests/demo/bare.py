@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from gateway.demo.versions import NEWEST
+
 
 @dataclass(frozen=True)
 class Received:
@@ -48,9 +50,8 @@ class Received:
 def request_of(body: object, *, method: str = "POST", path: str = "/v1/messages", **headers: str) -> bytes:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "host: demo", f"content-length: {len(content)}"]
-    lines += [
-        f"{name.replace('_', '-')}: {value}" for name, value in {"x_api_key": "demo", **headers}.items()
-    ]
+    headers = {"x_api_key": "demo", "anthropic_version": NEWEST, **headers}
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode() + content
 
 

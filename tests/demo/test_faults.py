@@ -20,8 +20,16 @@ CODES = {
     "upstream_truncated",
     "context_overflow",
     "content_refused",
+    "max_tool_calls",
 }
-SHORTER = {"huge_delta": "1", "many_deltas": "5000"}
+SHORTER = {
+    "huge_delta": "0.5",
+    "many_deltas": "5000",
+    "endless_text": "2",
+    "endless_thinking": "2",
+    "endless_input": "1",
+    "too_many_calls": "1100",
+}
 """Arguments that make a fault short; stalls take seconds."""
 STOP = b'{"type":"message_stop"}'
 
@@ -154,5 +162,5 @@ def test_the_document_lists_every_fault_as_it_is() -> None:
 
 async def test_big_faults_have_their_size(send: Send) -> None:
     """8 MB in one piece, and 100000 pieces, arrive whole."""
-    assert len((await send(ask("/fault huge_delta"))).text) == 8_000_000
+    assert len((await send(ask("/fault huge_delta 8"))).text) == 8_000_000
     assert len((await send(ask("/fault many_deltas"))).text) == 400_000

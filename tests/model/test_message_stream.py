@@ -1,6 +1,7 @@
 """The stream of one message: what becomes of good events, odd events and events against the rules."""
 
 import json
+import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.errors import ModelError, TooManyToolCalls
 from gateway.messages import Block, Usage
 from gateway.model.base import Answer, Chunk, Piece, Started
+from gateway.model.bounds import Bounds
 from gateway.model.message_stream import MessageStream
 
 Event = dict[str, Any]
@@ -358,3 +361,198 @@ def test_pings_are_no_progress() -> None:
     assert stream.progress
     stream.feed([b""])
     assert not stream.progress
+
+
+THINKING = opened(0, {"type": "thinking", "thinking": ""})
+
+
+@pytest.mark.parametrize(
+    ("block", "event"),
+    [
+        (TEXT, text(0, "")),
+        (TEXT, {"type": "weather"}),
+        (TEXT, delta(0, "tone_delta", "tone", "dry")),
+        (THINKING, delta(0, "thinking_delta", "thinking", "")),
+        (THINKING, delta(0, "signature_delta", "signature", "")),
+        (TOOL, delta(0, "input_json_delta", "partial_json", "")),
+    ],
+)
+def test_what_says_nothing_is_no_progress(block: Event, event: Event) -> None:
+    """Empty pieces and what nobody knows do not bring an answer further, however much of it comes."""
+    stream = MessageStream()
+    feed(stream, [start(), block])
+    assert stream.progress
+    feed(stream, [event] * 3)
+    assert stream.failure is None
+    assert not stream.progress
+
+
+def test_each_step_of_a_message_is_progress() -> None:
+    """Starts, stops, pieces and the first message_delta; the same message_delta again is none."""
+    stream = MessageStream()
+    last, done = end()
+    for event in (
+        start(),
+        TEXT,
+        text(0, "x"),
+        stop(0),
+        opened(1, {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {}}),
+        delta(1, "input_json_delta", "partial_json", "{"),
+        delta(1, "input_json_delta", "partial_json", "}"),
+        stop(1),
+        last,
+    ):
+        feed(stream, [event])
+        assert stream.progress, event
+    feed(stream, [last])
+    assert not stream.progress
+    feed(stream, [done])
+    assert stream.finished
+
+
+BOUNDS = Bounds(size=1000, arguments=250, blocks=5, tool_calls=3)
+
+
+def oversized(*events: Event) -> tuple[list[Chunk], ModelError]:
+    """What `events` bring until a bound ends them."""
+    stream = MessageStream(BOUNDS)
+    chunks: list[Chunk] = []
+    for event in (start(), *events):
+        chunks += feed(stream, [event])
+        if stream.failure is not None:
+            return chunks, stream.failure
+    raise AssertionError("no bound was met")
+
+
+@pytest.mark.parametrize(
+    ("endless", "words"),
+    [
+        ([TEXT, *[text(0, "x" * 99)] * 20], "1000 bytes"),
+        ([TEXT, *[text(0, "漢" * 33)] * 20], "1000 bytes"),
+        ([THINKING, *[delta(0, "thinking_delta", "thinking", "x" * 99)] * 20], "1000 bytes"),
+        ([THINKING, *[delta(0, "signature_delta", "signature", "x" * 99)] * 20], "1000 bytes"),
+        ([TEXT, *[delta(0, "citations_delta", "citation", {"page": 1})] * 20], "1000 bytes"),
+        ([opened(0, {"type": "novelty", "payload": "x" * 2000})], "1000 bytes"),
+        ([TOOL, *[delta(0, "input_json_delta", "partial_json", "[[[[")] * 100], "250 bytes"),
+        (
+            [event for n in range(9) for event in (opened(n, {"type": "novelty"}), stop(n))],
+            "5 content blocks",
+        ),
+    ],
+)
+def test_whatever_is_kept_of_a_message_has_a_bound(endless: list[Event], words: str) -> None:
+    """Text, thinking, signatures, citations, unknown blocks, arguments and blocks: the failure says which
+    bound, and that the same request would bring as much again."""
+    chunks, failure = oversized(*endless)
+    assert words in failure.message
+    assert (failure.code, failure.retryable) == ("upstream_error", False)
+    assert not any(isinstance(chunk, Answer) for chunk in chunks)
+
+
+def test_a_message_with_too_many_calls_ends_at_the_first_of_them() -> None:
+    """Nothing is gathered beyond the bound, and the failure is the one that ends a turn by its limit."""
+    calls = [
+        event
+        for n in range(9)
+        for event in (opened(n, {"type": "tool_use", "id": f"t{n}", "name": "n"}), stop(n))
+    ]
+    _, failure = oversized(*calls)
+    assert isinstance(failure, TooManyToolCalls)
+    assert "more than 3 tools" in failure.message
+    stream = MessageStream(BOUNDS)
+    chunks = feed(stream, [start(), *calls[:6], *end("tool_use")])
+    assert isinstance(chunks[-1], Answer)
+
+
+def test_what_came_before_a_bound_is_kept() -> None:
+    """The pieces up to the bound, and the one that crossed it; a message that ends beyond it is none."""
+    chunks, _ = oversized(TEXT, *[text(0, "x" * 99)] * 20)
+    shown = "".join(chunk.text for chunk in chunks if isinstance(chunk, Piece))
+    assert 900 < len(shown) <= 1100
+    stream = MessageStream(BOUNDS)
+    together = feed(stream, [start(), TEXT, text(0, "x" * 2000), stop(0), *end()])
+    assert together[1:] == [Piece("text", "x" * 2000)]
+    assert stream.failure is not None
+
+
+def test_a_message_within_its_bounds_is_whole() -> None:
+    """Up to the bound nothing is refused."""
+    stream = MessageStream(BOUNDS)
+    chunks = feed(stream, [start(), TEXT, *[text(0, "x" * 90)] * 10, stop(0), *end()])
+    assert stream.failure is None
+    assert isinstance(chunks[-1], Answer)
+
+
+def test_the_bounds_follow_from_the_tokens_that_are_asked_for() -> None:
+    """64 bytes a token, never under a megabyte, and a quarter of it for arguments; a setting wins."""
+    by_default = Bounds.of(8192, size=None, tool_calls=7)
+    assert by_default == Bounds.of(1, size=None, tool_calls=7) == Bounds(2**20, 2**18, tool_calls=7)
+    assert Bounds.of(64_000, size=None, tool_calls=7) == Bounds(4_096_000, 1_024_000, tool_calls=7)
+    assert Bounds.of(64_000, size=100_000, tool_calls=7) == Bounds(100_000, 25_000, tool_calls=7)
+
+
+wild = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**40), 10**40)
+    | st.floats()
+    | st.text(st.sampled_from("ab\x00\ud83d\ude00"), max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.sampled_from("a\x00\ud83d"), max_size=2), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(wild, wild, wild, wild)
+def test_whatever_a_stream_holds_can_be_encoded_and_stored(
+    payload: Any, citation: Any, given_input: Any, usage: Any
+) -> None:
+    """Integers over 64 bits, NaN, Infinity, NUL and half surrogate pairs, in blocks that are known and blocks
+    that are not, in inputs, citations and usage: the stream fails in order, or its answer can be written."""
+    events = [
+        start({"input_tokens": usage}),
+        opened(0, {"type": "novelty", "payload": payload}),
+        stop(0),
+        opened(1, {"type": "text", "text": "x"}),
+        delta(1, "citations_delta", "citation", citation),
+        stop(1),
+        opened(2, {"type": "tool_use", "id": "t", "name": "n", "input": given_input}),
+        stop(2),
+        opened(3, {"type": "tool_use", "id": "u", "name": "n"}),
+        delta(3, "input_json_delta", "partial_json", json.dumps({"a": payload})),
+        stop(3),
+        *end(usage, {"output_tokens": usage}),
+    ]
+    stream, chunks = MessageStream(), list[Chunk]()
+    for event in events:
+        chunks += stream.feed([escaped(event)])
+        if stream.failure is not None:
+            assert not stream.finished
+            return
+    last = chunks[-1]
+    assert isinstance(last, Answer)
+    written = orjson.dumps([list(last.content), last.stop_reason, last.bad_inputs]).decode()
+    assert "\\u0000" not in written
+    with sqlite3.connect(":memory:") as database:
+        assert database.execute("SELECT ?", (written,)).fetchone() == (written,)
+    database.close()
+
+
+def test_a_number_is_the_same_whatever_else_its_event_holds() -> None:
+    """Half a surrogate pair makes another reader read the event: not one number less or more for it."""
+    for number in (2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 10**300):
+        for rest in ("", "\ud83d"):
+            stream = MessageStream()
+            block = opened(0, {"type": "novelty", "number": number, "rest": rest})
+            chunks = [
+                *feed(stream, [start()]),
+                *stream.feed([escaped(block)]),
+                *feed(stream, [stop(0), *end()]),
+            ]
+            last = chunks[-1]
+            assert isinstance(last, Answer)
+            kept = last.content[0]["number"]
+            assert kept == (number if -(2**63) <= number < 2**64 else float(number))
+            assert orjson.dumps(kept)

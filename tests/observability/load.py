@@ -82,6 +82,7 @@ async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
             "progress_timeout": 10.0,
             "first_byte_timeout": 10.0,
             "max_iterations": 4,
+            "max_answer_size": 16_000_000,
             **NEEDED,
             **KEPT,
             **remembered,
@@ -199,7 +200,7 @@ async def _resumed(client: Client) -> Told:
 async def _stalled(client: Client) -> None:
     """A reader that takes nothing is dropped."""
     session = await client.session()
-    turn = (await client.begin(session, "/fault huge_delta"))["turn_id"]
+    turn = (await client.begin(session, "/fault huge_delta 8"))["turn_id"]
     path = f"/api/sessions/{session}/events?turn_id={turn}"
     slow = "gateway_stream_slow_consumer_drops_total"
     before = await measured(client, slow)

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from gateway.demo.versions import NEWEST
 from gateway.memory.hearsay import from_outside
 from gateway.settings import Settings
 from gateway.tools.function import ToolContext, tool
@@ -59,7 +60,8 @@ async def asked_of(
         if any(block["type"] in refuses for block in blocks(asked[-1])):
             error = {"type": "invalid_request_error", "message": told}
             return Response(orjson.dumps({"type": "error", "error": error}), 400)
-        answer = await demo.post("/v1/messages", asked[-1], **{"x-api-key": "demo"})
+        headers = {"x-api-key": "demo", "anthropic-version": NEWEST}
+        answer = await demo.post("/v1/messages", asked[-1], **headers)
         return Response(answer.content, answer.status_code, {"content-type": answer.headers["content-type"]})
 
     endpoint = Starlette(routes=[Route("/v1/messages", messages, methods=["POST"])])

@@ -56,13 +56,15 @@ def _wrong(name: str, told: list[dict[str, Any]]) -> list[str]:
     wrong: list[str] = []
     if told[-1]["type"] != "done":
         wrong.append("something follows done")
-    errors = [event["data"]["code"] for event in told if event["type"] == "error"]
+    limited = fault.expected == "max_tool_calls"
+    kind, ending = ("warning", "limit_reached") if limited else ("error", "failed")
+    errors = [event["data"]["code"] for event in told if event["type"] == kind]
     expected = [] if fault.expected == "ok" else [fault.expected]
     if name == "reset_mid_stream" and errors == ["upstream_error"]:
         expected = errors  # a reset may overtake what was sent before it: then the stream never began
     if errors != expected:
         wrong.append(f"errors {errors}, expected {expected}")
-    if done["status"] != ("failed" if expected else "completed"):
+    if done["status"] != (ending if expected else "completed"):
         wrong.append(f"done {done['status']}")
     calls = [event["tool_call_id"] for event in told if event["type"] == "tool_call"]
     results = [event["tool_call_id"] for event in told if event["type"] == "tool_result"]

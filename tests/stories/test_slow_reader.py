@@ -13,10 +13,11 @@ pytestmark = pytest.mark.anyio
 async def test_a_stalled_reader_is_dropped_and_the_turn_goes_on(settings: Settings) -> None:
     """The connection of a reader that stops reading is closed after the send timeout; meanwhile the turn
     completes, and what the reader missed is there for it."""
-    hasty = settings.model_copy(update={"send_timeout": 0.3, "progress_timeout": 10.0})
+    large = {"max_answer_size": 16_000_000}
+    hasty = settings.model_copy(update={"send_timeout": 0.3, "progress_timeout": 10.0, **large})
     async with running_gateway(hasty) as client, asyncio.timeout(60):
         session = await client.session()
-        turn = (await client.begin(session, "/fault huge_delta"))["turn_id"]
+        turn = (await client.begin(session, "/fault huge_delta 8"))["turn_id"]
         path = f"/api/sessions/{session}/events?turn_id={turn}"
         with stalled_reader(client.url, path):
             told = events(await client.all_frames(path))

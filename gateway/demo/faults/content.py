@@ -5,10 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.demo import wire
-from gateway.demo.connection import Act
+from gateway.demo.connection import LAST_CHUNK, Act, head
 from gateway.demo.faults.case import Case, Fault
+from gateway.demo.faults.sockets import joined
 from gateway.demo.wire import Event, block_start, delta, input_deltas, text_block
 
+PIECE = 65_536
+"""Characters of each piece of what has no end."""
 STOP_REASONS: dict[str, tuple[str | None, str]] = {
     "end_turn": ("end_turn", "ok"),
     "max_tokens": ("max_tokens", "ok"),
@@ -88,9 +91,30 @@ def _bad_input(name: str) -> Fault:
     )
 
 
-def _parallel(case: Case) -> list[Act]:
-    calls = [_call(case, number) for number in range(int(case.number(64)))]
+def _parallel(case: Case, count: int = 64) -> list[Act]:
+    calls = [_call(case, number) for number in range(int(case.number(count)))]
     return _message(case, wire.blocks(calls), "tool_use")
+
+
+def _endless(
+    start: Callable[[Case], dict[str, Any]], change: dict[str, Any], megabytes: int
+) -> Callable[[Case], list[Act]]:
+    """One block without a stop, in pieces of 64 kB: the same bytes over and over, so that they cost nothing
+    here."""
+    piece = joined([delta(0, change)])
+
+    def play(case: Case) -> list[Act]:
+        times = int(case.number(megabytes) * 1_000_000) // PIECE
+        begun = wire.acts([wire.start(case.reply), block_start(0, start(case))])
+        more: list[Act] = [b"%x\r\n%b\r\n" % (len(piece), piece)]
+        return [head(200, wire.SSE_HEADERS), *begun, *more * times, LAST_CHUNK]
+
+    return play
+
+
+def _too_large(name: str, description: str, play: Callable[[Case], Sequence[Act]]) -> Fault:
+    """Another attempt would bring as much again."""
+    return Fault(name, description, "upstream_error", False, play)
 
 
 def _tool_cut(case: Case) -> list[Act]:
@@ -125,6 +149,11 @@ _POISON = (
     rb'"delta":{"type":"text_delta","text":"a\u0000b\ud800c\udfffd"}}'
     b"\n\n"
 )
+_NUMBERS = (
+    b"event: content_block_start\n"
+    b'data: {"type":"content_block_start","index":0,"content_block":{"type":"demo_novelty","payload":'
+    rb'{"integer":%b,"float":1e300,"text":"\ud800"}}}' % (b"9" * 30)
+) + b"\n\n"
 _SEPARATORS = "one\u2028two\u2029three\x85four\x0bfive\x0csix\x1cseven"
 
 FAULTS = (
@@ -193,6 +222,41 @@ FAULTS = (
         "nul_and_surrogates",
         "NUL and lone surrogates in the text",
         [block_start(0, text_block("")), _POISON, _stop(0)],
+    ),
+    _middle(
+        "integer_over_64_bits",
+        "a block of the future with an integer over 64 bits and half a surrogate pair",
+        [_NUMBERS, _stop(0), *wire.block(1, text_block("So. "))],
+    ),
+    _too_large(
+        "endless_text",
+        "text that does not end (argument: megabytes, 100)",
+        _endless(lambda _: text_block(""), {"type": "text_delta", "text": "x" * PIECE}, 100),
+    ),
+    _too_large(
+        "endless_thinking",
+        "thinking that does not end (argument: megabytes, 100)",
+        _endless(
+            lambda _: {"type": "thinking", "thinking": "", "signature": ""},
+            {"type": "thinking_delta", "thinking": "x" * PIECE},
+            100,
+        ),
+    ),
+    _too_large(
+        "endless_input",
+        "the input of a tool call that does not end (argument: megabytes, 50): no tool runs",
+        _endless(
+            lambda case: {**_call(case), "input": {}},
+            {"type": "input_json_delta", "partial_json": "[" * PIECE},
+            50,
+        ),
+    ),
+    Fault(
+        "too_many_calls",
+        "5000 tool calls in one message (argument: how many): no tool runs",
+        "max_tool_calls",
+        False,
+        lambda case: _parallel(case, 5000),
     ),
     _middle(
         "line_separators",

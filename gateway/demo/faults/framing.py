@@ -91,7 +91,7 @@ def _without_last_blank_line(body: bytes) -> bytes:
 
 
 def _huge(case: Case) -> list[Act]:
-    size = int(case.number(8) * 1_000_000)
+    size = int(case.number(1) * 1_000_000)
     events: list[Event] = [wire.start(case.reply), wire.block_start(0, wire.text_block(""))]
     text = ("0123456789abcde " * (size // 16 + 1))[:size]
     events.append(wire.delta(0, {"type": "text_delta", "text": text}))
@@ -131,7 +131,7 @@ FAULTS = (
         _body(lambda body: b"\n\n" + body.replace(b"\n\n", b"\n\n\n\n")),
     ),
     _ok("done_marker", "`data: [DONE]` after message_stop", _body(lambda body: body + b"data: [DONE]\n\n")),
-    _ok("huge_delta", "one piece of 8 MB (argument: megabytes)", _huge),
+    _ok("huge_delta", "one piece of 1 MB (argument: megabytes)", _huge),
     _ok("many_deltas", "100000 small pieces (argument: how many)", _many),
     _bad(
         "malformed_json",

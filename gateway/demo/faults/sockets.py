@@ -12,6 +12,10 @@ LONGEST = 60.0
 _ARRIVED = 0.05
 """Seconds for what was sent to be read before a reset throws it away."""
 _HEAD = head(200, wire.SSE_HEADERS)
+_EMPTY_DELTA = (
+    b"event: content_block_delta\n"
+    b'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}\n\n'
+)
 _CLOSING_HEAD = head(200, {"content-type": "text/event-stream; charset=utf-8", "connection": "close"})
 
 
@@ -34,13 +38,13 @@ def _stall(case: Case) -> list[Act]:
     return [min(LONGEST, case.number(LONGEST)), Ending.CLOSE]
 
 
-def _repeat(event: bytes) -> Callable[[Case], list[Act]]:
-    """A start, and then `event` every 100 ms and nothing else."""
+def _repeat(event: bytes, *before: Event) -> Callable[[Case], list[Act]]:
+    """A start, what comes `before`, and then `event` every 100 ms and nothing else."""
 
     def play(case: Case) -> list[Act]:
         seconds = min(LONGEST, case.number(LONGEST))
         sign: list[Act] = [b"%x\r\n%b\r\n" % (len(event), event), 0.1]
-        return [_HEAD, *wire.acts([wire.start(case.reply)]), *sign * int(seconds * 10), Ending.CLOSE]
+        return [_HEAD, *wire.acts([wire.start(case.reply), *before]), *sign * int(seconds * 10), Ending.CLOSE]
 
     return play
 
@@ -166,6 +170,18 @@ FAULTS = (
         "SSE comments and nothing else (argument: seconds, 60)",
         "upstream_timeout",
         _repeat(b": still here\n\n"),
+    ),
+    _fault(
+        "empty_deltas_forever",
+        "empty pieces of text and nothing else (argument: seconds, 60)",
+        "upstream_timeout",
+        _repeat(_EMPTY_DELTA, wire.block_start(0, wire.text_block(""))),
+    ),
+    _fault(
+        "unknown_events_forever",
+        "events of a type of the future and nothing else (argument: seconds, 60)",
+        "upstream_timeout",
+        _repeat(b'event: demo_event\ndata: {"type":"demo_event"}\n\n'),
     ),
     _fault(
         "slow_loris",

@@ -1,0 +1,72 @@
+"""What the API asks of a request's headers, and what its versions refuse.
+
+Rules: platform.claude.com, "API versions" and "Migrating to API version 2026-10-21".
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from gateway.demo.asked import blocks
+from gateway.demo.strictness import Refused
+
+NEWEST = "2026-10-21"
+VERSIONS = ("2023-06-01", NEWEST)
+SAMPLING = ("temperature", "top_p", "top_k")
+BAD_KEY = "bad-key"
+
+KeyHeader = Literal["bearer", "x-api-key"]
+
+
+def check_key(headers: Mapping[str, str], wanted: KeyHeader | None = None) -> None:
+    """A key in either header, or in the one that is wanted; the other is then as if it were not there.
+
+    Raises:
+        Refused: there is none, or it is `bad-key`.
+    """
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    given = {"x-api-key": headers.get("x-api-key", ""), "bearer": token if scheme == "Bearer" else ""}
+    keys = [key for name, key in given.items() if key and wanted in (None, name)]
+    if not keys:
+        missing = "Authorization" if wanted == "bearer" else "x-api-key"
+        raise Refused(f"{missing} header is required", status=401)
+    if BAD_KEY in keys:
+        raise Refused("invalid x-api-key" if given["x-api-key"] else "Invalid bearer token", status=401)
+
+
+def check_version(headers: Mapping[str, str], accepted: tuple[str, ...] = VERSIONS) -> str:
+    """The version of the API that a request asks for.
+
+    Raises:
+        Refused: it asks for none, or for one that is not accepted.
+    """
+    version = headers.get("anthropic-version")
+    if not version:
+        raise Refused("anthropic-version: header is required")
+    if version not in accepted:
+        raise Refused(f'anthropic-version: "{version}" is not a valid version')
+    return version
+
+
+def check_content(body: Mapping[str, Any], version: str) -> None:
+    """What the newest version refuses and the one before it takes, in a body that is right otherwise.
+
+    Raises:
+        Refused: sampling parameters, also at their defaults, or citations in a user's text.
+    """
+    if version != NEWEST:
+        return
+    for name in SAMPLING:
+        if name in body:
+            raise Refused(f"{name}: Extra inputs are not permitted")
+    for index, message in enumerate(body["messages"]):
+        if message["role"] == "user" and any(block.get("citations") for block in _texts(blocks(message))):
+            raise Refused(f"messages.{index}: `citations` are not permitted in `user` messages")
+
+
+def _texts(content: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The text blocks, those inside of tool results included."""
+    for block in content:
+        if block["type"] == "text":
+            yield block
+        elif block["type"] == "tool_result" and isinstance(block.get("content"), list):
+            yield from _texts(block["content"])

@@ -1,0 +1,47 @@
+"""A model request as the Messages API writes it. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gateway.messages import Block, Message
+from gateway.model.base import ModelRequest
+
+
+def counted_body(request: ModelRequest) -> dict[str, Any]:
+    """What the model reads: the body of a request to count tokens."""
+    body: dict[str, Any] = {"model": request.model, "messages": _written(request.messages)}
+    if request.system:
+        body["system"] = request.system
+    if request.tools:
+        body["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+            for tool in request.tools
+        ]
+    if request.thinking_budget is not None:
+        body["thinking"] = {"type": "enabled", "budget_tokens": request.thinking_budget}
+    return body
+
+
+def streamed_body(request: ModelRequest) -> dict[str, Any]:
+    """The body of a request for an answer, without sampling parameters: not every endpoint takes them."""
+    body = {**counted_body(request), "max_tokens": request.max_tokens, "stream": True}
+    if request.metadata:
+        body["metadata"] = request.metadata
+    return body
+
+
+def _written(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The messages without blank text, which a model may write but the API refuses to read."""
+    written: list[dict[str, Any]] = []
+    for message in messages:
+        content = [block for block in message.content if not _is_blank(block)]
+        if content:
+            written.append({"role": message.role, "content": content})
+    return written
+
+
+def _is_blank(block: Block) -> bool:
+    if block.get("type") != "text":
+        return False
+    text = block.get("text")
+    return isinstance(text, str) and (not text or text.isspace())

@@ -1,0 +1,84 @@
+"""One content block of a streamed message, from its start to the block that goes back to the model."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.messages import Block, clean_text
+from gateway.model.strict_json import parse_object
+
+TEXT_OF = {"text": "text", "thinking": "thinking"}
+"""The block types whose text is shown, and the field that holds it."""
+
+
+@dataclass(slots=True)
+class OpenBlock:
+    """A block between its start and its stop. `fresh` is text that no piece carries yet."""
+
+    index: int
+    type: str
+    start: Block
+    fresh: list[str] = field(default_factory=list[str])
+    texts: list[str] = field(default_factory=list[str])
+    written: list[str] = field(default_factory=list[str])
+    signature: list[str] = field(default_factory=list[str])
+    citations: list[Any] = field(default_factory=list[Any])
+
+    def show(self, last: bool) -> str:
+        """Takes what is fresh as the text of one piece. Half a surrogate pair at its end waits for the other
+        half, unless it is the last."""
+        if not self.fresh:
+            return ""
+        text = self.fresh[0] if len(self.fresh) == 1 else "".join(self.fresh)
+        self.fresh = []
+        if text.endswith("\x00"):  # which is taken out, and must not part the halves of a pair
+            text = text.rstrip("\x00")
+        if not last and text and "\ud800" <= text[-1] <= "\udbff":
+            text, half = text[:-1], text[-1]
+            self.fresh.append(half)
+        text = clean_text(text)
+        if text:
+            self.texts.append(text)
+        return text
+
+
+def text_block_of(block: OpenBlock) -> Block | None:
+    text = "".join(block.texts)
+    if not text:  # the API refuses an empty text block when it comes back
+        return None
+    given = block.start.get("citations")
+    citations = [*(given if isinstance(given, list) else []), *block.citations]
+    content = {name: value for name, value in block.start.items() if name != "citations"}
+    return {**content, "text": text, **({"citations": citations} if citations else {})}
+
+
+def thinking_block_of(block: OpenBlock) -> Block | None:
+    given = block.start.get("signature")
+    signature = (given if isinstance(given, str) else "") + "".join(block.signature)
+    if not signature:  # the API refuses unsigned thinking when it comes back
+        return None
+    return {**block.start, "thinking": "".join(block.texts), "signature": clean_text(signature)}
+
+
+def tool_block_of(block: OpenBlock) -> tuple[Block, str | None]:
+    """The block, and what is wrong with its input, which then is {}."""
+    written = "".join(block.written)
+    found: Any = block.start.get("input") or {}
+    problem = None
+    if written:
+        try:
+            found = parse_object(written)
+        except ValueError as why:
+            problem = str(why)
+    elif not isinstance(found, dict):
+        problem = "not a JSON object"
+    return {**block.start, "input": {} if problem is not None else found}, problem
+
+
+def unknown_block_of(block: OpenBlock) -> Block:
+    """As it came; a server tool's input, which is written in deltas too, is put where it belongs."""
+    try:
+        return (
+            {**block.start, "input": parse_object("".join(block.written))} if block.written else block.start
+        )
+    except ValueError:
+        return block.start
