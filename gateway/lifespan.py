@@ -22,6 +22,7 @@ from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.room import MemoryRoom
 from gateway.messages import Usage
 from gateway.model.base import Model
+from gateway.model.calls import ModelCalls
 from gateway.model.endpoint import left_out
 from gateway.model.prices import cost_of
 from gateway.model.prices import window as window_in_force
@@ -62,13 +63,21 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         )
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
-        memory = await _open_memory(settings, model, telemetry, stack) if settings.memory else Memory()
+        calls = ModelCalls(model, settings, telemetry.model_called)
+        memory = await _open_memory(settings, calls, telemetry, stack) if settings.memory else Memory()
         shelf = wiring.open_shelf(settings, storage, told=telemetry.artifact_told)
         began = now_ms()
         skills, servers = await _open_skills(app, memory.room, shelf, storage, stack)
         suggestions = Suggestions(memory.keeper)
         parts = wiring.assemble_parts(
-            settings, storage, model, skills, suggestions=suggestions, memory=memory.room, shelf=shelf
+            settings,
+            storage,
+            model,
+            skills,
+            suggestions=suggestions,
+            calls=calls,
+            memory=memory.room,
+            shelf=shelf,
         )
         learning = Learning(parts, memory.keeper, storage.learned)
         traced = telemetry.tracing is not None
@@ -82,7 +91,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             memory=UserMemories(parts, memory.keeper, events),
             documents=DocumentedMemories(memory.documents, settings),
             artifacts=UserArtifacts(
-                parts, storage.artifacts, ArtifactSummariser(shelf, storage.artifacts, model, settings)
+                parts, storage.artifacts, ArtifactSummariser(shelf, storage.artifacts, calls, settings)
             ),
         )
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
@@ -139,11 +148,11 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
 
 
 async def _open_memory(
-    settings: Settings, model: Model, telemetry: Telemetry, stack: AsyncExitStack
+    settings: Settings, calls: ModelCalls, telemetry: Telemetry, stack: AsyncExitStack
 ) -> Memory:
     """Raises errors.StorageError: it cannot be used. What remembers nothing must not pass for what does."""
     try:
-        opening = wiring.open_memory(settings, model, told=telemetry.memory_changed)
+        opening = wiring.open_memory(settings, calls, told=telemetry.memory_changed)
         room = await stack.enter_async_context(opening)
         documents = wiring.open_documents(settings, room)
         await documents.refresh()
@@ -162,7 +171,7 @@ async def _open_memory(
     if (embedding := room.searcher.embedding) is not None:
         telemetry.meters.watch_embeddings(lambda: room.searcher.asked)
         await stack.enter_async_context(_in_background(embedding.run(), "vectors of memories"))
-    return Memory(room, wiring.open_keeper(settings, room, model, learned=telemetry.learned), documents)
+    return Memory(room, wiring.open_keeper(settings, room, calls, learned=telemetry.learned), documents)
 
 
 def _measure(

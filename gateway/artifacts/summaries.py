@@ -9,9 +9,7 @@ from gateway.artifacts.compact.base import flat
 from gateway.artifacts.compact.told import told
 from gateway.artifacts.shelf import Shelf
 from gateway.errors import ModelError, StorageError
-from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Answer, Model, ModelRequest
-from gateway.model.whole import answer_of
+from gateway.model.calls import CallContext, Completion, ModelCalls, request_of
 from gateway.settings import Settings
 from gateway.storage.artifacts import TEXTS, ArtifactRow, Artifacts
 from gateway.tools.wrapping import visible, wrap
@@ -49,14 +47,14 @@ class ArtifactSummariser:
         self,
         shelf: Shelf,
         store: Artifacts,
-        model: Model,
+        calls: ModelCalls,
         settings: Settings,
         *,
         now: Callable[[], float] = monotonic,
     ) -> None:
         self._shelf = shelf
         self._store = store
-        self._model = model
+        self._calls = calls
         self._name = settings.summary_model or settings.model
         self._wanted = settings.artifact_summaries
         self._now = now
@@ -76,7 +74,8 @@ class ArtifactSummariser:
             summary = await self._ask(row, language_like)
             await self._store.summarise(row.owner, row.ref, summary)
         except (ModelError, StorageError, ValueError) as error:
-            log.warning("artifact_summary_failed", artifact=row.ref, error=type(error).__name__)
+            code = "answer_invalid" if isinstance(error, ValueError) else error.code
+            log.warning("artifact_summary_failed", artifact=row.ref, code=code)
             return None
         finally:
             self._running -= 1
@@ -102,23 +101,14 @@ class ArtifactSummariser:
         if tail:
             parts.append(wrap("tool_output", "How it ends.", tail.decode("utf-8", "ignore")))
         parts.append(wrap("conversation", "The reader's words.", flat(language_like, _WORDS)))
-        request = ModelRequest(
-            model=self._name,
-            max_tokens=_ANSWER_TOKENS,
-            system=[text_block(INSTRUCTIONS)],
-            messages=[Message("user", [text_block("\n\n".join(parts))])],
-        )
-        used: list[Usage] = []
-        try:
-            return _sentence(await answer_of(self._model, request, seconds=CALL_TIMEOUT, counted=used.append))
-        finally:
-            tokens = sum(usage.total for usage in used) if used else None
-            log.info("artifact_summary_asked", model=self._name, artifact=row.ref, tokens=tokens)
+        request = request_of(self._name, INSTRUCTIONS, "\n\n".join(parts), max_tokens=_ANSWER_TOKENS)
+        context = CallContext(row.session_id)
+        answer = await self._calls.ask("artifact_summary", request, timeout=CALL_TIMEOUT, context=context)
+        return _sentence(answer)
 
 
-def _sentence(answer: Answer) -> str:
-    said = "".join(block["text"] for block in answer.content if block["type"] == "text")
-    summary = " ".join(visible(said).split())
-    if not summary or answer.stop_reason == "refusal":
+def _sentence(answer: Completion) -> str:
+    summary = " ".join(visible(answer.text()).split())
+    if not summary:
         raise ValueError("the answer says nothing")
     return summary if len(summary) <= LONGEST else f"{summary[: LONGEST - 1]}…"

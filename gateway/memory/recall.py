@@ -16,6 +16,7 @@ from gateway.memory.search.found import Mode
 from gateway.memory.search.searcher import Found, Query, Searcher
 from gateway.memory.snapshot import Snapshot
 from gateway.messages import Recalled
+from gateway.model.calls import CallContext
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, MemoryRow, Profile, Scope, Whole
 from gateway.storage.memory_store import MemoryStore
@@ -135,13 +136,17 @@ class Recall:
         return LookedBack(rows, outdated, gone)
 
     async def look_up(
-        self, scope: Scope, message: str, *, message_count: int, known: Known
+        self, scope: Scope, message: str, *, message_count: int, known: Known, turn_id: str | None = None
     ) -> LookedUp | None:
-        """What the memory has for a message; None when none is needed, or nothing fits. What is known already
-        takes nothing of the budget."""
+        """What the memory has for a message (that of `turn_id`); None when none is needed, or nothing fits.
+        What is known already takes nothing of the budget."""
         budget = self._settings.memory_turn_tokens
         decision = await self._controller.decide(
-            message, message_count=message_count, project_id=scope.project_id, budget_tokens=budget
+            message,
+            message_count=message_count,
+            project_id=scope.project_id,
+            budget_tokens=budget,
+            context=CallContext(scope.session_id, turn_id),
         )
         if decision.needed == "no" or decision.budget_tokens <= 0:
             return None

@@ -12,6 +12,7 @@ from gateway.history.tokens import overhead_of
 from gateway.history.transcript import fold, view
 from gateway.ids import new_operation_id
 from gateway.messages import Message
+from gateway.model.calls import CallContext
 from gateway.prompt.assemble import Prefix
 from gateway.service.archiving import summarise
 from gateway.service.session_events import SessionEvents
@@ -96,6 +97,7 @@ class SessionHistory:
             say=say,
             overhead=plain,
             added=offered - plain,
+            context=CallContext(session_id, operation=operation),
         )
         task = asyncio.create_task(work, name=f"compression of {session_id}")
         self._tasks.add(task)

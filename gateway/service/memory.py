@@ -22,6 +22,7 @@ from gateway.memory.search.freshness import freshness
 from gateway.memory.search.fusion import size
 from gateway.memory.search.searcher import Found, Hit, Query
 from gateway.messages import Message
+from gateway.model.calls import CallContext
 from gateway.service.learning import said_when
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
 from gateway.service.session_events import SessionEvents
@@ -54,7 +55,10 @@ class UserMemories:
         errors.Forbidden."""
         scope = await self._for.scope(who, place)
         return await self._for.room.controller.decide(
-            message, message_count=message_count, project_id=scope.project_id
+            message,
+            message_count=message_count,
+            project_id=scope.project_id,
+            context=CallContext(scope.session_id),
         )
 
     async def find(self, who: Principal, place: Place, query: Query) -> Found:

@@ -14,6 +14,7 @@ from gateway.ids import trace_id_of
 from gateway.memory.keeper.learned import Learned
 from gateway.memory.memories import Changed
 from gateway.messages import Usage
+from gateway.model.calls import ModelCall
 from gateway.telemetry.semconv import SECONDS
 from gateway.telemetry.tallies import Tally
 from gateway.telemetry.tool_runs import Approval, SkillUse, ToolRun
@@ -21,9 +22,9 @@ from gateway.telemetry.tool_runs import Approval, SkillUse, ToolRun
 _GAPS = tuple(round(bound * 1000) for bound in SECONDS)
 
 
-@dataclass(slots=True)
-class Call:
-    """One logical model call: an iteration with all its attempts.
+@dataclass(slots=True, kw_only=True)
+class Call(ModelCall):
+    """A model call of a turn: an iteration with all its attempts, as its events tell of it.
 
     Pieces and first content are those of the latest attempt; `gaps` are the milliseconds between the pieces
     of all attempts. `cut` is true when the answer is not complete, for whatever reason; `error` is the
@@ -32,42 +33,16 @@ class Call:
     """
 
     iteration: int
-    model: str
-    started_at: int
-    attempts: int = 1
     text_pieces: int = 0
     thinking_pieces: int = 0
-    first_content_at: int | None = None
     last_content_at: int = 0
     gaps: Tally = field(default_factory=lambda: Tally(_GAPS))
-    ended_at: int | None = None
     cut: bool = False
-    stop_reason: str | None = None
-    usage: Usage | None = None
-    cost: float | None = None
-    ttft_ms: int | None = None
-    error: str | None = None
-    response_id: str | None = None
-    response_model: str | None = None
     prefix_hash: str | None = None
     components: dict[str, str] | None = None
     first_seq: int = 0
     last_seq: int = 0
     span: Span = INVALID_SPAN
-
-    @property
-    def seconds(self) -> float:
-        """From the first attempt's start to the end; 0 while it is open."""
-        return max((self.ended_at or self.started_at) - self.started_at, 0) / 1000
-
-    @property
-    def seconds_to_first_chunk(self) -> float | None:
-        """Until the first piece of the attempt that counts, failed ones included. None when nothing came."""
-        if self.ttft_ms is not None and self.attempts == 1:
-            return self.ttft_ms / 1000  # measured nearer to the wire than the event's time
-        if self.first_content_at is None:
-            return None
-        return max(self.first_content_at - self.started_at, 0) / 1000
 
 
 @dataclass(slots=True)
@@ -256,3 +231,6 @@ class Reader:
 
     def learned(self, run: Learned) -> None:
         """A conversation was read for what is worth remembering."""
+
+    def model_called(self, call: ModelCall) -> None:
+        """A model was asked beside the answers of turns: told once, when the call is over."""

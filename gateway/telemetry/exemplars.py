@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from opentelemetry.context import Context
-from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, set_span_in_context
+from opentelemetry.trace import Span, set_span_in_context
 
-from gateway.ids import root_span_id
 from gateway.telemetry.base import Turn
+from gateway.telemetry.traces import root_of
 
 Exemplify = Callable[[Span, Turn], Context | None]
 """The context in which to record what was measured of a span; None when it must not become an example."""
@@ -14,11 +14,7 @@ Exemplify = Callable[[Span, Turn], Context | None]
 
 def of_trace(trace_id: str) -> Context:
     """The root span of the trace of a turn (32 hex digits), for `Histogram.record`."""
-    sampled = TraceFlags(TraceFlags.SAMPLED)  # the SDK takes no exemplar from others
-    context = SpanContext(
-        int(trace_id, 16), int(root_span_id(trace_id), 16), is_remote=False, trace_flags=sampled
-    )
-    return set_span_in_context(NonRecordingSpan(context), Context())
+    return set_span_in_context(root_of(trace_id), Context())
 
 
 def of_span(span: Span, turn: Turn) -> Context | None:

@@ -9,6 +9,7 @@ from gateway.artifacts.news import Damaged, Kept, News, NotKept, Swept
 from gateway.ids import root_span_id, trace_id_of
 from gateway.memory.memories import Changed
 from gateway.messages import Usage
+from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Archived, Call, Reader, Turn
 from gateway.telemetry.observer import FAILURES
@@ -162,6 +163,28 @@ class Lines(Reader):
             work_id = body["turn_id"]
             line = _beside(body["session_id"], trace_id_of(work_id)).bind(operation_id=work_id)
             self._tell_compression(line, body["data"])
+
+    def model_called(self, call: ModelCall) -> None:
+        context = call.context
+        line = _made_in(context.session_id, context.turn_id).bind(
+            trace_id=call.trace_id, model=call.model, purpose=call.purpose
+        )
+        for number, attempt in enumerate(call.superseded, 1):
+            line.warning("model call repeated", attempt=number, reason=attempt.reason)
+        line = line.bind(
+            attempts=call.attempts,
+            stop_reason=call.stop_reason,
+            ttft_ms=call.ttft_ms,
+            duration_ms=int(call.seconds * 1000),
+            tokens=call.usage.total if call.usage is not None else None,
+            cost=call.cost,
+        )
+        if call.error is not None:
+            line.warning("model call failed", code=call.error)
+        elif call.stop_reason is None:
+            line.info("model call stopped")
+        else:
+            line.debug("model call done")
 
     def archived(self, archived: Archived) -> None:
         line = _beside(archived.session_id, archived.trace_id)

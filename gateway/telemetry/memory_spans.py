@@ -5,7 +5,7 @@ from typing import Any
 from opentelemetry.util.types import AttributeValue
 
 from gateway.ids import trace_id_of
-from gateway.memory.keeper.learned import Learned
+from gateway.memory.keeper.learned import Learned, learning_id
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Reader, Turn
 from gateway.telemetry.span_facts import changer, ids_of, memory_facts
@@ -51,7 +51,7 @@ class MemorySpans(Reader):
         if run.usage is not None:
             attributes[semconv.LEARNING_INPUT] = run.usage.total - run.usage.output_tokens
             attributes[semconv.LEARNING_OUTPUT] = run.usage.output_tokens
-        trace_id = trace_id_of(f"learn {run.session_id} {run.started_at}")
+        trace_id = trace_id_of(learning_id(run.session_id, run.started_at))
         span = self._traces.root(semconv.LEARN, trace_id, at=run.started_at, attributes=attributes)
         for changed in run.changed[:MOST_CHANGES]:
             at = min(max(changed.row.updated_at, run.started_at), run.ended_at)

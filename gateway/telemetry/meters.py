@@ -12,11 +12,11 @@ from gateway.settings import Settings
 from gateway.telemetry import semconv
 from gateway.telemetry.artifact_meters import ArtifactMeters, StoredArtifacts
 from gateway.telemetry.base import Reader
+from gateway.telemetry.call_meters import CallMeters
 from gateway.telemetry.exemplars import Exemplify, of_span
 from gateway.telemetry.exposition import Exposition
 from gateway.telemetry.memory_meters import MemoryMeters, StoredMemories
 from gateway.telemetry.metrics import Metrics
-from gateway.telemetry.model_calls import ModelCalls
 from gateway.telemetry.process import LogMeter, LoopMeter
 from gateway.telemetry.requests import Requests
 from gateway.telemetry.streams import Streams
@@ -52,12 +52,11 @@ class Meters:
             exporters.append(exporter)
         self.exposition = Exposition(resource, exporters)
         self._failures = failures
-        calls = ModelCalls(
+        calls = CallMeters(
             self.exposition,
             exemplify,
             endpoint=endpoint_of(settings),
             models=settings.models,
-            summary_model=settings.summary_model,
             dup=settings.genai_compat == "dup",
         )
         agent = settings.agent_name

@@ -7,6 +7,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.util.types import AttributeValue
 
 from gateway.ids import now_ms
+from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Archived, Reader, Turn
 from gateway.telemetry.bounded import FewNames
@@ -125,6 +126,9 @@ class Metrics(Reader):
         if data["phase"] == "completed":
             saved = data.get("tokens_before", 0) - data.get("tokens_after", 0)
             self._saved.add(max(saved, 0), {semconv.TRIGGER: about[semconv.TRIGGER]})
+
+    def model_called(self, call: ModelCall) -> None:
+        self._unreported.add(call.unreported)
 
     def archived(self, archived: Archived) -> None:
         seconds = max(archived.ended_at - archived.started_at, 0) / 1000

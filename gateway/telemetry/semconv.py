@@ -50,6 +50,8 @@ ITERATION: Final = "gateway.turn.iteration"
 TEXT_PIECES: Final = "gateway.response.text_pieces"
 THINKING_PIECES: Final = "gateway.response.thinking_pieces"
 CALL_COST: Final = "gateway.cost_usd"
+PURPOSE: Final = "gateway.purpose"
+"""What a model is asked for: `answer`, or something beside a turn (gateway/model/calls.py)."""
 PREFIX_HASH: Final = "gateway.prompt.prefix_hash"
 COMPONENTS: Final = "gateway.prompt.components"
 
@@ -175,7 +177,6 @@ LINK: Final = "gateway.link"
 # Attributes: what only metrics tell
 TOKEN_TYPE: Final = "gen_ai.token.type"  # noqa: S105 - tokens of text
 EVENT_TYPE: Final = "gateway.event.type"
-PURPOSE: Final = "gateway.purpose"
 SIGNAL: Final = "gateway.signal"
 SKILL_ENABLED: Final = "gateway.skill.enabled"
 MCP_SERVER: Final = "gateway.mcp.server"

@@ -13,6 +13,7 @@ from gateway.artifacts.news import News
 from gateway.events.envelope import StoredEvent
 from gateway.memory.keeper.learned import Learned
 from gateway.memory.memories import Changed
+from gateway.model.calls import ModelCall
 from gateway.settings import Settings
 from gateway.storage.base import TurnRow
 from gateway.telemetry.base import Archived, Reader
@@ -63,6 +64,10 @@ class Telemetry:
     def learned(self, run: Learned) -> None:
         """For whoever learns from conversations (`memory.keeper.keeper.Keeper`)."""
         self.observer.tell(lambda reader: reader.learned(run))
+
+    def model_called(self, call: ModelCall) -> None:
+        """For whoever asks a model beside a turn's answer (`model.calls.ModelCalls`)."""
+        self.observer.tell(lambda reader: reader.model_called(call))
 
     async def render_metrics(self, accept: str = "") -> tuple[bytes, str]:
         """Body and content type of a scrape that accepts these types. Made in a thread: streams go on."""

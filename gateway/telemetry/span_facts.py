@@ -8,6 +8,7 @@ from typing import Any, Final
 from opentelemetry.util.types import AttributeValue
 
 from gateway.messages import Usage
+from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Turn
 from gateway.telemetry.tool_runs import ToolRun
@@ -19,7 +20,11 @@ CHANGERS: Final = ("model", "keeper")
 
 def ids_of(turn: Turn) -> Attributes:
     """What every span of a turn has."""
-    return {semconv.CONVERSATION: turn.session_id, semconv.SESSION: turn.session_id, semconv.TURN: turn.id}
+    return turn_ids(turn.session_id, turn.id)
+
+
+def turn_ids(session_id: str, turn_id: str) -> Attributes:
+    return {semconv.CONVERSATION: session_id, semconv.SESSION: session_id, semconv.TURN: turn_id}
 
 
 def pseudonym(user: str, salt: str) -> str:
@@ -27,15 +32,11 @@ def pseudonym(user: str, salt: str) -> str:
     return hmac.new(salt.encode(), user.encode(), hashlib.sha256).hexdigest()[:16]
 
 
-def call_facts(call: Call, *, dup: bool) -> Attributes:
+def call_facts(call: ModelCall, *, dup: bool) -> Attributes:
     """What a `chat` span says at its end; with `dup` under the older names as well."""
     found: dict[str, AttributeValue] = {
         semconv.ATTEMPTS: call.attempts,
-        semconv.TEXT_PIECES: call.text_pieces,
-        semconv.THINKING_PIECES: call.thinking_pieces,
         semconv.USAGE_SOURCE: _usage_source(call),
-        semconv.FIRST_SEQ: call.first_seq,
-        semconv.LAST_SEQ: call.last_seq,
     }
     if call.stop_reason is not None:
         found[semconv.FINISH_REASONS] = [semconv.FINISH.get(call.stop_reason, call.stop_reason)]
@@ -44,16 +45,27 @@ def call_facts(call: Call, *, dup: bool) -> Attributes:
         found[semconv.RESPONSE_ID] = call.response_id
     if call.response_model is not None:
         found[semconv.RESPONSE_MODEL] = call.response_model
-    if call.prefix_hash is not None:
-        found[semconv.PREFIX_HASH] = call.prefix_hash
-    if call.components is not None:
-        found[semconv.COMPONENTS] = [f"{name} {digest}" for name, digest in call.components.items()]
     if (seconds := call.seconds_to_first_chunk) is not None:
         found[semconv.TIME_TO_FIRST_CHUNK] = seconds
     if call.cost is not None:
         found[semconv.CALL_COST] = call.cost
     if call.usage is not None:
         found |= _usage_facts(call.usage, dup=dup)
+    return found
+
+
+def answer_facts(call: Call) -> Attributes:
+    """What the `chat` span of a turn says besides."""
+    found: dict[str, AttributeValue] = {
+        semconv.TEXT_PIECES: call.text_pieces,
+        semconv.THINKING_PIECES: call.thinking_pieces,
+        semconv.FIRST_SEQ: call.first_seq,
+        semconv.LAST_SEQ: call.last_seq,
+    }
+    if call.prefix_hash is not None:
+        found[semconv.PREFIX_HASH] = call.prefix_hash
+    if call.components is not None:
+        found[semconv.COMPONENTS] = [f"{name} {digest}" for name, digest in call.components.items()]
     return found
 
 
@@ -156,7 +168,7 @@ def lost_facts(turn: Turn) -> Attributes:
     return {semconv.OUTCOME: semconv.UNFINISHED, semconv.LAST_SEQ: turn.last_seq}
 
 
-def _usage_source(call: Call) -> str:
+def _usage_source(call: ModelCall) -> str:
     """Whose numbers these are. What a call had told when it was cut short is "partial": the turn
     counts it as not reported, as it does "none" of a call that had begun to answer."""
     if call.usage is None:

@@ -11,6 +11,7 @@ invoke_agent                root; linked to the request that asked
     gateway.memory          memory_spans.py: a memory that changed, by a tool or beside the turn
     gateway.artifact        artifact_spans.py: what was kept aside of its result
   gateway.compression       upkeep_spans.py, also on its own
+  chat                      call_spans.py: a model call for another purpose than the answer, also on its own
 """
 
 from collections import OrderedDict
@@ -22,10 +23,12 @@ from opentelemetry.trace import Span, SpanContext, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from gateway.messages import Usage
+from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Reader, Turn
 from gateway.telemetry.observer import FAILURES
 from gateway.telemetry.span_facts import (
+    answer_facts,
     call_facts,
     ids_of,
     lost_facts,
@@ -55,6 +58,21 @@ class Called:
     temperature: float | None = None
     dup: bool = False
     salt: str | None = None
+
+    def asked(self, call: ModelCall) -> dict[str, AttributeValue]:
+        """What a `chat` span says at its start."""
+        found: dict[str, AttributeValue] = {
+            semconv.PROVIDER: semconv.ANTHROPIC,
+            semconv.REQUEST_MODEL: call.model,
+            semconv.REQUEST_STREAM: True,
+            semconv.PURPOSE: call.purpose,
+            **self.server,
+        }
+        if self.dup:
+            found[semconv.SYSTEM] = semconv.ANTHROPIC
+        if call.max_tokens is not None:
+            found[semconv.REQUEST_MAX_TOKENS] = call.max_tokens
+        return found
 
 
 class Spans(Reader):
@@ -104,15 +122,7 @@ class Spans(Reader):
 
     def call_started(self, turn: Turn, call: Call) -> None:
         called = self._called
-        attributes: dict[str, AttributeValue] = {
-            semconv.PROVIDER: semconv.ANTHROPIC,
-            semconv.REQUEST_MODEL: call.model,
-            semconv.REQUEST_STREAM: True,
-            semconv.ITERATION: call.iteration,
-        }
-        if called.dup:
-            attributes[semconv.SYSTEM] = semconv.ANTHROPIC
-        attributes |= called.server
+        attributes = called.asked(call) | {semconv.ITERATION: call.iteration}
         if called.max_tokens is not None:
             attributes[semconv.REQUEST_MAX_TOKENS] = called.max_tokens
         if called.temperature is not None:
@@ -137,7 +147,7 @@ class Spans(Reader):
     def call_ended(self, turn: Turn, call: Call) -> None:
         if call.first_content_at is not None:
             add_event(call.span, semconv.FIRST_CHUNK, call.first_content_at)
-        call.span.set_attributes(call_facts(call, dup=self._called.dup))
+        call.span.set_attributes({**call_facts(call, dup=self._called.dup), **answer_facts(call)})
         close(call.span, call.ended_at, call.started_at, call.error)
 
     def tool_started(self, turn: Turn, run: ToolRun) -> None:

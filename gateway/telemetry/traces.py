@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
-from opentelemetry.trace import Link, Span, SpanContext, SpanKind, StatusCode, set_span_in_context
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    TraceFlags,
+    set_span_in_context,
+)
 from opentelemetry.util.types import AttributeValue
 
 from gateway.ids import root_span_id, span_id_of
@@ -45,12 +54,19 @@ class Traces:
         self._ids = ids
 
     def root(
-        self, name: str, trace_id: str, *, at: int, attributes: Attributes, asker: SpanContext | None = None
+        self,
+        name: str,
+        trace_id: str,
+        *,
+        at: int,
+        attributes: Attributes,
+        asker: SpanContext | None = None,
+        kind: SpanKind = SpanKind.INTERNAL,
     ) -> Span:
         """The root of a trace; `asker` is the span of the request that asked for it."""
         self._ids.next_root(trace_id)
         span = self._tracer.start_span(
-            name, context=Context(), kind=SpanKind.INTERNAL, attributes=attributes, start_time=_ns(at)
+            name, context=Context(), kind=kind, attributes=attributes, start_time=_ns(at)
         )
         if asker is not None:
             link_to_asker(span, asker)
@@ -96,6 +112,13 @@ class Askers:
 
     def take(self, key: str) -> SpanContext | None:
         return self._contexts.pop(key, None)
+
+
+def root_of(trace_id: str) -> Span:
+    """The root of a trace (32 hex digits), drawn or not, as a parent or an example."""
+    sampled = TraceFlags(TraceFlags.SAMPLED)  # the SDK records nothing under others
+    span_id = int(root_span_id(trace_id), 16)
+    return NonRecordingSpan(SpanContext(int(trace_id, 16), span_id, is_remote=False, trace_flags=sampled))
 
 
 def link_to_asker(span: Span, asker: SpanContext) -> None:

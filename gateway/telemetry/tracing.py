@@ -10,6 +10,7 @@ from gateway.model.endpoint import takes_sampling
 from gateway.settings import Settings
 from gateway.telemetry.artifact_spans import ArtifactSpans
 from gateway.telemetry.base import Reader, Turn
+from gateway.telemetry.call_spans import CallSpans
 from gateway.telemetry.content import Content
 from gateway.telemetry.exemplars import of_span
 from gateway.telemetry.export import SpanExport
@@ -61,6 +62,7 @@ class Tracing:
             MemorySpans(traces),
             ArtifactSpans(traces),
             upkeep,
+            CallSpans(traces, called, upkeep),
         ]
         if content:  # first: what it adds to a span must come before its end
             self.readers.insert(0, Content(settings.trace_content_limit))

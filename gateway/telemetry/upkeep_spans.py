@@ -56,6 +56,11 @@ class UpkeepSpans(Reader):
         """That request is over, whether anything was compressed or not."""
         self._askers.take(session_id)
 
+    def running(self, session_id: str) -> Span | None:
+        """The span of the compression of that session that is under way."""
+        found = self._open.get(session_id)
+        return found.span if found is not None else None
+
     def operated(self, body: dict[str, Any]) -> None:
         if body["type"] == "compression":
             told = _Told(None, body["session_id"], body["turn_id"], body["seq"], body["data"], body["ts"])

@@ -5,6 +5,7 @@ from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.events.upkeep import Compression
 from gateway.history.tokens import overhead_of
 from gateway.model.base import ModelRequest
+from gateway.model.calls import CallContext
 from gateway.storage.records import Trigger
 from gateway.turn.attaching import with_files
 from gateway.turn.conversation import Conversation
@@ -72,6 +73,7 @@ async def _compress(parts: Parts, emitter: Emitter, conversation: Conversation, 
             say=say,
             overhead=overhead,
             added=overhead_of(then.system, then.tools) - overhead,
+            context=CallContext(turn.session_id, turn.id),
         )
     except (NothingToCompress, CompressionFailed, Conflict):
         conversation.incompressible = True  # not again in this turn

@@ -1,7 +1,6 @@
 """One model call: attempts until one is complete, and what each of them streams."""
 
 import asyncio
-import random
 from collections.abc import Collection
 from dataclasses import replace
 from time import monotonic
@@ -12,7 +11,7 @@ from gateway.ids import is_id, new_tool_call_id
 from gateway.messages import Message
 from gateway.model.base import Answer, Model, ModelRequest, Piece, Started
 from gateway.model.prices import cost_of
-from gateway.model.retry import retry_delay
+from gateway.model.retry import next_delay
 from gateway.settings import Settings
 from gateway.tools.registry import Tools
 from gateway.turn.emitter import Emitter
@@ -50,13 +49,7 @@ async def ask(
         try:
             return await _attempt(model, request, tools, emitter, settings)
         except ModelError as error:
-            delay = retry_delay(
-                error,
-                attempt,
-                attempts=settings.model_attempts,
-                cap=settings.retry_after_cap,
-                jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-            )
+            delay = next_delay(error, attempt, attempts=settings.model_attempts, settings=settings)
             if delay is None:
                 raise
             progress = emitter.progress

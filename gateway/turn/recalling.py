@@ -78,7 +78,9 @@ async def look_up(parts: Parts, emitter: Emitter, told: Told) -> Told:
         if await recall.is_empty(scope):
             return told
         count = len(history.messages)
-        looked_up = await recall.look_up(scope, turn.input, message_count=count, known=told.known)
+        looked_up = await recall.look_up(
+            scope, turn.input, message_count=count, known=told.known, turn_id=turn.id
+        )
     except StorageError:
         emitter.emit(TurnWarning(code="memory_unavailable", message=UNAVAILABLE))
         return told

@@ -16,7 +16,7 @@ from gateway.memory.search.embeddings import embeddings_of
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.tool import NAME as MANAGE_MEMORY
 from gateway.memory.tool import manage_memory, manage_nothing
-from gateway.model.base import Model
+from gateway.model.calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.skill import BUILT_IN, FunctionSkill
@@ -27,10 +27,11 @@ from gateway.storage.sqlite.shared import SharedDatabase
 
 @asynccontextmanager
 async def open_memory(
-    settings: Settings, model: Model | None = None, *, told: Callable[[Changed], None] = lambda _: None
+    settings: Settings, calls: ModelCalls | None = None, *, told: Callable[[Changed], None] = lambda _: None
 ) -> AsyncGenerator[MemoryRoom]:
-    """The memories of the data folder, which other processes may have open at the same time. `model` is asked
-    what rules cannot tell, where settings allow it; `told` hears of each change that is made through here.
+    """The memories of the data folder, which other processes may have open at the same time. With `calls` a
+    model is asked what rules cannot tell, where settings allow it; `told` hears of each change that is made
+    through here.
 
     Raises:
         StorageError: the file cannot be used.
@@ -46,7 +47,7 @@ async def open_memory(
             told(change)
 
         memories = Memories(store, most=settings.memory_limit, told=changed)
-        controller = Controller(settings, model)
+        controller = Controller(settings, calls)
         recall = Recall(store, searcher, controller, settings)
         try:
             yield MemoryRoom(
@@ -66,7 +67,7 @@ async def open_memory(
 def open_keeper(
     settings: Settings,
     room: MemoryRoom,
-    model: Model,
+    calls: ModelCalls,
     *,
     learned: Callable[[Learned], None] = lambda _: None,
 ) -> Keeper:
@@ -75,7 +76,7 @@ def open_keeper(
     prompts = PromptFolder(settings.prompts_dir)
     return Keeper(
         room.memories,
-        model,
+        calls,
         settings,
         instructions=lambda: prompts.instructions("memory.md"),
         learned=learned,

@@ -15,6 +15,7 @@ from gateway.history.tokens import TokenMeter
 from gateway.memory.room import MemoryRoom
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
+from gateway.model.calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
@@ -66,16 +67,17 @@ def assemble_parts(
     skills: SkillLibrary,
     *,
     suggestions: Suggestions,
+    calls: ModelCalls | None = None,
     shelf: Shelf | None = None,
     memory: MemoryRoom | None = None,
 ) -> Parts:
-    """What turns work with."""
+    """What turns work with. `calls` ask the `model` beside their answers."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
     shelf = shelf or open_shelf(settings, storage)
     summariser = SessionSummariser(
         sessions=storage.sessions,
         summaries=storage.summaries,
-        model=model,
+        calls=calls or ModelCalls(model, settings),
         settings=settings,
         instructions=lambda: prompts.instructions("summary.md"),
         used=storage.artifacts.used,

@@ -12,6 +12,7 @@ from gateway.artifacts.content import Content, bytes_content, text_content
 from gateway.artifacts.shelf import Shelf
 from gateway.artifacts.summaries import LONGEST, MOST_AT_ONCE, PAUSE, ArtifactSummariser
 from gateway.errors import ModelError
+from gateway.model.calls import ModelCalls
 from gateway.storage.artifacts import ArtifactRow
 from tests.artifacts.shelving import ORIGIN, Room
 from tests.harness import settings_for
@@ -27,7 +28,7 @@ def summariser(
     room: Room, model: ScriptedModel, *, wanted: bool = True, now: Callable[[], float] = monotonic
 ) -> ArtifactSummariser:
     values = settings_for(room.folder, "http://127.0.0.1:9", summary_model="small", artifact_summaries=wanted)
-    return ArtifactSummariser(room.shelf(), room.store, model, values, now=now)
+    return ArtifactSummariser(room.shelf(), room.store, ModelCalls(model, values), values, now=now)
 
 
 async def kept(shelf: Shelf, content: Content = TEXT) -> ArtifactRow:

@@ -13,8 +13,9 @@ from gateway.memory.control.controller import Controller
 from gateway.memory.keeper.request import ask as ask_keeper
 from gateway.memory.keeper.said import pieces
 from gateway.memory.told import NOTE
-from gateway.messages import Message, Usage, text_block
+from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
+from gateway.model.calls import NO_CONTEXT, ModelCalls, Spent
 from gateway.settings import load_settings
 from gateway.storage.base import StoredMessage
 from gateway.tools.wrapping import wrap
@@ -345,9 +346,10 @@ async def test_it_finds_what_is_worth_remembering_in_what_the_user_said(demo_url
         for at, (who, text) in enumerate(said, 1)
     ]
     (piece,) = pieces(messages, after=0, room=10_000)
-    model, usages = model_at(demo_url), list[Usage]()
+    model, spent = model_at(demo_url), Spent()
+    calls = ModelCalls(model, load_settings())
     try:
-        found, wrong = await ask_keeper(model, "demo", INSTRUCTIONS, piece, counted=usages.append)
+        found, wrong = await ask_keeper(calls, "demo", INSTRUCTIONS, piece, context=NO_CONTEXT, spent=spent)
     finally:
         await model.close()
 
@@ -357,7 +359,8 @@ async def test_it_finds_what_is_worth_remembering_in_what_the_user_said(demo_url
         ("project_decision", "We decided to use SQLite.", 3),
         ("constraint", "The budget must be at most 3000 EUR.", 4),
     ]
-    assert (wrong, len(usages)) == (0, 1)
+    assert wrong == 0
+    assert spent.usage is not None
 
 
 @pytest.mark.parametrize(("message", "needed"), [("一会儿见", "no"), ("海报要蓝色的", "yes")])
@@ -365,9 +368,9 @@ async def test_it_says_whether_a_message_needs_memories(demo_url: str, message: 
     """Where the rules cannot tell, its answer is one that the controller understands."""
     model = model_at(demo_url)
     try:
-        decision = await Controller(load_settings(memory_control_model="demo"), model).decide(
-            message, message_count=9
-        )
+        settings = load_settings(memory_control_model="demo")
+        controller = Controller(settings, ModelCalls(model, settings))
+        decision = await controller.decide(message, message_count=9)
     finally:
         await model.close()
     assert decision.needed == needed

@@ -1,6 +1,7 @@
 """The demo as a summariser, right and wrong, and its context window."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from gateway.history.summaries.summary import SessionSummary, tell
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
+from gateway.model.calls import ModelCalls
+from gateway.settings import load_settings
 from gateway.storage.base import StoredMessage
 from tests.demo.bare import Received, ask, fetch
 from tests.demo.conftest import Send
@@ -48,7 +51,7 @@ async def summary_of(
     )
     try:
         return await summarise(
-            model,
+            partial(ModelCalls(model, load_settings()).ask, "summary", timeout=60),
             model_name="demo",
             instructions=INSTRUCTIONS,
             messages=messages,

@@ -14,6 +14,7 @@ from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.messages import Message, Usage
+from gateway.model.calls import ModelCalls
 from gateway.settings import Settings, load_settings
 from gateway.storage.records import CompressionRow
 from gateway.wiring import Storage
@@ -78,7 +79,7 @@ class Session:
         return SessionSummariser(
             sessions=parts.sessions,
             summaries=parts.summaries,
-            model=self.model,
+            calls=ModelCalls(self.model, _settings(**settings)),
             settings=_settings(**settings),
             instructions=lambda: "Summarise.",
         )

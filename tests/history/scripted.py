@@ -32,7 +32,7 @@ Said: TypeAlias = "str | Broken | Answer | Exception | Callable[[ModelRequest], 
 
 def answer(text: str, stop_reason: str | None = "end_turn") -> Answer:
     content = [text_block(text)] if text else []
-    return Answer(content, stop_reason, USAGE, "scripted", "r")
+    return Answer(content, stop_reason, USAGE, None, "r")
 
 
 def summary(**parts: Any) -> str:
@@ -83,12 +83,12 @@ class ScriptedModel:
 
 
 async def _chunks(said: Answer) -> AsyncGenerator[Chunk]:
-    yield Started("r", "scripted", None)
+    yield Started("r", None, None)
     yield said
 
 
 async def _broken(said: Broken) -> AsyncGenerator[Chunk]:
-    yield Started("r", "scripted", said.usage)
+    yield Started("r", None, said.usage)
     raise said.failure
 
 

@@ -19,6 +19,7 @@ from gateway.history.transcript import fold, view
 from gateway.ids import new_artifact_ref
 from gateway.lexical import estimate_tokens
 from gateway.messages import Attached, Message, attached_block, text_block
+from gateway.model.calls import ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.artifacts import ArtifactRow, Chunk
 from gateway.storage.sqlite import SqliteDatabase
@@ -232,7 +233,7 @@ async def test_after_a_compression_the_model_still_knows_the_artifacts(
     summariser = SessionSummariser(
         sessions=storage.sessions,
         summaries=storage.summaries,
-        model=session.model,
+        calls=ModelCalls(session.model, settings),
         settings=settings,
         instructions=lambda: "Summarise.",
         used=storage.artifacts.used,

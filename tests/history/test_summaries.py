@@ -1,7 +1,6 @@
 """The parts of a summary: read leniently, written strictly, told as data."""
 
 import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,16 +46,14 @@ def test_whatever_a_model_puts_into_the_parts_is_read_and_written_in_one_form(
 def test_loose_forms_become_the_right_ones() -> None:
     """A sentence for a list, a sentence for a decision, a word for a confidence."""
     summary, answered = read_answer(
-        orjson.dumps(
-            {
-                "goal": None,
-                "facts": "用户叫小明",
-                "decisions": ["go by train", {"what": "Taipei", "confidence": "high"}, {"why": "no what"}],
-                "artifacts": [{"ref": "/a/b.txt", "locator": "line 3"}],
-                "open_questions": ["When?", "When?", ""],
-                "answered_questions": "Where?",
-            }
-        ).decode()
+        {
+            "goal": None,
+            "facts": "用户叫小明",
+            "decisions": ["go by train", {"what": "Taipei", "confidence": "high"}, {"why": "no what"}],
+            "artifacts": [{"ref": "/a/b.txt", "locator": "line 3"}],
+            "open_questions": ["When?", "When?", ""],
+            "answered_questions": "Where?",
+        }
     )
 
     assert summary.facts == ["用户叫小明"]
@@ -75,15 +72,6 @@ def test_lists_and_sentences_are_bounded() -> None:
 
     assert len(summary.facts) == MOST_ITEMS
     assert len(summary.facts[0]) == MOST_CHARACTERS
-
-
-@pytest.mark.parametrize(
-    "text", ["", "no", "[]", '"goal"', '{"goal": 1', '{"a": 1, "a": 2}', '{"n": NaN}', '{"goal": "x"} done']
-)
-def test_what_is_not_one_json_object_is_refused(text: str) -> None:
-    """Nothing is guessed: the error says what is wrong."""
-    with pytest.raises(ValueError, match=r"\w"):
-        read_answer(text)
 
 
 def test_a_summary_is_told_in_sections_that_have_something() -> None:

@@ -16,6 +16,7 @@ CHAT = {
     "gen_ai_operation_name": "chat",
     "gen_ai_provider_name": "anthropic",
     "gen_ai_request_model": MODEL,
+    "gateway_purpose": "answer",
     **ENDPOINT,
 }
 TEXT = {**CHAT, "gen_ai_token_modality": "text"}

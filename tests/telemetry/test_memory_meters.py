@@ -9,7 +9,7 @@ from gateway.errors import StorageError
 from gateway.events.lifecycle import TurnWarning
 from gateway.memory.documents.folder import Found
 from gateway.storage.memories import MemoryType, Status
-from tests.telemetry.counting import TEXT, Counting
+from tests.telemetry.counting import Counting
 from tests.telemetry.remembered import changed, learned, recalled
 from tests.telemetry.story import CANARY, MODEL, Story
 
@@ -81,8 +81,8 @@ def test_changes_are_counted_by_who_made_them_and_name_nobody() -> None:
         assert name not in counting.text
 
 
-def test_conversations_that_were_read_are_timed_and_paid_for() -> None:
-    """With the code of what failed, why offers were dropped, and the tokens as those of any model call."""
+def test_conversations_that_were_read_are_timed() -> None:
+    """With the code of what failed, and why offers were dropped."""
     counting = Counting()
     for run in (learned(), learned(error="learning_failed", usage=None, changed=[], dropped={})):
         counting.observer.tell(lambda reader, run=run: reader.learned(run))
@@ -93,8 +93,6 @@ def test_conversations_that_were_read_are_timed_and_paid_for() -> None:
     dropped = "gateway_memory_learning_dropped_total"
     assert counting.value(dropped, {"gateway_reason": "not_said"}) == 1
     assert counting.value(dropped, {"gateway_reason": "known"}) == 1
-    assert counting.value("gen_ai_client_inference_usage_input_tokens_total", TEXT) == 250
-    assert counting.value("gen_ai_client_inference_usage_output_tokens_total", TEXT) == 40
 
 
 def test_reasons_and_errors_that_somebody_invents_do_not_grow_the_process() -> None:

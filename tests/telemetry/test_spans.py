@@ -95,6 +95,7 @@ def test_a_model_call_says_what_it_cost_and_counts_cached_tokens_as_input() -> N
         "gateway.response.text_pieces": 2,
         "gateway.response.thinking_pieces": 1,
         "gateway.cost_usd": 0.25,
+        "gateway.purpose": "answer",
         "gateway.usage.source": "provider",
         "gateway.session.event_seq.first": 2,
         "gateway.session.event_seq.last": 6,

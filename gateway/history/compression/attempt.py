@@ -7,10 +7,10 @@ from typing import Any, Literal
 from gateway.events.upkeep import Compression, Covered
 from gateway.history.compression.cut import Cut
 from gateway.history.compression.weights import Weights
-from gateway.history.summaries.summariser import Spent
 from gateway.history.summaries.summary import NOTE_TOKENS, render
 from gateway.history.tokens import message_tokens
 from gateway.history.transcript import user_message
+from gateway.model.calls import CallContext, Spent
 from gateway.storage.base import History, StoredMessage
 from gateway.storage.records import Trigger
 
@@ -18,7 +18,7 @@ from gateway.storage.records import Trigger
 @dataclass(slots=True)
 class Attempt:
     """One compression of the session `session_id` of `model`, begun now. `summary_model` writes its
-    summary."""
+    summary; `context` is the turn or operation that it is a part of."""
 
     session_id: str
     model: str
@@ -28,6 +28,7 @@ class Attempt:
     weights: Weights
     cut: Cut
     version: int
+    context: CallContext
     began: float = field(default_factory=monotonic)
     spent: Spent = field(default_factory=Spent)
 

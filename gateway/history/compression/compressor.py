@@ -29,6 +29,7 @@ from gateway.history.compression.weights import weigh
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
 from gateway.ids import now_ms
+from gateway.model.calls import CallContext
 from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.base import History, Sessions
@@ -110,12 +111,13 @@ class Compressor:
         say: Say,
         overhead: int = 0,
         added: int = 0,
+        context: CallContext | None = None,
     ) -> CompressionRow:
         """Adds a version that covers the older part of the session and puts it in force.
 
         `model` is the session's own, `overhead` the estimate of system prompt and tools (`overhead_of`),
         `added` that of the tools which come with a first compression. `say` is given the events: started,
-        then completed or failed.
+        then completed or failed; `context` says which turn or operation this is a part of.
 
         Raises:
             NothingToCompress: nothing happened, and no event was said.
@@ -133,7 +135,8 @@ class Compressor:
             )
         done = self._busy[session_id] = asyncio.Event()
         try:
-            attempt = await self._begin(session_id, model, trigger, overhead, added)
+            context = context or CallContext(session_id)
+            attempt = await self._begin(session_id, model, trigger, overhead, added, context=context)
             await say(attempt.event("started"))
             row = await self._carry_out(attempt, say)
             await say(attempt.event("completed", tokens_after=row.tokens_after))
@@ -143,7 +146,14 @@ class Compressor:
             done.set()
 
     async def _begin(
-        self, session_id: str, model: str, trigger: Trigger, overhead: int, added: int
+        self,
+        session_id: str,
+        model: str,
+        trigger: Trigger,
+        overhead: int,
+        added: int,
+        *,
+        context: CallContext,
     ) -> Attempt:
         history = await self._sessions.history(session_id)
         # In threads: to weigh thousands of messages takes a tenth of a second.
@@ -162,7 +172,7 @@ class Compressor:
         )
         version = await self._compressions.next_version(session_id)
         summary_model = self._settings.summary_model or model
-        return Attempt(session_id, model, summary_model, trigger, history, weights, cut, version)
+        return Attempt(session_id, model, summary_model, trigger, history, weights, cut, version, context)
 
     async def _carry_out(self, attempt: Attempt, say: Say) -> CompressionRow:
         try:
@@ -196,6 +206,8 @@ class Compressor:
             cut.to_position,
             model=attempt.model,
             most_tokens=attempt.most_tokens,
+            purpose="compression",
+            context=attempt.context,
             spent=attempt.spent,
         )
         row = CompressionRow(
@@ -215,8 +227,8 @@ class Compressor:
             tokens_before=attempt.weights.before,
             tokens_after=0,
             trigger=attempt.trigger,
-            usage=written.usage,
-            cost=written.cost,
+            usage=attempt.spent.usage,
+            cost=attempt.spent.cost,
             created_at=now_ms(),
         )
         last = history.messages[-1].position

@@ -9,14 +9,17 @@ from typing import Literal
 
 from gateway.errors import ArchiveDamaged, Conflict, NothingToCompress
 from gateway.history.summaries.mentioned import Used, none_used
-from gateway.history.summaries.summariser import Bounds, Spent, Written, fits, summarise
+from gateway.history.summaries.summariser import Bounds, Written, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms
-from gateway.model.base import Model
+from gateway.model.calls import CallContext, ModelCalls, Purpose, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.base import History, SessionRow, Sessions, StoredMessage
 from gateway.storage.records import Source, Summaries, SummaryRow
+
+CALL_TIMEOUT = 300.0
+"""Seconds of one model call: ten times what the longest summary takes at 100 tokens a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +41,14 @@ class SessionSummariser:
         *,
         sessions: Sessions,
         summaries: Summaries,
-        model: Model,
+        calls: ModelCalls,
         settings: Settings,
         instructions: Callable[[], str],
         used: Used = none_used,
     ) -> None:
         self._sessions = sessions
         self._summaries = summaries
-        self._model = model
+        self._calls = calls
         self._settings = settings
         self._instructions = instructions
         self._used = used
@@ -59,11 +62,13 @@ class SessionSummariser:
         *,
         model: str,
         most_tokens: int,
+        purpose: Purpose,
+        context: CallContext,
         spent: Spent,
     ) -> tuple[Source, Written]:
         """A summary of the messages up to position `until`, in at most `most_tokens` (of its text, estimated)
         and never more than is set, and what it was made of. `model` writes it unless another is set for
-        summaries; `spent` is kept up to date.
+        summaries; `purpose` and `context` are told of its calls, and `spent` is kept up to date.
 
         Raises:
             CompressionFailed: no usable summary came. StorageError: the messages could not be read.
@@ -73,19 +78,24 @@ class SessionSummariser:
         bounds = Bounds(
             tokens=min(settings.summary_tokens, most_tokens),
             window=await window(self._settings, model),
-            attempts=settings.model_attempts,
-            retry_cap=settings.retry_after_cap,
         )
         material = await self._material(session_id, history, until, instructions, bounds)
+        ask = partial(
+            self._calls.ask,
+            purpose,
+            timeout=CALL_TIMEOUT,
+            attempts=settings.model_attempts,
+            context=context,
+            spent=spent,
+        )
         written = await summarise(
-            self._model,
+            ask,
             model_name=model,
             instructions=instructions,
             messages=material.messages,
             bounds=bounds,
             previous=material.previous,
             questions=material.questions,
-            spent=spent,
             known=partial(self._used, session_id),
         )
         return material.source, written
@@ -130,13 +140,16 @@ class SessionSummariser:
         # The last may be one that a version keeps, from before where it ends.
         covered = history.compression.to_position if history.compression is not None else 0
         last = max(history.messages[-1].position, covered)
+        spent = Spent()
         _, written = await self.write(
             session.id,
             history,
             last,
             model=model,
             most_tokens=self._settings.summary_tokens,
-            spent=Spent(),
+            purpose="summary",
+            context=CallContext(session.id),
+            spent=spent,
         )
         return SummaryRow(
             session_id=session.id,
@@ -147,8 +160,8 @@ class SessionSummariser:
             trigger=trigger,
             model=written.model,
             prompt_digest=written.prompt_digest,
-            usage=written.usage,
-            cost=written.cost,
+            usage=spent.usage,
+            cost=spent.cost,
             created_at=now_ms(),
         )
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import random
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -13,16 +12,12 @@ from gateway.history.summaries.request import asked_again, request_text, usable
 from gateway.history.summaries.summary import Reference, SessionSummary, tell
 from gateway.history.summaries.survivors import complete
 from gateway.lexical import estimate_tokens
-from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Answer, Model, ModelRequest
-from gateway.model.prices import cost_of
-from gateway.model.retry import retry_delay
-from gateway.model.whole import answer_of
+from gateway.messages import Message, text_block
+from gateway.model.base import ModelRequest
+from gateway.model.calls import Completion
 from gateway.storage.artifacts import ArtifactRow
 from gateway.storage.base import StoredMessage
 
-CALL_TIMEOUT = 300.0
-"""Seconds of one model call: ten times what the longest summary takes at 100 tokens a second."""
 _MARGIN = 0.75  # of the window: an estimate may be a third too low
 _SMALLEST_PIECE = 500  # tokens; an endpoint that cannot read so much cannot summarise
 _CHARACTERS = 0.8  # of a token: what Chinese text has
@@ -37,45 +32,27 @@ async def none_known(refs: Collection[str]) -> Mapping[str, ArtifactRow]:
     return {}
 
 
-@dataclass(slots=True)
-class Spent:
-    """What model calls took so far. `usage` is None before the first that reported any, `cost` (US dollars)
-    when that of one of them is unknown."""
-
-    usage: Usage | None = None
-    cost: float | None = None
-
-    def add(self, model: str, usage: Usage) -> None:
-        cost = cost_of(model, usage)
-        if self.usage is None:
-            self.usage, self.cost = usage, cost
-        else:
-            self.usage += usage
-            self.cost = None if cost is None or self.cost is None else self.cost + cost
+Ask = Callable[[ModelRequest], Awaitable[Completion]]
+"""Asks a model, as `ModelCalls.ask` does. Raises ModelError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A summary that was accepted. `text` is how a model is told it (without wrapper), `usage` and `cost` (US
-    dollars) are of all calls it took, `prompt_digest` is the SHA-256 of the instructions in hex."""
+    """A summary that was accepted. `text` is how a model is told it (without wrapper), `prompt_digest` is the
+    SHA-256 of the instructions in hex."""
 
     summary: SessionSummary
     text: str
-    usage: Usage | None
-    cost: float | None
     prompt_digest: str
     model: str
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`tokens`: most of the summary as text, estimated. `window`: the model's, in tokens. `attempts` of one
-    model call, with waits of at most `retry_cap` seconds between them."""
+    """`tokens`: most of the summary as text, estimated. `window`: the model's, in tokens."""
 
     tokens: int
     window: int = 200_000
-    attempts: int = 1
-    retry_cap: float = 30
 
     @property
     def answer_tokens(self) -> int:
@@ -84,7 +61,7 @@ class Bounds:
 
 
 async def summarise(
-    model: Model,
+    ask: Ask,
     *,
     model_name: str,
     instructions: str,
@@ -92,7 +69,6 @@ async def summarise(
     bounds: Bounds,
     previous: SessionSummary | None = None,
     questions: Sequence[str] = (),
-    spent: Spent | None = None,
     known: Known = none_known,
 ) -> Written:
     """Summarises `messages`, and what `previous` tells of those before them.
@@ -100,22 +76,20 @@ async def summarise(
     The conversation is shown to the model as labelled data (see `dialogue.write_out`); one that is too long
     for the window is summarised in pieces. An answer that is unusable is asked for once more, with what is
     wrong. `questions` were open before, besides those in `previous`: each stays open unless the model says
-    that it was answered. `spent` is kept up to date, also when this fails. Artifacts that are `known` are
-    listed whatever the model writes.
+    that it was answered. Artifacts that are `known` are listed whatever the model writes.
 
     Raises:
         CompressionFailed: no usable summary came (code summary_empty, summary_invalid, summary_too_long,
             summary_refused, summary_truncated) or the endpoint failed (its code).
         StorageError: `known` failed.
     """
-    spent = spent if spent is not None else Spent()
-    work = _Work(model, model_name, instructions, bounds, spent, known)
+    work = _Work(ask, model_name, instructions, bounds, known)
     try:
         summary = await work.read(messages, previous, questions)
     except ModelError as error:
         raise CompressionFailed(error.message, code=error.code, retryable=error.retryable) from error
     digest = hashlib.sha256(instructions.encode()).hexdigest()
-    return Written(summary, tell(summary), spent.usage, spent.cost, digest, model_name)
+    return Written(summary, tell(summary), digest, model_name)
 
 
 def fits(messages: Sequence[StoredMessage], *, instructions: str, bounds: Bounds) -> bool:
@@ -138,11 +112,10 @@ def _room(instructions: str, bounds: Bounds) -> int:
 class _Work:
     """One summary in the making."""
 
-    model: Model
+    ask: Ask
     model_name: str
     instructions: str
     bounds: Bounds
-    spent: Spent
     known: Known
     room: int = field(init=False)
 
@@ -164,7 +137,7 @@ class _Work:
                 text = request_text(
                     piece, previous=previous, questions=before, most_tokens=self.bounds.tokens
                 )
-                said = await self._ask(text)
+                said = await self._answer(text)
             except ModelError as error:
                 # The window is smaller than what is known of the model.
                 if error.code != "context_overflow" or self.room <= _SMALLEST_PIECE:
@@ -195,7 +168,7 @@ class _Work:
         rows = await self.known(refs) if refs else {}
         return listed(refs, rows, previous, written, most_tokens=self.bounds.tokens)
 
-    async def _ask(self, text: str) -> tuple[SessionSummary, Sequence[str]]:
+    async def _answer(self, text: str) -> tuple[SessionSummary, Sequence[str]]:
         """A usable answer to `text`, asked for twice at most."""
         messages = [Message("user", [text_block(text)])]
         answer = await self._call(messages)
@@ -207,33 +180,15 @@ class _Work:
             messages = asked_again(messages, answer, failure.message)
         return usable(await self._call(messages), self.bounds.tokens)
 
-    async def _call(self, messages: Sequence[Message]) -> Answer:
-        request = ModelRequest(
-            model=self.model_name,
-            max_tokens=self.bounds.answer_tokens,
-            system=[text_block(self.instructions)],
-            messages=messages,
+    async def _call(self, messages: Sequence[Message]) -> Completion:
+        return await self.ask(
+            ModelRequest(
+                model=self.model_name,
+                max_tokens=self.bounds.answer_tokens,
+                system=[text_block(self.instructions)],
+                messages=messages,
+            )
         )
-
-        def counted(usage: Usage) -> None:
-            self.spent.add(request.model, usage)
-
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return await answer_of(self.model, request, seconds=CALL_TIMEOUT, counted=counted)
-            except ModelError as error:
-                delay = retry_delay(
-                    error,
-                    attempt,
-                    attempts=self.bounds.attempts,
-                    cap=self.bounds.retry_cap,
-                    jitter=random.random(),  # noqa: S311 - spreads retries, guards nothing
-                )
-                if delay is None:
-                    raise
-            await asyncio.sleep(delay)
 
 
 def _piece(entries: Sequence[Entry], room: int) -> list[Entry]:

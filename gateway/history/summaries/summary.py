@@ -8,7 +8,6 @@ import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from gateway.messages import clean_text
-from gateway.model.strict_json import parse_object
 from gateway.storage.records import SummaryRow
 from gateway.tools.wrapping import defuse, wrap
 
@@ -117,14 +116,12 @@ class SessionSummary(BaseModel):
         return bool(self.goal or self.facts or self.progress)
 
 
-def read_answer(text: str) -> tuple[SessionSummary, list[str]]:
+def read_answer(given: dict[str, Any]) -> tuple[SessionSummary, list[str]]:
     """The summary that a model wrote as a JSON object, and the questions that it says were answered.
 
     Raises:
-        ValueError: `text` is not one JSON object, or a part of it cannot be read; the message says what is
-            wrong, to follow "it is".
+        ValueError: a part of it cannot be read; the message says what is wrong, to follow "it is".
     """
-    given = parse_object(text)
     answered = _sentences(given.pop("answered_questions", None))
     try:
         return SessionSummary.model_validate(given), answered

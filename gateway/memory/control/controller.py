@@ -6,16 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import structlog
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.errors import ModelError
 from gateway.ids import DAY_MS
 from gateway.memory.control.cues import Cues, TimeRange, read
 from gateway.memory.record import clean
-from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Answer, Model, ModelRequest
-from gateway.model.strict_json import parse_object
-from gateway.model.whole import answer_of
+from gateway.model.calls import NO_CONTEXT, CallContext, ModelCalls, request_of
 from gateway.settings import Settings
 from gateway.storage.memories import MemoryType
 from gateway.tools.wrapping import wrap
@@ -121,12 +118,12 @@ class _Judged(BaseModel):
 
 
 class Controller:
-    """One per process. `model` is asked only if `settings.memory_control_model` names one."""
+    """One per process. A model is asked only if `settings.memory_control_model` names one."""
 
-    def __init__(self, settings: Settings, model: Model | None = None) -> None:
+    def __init__(self, settings: Settings, calls: ModelCalls | None = None) -> None:
         self._name = settings.memory_control_model
         self._budget = settings.memory_turn_tokens
-        self._model = model
+        self._calls = calls
 
     async def decide(
         self,
@@ -135,44 +132,30 @@ class Controller:
         message_count: int,
         project_id: str | None = None,
         budget_tokens: int | None = None,
+        context: CallContext = NO_CONTEXT,
     ) -> Decision:
-        """As `decide`; a "maybe" is put to the model. Where that fails, is late or makes no sense, the rules
-        stand, with a note. Raises nothing."""
+        """As `decide`; a "maybe" is put to the model, for `context`. Where that fails, is late or makes no
+        sense, the rules stand, with a note. Raises nothing."""
         budget = self._budget if budget_tokens is None else budget_tokens
         by_rules = decide(message, message_count=message_count, project_id=project_id, budget_tokens=budget)
-        if by_rules.needed != "maybe" or self._model is None or self._name is None:
+        if by_rules.needed != "maybe" or self._calls is None or self._name is None:
             return by_rules
         try:
-            judged = await _ask(self._model, self._name, message)
+            judged = await _ask(self._calls, self._name, message, context)
         except (ModelError, ValueError) as error:
-            log.warning("memory_control_failed", model=self._name, error=type(error).__name__)
+            code = error.code if isinstance(error, ModelError) else "answer_invalid"
+            log.warning("memory_control_failed", model=self._name, code=code)
             return _noted(by_rules, "The model that was asked gave no usable answer.")
         return _judged(judged, by_rules, budget)
 
 
-async def _ask(model: Model, name: str, message: str) -> _Judged:
+async def _ask(calls: ModelCalls, name: str, message: str, context: CallContext) -> _Judged:
     """Raises ModelError; ValueError: the answer is none."""
     shown = message if len(message) <= ASKED_MOST else f"{message[:1500]}\n[…]\n{message[-500:]}"
-    request = ModelRequest(
-        model=name,
-        max_tokens=ANSWER_TOKENS,
-        system=[text_block(INSTRUCTIONS)],
-        messages=[Message("user", [text_block(wrap("conversation", "The user's message.", shown))])],
-    )
-    used: list[Usage] = []
-    answer = await answer_of(model, request, seconds=ASKING_TIME, counted=used.append)
-    log.info("memory_control_asked", model=name, tokens=used[0].total if used else None)
-    return _read(answer)
-
-
-def _read(answer: Answer) -> _Judged:
-    if answer.stop_reason != "end_turn":
-        raise ValueError("the answer is not complete")
-    said = "".join(block["text"] for block in answer.content if block["type"] == "text").strip()
-    try:
-        return _Judged.model_validate(parse_object(said))
-    except ValidationError:
-        raise ValueError("the answer is not of the right form") from None
+    text = wrap("conversation", "The user's message.", shown)
+    request = request_of(name, INSTRUCTIONS, text, max_tokens=ANSWER_TOKENS)
+    answer = await calls.ask("memory_control", request, timeout=ASKING_TIME, context=context)
+    return _Judged.model_validate(answer.json())
 
 
 def _judged(judged: _Judged, by_rules: Decision, budget: int) -> Decision:

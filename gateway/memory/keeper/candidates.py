@@ -1,21 +1,16 @@
 """What a model may offer to remember: the form of its answer. Pure."""
 
-import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gateway.errors import LearningFailed
-from gateway.model.base import Answer
-from gateway.model.strict_json import parse_object
+from gateway.model.calls import Completion
 
 MOST = 20
 """Candidates of one answer that are looked at: a conversation that fits one call has no more that lasts."""
 CONTENT_MOST, QUOTE_MOST = 1000, 1000
-
-_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*)\n```", re.DOTALL)
-_FINISHED = frozenset({"end_turn", "stop_sequence"})
 
 
 class Candidate(BaseModel):
@@ -44,18 +39,14 @@ class Candidate(BaseModel):
     tags: Annotated[list[Annotated[str, Field(max_length=64)]], Field(max_length=5)] = []
 
 
-def read_answer(answer: Answer) -> tuple[Sequence[Candidate], int]:
+def read_answer(answer: Completion) -> tuple[Sequence[Candidate], int]:
     """The candidates of the right form among the first MOST that a model offers, and how many were not.
 
     Raises:
         LearningFailed: the answer is not an object with a list `memories`, or it was broken off or declined.
     """
-    if answer.stop_reason not in _FINISHED:
-        raise LearningFailed(f"The answer ended with {answer.stop_reason or 'no reason'}.")
-    said = "".join(block["text"] for block in answer.content if block["type"] == "text").strip()
-    fenced = _FENCE.fullmatch(said)
     try:
-        offered = parse_object(fenced[1] if fenced else said).get("memories")
+        offered = answer.json().get("memories")
     except ValueError as error:
         raise LearningFailed(f"The answer is {error}.") from None
     if not isinstance(offered, list):

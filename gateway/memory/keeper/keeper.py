@@ -18,15 +18,14 @@ from gateway.memory.keeper.candidates import Candidate
 from gateway.memory.keeper.evaluate import passing, unsafe, verdict
 from gateway.memory.keeper.extract import Extract, extract
 from gateway.memory.keeper.keeping import Keeping, When, near_to
-from gateway.memory.keeper.learned import Learned
+from gateway.memory.keeper.learned import Learned, learning_id
 from gateway.memory.keeper.request import ask
 from gateway.memory.keeper.said import Piece, clauses, pieces
 from gateway.memory.keeper.withdrawn import Withdrawal, withdrawals
 from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
 from gateway.memory.room import households_of
-from gateway.messages import Usage
-from gateway.model.base import Model
+from gateway.model.calls import CallContext, ModelCalls, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.base import StoredMessage
@@ -72,12 +71,9 @@ class Tally:
     """What one conversation took, and why the rest of what was offered was dropped."""
 
     calls: int = 0
-    usage: Usage | None = None
+    spent: Spent = field(default_factory=Spent)
     offered: int = 0
     dropped: Counter[str] = field(default_factory=Counter[str])
-
-    def count(self, usage: Usage) -> None:
-        self.usage = usage if self.usage is None else self.usage + usage
 
 
 class Keeper:
@@ -87,7 +83,7 @@ class Keeper:
     def __init__(
         self,
         memories: Memories,
-        model: Model,
+        calls: ModelCalls,
         settings: Settings,
         *,
         instructions: Callable[[], str],
@@ -95,7 +91,7 @@ class Keeper:
     ) -> None:
         self._memories = memories
         self._corrections = Corrections(memories)
-        self._model = model
+        self._calls = calls
         self._settings = settings
         self._instructions = instructions
         self._learned = learned
@@ -128,10 +124,11 @@ class Keeper:
         found = await asyncio.to_thread(_worth_reading, messages, after, room)
         taken_back = await asyncio.to_thread(withdrawals, found)
         keeping = Keeping(self._memories, self._corrections, scope, session_id=session_id, when=when)
+        context = CallContext(session_id, operation=learning_id(session_id, began))
         error: str | None = None
         try:
             for piece in found[-MOST_CALLS:]:
-                for each in await self._ask(name, piece, taken_back, tally):
+                for each in await self._ask(name, piece, taken_back, tally, context):
                     turn_id = piece.said[each.position].turn_id
                     await keeping.keep(each, By(ACTOR, REASON, turn_id))
             if keeping.full is not None and not keeping.changed:
@@ -162,10 +159,12 @@ class Keeper:
             await self.told(source.session_id, changed)
 
     async def _ask(
-        self, name: str, piece: Piece, taken_back: Sequence[Withdrawal], tally: Tally
+        self, name: str, piece: Piece, taken_back: Sequence[Withdrawal], tally: Tally, context: CallContext
     ) -> Sequence[Extract]:
         tally.calls += 1
-        candidates, malformed = await ask(self._model, name, self._instructions(), piece, counted=tally.count)
+        candidates, malformed = await ask(
+            self._calls, name, self._instructions(), piece, context=context, spent=tally.spent
+        )
         tally.offered += len(candidates) + malformed
         tally.dropped["malformed"] += malformed
         return await asyncio.to_thread(_worth_keeping, candidates, piece, taken_back, tally.dropped)
@@ -241,14 +240,15 @@ def _worth_keeping(
 
 
 def _log(session_id: str, model: str, tally: Tally, keeping: Keeping, *, unread: int) -> None:
+    usage = tally.spent.usage
     done = Counter(each.event.op for each in keeping.changed)
     log.info(
         "memory_learned",
         session_id=session_id,
         model=model,
         calls=tally.calls,
-        input_tokens=tally.usage.input_tokens if tally.usage else None,
-        output_tokens=tally.usage.output_tokens if tally.usage else None,
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
         offered=tally.offered,
         **done,
         dropped={name: count for name, count in (tally.dropped + keeping.untouched).items() if count},
@@ -265,7 +265,7 @@ def _of(
         started_at=began,
         ended_at=now_ms(),
         calls=tally.calls,
-        usage=tally.usage,
+        usage=tally.spent.usage,
         offered=tally.offered,
         changed=keeping.changed,
         dropped=+(tally.dropped + keeping.untouched),

@@ -23,3 +23,8 @@ class Learned:
     changed: Sequence[Changed] = ()
     dropped: Mapping[str, int] = field(default_factory=dict[str, int])
     error: str | None = None
+
+
+def learning_id(session_id: str, started_at: int) -> str:
+    """Names one reading of a session, for `ids.trace_id_of`: its own span and those of its model calls."""
+    return f"learn {session_id} {started_at}"

@@ -1,13 +1,11 @@
 """What a model is asked that looks for memories in a conversation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gateway.errors import LearningFailed, ModelError
 from gateway.memory.keeper.candidates import Candidate, read_answer
 from gateway.memory.keeper.said import Piece
-from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Model, ModelRequest
-from gateway.model.whole import answer_of
+from gateway.model.calls import CallContext, ModelCalls, Spent, request_of
 from gateway.tools.wrapping import wrap
 
 ANSWER_TOKENS = 4_000
@@ -20,22 +18,18 @@ ASKED = "Which memories does it hold? Answer with the JSON object alone."
 
 
 async def ask(
-    model: Model, name: str, instructions: str, piece: Piece, *, counted: Callable[[Usage], None]
+    calls: ModelCalls, name: str, instructions: str, piece: Piece, *, context: CallContext, spent: Spent
 ) -> tuple[Sequence[Candidate], int]:
-    """What the model finds in a piece of a conversation, and how much of its answer was not of the right
-    form. `counted` is given what the endpoint counted, also when this fails.
+    """What the model `name` finds in a piece of a conversation, and how much of its answer was not of the
+    right form. `spent` is kept up to date, also when this fails.
 
     Raises:
         LearningFailed: no usable answer came, or the endpoint failed (its code).
     """
-    request = ModelRequest(
-        model=name,
-        max_tokens=ANSWER_TOKENS,
-        system=[text_block(instructions)],
-        messages=[Message("user", [text_block(f"{wrap('conversation', NOTE, piece.text)}\n\n{ASKED}")])],
-    )
+    text = f"{wrap('conversation', NOTE, piece.text)}\n\n{ASKED}"
+    request = request_of(name, instructions, text, max_tokens=ANSWER_TOKENS)
     try:
-        answer = await answer_of(model, request, seconds=CALL_TIMEOUT, counted=counted)
+        answer = await calls.ask("memory", request, timeout=CALL_TIMEOUT, context=context, spent=spent)
     except ModelError as error:
         raise LearningFailed(error.message, code=error.code, retryable=error.retryable) from error
     return read_answer(answer)

@@ -14,6 +14,7 @@ from gateway.memory.keeper.learned import Learned
 from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
 from gateway.messages import Message
+from gateway.model.calls import ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.memory import SqlMemories
@@ -92,10 +93,11 @@ async def keeping(folder: Path, **settings: Any) -> AsyncGenerator[Kept]:
         store = SqlMemories(database)
         read: list[Learned] = []
         memories, model = Memories(store, most=settings.pop("most", 1000)), ScriptedModel(offers())
+        given = load_settings(**settings)
         keeper = Keeper(
             memories,
-            model,
-            load_settings(**settings),
+            ModelCalls(model, given),
+            given,
             instructions=lambda: "Find what is worth remembering.",
             learned=read.append,
         )

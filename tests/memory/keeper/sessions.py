@@ -11,6 +11,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.ids import new_turn_id
 from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.room import MemoryRoom
+from gateway.model.calls import ModelCalls
 from gateway.service.learning import Learning
 from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
@@ -99,7 +100,7 @@ async def sessions(
         open_memory(given) as room,
     ):
         storage = storage_on(database)
-        keeper = Keeper(room.memories, model, given, instructions=lambda: "Find.")
+        keeper = Keeper(room.memories, ModelCalls(model, given), given, instructions=lambda: "Find.")
         skills = open_skills(given, storage.switches, (), tuple, 200_000)
         parts = assemble_parts(given, storage, model, skills, suggestions=Suggestions(keeper), memory=room)
         learned = SqlLearnedSessions(database)

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal
 
+from opentelemetry.context import Context
 from opentelemetry.util.types import AttributeValue
 
-from gateway.memory.keeper.learned import Learned
 from gateway.messages import Usage
-from gateway.model.prices import cost_of
+from gateway.model.calls import ModelCall, Purpose
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Call, Reader, Turn
 from gateway.telemetry.bounded import FewNames
@@ -19,8 +18,6 @@ Attributes = Mapping[str, AttributeValue]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
 
 _NOTHING = Usage(input_tokens=0, output_tokens=0)
-
-Purpose = Literal["answer", "summary", "memory"]
 
 _MOST_SEEDED = 20  # models
 
@@ -37,17 +34,19 @@ _CHUNK_KEYS = (
     semconv.OPERATION,
     semconv.PROVIDER,
     semconv.REQUEST_MODEL,
+    semconv.PURPOSE,
     semconv.SERVER_ADDRESS,
     semconv.SERVER_PORT,
 )
 
 
-class ModelCalls(Reader):
-    """Duration, first chunk, gaps between chunks, tokens, cost and retries of model calls.
+class CallMeters(Reader):
+    """Duration, first chunk, tokens, cost and retries of all model calls, by purpose; gaps between the pieces
+    of answers.
 
-    `endpoint` are the attributes of the server that is asked, `models` those that turns may choose,
-    `summary_model` writes the summaries unless it is None. With `dup` what the conventions renamed is also
-    told under its former name, which dashboards of others may read.
+    `endpoint` are the attributes of the server that is asked, `models` those that turns may choose. With
+    `dup` what the conventions renamed is also told under its former name, which dashboards of others may
+    read.
     """
 
     def __init__(
@@ -57,12 +56,10 @@ class ModelCalls(Reader):
         *,
         endpoint: Attributes = NO_ATTRIBUTES,
         models: Sequence[str] = (),
-        summary_model: str | None = None,
         dup: bool = False,
     ) -> None:
         self._exemplify = exemplify
         self._endpoint = endpoint
-        self._summary_model = summary_model
         self._models = FewNames()
         self._reasons = FewNames()
         self._make_times(exposition, dup=dup)
@@ -132,42 +129,29 @@ class ModelCalls(Reader):
         self._cost = meter.create_counter("gateway.cost", "USD", "What model calls cost, where it is known.")
 
     def call_retried(self, turn: Turn, call: Call, reason: str, usage: Usage | None, at: int) -> None:
-        self._count_retry(call.model, reason, 1)
-        if usage is not None:
-            self._count_tokens(usage, self._chat(call.model))
+        self._count_superseded(call, reason, usage)
 
     def call_ended(self, turn: Turn, call: Call) -> None:
-        chat = self._chat(call.model)
-        self._count_tokens(call.usage, chat)
-        self._count_cost(call.cost, chat, "answer")
+        self._count(call, self._exemplify(call.span, turn))
         if any(call.gaps.counts):
+            chat = self._chat(call.model, call.purpose)
             self._gaps[tuple(chat.get(key) for key in _CHUNK_KEYS)].merge(call.gaps)
+
+    def model_called(self, call: ModelCall) -> None:
+        for attempt in call.superseded:
+            self._count_superseded(call, attempt.reason, attempt.usage)
+        self._count(call, None)
+
+    def _count(self, call: ModelCall, context: Context | None) -> None:
+        chat = self._chat(call.model, call.purpose)
+        self._count_tokens(call.usage, chat)
+        if call.cost is not None:
+            self._cost.add(call.cost, {key: chat[key] for key in (semconv.REQUEST_MODEL, semconv.PURPOSE)})
         if call.stop_reason is not None:
             reason = {semconv.REASON: self._reasons.name(call.stop_reason)}
             self._stops.add(1, {semconv.REQUEST_MODEL: chat[semconv.REQUEST_MODEL], **reason})
         if call.response_model is not None:
             chat = {**chat, semconv.RESPONSE_MODEL: self._models.name(call.response_model)}
-        self._record(turn, call, chat)
-
-    def compressed(self, turn: Turn | None, session_id: str, data: dict[str, Any], at: int) -> None:
-        """The summary's tokens and cost, which are no part of the turn's."""
-        if data["phase"] == "started":
-            return
-        model = data.get("model") or self._summary_model or (turn.model if turn else None)  # once it had none
-        chat = self._chat(model or semconv.OTHER)
-        if "usage" in data:
-            self._count_tokens(Usage.model_validate(data["usage"]), chat)
-        self._count_cost(data.get("cost"), chat, "summary")
-
-    def learned(self, run: Learned) -> None:
-        """The tokens and cost of reading a conversation, which are no part of a turn's."""
-        if run.usage is not None:
-            chat = self._chat(run.model)
-            self._count_tokens(run.usage, chat)
-            self._count_cost(cost_of(run.model, run.usage), chat, "memory")
-
-    def _record(self, turn: Turn, call: Call, chat: Attributes) -> None:
-        context = self._exemplify(call.span, turn)
         outcome = chat
         if call.error is not None:
             outcome = {**chat, semconv.ERROR_TYPE: self._reasons.name(call.error)}
@@ -185,6 +169,11 @@ class ModelCalls(Reader):
             for kind, size in sizes.items():
                 self._token_usage.record(size, {**outcome, semconv.TOKEN_TYPE: kind}, context)
 
+    def _count_superseded(self, call: ModelCall, reason: str, usage: Usage | None) -> None:
+        self._count_retry(call.model, reason, 1)
+        if usage is not None:
+            self._count_tokens(usage, self._chat(call.model, call.purpose))
+
     def _count_retry(self, model: str, reason: str, times: int) -> None:
         about = {semconv.REQUEST_MODEL: self._models.name(model), semconv.REASON: self._reasons.name(reason)}
         self._retries.add(times, about)
@@ -198,15 +187,11 @@ class ModelCalls(Reader):
         self._tokens["cache_read.input_tokens"].add(usage.cache_read_input_tokens, about)
         self._tokens["cache_write.input_tokens"].add(usage.cache_creation_input_tokens, about)
 
-    def _count_cost(self, cost: float | None, chat: Attributes, purpose: Purpose) -> None:
-        if cost is not None:
-            about = {semconv.REQUEST_MODEL: chat[semconv.REQUEST_MODEL], semconv.PURPOSE: purpose}
-            self._cost.add(cost, about)
-
-    def _chat(self, model: str) -> Attributes:
+    def _chat(self, model: str, purpose: Purpose) -> Attributes:
         return {
             semconv.OPERATION: semconv.CHAT,
             semconv.PROVIDER: semconv.ANTHROPIC,
             semconv.REQUEST_MODEL: self._models.name(model),
+            semconv.PURPOSE: purpose,
             **self._endpoint,
         }
