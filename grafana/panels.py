@@ -103,11 +103,11 @@ def quantile(share: float, metric: str, *by: str, where: str = "") -> str:
     return f"histogram_quantile({share}, {rate(f'{metric}_bucket', 'le', *by, where=where)})"
 
 
-def quantiles(metric: str, *shares: float, by: str = "") -> Queries:
+def quantiles(metric: str, *shares: float, by: str = "", where: str = "") -> Queries:
     """A line for each share, and for each value of the label `by`."""
     labels = [by] if by else []
     return {
-        " ".join([f"p{share * 100:g}", *map(legend, labels)]): quantile(share, metric, *labels)
+        " ".join([f"p{share * 100:g}", *map(legend, labels)]): quantile(share, metric, *labels, where=where)
         for share in shares
     }
 

@@ -22,7 +22,8 @@ from gateway.settings import Settings
 
 Purpose = Literal["answer", "compression", "summary", "memory", "memory_control", "artifact_summary"]
 """What a model is asked for: the answer of a turn, the summary that takes the place of older messages, one
-of a whole session, what is worth remembering, whether a message needs memories, a sentence about an artifact."""
+of a whole session, what is worth remembering, whether a message needs memories, a sentence about an
+artifact."""
 
 Problem = Literal["refused", "truncated", "invalid", "empty"]
 """Why an answer cannot be used as it came."""

@@ -1,6 +1,6 @@
 """Model calls: tokens, money, and the endpoint's behaviour."""
 
-from boards.overview import CALL, USAGE
+from boards.overview import CALL, PURPOSE, USAGE
 from panels import Board, Row, graph, legend, per_minute, quantile, rate, table
 
 MODEL = "gen_ai_request_model"
@@ -43,14 +43,14 @@ _money = Row(
         ),
         graph(
             "Cost per hour",
-            "At this pace, answers and summaries apart. Calls whose price is unknown are not in it.",
+            "At this pace, by what the model is asked for. Calls whose cost is unknown are not in it.",
             "currencyUSD",
-            {legend(MODEL, "gateway_purpose"): f"{rate(COST, MODEL, 'gateway_purpose')} * 3600"},
+            {legend(MODEL, PURPOSE): f"{rate(COST, MODEL, PURPOSE)} * 3600"},
             stacked=True,
         ),
         graph(
             "Cost per turn",
-            "Mean, summaries included.",
+            "Mean, with what is asked beside the answers.",
             "currencyUSD",
             {"mean": f"{rate(COST)} / {rate(TURNS)}"},
         ),
@@ -75,7 +75,7 @@ _money = Row(
             "Cost by model",
             "Over the time shown.",
             "currencyUSD",
-            {"cost": f"sum by ({MODEL}, gateway_purpose) (increase({COST}{{@}}[$__range]))"},
+            {"cost": f"sum by ({MODEL}, {PURPOSE}) (increase({COST}{{@}}[$__range]))"},
         ),
     ],
 )
@@ -84,11 +84,24 @@ _upstream = Row(
     "Upstream",
     [
         graph(
+            "Calls by purpose",
+            "answer is a turn's; the others are asked beside: what makes sessions shorter, sums them up, "
+            "remembers, decides whether a message needs memories, and describes artifacts.",
+            "cpm",
+            {legend(PURPOSE): per_minute(f"{CALL}_count", PURPOSE)},
+            stacked=True,
+        ),
+        graph(
             "Failed calls by reason",
             "Model calls that failed for good, after their retries. upstream_auth is a key, context_overflow "
-            "a session that could not be compressed, the others are the endpoint's.",
+            "a session that could not be compressed, answer_ what is no answer beside a turn; the others are "
+            "the endpoint's.",
             "cpm",
-            {legend("error_type"): per_minute(f"{CALL}_count", "error_type", where='error_type!=""')},
+            {
+                legend(PURPOSE, "error_type"): per_minute(
+                    f"{CALL}_count", PURPOSE, "error_type", where='error_type!=""'
+                )
+            },
             stacked=True,
         ),
         graph(

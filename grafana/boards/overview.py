@@ -3,6 +3,8 @@
 from panels import Board, Row, graph, heatmap, per_minute, quantile, quantiles, rate, stat
 
 FIRST_CHUNK = "gen_ai_client_inference_time_to_first_chunk_seconds"
+PURPOSE = "gateway_purpose"
+ANSWERS = f'{PURPOSE}="answer"'
 CALL = "gen_ai_client_inference_duration_seconds"
 TURN = "gen_ai_invoke_agent_duration_seconds"
 TURNS = "gateway_turns_total"
@@ -34,9 +36,9 @@ _now = Row(
         ),
         stat(
             "First content, p95",
-            "From a model call's start to its first content: what a person waits for.",
+            "From the start of an answer's model call to its first content: what a person waits for.",
             "s",
-            quantile(0.95, FIRST_CHUNK),
+            quantile(0.95, FIRST_CHUNK, where=ANSWERS),
             (3, 8),
         ),
         stat(
@@ -67,7 +69,7 @@ _latency = Row(
             "Time to first content by model",
             "Points are traces: open one to see why it was slow. What rises here alone is the endpoint's.",
             "s",
-            quantiles(FIRST_CHUNK, 0.5, 0.95, 0.99, by="gen_ai_request_model"),
+            quantiles(FIRST_CHUNK, 0.5, 0.95, 0.99, by="gen_ai_request_model", where=ANSWERS),
             exemplars=True,
         ),
         heatmap("Model calls", "How long model calls took, retries included. Points are traces.", "s", CALL),
@@ -85,7 +87,7 @@ _latency = Row(
             "s",
             {
                 "client p95": quantile(0.95, "gateway_client_time_to_first_event_seconds"),
-                "endpoint p95": quantile(0.95, FIRST_CHUNK),
+                "endpoint p95": quantile(0.95, FIRST_CHUNK, where=ANSWERS),
             },
             exemplars=True,
         ),

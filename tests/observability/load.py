@@ -51,14 +51,20 @@ class Told:
         return text_of([event for event in self.events if event.get("iteration") == last])
 
     @property
+    def paid(self) -> list[dict[str, Any]]:
+        """Whatever tells usage and cost of calls in its trace: its end, and compressions that it needed."""
+        compressed = [event["data"] for event in self.events if event["type"] == "compression"]
+        return [self.done, *(data for data in compressed if data["phase"] != "started")]
+
+    @property
     def input_tokens(self) -> int:
         """Those that came from or went to the cache included."""
-        usage = self.done.get("usage", {})
-        return sum(count for name, count in usage.items() if name != "output_tokens")
+        usages = [data.get("usage", {}) for data in self.paid]
+        return sum(count for usage in usages for name, count in usage.items() if name != "output_tokens")
 
     @property
     def output_tokens(self) -> int:
-        return self.done.get("usage", {}).get("output_tokens", 0)
+        return sum(data.get("usage", {}).get("output_tokens", 0) for data in self.paid)
 
     @property
     def tools(self) -> list[str]:

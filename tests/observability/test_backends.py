@@ -50,7 +50,8 @@ def check_tree(turn: Told, spans: Sequence[Seen], kinds: tuple[str, str, str]) -
     ours = {span.id: span for span in spans if span.trace == turn.trace}
     root = ours[root_span_id(turn.trace)]
     assert (root.kind, root.parent) == (agent, None)
-    calls = [span for span in ours.values() if span.kind == model]
+    compressions = {span.id for span in ours.values() if span.name == "gateway.compression"}
+    calls = [span for span in ours.values() if span.kind == model and span.parent not in compressions]
     tools = [span for span in ours.values() if span.kind == tool]
     assert len(calls) == len(
         {event["iteration"] for event in turn.events if event["type"] == "iteration_start"}
@@ -154,5 +155,5 @@ async def _phoenix_spans(phoenix: httpx2.AsyncClient) -> list[Seen]:
 
 def _cost(turns: Sequence[Told]) -> float | None:
     """US dollars of these turns; None when one of them is not known."""
-    costs = [turn.done.get("cost") for turn in turns]
+    costs = [data.get("cost") for turn in turns for data in turn.paid]
     return None if None in costs else sum(filter(None, costs))

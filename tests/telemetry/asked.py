@@ -1,4 +1,4 @@
-"""An endpoint of the Messages API that answers turns, and does what a test wants when it is asked for something
+"""An endpoint of the Messages API that answers turns, and does what a test wants when asked for something
 else."""
 
 import asyncio
