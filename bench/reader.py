@@ -127,7 +127,7 @@ async def frames(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
     rest = b""
     async for data in answer.content.iter_any():
         *complete, rest = (rest + data).split(b"\n\n")
-        for frame in complete:
+        for frame in (each.lstrip(b":\n") for each in complete):  # heartbeats are lines before a frame
             if frame.startswith(b"id: ") and b"event: stream_open\n" not in frame:
                 yield frame
 

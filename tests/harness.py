@@ -86,8 +86,9 @@ async def read_frames(response: httpx2.Response) -> AsyncIterator[Frame]:
         buffer += chunk
         while (end := buffer.find(b"\n\n")) >= 0:
             raw, buffer = buffer[: end + 2], buffer[end + 2 :]
-            if not raw.startswith(b":"):
-                yield parse_frame(raw)
+            while raw.startswith(b":"):  # a heartbeat is a line of its own, before the frame
+                raw = raw.partition(b"\n")[2]
+            yield parse_frame(raw)
 
 
 def parse_frame(raw: bytes) -> Frame:

@@ -61,8 +61,11 @@ class RenameBody(Body):
     title: Title
 
 
-class EventsQuery(Query):
+class CursorQuery(Query):
     after: int = Field(0, ge=0, le=10**12, description="Cursor: the seq of the last event seen.")
+
+
+class EventsQuery(CursorQuery):
     turn_id: Id | None = Field(None, description="Only this turn; the stream ends after its done.")
     types: str | None = Field(None, description="Comma-separated event types.")
     follow: Literal["0", "1"] = Field("1", description="0: end at the session's last event.")

@@ -23,6 +23,10 @@ from gateway.telemetry.streams import StreamKind, StreamMeter
 
 HEADERS = {"Cache-Control": "no-store, no-transform"}
 
+HEARTBEAT = b":\n"
+"""A comment without a blank line behind it: common clients take a blank line for the end of an event that is
+empty, and hand that to the application (@microsoft/fetch-event-source, httpx-sse, the OpenAI SDK)."""
+
 # Streams end when the service says so, after running turns had their time; not at the first signal.
 AppStatus.disable_automatic_graceful_drain()
 
@@ -79,6 +83,7 @@ def event_stream(
         headers={**HEADERS, **(headers or {})},
         sep="\n",
         ping=settings.heartbeat,
+        ping_message_factory=lambda: HEARTBEAT,
         send_timeout=settings.send_timeout,
     )
 

@@ -3,16 +3,27 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.api.bodies import AcceptedTurn, ChatBody, Turn, TurnOptions
+from gateway.api.bodies import AcceptedTurn, ChatBody, CursorQuery, Turn, TurnOptions
 from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, path_id, principal_of, read_body, span_of, wants
+from gateway.api.requests import (
+    gateway_of,
+    path_id,
+    principal_of,
+    read_body,
+    read_cursor,
+    read_query,
+    span_of,
+    wants,
+)
 from gateway.api.stream import stream_response
 from gateway.storage.base import Accepted
 from gateway.turn.request import TurnRequest
 
 
 async def chat(request: Request) -> Response:
-    """Starts a turn and streams it; makes the session if there is none."""
+    """Starts a turn and streams it; makes the session if there is none. Repeated with the same
+    client_message_id, it streams the same turn, from the cursor on."""
+    cursor = _read_cursor(request)
     body = await read_body(request, ChatBody)
     accepted = await _start(
         request,
@@ -22,15 +33,17 @@ async def chat(request: Request) -> Response:
         project_id=body.project_id,
         role_id=body.role_id,
     )
-    return _stream(request, accepted)
+    return _stream(request, accepted, cursor)
 
 
 async def start(request: Request) -> Response:
-    """Starts a turn in a session. `Accept: text/event-stream` streams it, otherwise 202 tells where it is."""
+    """Starts a turn in a session. `Accept: text/event-stream` streams it, otherwise 202 tells where it is.
+    Repeated with the same client_message_id, it is the same turn, and streamed from the cursor on."""
+    cursor = _read_cursor(request)
     body = await read_body(request, TurnOptions)
     accepted = await _start(request, body, path_id(request, "session_id"), create_session=False)
     if wants(request, "text/event-stream"):
-        return _stream(request, accepted)
+        return _stream(request, accepted, cursor)
     turn = accepted.turn
     seq = turn.first_seq - 1 if turn.first_seq else accepted.head
     reply = AcceptedTurn(turn_id=turn.id, session_id=turn.session_id, status=turn.status, seq=seq)
@@ -83,9 +96,13 @@ async def _start(
     return accepted
 
 
-def _stream(request: Request, accepted: Accepted) -> Response:
+def _read_cursor(request: Request) -> int:
+    return read_cursor(request, read_query(request, CursorQuery).after)
+
+
+def _stream(request: Request, accepted: Accepted, cursor: int) -> Response:
     turn = accepted.turn
-    place = gateway_of(request).following_turn(accepted)
+    place = gateway_of(request).following_turn(accepted, after=cursor)
     headers = {"location": _location(accepted), "x-session-id": turn.session_id, "x-turn-id": turn.id}
     return stream_response(
         request,

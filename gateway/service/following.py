@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gateway.errors import CursorAhead
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message
 from gateway.storage.base import TurnRow
@@ -34,6 +35,26 @@ class Following:
         if self.types:
             events = [event for event in events if event.type in self.types]
         return events
+
+
+def following_from(
+    session_id: str,
+    head: int,
+    after: int,
+    turn: TurnRow | None = None,
+    *,
+    types: frozenset[str] = frozenset(),
+    live: bool = True,
+) -> Following:
+    """The place behind the event `after` of a session whose last event is `head`; of a `turn` not before its
+    first event. Raises errors.CursorAhead when there is no such event yet."""
+    if after > head:
+        raise CursorAhead(
+            f"The cursor {after} is beyond the session's last event {head}.", details={"head": head}
+        )
+    if turn is not None:
+        after = max(after, turn.first_seq - 1 if turn.first_seq else head)
+    return Following(session_id, head, after, turn, types, live)
 
 
 @dataclass(frozen=True, slots=True)

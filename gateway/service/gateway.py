@@ -6,7 +6,7 @@ from weakref import WeakSet
 
 from gateway.artifacts.attachments import Upload
 from gateway.auth import Principal
-from gateway.errors import CursorAhead, Draining, TurnInProgress
+from gateway.errors import Draining, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.transcript import fold, view
 from gateway.ids import new_session_id, now_ms
@@ -15,7 +15,7 @@ from gateway.service.approvals import TurnApprovals
 from gateway.service.archiving import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.documents import DocumentedMemories
-from gateway.service.following import Following, Snapshot
+from gateway.service.following import Following, Snapshot, following_from
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
@@ -175,20 +175,13 @@ class Gateway:
         # The session first: a turn that begins between the two reads must not have its first events skipped.
         session = await self.session(who, session_id)
         turn = await self.turn(who, session_id, turn_id) if turn_id is not None else None
-        if after > session.head:
-            raise CursorAhead(
-                f"The cursor {after} is beyond the session's last event {session.head}.",
-                details={"head": session.head},
-            )
-        if turn is not None:
-            after = max(after, turn.first_seq - 1 if turn.first_seq else session.head)
-        return Following(session.id, session.head, after, turn, types, live)
+        return following_from(session_id, session.head, after, turn, types=types, live=live)
 
-    def following_turn(self, accepted: Accepted) -> Following:
-        """The place from which a turn that was just accepted is followed."""
-        turn = accepted.turn
-        after = turn.first_seq - 1 if turn.first_seq else accepted.head
-        return Following(turn.session_id, accepted.head, after, turn)
+    def following_turn(self, accepted: Accepted, *, after: int = 0) -> Following:
+        """The place from which a turn is followed that was just accepted, or had been before: then a client
+        that asks again goes on behind the event `after`. Raises errors.CursorAhead as `following` does."""
+        after = after if accepted.repeated else 0
+        return following_from(accepted.turn.session_id, accepted.head, after, accepted.turn)
 
     async def follow(self, place: Following) -> AsyncGenerator[Sequence[StoredEvent]]:
         """Yields what comes after the place, in order, as it becomes durable, several events at a time.
