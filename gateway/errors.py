@@ -16,6 +16,8 @@
     │   ├── NothingToCompress  a session's history is too short to be worth it
     │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit
+    │   ├── BodyTooSlow        the body does not come in, or too slowly
+    │   ├── ClientLeft         the client closed the connection before its body was whole
     │   ├── QueueFull          too many turns wait or run already
     │   └── Draining           the server is shutting down
     ├── ModelError             the model's endpoint failed; `code` says how
@@ -129,6 +131,15 @@ class BadImport(RequestRefused):
 
 class TooLarge(RequestRefused):
     code = "payload_too_large"
+
+
+class BodyTooSlow(RequestRefused):
+    code = "request_timeout"
+    retryable = True
+
+
+class ClientLeft(RequestRefused):
+    code = "client_closed_request"
 
 
 class QueueFull(RequestRefused):

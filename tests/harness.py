@@ -15,6 +15,7 @@ import orjson
 from starlette.applications import Starlette
 
 from gateway.app import build_app
+from gateway.cli.connections import Connections
 from gateway.settings import Settings, load_settings
 from gateway.tools.base import FunctionTool
 from tests.loopback import PATIENCE, served
@@ -140,7 +141,8 @@ def settings_for(data_dir: Path, model_url: str, **given: Any) -> Settings:
 async def running_gateway(settings: Settings, *tools: FunctionTool) -> AsyncGenerator[Client]:
     """A gateway on a free port in this event loop; it drains when the context is left."""
     app = build_app(settings, tools=tools)
-    async with app.router.lifespan_context(app), served(app, lifespan=False, patient=True) as url:
+    http = Connections(settings).protocol
+    async with app.router.lifespan_context(app), served(app, lifespan=False, patient=True, http=http) as url:
         try:
             async with _http(url) as http:
                 yield Client(url, app, http)
@@ -156,14 +158,14 @@ async def client_at(url: str) -> AsyncGenerator[Client]:
 
 
 @contextmanager
-def stalled_reader(url: str, path: str) -> Generator[None]:
-    """A connection that asks for the stream and reads none of it."""
+def stalled_reader(url: str, path: str) -> Generator[socket.socket]:
+    """A connection that asks for that path and reads none of the answer."""
     address = urlsplit(url)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect((address.hostname, address.port))
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
-        yield
+        yield connection
 
 
 def _http(url: str) -> httpx2.AsyncClient:

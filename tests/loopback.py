@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -14,15 +15,21 @@ PATIENCE = 20.0
 
 @asynccontextmanager
 async def served(
-    app: ASGIApp, port: int = 0, *, lifespan: bool = True, patient: bool = False
+    app: ASGIApp, port: int = 0, *, lifespan: bool = True, patient: bool = False, http: Any = "auto"
 ) -> AsyncGenerator[str]:
-    """The application in this event loop, at this URL. When the context is left, responses that are under way
-    end by themselves if the server is `patient`, else they are soon cancelled.
+    """The application in this event loop, at this URL; `http` is uvicorn's setting. When the context is left,
+    responses that are under way end by themselves if the server is `patient`, else they are soon cancelled.
 
     uvicorn's `serve` would look ten times a second whether it should end, and then wait as long again.
     """
     config = uvicorn.Config(
-        app, port=port, lifespan="on" if lifespan else "off", log_config=None, access_log=False, ws="none"
+        app,
+        port=port,
+        lifespan="on" if lifespan else "off",
+        log_config=None,
+        access_log=False,
+        ws="none",
+        http=http,
     )
     config.load()
     server = uvicorn.Server(config)

@@ -1,14 +1,16 @@
-"""Around every request: an id, a span, a log line, who asks, and whether the page that asks may. Pure ASGI: a
-stream passes through without a copy."""
+"""Around every request: an id, a span, a log line, an answer if it fails, who asks, and whether the page that
+asks may. Pure ASGI: a stream passes through without a copy."""
 
+import asyncio
 from time import monotonic
 from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gateway.api.problems import problem_response, status_of
+from gateway.api.problems import on_bug, problem_response, status_of
 from gateway.auth import ApiKeys
 from gateway.errors import Forbidden, GatewayError
 from gateway.ids import is_id, new_request_id
@@ -28,7 +30,8 @@ log = structlog.get_logger(__name__)
 
 class RequestScope:
     """Gives every request an id (the client's `x-request-id` if it is one) and a span, binds them to the log,
-    and answers with them; adds the headers that keep browsers strict."""
+    and answers with them; adds the headers that keep browsers strict. The connection of an answer that was
+    begun and not ended is dropped: its client shall neither hold it nor take what came for all."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -43,10 +46,10 @@ class RequestScope:
         telemetry: Telemetry = scope["app"].state.telemetry
         span = scope["request_span"] = telemetry.http.begin(scope, headers, request_id)
         started = monotonic()
-        status, is_stream = 0, False
+        status, is_stream, is_whole = 0, False, False
 
         async def send_marked(message: Message) -> None:
-            nonlocal status, is_stream
+            nonlocal status, is_stream, is_whole
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -58,6 +61,7 @@ class RequestScope:
                     headers["server-timing"] = f'traceparent;desc="{span.traceparent}"'
                 headers.setdefault("content-security-policy", CONTENT_POLICY)
             await send(message)
+            is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
         error: str | None = None
         with structlog.contextvars.bound_contextvars(request_id=request_id, **span.ids):
@@ -67,6 +71,13 @@ class RequestScope:
                 status, error = 500, type(failure).__name__
                 raise
             finally:
+                if status and not is_whole and (abort := scope.get("abort")) is not None:
+                    abort()
+                    await asyncio.sleep(
+                        0
+                    )  # after that it is lost: an answer that has no end is no error then
+                if (failed := scope.get("failure")) is not None:
+                    status, error = 500, failed
                 seconds, route = monotonic() - started, _route_of(scope)
                 span.end(scope["method"], route, status, _session_of(scope), error)
                 if not is_stream:
@@ -80,6 +91,30 @@ class RequestScope:
                     status=status,
                     duration_ms=int(seconds * 1000),
                 )
+
+
+class Failures:
+    """Answers with 500 what no handler knew. Inside of the others, so that the answer has their headers too;
+    Starlette's own place for it is outside of them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal is_begun
+            is_begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except Exception as failure:  # noqa: BLE001 - whatever it was: the client gets an answer, the log the reason
+            scope["failure"] = type(failure).__name__
+            response = await on_bug(Request(scope), failure)
+            if not is_begun:
+                await response(scope, receive, send)
 
 
 class Access:

@@ -20,6 +20,11 @@ STATUS: tuple[tuple[type[GatewayError], int], ...] = (
     (errors.Conflict, 409),
     (errors.NothingToCompress, 409),
     (errors.TooLarge, 413),
+    (errors.BodyTooSlow, 408),
+    (
+        errors.ClientLeft,
+        499,
+    ),  # nobody reads it: the status is for metrics and spans (nginx has made it common)
     (errors.QueueFull, 429),
     (errors.Draining, 503),
     (errors.RequestRefused, 400),
@@ -49,6 +54,8 @@ def problem_response(error: GatewayError, status: int, request_id: str) -> Respo
         headers["retry-after"] = RETRY_AFTER_SECONDS
     if status == 401:
         headers["www-authenticate"] = "Bearer"
+    if status == 408:
+        headers["connection"] = "close"  # RFC 9110, section 15.5.9: the rest of the body is not waited for
     problem = Problem(
         code=error.code, message=error.message, retryable=error.retryable, details=error.details
     )

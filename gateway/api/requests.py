@@ -1,13 +1,16 @@
 """Reading a request strictly: body, query, cursor, principal."""
 
+import asyncio
+from collections.abc import AsyncGenerator
+from time import monotonic
 from typing import TypeVar
 
 import orjson
 from pydantic import BaseModel, ValidationError
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from gateway.auth import Principal
-from gateway.errors import InvalidRequest, TooLarge, plain_words
+from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
 from gateway.ids import is_id
 from gateway.service.gateway import Gateway
 from gateway.settings import Settings
@@ -80,6 +83,7 @@ async def read_body(request: Request, model: type[B]) -> B:
     Raises:
         InvalidRequest: not JSON, or not of that shape; the message names the fields.
         TooLarge: more than `max_body_size` bytes; the rest is not read.
+        BodyTooSlow, ClientLeft: see `receive_body`.
     """
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -99,13 +103,40 @@ async def _read_bounded(request: Request, most: int, hint: str) -> bytes:
     told = request.headers.get("content-length", "")
     raw = bytearray()
     if not (told.isdigit() and int(told) > most):
-        async for chunk in request.stream():
+        async for chunk in receive_body(request):
             raw += chunk
             if len(raw) > most:
                 break
         else:
             return bytes(raw)
     raise TooLarge(f"The body is larger than {most} bytes.{hint}", details={"max_body_size": most})
+
+
+async def receive_body(request: Request) -> AsyncGenerator[bytes]:
+    """The body as it comes in. All waits for it together last at most `body_timeout` seconds, and one more
+    for each `body_min_rate` bytes that came: who sends a byte now and then must not keep the place of others.
+
+    Raises:
+        BodyTooSlow: they last longer, or nothing comes for `send_timeout` seconds.
+        ClientLeft: the connection was closed before the body was whole.
+    """
+    settings, stream = settings_of(request), request.stream()
+    left = settings.body_timeout
+    while True:
+        asked, silence = monotonic(), settings.send_timeout
+        try:
+            async with asyncio.timeout(min(left, silence)):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            if left < silence:
+                raise BodyTooSlow("The body came too slowly: see GATEWAY_BODY_TIMEOUT.") from None
+            raise BodyTooSlow(f"Nothing of the body came for {silence:g} seconds.") from None
+        except ClientDisconnect:
+            raise ClientLeft("The connection was closed before the body was whole.") from None
+        if chunk is None:
+            return
+        left += len(chunk) / settings.body_min_rate - (monotonic() - asked)
+        yield chunk
 
 
 def read_query(request: Request, model: type[B]) -> B:

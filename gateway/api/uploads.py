@@ -1,21 +1,15 @@
 """Files that are sent to the gateway, piece by piece."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from time import monotonic
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
-from gateway.api.requests import settings_of
-from gateway.errors import BadImport, InvalidRequest, RequestRefused, TooLarge
+from gateway.api.requests import receive_body, settings_of
+from gateway.errors import InvalidRequest, TooLarge
 
 NDJSON = "application/x-ndjson"
 UPLOADS = frozenset({NDJSON, "application/jsonl", "application/octet-stream", ""})
 """Content types of an import; "" is an absent one."""
-
-LONGEST_CONTENT = 600.0
-"""Seconds in which the content of an artifact must have come in: who sends a byte now and then must not keep
-the place of others."""
 
 
 def content_type(request: Request) -> str:
@@ -29,53 +23,33 @@ def upload(request: Request) -> AsyncIterator[bytes]:
     Raises:
         InvalidRequest: it is of another content type, at once.
         TooLarge: at once if it says so itself, else when it has come to that.
-        BadImport: it stops coming.
+        BodyTooSlow, ClientLeft: see `receive_body`.
     """
     kind = content_type(request)
     if kind not in UPLOADS:
         raise InvalidRequest(f"The content type must be {NDJSON}, not {kind[:100]}.")
-    most = settings_of(request).max_import_size
-    return _bounded(request, most, "max_import_size", broken=BadImport)
+    return _bounded(request, settings_of(request).max_import_size, "max_import_size")
 
 
 def content(request: Request) -> AsyncIterator[bytes]:
-    """The body as it comes in, whatever it is: at most `artifact_max_size` bytes, for LONGEST_CONTENT seconds
-    at most.
+    """The body as it comes in, whatever it is: at most `artifact_max_size` bytes.
 
     Raises:
-        TooLarge: as in `upload`.
-        InvalidRequest: it stops coming, or takes too long.
+        TooLarge, BodyTooSlow, ClientLeft: as in `upload`.
     """
-    most = settings_of(request).artifact_max_size
-    return _bounded(request, most, "artifact_max_size", broken=InvalidRequest, longest=LONGEST_CONTENT)
+    return _bounded(request, settings_of(request).artifact_max_size, "artifact_max_size")
 
 
-def _bounded(
-    request: Request, most: int, limit: str, *, broken: type[RequestRefused], longest: float | None = None
-) -> AsyncIterator[bytes]:
+def _bounded(request: Request, most: int, limit: str) -> AsyncIterator[bytes]:
     told = request.headers.get("content-length", "")
     if told.isdigit() and int(told) > most:
         raise _too_large(most, limit)
-    return _chunks(request, most, limit, broken, longest)
+    return _chunks(request, most, limit)
 
 
-async def _chunks(
-    request: Request, most: int, limit: str, broken: type[RequestRefused], longest: float | None
-) -> AsyncIterator[bytes]:
-    stream, size, patience = request.stream(), 0, settings_of(request).send_timeout
-    end = None if longest is None else monotonic() + longest
-    while True:
-        if end is not None and monotonic() > end:
-            raise broken(f"The file did not come within {longest:g} seconds.")
-        try:
-            async with asyncio.timeout(patience):
-                chunk = await anext(stream, None)
-        except TimeoutError:
-            raise broken(f"Nothing of the file came for {patience:g} seconds.") from None
-        except ClientDisconnect:
-            raise broken("The upload broke off.") from None
-        if chunk is None:
-            return
+async def _chunks(request: Request, most: int, limit: str) -> AsyncIterator[bytes]:
+    size = 0
+    async for chunk in receive_body(request):
         if (size := size + len(chunk)) > most:
             raise _too_large(most, limit)
         yield chunk

@@ -5,11 +5,13 @@ import errno
 import gc
 import math
 import os
+import resource
 import signal
 import socket
 import sys
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import Literal
 
@@ -19,10 +21,14 @@ from starlette.applications import Starlette
 
 from gateway.app import build_app
 from gateway.cli.banner import page_url, show_banner
+from gateway.cli.connections import Connections
 from gateway.errors import GatewayError, SettingsError
 from gateway.settings import Settings
 
 BACKLOG = 2048
+
+MAX_OPEN_FILES = 10_240
+"""What is asked for where the system refuses the hard limit (macOS: "unlimited", but OPEN_MAX counts)."""
 
 Option = Literal["--port", "--http"]
 """How a command names the port: alone, or behind its host."""
@@ -95,12 +101,26 @@ def _no_address(host: str, option: Option) -> str:
     return f"{host} is not an address of this machine. Choose another with {instead}."
 
 
+def raise_open_files() -> int:
+    """Raises the process's limit of open files to the hard one and returns what it is then."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    for limit in (hard, MAX_OPEN_FILES):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            break
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return limit if limit != resource.RLIM_INFINITY else sys.maxsize
+
+
 async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, open_page: bool) -> None:
     app = build_app(settings, demo=demo)
+    # A turn that is streamed takes two descriptors: for its client, and for the model's endpoint.
+    most = min(settings.max_connections, raise_open_files() // 2)
     config = uvicorn.Config(
         app,
         loop="uvloop",
-        http="httptools",
+        http=Connections(settings, most).protocol,
+        ws="none",
         lifespan="off",  # entered here instead, so that a failure to start arrives as the error it is
         log_config=None,
         log_level="warning",  # the banner and the application's own log say the rest

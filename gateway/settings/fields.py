@@ -219,6 +219,14 @@ class Settings(BaseSettings):
     turn_timeout: float = Field(900, gt=0, description="Longest time of one turn.")
     turn_token_budget: int | None = Field(None, ge=1, description="Tokens, in and out, of one turn.")
     max_body_size: int = Field(1_048_576, ge=1024, description="Largest request body.")
+    max_connections: int = Field(
+        10_000, ge=1, description="Connections at the same time; at most half of the open files there may be."
+    )
+    header_timeout: float = Field(20, gt=0, description="Longest wait for a request on a connection.")
+    body_timeout: float = Field(
+        30, gt=0, description="Longest wait for a body, and a second more for each body_min_rate bytes of it."
+    )
+    body_min_rate: int = Field(16_384, ge=1, description="Bytes a second.")
     max_turns_in_flight: int = Field(1000, ge=1, description="Turns running at the same time.")
     max_queued_turns: int = Field(16, ge=0, description="Waiting turns of one session.")
     retrieval_events: bool = Field(True, description="Whether retrieval events are emitted.")

@@ -1,0 +1,154 @@
+"""Clients' connections: there are only so many, and every wait of one has an end.
+
+uvicorn waits for ever for the head of a request, and after a close for a client that does not take the rest.
+Here a connection that waits for a head is closed after `header_timeout`; one that is closed, or is closed by
+uvicorn, and of whose rest the client takes nothing for `send_timeout`, is aborted.
+"""
+
+import asyncio
+import socket
+import struct
+from functools import partial
+from typing import Any, cast
+
+import structlog
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from gateway.api.problems import problem_response
+from gateway.errors import QueueFull
+from gateway.ids import new_request_id
+from gateway.settings import Settings
+
+MAX_HEAD = 65_536
+"""Bytes of a request's head, and of all its header fields and trailers together; httptools has no bound."""
+
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+"""struct linger, on and 0 s: the kernel too drops what was not taken (socket(7))."""
+
+log = structlog.get_logger(__name__)
+
+
+class Connections:
+    """What the connections of one listener share. Those that wait for a head are in `waiting`, the longest
+    wait first: when there are `most`, a new one takes the place of the first of them."""
+
+    def __init__(self, settings: Settings, most: int | None = None) -> None:
+        """At most `most` connections, or else `max_connections`."""
+        self.most = settings.max_connections if most is None else most
+        self.header_timeout = settings.header_timeout
+        self.send_timeout = settings.send_timeout
+        self.waiting: dict[Connection, None] = {}
+
+    @property
+    def protocol(self) -> type[asyncio.Protocol]:
+        """What uvicorn makes for each connection: its setting `http`."""
+        return cast("type[asyncio.Protocol]", partial(Connection, self))
+
+
+class Connection(HttpToolsProtocol):
+    """One connection. The scope of each request has `abort`, which drops the connection at once."""
+
+    def __init__(self, shared: Connections, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._shared = shared
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_head = False
+        self._head_size = 0
+        self._fields_size = 0
+        self._left = 0
+        self._earlier: list[RequestResponseCycle] = []
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        if len(self.connections) > self._shared.most:
+            longest = next(iter(self._shared.waiting), None)
+            if longest is None:
+                self._refuse()
+                return
+            longest.abort()
+        self._wait_for_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end_wait()
+        super().connection_lost(exc)
+        for cycle in self._earlier:  # uvicorn tells the last one only: the others would never end
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+    def data_received(self, data: bytes) -> None:
+        was_head = self._is_head
+        super().data_received(data)
+        if was_head and self._is_head:
+            self._head_size += len(data)
+            if self._head_size > MAX_HEAD and not self.transport.is_closing():
+                self.send_400_response(f"The head of the request is larger than {MAX_HEAD} bytes.")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._is_head = True
+        self._head_size = self._fields_size = 0
+        cast("dict[str, Any]", self.scope)["abort"] = self.abort
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._fields_size += len(name) + len(value)
+        if self._fields_size > MAX_HEAD:
+            raise ValueError("too many header fields")  # httptools makes a 400 of it
+
+    def on_headers_complete(self) -> None:
+        before: RequestResponseCycle | None = self.cycle
+        super().on_headers_complete()
+        if before is not None and not before.response_complete:
+            self._earlier.append(before)
+        self._is_head = False
+        self._end_wait()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing() or self.cycle.response_complete:  # no pipelined request goes on
+            self._earlier.clear()
+            self._wait_for_head()
+
+    def send_400_response(self, msg: str) -> None:
+        super().send_400_response(msg)
+        self._wait_for_head()
+
+    def abort(self) -> None:
+        """Drops the connection with all that the client has not taken, its own and the kernel's."""
+        if self not in self.connections:
+            return  # it is lost already, and its descriptor may be another's by now
+        end = self.transport.get_extra_info("socket")
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        self._end_wait()
+        self.transport.abort()
+
+    def _refuse(self) -> None:
+        log.warning("connection_refused", most=self._shared.most)
+        error = QueueFull("The server has too many connections. Try again in a moment.", code="server_busy")
+        response = problem_response(error, 503, request_id := new_request_id())
+        fields = [*response.raw_headers, (b"x-request-id", request_id.encode()), (b"connection", b"close")]
+        head = b"".join(b"%b: %b\r\n" % field for field in fields)
+        self.transport.write(b"HTTP/1.1 503 Service Unavailable\r\n%b\r\n%b" % (head, response.body))
+        self.transport.close()
+
+    def _wait_for_head(self) -> None:
+        self._end_wait()
+        self._shared.waiting[self] = None
+        self._timer = self.loop.call_later(self._shared.header_timeout, self._waited)
+
+    def _end_wait(self) -> None:
+        self._shared.waiting.pop(self, None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _waited(self) -> None:
+        """No head came in time; or the connection is closed, and the client has yet to take the rest."""
+        left = self.transport.get_write_buffer_size()
+        if not self.transport.is_closing():
+            self.transport.close()
+        elif left == self._left:
+            self.abort()
+            return
+        self._left = left
+        self._timer = self.loop.call_later(self._shared.send_timeout, self._waited)

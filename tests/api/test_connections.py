@@ -1,0 +1,241 @@
+"""Connections that wait for ever, say half of something, or do not take what they asked for: each ends."""
+
+import asyncio
+import resource
+import select
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from pydantic import SecretStr
+
+from gateway.cli.connections import MAX_HEAD
+from gateway.settings import Settings
+from tests.harness import PATIENCE, Client, client_at, running_gateway, stalled_reader
+from tests.running import gateway_command, gateway_process
+
+pytestmark = pytest.mark.anyio
+
+POST = b"POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+HALF_A_BODY = POST + b"Content-Length: 100\r\n\r\n{"
+BIG = 8_000_000
+"""Bytes: more than the buffers of both ends hold."""
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    address = urlsplit(url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+
+
+async def all_of(reader: asyncio.StreamReader) -> bytes:
+    """What comes until the server closes, or resets, the connection."""
+    answer = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while piece := await reader.read(65536):
+                answer += piece
+    except ConnectionResetError:
+        pass
+    return answer
+
+
+async def reset(connection: socket.socket) -> bool:
+    """Whether the connection is reset, though nothing of what waits in it is read."""
+    poller = select.poll()
+    poller.register(connection, 0)  # errors and the end of both directions are told in any case
+    return bool(await asyncio.to_thread(poller.poll, PATIENCE * 1000))
+
+
+@pytest.mark.parametrize("what", ["stream", "download", "JSON"])
+async def test_who_does_not_take_an_answer_loses_the_connection(settings: Settings, what: str) -> None:
+    """A reader that takes nothing for the send timeout is reset: neither a descriptor nor what it did not
+    take stays behind, be it a stream, a download or an answer that is complete for the server."""
+    given = {"send_timeout": 1.0, "header_timeout": 0.3, "progress_timeout": 10.0}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        if what == "download":
+            kept = await client.http.post("/api/artifacts?raw=1", content=b"x" * BIG)
+            path = f"/api/artifacts/{kept.json()['ref']}"
+        else:
+            await client.chat("/fault huge_delta", session_id="s")
+            path = "/api/sessions/s/events" if what == "stream" else "/api/sessions/s/messages"
+        with stalled_reader(client.url, path) as connection:
+            assert await reset(connection)
+
+
+@pytest.mark.parametrize("said", [b"", b"\r\n", b"G", POST, POST + b"Content-Length: 2\r\n\r\n{}GET"])
+async def test_a_connection_that_asks_for_nothing_is_closed(settings: Settings, said: bytes) -> None:
+    """With nothing said, half a head, or half a head after an answer. No key is needed for any of these."""
+    async with (
+        running_gateway(settings.model_copy(update={"header_timeout": 0.2})) as client,
+        connected(client.url) as (reader, writer),
+    ):
+        writer.write(said)
+
+        answer = await all_of(reader)
+
+    assert answer.startswith(b"HTTP/1.1 201 ") if said.endswith(b"GET") else answer == b""
+
+
+async def test_a_body_that_goes_on_after_its_refusal_keeps_nothing_open(settings: Settings) -> None:
+    """A client without a key is refused at once; it cannot hold the connection by sending its body slowly."""
+    given = {"header_timeout": 0.2, "api_keys": SecretStr("ada:0123456789abcdef")}
+    async with (
+        running_gateway(settings.model_copy(update=given)) as client,
+        connected(client.url) as (reader, writer),
+    ):
+        writer.write(HALF_A_BODY)
+        closed = asyncio.create_task(all_of(reader))
+        while not closed.done():
+            writer.write(b" ")
+            await asyncio.wait([closed], timeout=0.05)
+
+    assert (await closed).startswith(b"HTTP/1.1 401 ")
+
+
+@pytest.mark.parametrize("path", ["/api/sessions", "/api/artifacts?raw=1", "/api/sessions/import"])
+async def test_a_body_that_trickles_is_refused(settings: Settings, path: str) -> None:
+    """408 when it comes more slowly than `body_min_rate`, and the connection is closed; also where something
+    comes all the time."""
+    given = {"body_timeout": 0.3, "body_min_rate": 10_000}
+    kind = "application/json" if path == "/api/sessions" else "application/octet-stream"
+    async with (
+        running_gateway(settings.model_copy(update=given)) as client,
+        connected(client.url) as (reader, writer),
+    ):
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\nContent-Length: 9999\r\n\r\n"
+        )
+        writer.write(head.encode())
+        closed = asyncio.create_task(all_of(reader))
+        while not closed.done():
+            writer.write(b" ")
+            await asyncio.wait([closed], timeout=0.02)
+
+    answer = await closed
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b'"code":"request_timeout"' in answer
+    assert b"GATEWAY_BODY_TIMEOUT" in answer
+
+
+async def test_a_large_body_may_take_longer(settings: Settings) -> None:
+    """What came is worth time: a pause behind much of a file is no reason to refuse it."""
+    given = {"body_timeout": 1.0, "body_min_rate": 10_000}
+
+    async def pausing() -> AsyncGenerator[bytes]:
+        yield b"a" * 100_000
+        await asyncio.sleep(1.5)
+        yield b"b" * 100_000
+
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        kept = await client.http.post("/api/artifacts?raw=1", content=pausing())
+
+    assert (kept.status_code, kept.json()["size"]) == (201, 200_000)
+
+
+async def test_a_body_that_breaks_off_is_the_clients_doing(tmp_path: Path) -> None:
+    """It counts as 499, not as a failure of the server, and leaves no traceback in the log."""
+    with gateway_process(tmp_path) as running:
+        for _ in range(3):
+            async with connected(running.url) as (_, writer):
+                writer.write(HALF_A_BODY)
+                await writer.drain()
+        async with asyncio.timeout(PATIENCE), client_at(running.url) as client:
+            while not (ended := await _requests(client, "/api/sessions")):
+                await asyncio.sleep(0.05)
+        said = running.said.read_text()
+
+    assert all('status_code="499"' in line for line in ended)
+    assert "Traceback" not in said
+    assert "request_failed" not in said
+
+
+async def test_a_stream_ends_with_its_connection_whatever_was_asked_behind_it(settings: Settings) -> None:
+    """Also when the client sent another request on the same connection without waiting for an answer."""
+    async with running_gateway(settings.model_copy(update={"heartbeat": 0.05})) as client:
+        await client.post("/api/sessions", {"id": "s"})
+        async with connected(client.url) as (reader, writer):
+            writer.write(b"GET /api/sessions/s/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            await reader.readuntil(b"stream_open")
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            await writer.drain()
+        bus = client.app.state.parts.bus
+        async with asyncio.timeout(PATIENCE):
+            while bus.readers:
+                await asyncio.sleep(0.01)
+
+
+async def test_idle_connections_make_room_for_requests(settings: Settings) -> None:
+    """At the limit the connection that has waited longest for a request goes; whoever asks is answered."""
+    async with (
+        running_gateway(settings.model_copy(update={"max_connections": 4})) as client,
+        AsyncExitStack() as stack,
+    ):
+        idle = [await stack.enter_async_context(connected(client.url)) for _ in range(8)]
+        answers = [await client.get("/healthz", connection="close") for _ in range(3)]
+        gone = await asyncio.gather(*[all_of(reader) for reader, _ in idle[:4]])
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert gone == [b"", b"", b"", b""]
+
+
+async def test_when_all_connections_are_in_use_a_new_one_is_refused_in_words(settings: Settings) -> None:
+    """503 with the usual body, at once; streams that are open stay open."""
+    async with (
+        running_gateway(settings.model_copy(update={"max_connections": 2})) as client,
+        AsyncExitStack() as stack,
+    ):
+        await client.post("/api/sessions", {"id": "s"}, connection="close")
+        path = "/api/sessions/s/events"
+        streams = [await stack.enter_async_context(client.frames(path)) for _ in range(2)]
+        opened = [(await anext(frames)).event for frames in streams]
+        refused = await client.get("/healthz")
+        client.app.state.begin_shutdown()
+
+    assert opened == ["stream_open"] * 2
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "server_busy")
+    assert refused.json()["request_id"] == refused.headers["x-request-id"]
+    assert refused.headers["retry-after"] == "2"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [b"x" * 4 * MAX_HEAD, b"".join(b"x-%d: %b\r\n" % (number, b"y" * 999) for number in range(400))],
+)
+async def test_an_endless_head_is_refused(client: Client, more: bytes) -> None:
+    """One that does not end, or has too many fields, is 400 before it fills the memory."""
+    async with connected(client.url) as (reader, writer):
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + more)
+
+        answer = await all_of(reader)
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_the_server_takes_all_the_descriptors_it_may_have(tmp_path: Path) -> None:
+    """The soft limit of open files is raised to the hard one at the start."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with gateway_command(tmp_path) as running:
+            raised = resource.prlimit(running.pid, resource.RLIMIT_NOFILE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert raised == (hard, hard)
+
+
+async def _requests(client: Client, route: str) -> list[str]:
+    metrics = (await client.get("/metrics")).text
+    return [
+        line
+        for line in metrics.splitlines()
+        if line.startswith("http_server_request_duration_seconds_count") and f'"{route}"' in line
+    ]
