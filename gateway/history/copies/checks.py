@@ -105,7 +105,8 @@ class Check:
         return self.session
 
     def _take_session(self, value: dict[str, Any]) -> None:
-        if (given := value.pop("format", None)) not in {WITHOUT_ROLES, WITHOUT_ARTIFACTS, FORMAT}:
+        given = value.pop("format", None)
+        if type(given) is not int or given not in {WITHOUT_ROLES, WITHOUT_ARTIFACTS, FORMAT}:
             raise BadImport(f"The file has the format {given!r:.20}; this version reads 1 to {FORMAT}.")
         self.form = given
         if self.form == WITHOUT_ROLES:
@@ -153,10 +154,11 @@ class Check:
         demand(position <= self.known.last_position, "there are more messages than the session tells")
         demand(
             list(value) == ["position", "turn_id", "role", "content", "usage"]
+            and type(value["position"]) is int
             and value["position"] == position
             and isinstance(value["turn_id"], str)
             and is_id(value["turn_id"])
-            and value["role"] in {"user", "assistant"},
+            and value["role"] in ("user", "assistant"),  # of any type: not everything can be in a set
             f"it is not the message at position {position}",
         )
         check_content(value["content"], value["role"])
