@@ -52,7 +52,8 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-    """Puts what requests need into `app.state`: parts, gateway, telemetry, indexer, begin_shutdown."""
+    """Puts what requests need into `app.state`: parts, gateway, telemetry, indexer, begin_shutdown, and the
+    `checks` of /readyz by name."""
     settings: Settings = app.state.settings
     configure_logging(settings.log_level, settings.log_format)
     async with AsyncExitStack() as stack:
@@ -95,6 +96,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             ),
         )
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
+        app.state.checks = {"storage": storage.check}
         _measure(telemetry, storage, gateway, skills, servers)
         stack.enter_context(telemetry.meters.loop)
         app.state.begin_shutdown = begin_shutdown = _shutdown_of(gateway, settings)

@@ -141,8 +141,11 @@ def settings_for(data_dir: Path, model_url: str, **given: Any) -> Settings:
 async def running_gateway(settings: Settings, *tools: FunctionTool) -> AsyncGenerator[Client]:
     """A gateway on a free port in this event loop; it drains when the context is left."""
     app = build_app(settings, tools=tools)
-    http = Connections(settings).protocol
-    async with app.router.lifespan_context(app), served(app, lifespan=False, patient=True, http=http) as url:
+    protocol = Connections(settings).protocol  # as the command serves it
+    async with (
+        app.router.lifespan_context(app),
+        served(app, lifespan=False, patient=True, http=protocol) as url,
+    ):
         try:
             async with _http(url) as http:
                 yield Client(url, app, http)

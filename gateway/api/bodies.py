@@ -166,11 +166,21 @@ class EventPage(Reply):
     next: int | None = Field(None, description="Cursor of the next page; absent on the last one.")
 
 
+class FailedCheck(Reply):
+    """Why the gateway is not ready."""
+
+    code: str
+    message: str
+
+
 class Health(Reply):
+    """Whether turns are taken. `failed` has the checks that say no, by name; only `/readyz` tells of them."""
+
     status: Literal["ok", "draining", "unavailable"]
     version: str
     model: str
     demo: bool
+    failed: dict[str, FailedCheck] | None = None
 
 
 class Problem(Reply):

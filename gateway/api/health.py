@@ -1,15 +1,24 @@
 """Is it alive, is it ready, what has it counted, what does it speak."""
 
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway import __version__
-from gateway.api.bodies import Health
+from gateway.api.bodies import FailedCheck, Health
 from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, parts_of, settings_of, telemetry_of
-from gateway.errors import StorageError
+from gateway.api.requests import gateway_of, settings_of, telemetry_of
+from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
+
+Check = Callable[[], Awaitable[None]]
+"""Raises GatewayError when turns cannot be taken. Anybody may read its code and message, without a key."""
+
+CHECK_TIMEOUT = 5.0
+"""Seconds after which a check has failed that says nothing."""
 
 _SCHEMA = orjson.dumps(json_schema())
 
@@ -20,13 +29,14 @@ async def alive(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """New turns are taken: not while draining, nor when the database does not answer."""
+    """New turns are taken: not while draining, nor when the database cannot be read, or could not write the
+    last time and still cannot. `failed` says which check it is, and why."""
     if gateway_of(request).is_draining:
         return json_reply(_health(request, "draining"), 503, headers={"retry-after": "2"})
-    try:
-        await parts_of(request).turns.open_turn("ready")
-    except StorageError:
-        return json_reply(_health(request, "unavailable"), 503, headers={"retry-after": "2"})
+    checks: Mapping[str, Check] = request.app.state.checks
+    found = zip(checks, await asyncio.gather(*map(_failed, checks.values())), strict=True)
+    if failed := {name: why for name, why in found if why is not None}:
+        return json_reply(_health(request, "unavailable", failed), 503, headers={"retry-after": "2"})
     return json_reply(_health(request, "ok"))
 
 
@@ -42,12 +52,24 @@ async def event_schema(request: Request) -> Response:
     return Response(_SCHEMA, media_type="application/schema+json")
 
 
-def _health(request: Request, status: str) -> Health:
+async def _failed(check: Check) -> FailedCheck | None:
+    try:
+        async with asyncio.timeout(CHECK_TIMEOUT):
+            await check()
+    except TimeoutError:
+        return FailedCheck(code="check_timeout", message=f"No answer within {CHECK_TIMEOUT:g} seconds.")
+    except GatewayError as error:
+        return FailedCheck(code=error.code, message=error.message)
+    return None
+
+
+def _health(request: Request, status: str, failed: Mapping[str, FailedCheck] | None = None) -> Health:
     return Health.model_validate(
         {
             "status": status,
             "version": __version__,
             "model": settings_of(request).model,
             "demo": request.app.state.demo,
+            "failed": failed,
         }
     )

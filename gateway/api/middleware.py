@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.api.problems import on_bug, problem_response, status_of
 from gateway.auth import ApiKeys
-from gateway.errors import Forbidden, GatewayError
+from gateway.errors import Forbidden, GatewayError, InvalidRequest
 from gateway.ids import is_id, new_request_id
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.telemetry.setup import Telemetry
@@ -24,6 +24,9 @@ CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
+
+SINGLE = ("authorization", "x-api-key", "host", "origin")
+"""Headers by which it is decided who asks, and from where."""
 
 log = structlog.get_logger(__name__)
 
@@ -60,6 +63,7 @@ class RequestScope:
                 if span.traceparent is not None:
                     headers["server-timing"] = f'traceparent;desc="{span.traceparent}"'
                 headers.setdefault("content-security-policy", CONTENT_POLICY)
+                headers.setdefault("cross-origin-resource-policy", "same-origin")
             await send(message)
             is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
@@ -134,6 +138,7 @@ class Access:
             return
         headers = Headers(scope=scope)
         try:
+            _check_single(headers)
             self._check_host(headers)
             self._check_origin(headers)
             if not _is_open(scope["path"]):
@@ -160,6 +165,13 @@ class Access:
             return
         if _server_of(origin) != headers.get("host", "").lower():
             raise Forbidden("Pages of this origin may not call the gateway. See GATEWAY_CORS_ORIGINS.")
+
+
+def _check_single(headers: Headers) -> None:
+    """Raises errors.InvalidRequest where a proxy before the gateway could read another value than it does."""
+    for name in SINGLE:
+        if len(headers.getlist(name)) > 1:
+            raise InvalidRequest(f"The header {name} is given twice.")
 
 
 def _route_of(scope: Scope) -> str | None:

@@ -1,6 +1,6 @@
 """The record and its tables: the only file that names the database's engine."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -47,6 +47,8 @@ class Storage:
     artifacts: Artifacts
     blobs: Blobs
     bus: Bus
+    check: Callable[[], Awaitable[None]]
+    """Raises errors.StorageError when it cannot do its work now."""
 
 
 @asynccontextmanager
@@ -85,4 +87,5 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
         artifacts=SqlArtifacts(database),
         blobs=blobs,
         bus=bus,
+        check=database.check,
     )

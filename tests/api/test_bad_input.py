@@ -1,7 +1,9 @@
 """Whatever comes in: a clear 4xx of one shape, and nothing is lost."""
 
+import asyncio
 import base64
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -154,6 +156,46 @@ async def test_a_foreign_page_and_a_foreign_host_name_are_refused(client: Client
 
     assert [origin.status_code, host.status_code, own.status_code] == [403, 403, 201]
     assert origin.json()["error"]["code"] == "forbidden"
+
+
+async def test_a_mistake_of_ours_is_a_500_with_all_headers(settings: Settings) -> None:
+    """Whatever was raised: the answer has the id under which the log tells of it, and what keeps browsers
+    strict; a page of an allowed origin may read it."""
+    allowed: dict[str, Any] = {"cors_origins": ("https://chat.example",)}
+    async with running_gateway(settings.model_copy(update=allowed)) as client:
+        whole = client.app.state.gateway
+        client.app.state.gateway = None  # so that every handler is wrong
+        try:
+            failed = await client.get(
+                "/api/sessions", **{"x-request-id": "r_mine", "origin": "https://chat.example"}
+            )
+        finally:
+            client.app.state.gateway = whole
+        metrics = (await client.get("/metrics")).text
+
+    assert (failed.status_code, failed.json()["error"]["code"]) == (500, "internal")
+    assert failed.json()["request_id"] == failed.headers["x-request-id"] == "r_mine"
+    assert failed.headers["x-content-type-options"] == "nosniff"
+    assert failed.headers["referrer-policy"] == "no-referrer"
+    assert "default-src 'none'" in failed.headers["content-security-policy"]
+    assert failed.headers["cross-origin-resource-policy"] == "same-origin"
+    assert failed.headers["access-control-allow-origin"] == "https://chat.example"
+    counted = [line for line in metrics.splitlines() if "request_duration_seconds_count" in line]
+    assert any('"/api/sessions"' in line and '"500"' in line for line in counted)
+
+
+@pytest.mark.parametrize("name", ["authorization", "x-api-key", "host", "origin"])
+async def test_who_asks_is_said_once(client: Client, name: str) -> None:
+    """A proxy that looks at the last of two headers would disagree with the gateway, which saw the first."""
+    address = urlsplit(client.url)
+    reader, writer = await asyncio.open_connection(address.hostname, address.port)
+    twice = f"{name}: {address.netloc}\r\n{name}: other\r\n"
+    writer.write(f"GET /healthz HTTP/1.1\r\nconnection: close\r\n{twice}\r\n".encode())
+    answer = await reader.read()
+    writer.close()
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert f"The header {name} is given twice.".encode() in answer
 
 
 async def test_allowed_origins_get_their_cors_headers(settings: Settings) -> None:

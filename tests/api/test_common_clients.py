@@ -96,3 +96,59 @@ async def test_heartbeats_are_no_messages(settings: Settings, replayed: bool) ->
     messages = list(dispatched(stream))
     assert messages[-1][b"event"] == b"done"
     assert all(message[b"data"] for message in messages)
+
+
+ANTHROPIC = [
+    "anthropic-beta",
+    "anthropic-dangerous-direct-browser-access",
+    "anthropic-version",
+    "authorization",
+    "content-type",
+    "x-api-key",
+    "x-stainless-arch",
+    "x-stainless-helper-method",
+    "x-stainless-lang",
+    "x-stainless-os",
+    "x-stainless-package-version",
+    "x-stainless-retry-count",
+    "x-stainless-runtime",
+    "x-stainless-timeout",
+]
+OURS = [
+    "last-event-id",
+    "traceparent",
+    "tracestate",
+    "baggage",
+    "x-request-id",
+    "if-match",
+    "range",
+    "x-session-id",
+]
+
+
+@pytest.mark.parametrize(
+    "headers", [ANTHROPIC, OURS, ["x-stainless-whatever-comes"]], ids=lambda each: each[0]
+)
+async def test_a_page_of_an_allowed_origin_may_send_the_headers_of_the_sdks(
+    settings: Settings, headers: list[str]
+) -> None:
+    """The preflight of each passes, also of names that no SDK has yet; other origins get nowhere."""
+    allowed: dict[str, Any] = {"cors_origins": ("https://chat.example",)}
+    async with running_gateway(settings.model_copy(update=allowed)) as client:
+        asked = {
+            "access-control-request-method": "POST",
+            "access-control-request-headers": ",".join(headers),
+        }
+        passed, refused = [
+            await client.http.options("/api/chat", headers={**asked, "origin": origin})
+            for origin in ("https://chat.example", "https://evil.example")
+        ]
+        answer = await client.post("/api/sessions", {}, origin="https://chat.example")
+
+    assert passed.status_code == 200
+    assert set(headers) <= set(passed.headers["access-control-allow-headers"].split(","))
+    assert passed.headers["access-control-allow-origin"] == "https://chat.example"
+    assert refused.status_code == 400
+    assert "access-control-allow-origin" not in refused.headers
+    exposed = answer.headers["access-control-expose-headers"].split(", ")
+    assert {"x-request-id", "location", "retry-after"} <= set(exposed)

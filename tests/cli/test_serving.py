@@ -66,6 +66,17 @@ def test_a_setting_that_is_not_sent_is_one_line_at_the_start(tmp_path: Path) -> 
     assert said.count("GATEWAY_TEMPERATURE is not sent") == 1
 
 
+def test_the_banner_masks_what_is_secret_in_an_address(tmp_path: Path, demo_url: str) -> None:
+    """A name and password in the address of the endpoint are not shown."""
+    with gateway_process(
+        tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url.replace("://", "://me:hidden@")
+    ) as running:
+        said = running.said.read_text()
+
+    assert "hidden" not in said
+    assert f" at {demo_url.replace('://', '://********@')}" in said
+
+
 def test_a_locked_data_folder_gets_one_clear_line(tmp_path: Path, command: Command) -> None:
     """A second server on the same data is refused in one line, and so is a migration."""
     with gateway_process(tmp_path):

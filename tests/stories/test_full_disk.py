@@ -21,8 +21,8 @@ def _limit_file_size(pid: int, size: int) -> None:
 
 
 async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Path, demo_url: str) -> None:
-    """The reader is told why its stream ends, new messages get 503, and once there is room the turn's books
-    are closed as failed, with everything that was shown still there."""
+    """The reader is told why its stream ends, new messages get 503, /readyz is red and says why, and once
+    there is room the turn's books are closed as failed, with everything that was shown still there."""
     data = tmp_path / "data"
     with gateway_process(tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url) as gateway:
         async with client_at(gateway.url) as client:
@@ -37,15 +37,20 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
                         largest = max(file.stat().st_size for file in data.iterdir())
                         _limit_file_size(gateway.pid, largest)
             refused = await client.post("/api/chat", {"message": "/say no room"})
+            red = await client.get("/readyz")
             _limit_file_size(gateway.pid, resource.RLIM_INFINITY)
             async with asyncio.timeout(20):
                 while (told := await client.events(session))[-1]["type"] != "done":
                     await asyncio.sleep(0.1)
+            green = await client.get("/readyz")
             again = await client.chat("/say room again", session_id=session)
 
     assert shown[-1].event == "stream_error"
     assert shown[-1].data["code"] == "storage_full"
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "storage_full")
+    assert (red.status_code, red.json()["status"]) == (503, "unavailable")
+    assert red.json()["failed"]["storage"]["code"] == "storage_full"
+    assert (green.status_code, green.json()["status"]) == (200, "ok")
     assert the(told, "error")["code"] == "storage_unavailable"
     assert the(told, "done")["status"] == "failed"
     assert events(shown) == told[: len(events(shown))]

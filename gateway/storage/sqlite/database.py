@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -23,6 +24,9 @@ T = TypeVar("T")
 
 LOCK_WAIT = 5.0
 """Seconds that a connection waits for others of the same file."""
+
+MIN_ROOM = 1_048_576
+"""Bytes that must be free on the disk, after a commit failed, for another attempt to be worth it."""
 
 # No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database.
 WRITER_PRAGMAS = """
@@ -143,6 +147,14 @@ class SqliteDatabase(SqliteFile):
         """
         return cls(path, *await asyncio.to_thread(_open, path, readers), flushed, durability)
 
+    async def check(self) -> None:
+        """Raises errors.StorageError: nothing can be read; or the last commit failed, and there is no room
+        yet, or another commit fails, which changes nothing but has to be written."""
+        await self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM sqlite_master").first())
+        if self._writer.failure is not None:
+            await asyncio.to_thread(_take_room, self.path.parent)
+            await self.write(lambda connection: connection.exec_driver_sql("PRAGMA user_version = 0").close())
+
     def append(self, pending: Pending) -> None:
         """Adds an append to the next transaction; `on_delivery` tells what became of it.
 
@@ -159,6 +171,18 @@ class SqliteDatabase(SqliteFile):
     def _release(self) -> None:
         super()._release()
         self._lock.release()
+
+
+def _take_room(folder: Path) -> None:
+    """Takes MIN_ROOM and gives it back. A small commit alone says nothing: a larger one that failed has left
+    room for it, at the end of the write-ahead log."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(MIN_ROOM))
+    except OSError as error:
+        raise StorageError(
+            f"The disk of the database is full ({error.strerror}).", code="storage_full"
+        ) from error
 
 
 def raw_of(connection: Connection) -> sqlite3.Connection:

@@ -67,6 +67,7 @@ class Flush:
     refusals: Sequence[StorageError | None] = ()
     seconds: float = 0
     failed: bool = False
+    failure: StorageError | None = None
 
     @property
     def sync(self) -> bool:
@@ -79,6 +80,7 @@ class Flush:
 
     def fail(self, error: Exception) -> None:
         self.failed = True
+        self.failure = storage_error(error)
         self.refusals = [storage_error(error) for _ in self.appends]
         for write in self.writes:
             write.error = storage_error(error)
@@ -96,6 +98,8 @@ class Writer:
     ) -> None:
         self.deliver: Deliver | None = None
         """Called on the event loop with the appends of each flush and, for each, None or why it failed."""
+        self.failure: StorageError | None = None
+        """Why the last transaction failed as a whole; None when it was committed."""
         self._flushed = flushed
         self._raw = raw
         self._connection = connection
@@ -166,6 +170,7 @@ class Writer:
         self._handed.put(flush)
 
     def _settle(self, flush: Flush) -> None:
+        self.failure = flush.failure
         if flush.appends and self.deliver is not None:
             self.deliver(flush.appends, flush.refusals)
         if self._flushed is not None:
