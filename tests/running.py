@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -87,10 +88,14 @@ def gateway_command(folder: Path, *arguments: str, **environment: str) -> Genera
 
 
 @contextmanager
-def gateway_process(folder: Path, *arguments: str, **environment: str) -> Generator[Running]:
-    """The same, in a process that did not have to import everything first."""
+def gateway_process(
+    folder: Path, *arguments: str, open_files: tuple[int, int] | None = None, **environment: str
+) -> Generator[Running]:
+    """The same, in a process that did not have to import everything first; with these limits, the soft and
+    the hard one, of open files."""
     said = _new_said(folder)
-    process = forked(_run_command, folder, _on_a_free_port(arguments), clean_environment(**environment), said)
+    given = (folder, _on_a_free_port(arguments), clean_environment(**environment), said, open_files)
+    process = forked(_run_command, *given)
 
     def ended() -> int:
         process.join(PATIENCE)
@@ -106,9 +111,17 @@ def gateway_process(folder: Path, *arguments: str, **environment: str) -> Genera
         process.close()
 
 
-def _run_command(folder: Path, arguments: Sequence[str], environment: Mapping[str, str], said: Path) -> None:
+def _run_command(
+    folder: Path,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    said: Path,
+    open_files: tuple[int, int] | None,
+) -> None:
     """What a shell does for a command, and then the command."""
     os.chdir(folder)
+    if open_files is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
     os.environ.clear()
     os.environ.update(environment)
     write_to(os.open(said, os.O_WRONLY))

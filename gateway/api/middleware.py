@@ -1,7 +1,6 @@
 """Around every request: an id, a span, a log line, an answer if it fails, who asks, and whether the page that
 asks may. Pure ASGI: a stream passes through without a copy."""
 
-import asyncio
 from time import monotonic
 from urllib.parse import urlsplit
 
@@ -33,8 +32,7 @@ log = structlog.get_logger(__name__)
 
 class RequestScope:
     """Gives every request an id (the client's `x-request-id` if it is one) and a span, binds them to the log,
-    and answers with them; adds the headers that keep browsers strict. The connection of an answer that was
-    begun and not ended is dropped: its client shall neither hold it nor take what came for all."""
+    and answers with them; adds the headers that keep browsers strict."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -49,10 +47,10 @@ class RequestScope:
         telemetry: Telemetry = scope["app"].state.telemetry
         span = scope["request_span"] = telemetry.http.begin(scope, headers, request_id)
         started = monotonic()
-        status, is_stream, is_whole = 0, False, False
+        status, is_stream = 0, False
 
         async def send_marked(message: Message) -> None:
-            nonlocal status, is_stream, is_whole
+            nonlocal status, is_stream
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -65,7 +63,6 @@ class RequestScope:
                 headers.setdefault("content-security-policy", CONTENT_POLICY)
                 headers.setdefault("cross-origin-resource-policy", "same-origin")
             await send(message)
-            is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
         error: str | None = None
         with structlog.contextvars.bound_contextvars(request_id=request_id, **span.ids):
@@ -75,11 +72,6 @@ class RequestScope:
                 status, error = 500, type(failure).__name__
                 raise
             finally:
-                if status and not is_whole and (abort := scope.get("abort")) is not None:
-                    abort()
-                    await asyncio.sleep(
-                        0
-                    )  # after that it is lost: an answer that has no end is no error then
                 if (failed := scope.get("failure")) is not None:
                     status, error = 500, failed
                 seconds, route = monotonic() - started, _route_of(scope)

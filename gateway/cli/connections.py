@@ -1,8 +1,8 @@
 """Clients' connections: there are only so many, and every wait of one has an end.
 
 uvicorn waits for ever for the head of a request, and after a close for a client that does not take the rest.
-Here a connection that waits for a head is closed after `header_timeout`; one that is closed, or is closed by
-uvicorn, and of whose rest the client takes nothing for `send_timeout`, is aborted.
+Here a connection that waits for a head is closed after `header_timeout`, and one that is closed, by whomever,
+is aborted when the client has taken nothing of the rest for `send_timeout`.
 """
 
 import asyncio
@@ -46,11 +46,13 @@ class Connections:
 
 
 class Connection(HttpToolsProtocol):
-    """One connection. The scope of each request has `abort`, which drops the connection at once."""
+    """One connection."""
 
     def __init__(self, shared: Connections, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._shared = shared
+        self._app = self.app
+        self.app = self._answer
         self._timer: asyncio.TimerHandle | None = None
         self._is_head = False
         self._head_size = 0
@@ -87,7 +89,6 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         self._is_head = True
         self._head_size = self._fields_size = 0
-        cast("dict[str, Any]", self.scope)["abort"] = self.abort
 
     def on_header(self, name: bytes, value: bytes) -> None:
         super().on_header(name, value)
@@ -102,6 +103,17 @@ class Connection(HttpToolsProtocol):
             self._earlier.append(before)
         self._is_head = False
         self._end_wait()
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self.loop.call_soon(self._answered)
+
+    def _answered(self) -> None:
+        """uvicorn closes the connection of an answer that was begun and not ended, and tells nobody."""
+        if self.transport.is_closing() and self._timer is None and self in self.connections:
+            self._wait_for_head()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -132,9 +144,15 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
 
     def _wait_for_head(self) -> None:
+        """From now on: until the head of a request is there, or the client has taken the rest."""
         self._end_wait()
         self._shared.waiting[self] = None
-        self._timer = self.loop.call_later(self._shared.header_timeout, self._waited)
+        self._wait()
+
+    def _wait(self) -> None:
+        is_closing, self._left = self.transport.is_closing(), self.transport.get_write_buffer_size()
+        patience = self._shared.send_timeout if is_closing else self._shared.header_timeout
+        self._timer = self.loop.call_later(patience, self._waited)
 
     def _end_wait(self) -> None:
         self._shared.waiting.pop(self, None)
@@ -143,12 +161,9 @@ class Connection(HttpToolsProtocol):
             self._timer = None
 
     def _waited(self) -> None:
-        """No head came in time; or the connection is closed, and the client has yet to take the rest."""
-        left = self.transport.get_write_buffer_size()
         if not self.transport.is_closing():
             self.transport.close()
-        elif left == self._left:
+        elif self.transport.get_write_buffer_size() == self._left:
             self.abort()
             return
-        self._left = left
-        self._timer = self.loop.call_later(self._shared.send_timeout, self._waited)
+        self._wait()

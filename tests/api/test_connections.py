@@ -5,7 +5,7 @@ import resource
 import select
 import socket
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from gateway.cli.connections import MAX_HEAD
 from gateway.settings import Settings
 from tests.harness import PATIENCE, Client, client_at, running_gateway, stalled_reader
-from tests.running import gateway_command, gateway_process
+from tests.running import gateway_process
 
 pytestmark = pytest.mark.anyio
 
@@ -219,17 +219,22 @@ async def test_an_endless_head_is_refused(client: Client, more: bytes) -> None:
     assert answer.startswith(b"HTTP/1.1 400 ")
 
 
-def test_the_server_takes_all_the_descriptors_it_may_have(tmp_path: Path) -> None:
-    """The soft limit of open files is raised to the hard one at the start."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    try:
-        with gateway_command(tmp_path) as running:
-            raised = resource.prlimit(running.pid, resource.RLIMIT_NOFILE)
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+async def test_idle_connections_cannot_take_all_descriptors(tmp_path: Path) -> None:
+    """The soft limit of open files is raised to the hard one, and connections take half of them at most: with
+    more idle ones than there are descriptors, who asks is answered."""
+    with (
+        gateway_process(tmp_path, open_files=(256, 400), GATEWAY_HEADER_TIMEOUT="600") as running,
+        ExitStack() as stack,
+    ):
+        address = urlsplit(running.url)
+        for _ in range(500):
+            stack.enter_context(socket.create_connection((address.hostname, address.port)))
+        async with client_at(running.url) as client:
+            answer = await client.get("/healthz")
+        limits = resource.prlimit(running.pid, resource.RLIMIT_NOFILE)
 
-    assert raised == (hard, hard)
+    assert answer.status_code == 200
+    assert limits == (400, 400)
 
 
 async def _requests(client: Client, route: str) -> list[str]:

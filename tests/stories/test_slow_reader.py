@@ -14,7 +14,7 @@ async def test_a_stalled_reader_is_dropped_and_the_turn_goes_on(settings: Settin
     """The connection of a reader that stops reading is closed after the send timeout; meanwhile the turn
     completes, and what the reader missed is there for it."""
     large = {"max_answer_size": 16_000_000}
-    hasty = settings.model_copy(update={"send_timeout": 0.3, "progress_timeout": 10.0, **large})
+    hasty = settings.model_copy(update={"send_timeout": 1.0, "progress_timeout": 10.0, **large})
     async with running_gateway(hasty) as client, asyncio.timeout(60):
         session = await client.session()
         turn = (await client.begin(session, "/fault huge_delta 8"))["turn_id"]
