@@ -64,6 +64,7 @@ bench: $(VENV)/.dev ## Measure speed beside a bare relay (takes minutes)
 	@$(BIN)/python -m bench.memory $(ARGS)
 	@$(BIN)/python -m bench.artifacts $(ARGS)
 	@$(BIN)/python -m bench.hostile $(ARGS)
+	@$(BIN)/python -m bench.walk $(ARGS)
 
 .PHONY: kill
 kill: $(VENV)/.dev ## Kill -9 the server at random moments during 200 turns and check the record (takes minutes)

@@ -20,11 +20,12 @@ from gateway.skills.catalog import build_catalog
 from gateway.skills.folders import SkillFolders
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import FunctionSkill
-from gateway.storage.base import NewTurn
+from gateway.storage.base import History, NewTurn
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
+from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
-from gateway.turn.parts import Parts
+from gateway.turn.finalize import Limits
 from gateway.turn.permission import seek_permission
 from gateway.turn.progress import CallState, Progress
 from gateway.turn.suggestions import Suggestions
@@ -149,24 +150,26 @@ async def calling() -> Sequence[Figure]:
         new = NewTurn("t", "s", OWNER, "hi", "demo", None, "reject", create_session=True, at=1)
         accepted = await storage.turns.accept(new, max_queued=0)
         emitter = Emitter(storage.log, accepted.turn, accepted.head, Progress())
+        turn = TurnContext(parts, emitter, Limits(1, None, 1))
+        turn.use(History([]))
         figures = [
-            Figure(f"dispatch of {kind}", await dispatched(parts, emitter, each) * 1e3, "ms", 1)
+            Figure(f"dispatch of {kind}", await dispatched(turn, each) * 1e3, "ms", 1)
             for kind, each in (("an async tool", echo), ("a plain one, in a thread", echo_in_thread))
         ]
         await model.close()
     return figures
 
 
-async def dispatched(parts: Parts, emitter: Emitter, each: FunctionTool) -> float:
+async def dispatched(turn: TurnContext, each: FunctionTool) -> float:
     """Seconds that one call takes: the median."""
-    catalog, calls = parts.skills.catalog, emitter.progress.calls
+    calls = turn.progress.calls
     times: list[float] = []
     for number in range(CALLS):
         calls.clear()
         calls[f"c{number}"] = state = CallState(each.spec.name, {"text": "回声", "times": 2}, each.effect)
         began = perf_counter()
-        await seek_permission(parts, catalog, catalog.tools, emitter)
-        result = await run_call(f"c{number}", state, catalog.tools, emitter, parts)
+        await seek_permission(turn)
+        result = await run_call(turn, f"c{number}", state)
         times.append(perf_counter() - began)
         assert result.content == "回声回声"
     return median(times)

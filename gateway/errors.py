@@ -174,12 +174,12 @@ class ModelError(GatewayError):
 
 
 class TooManyToolCalls(ModelError):
-    """One message calls more tools than `most`: none of them is run, and the turn ends as limit_reached."""
+    """One message calls more than `most` tools: the turn ends as limit_reached."""
 
     def __init__(self, most: int) -> None:
         super().__init__(
-            f"One message of the model called more than {most} tools (GATEWAY_MAX_TOOL_CALLS): none of them "
-            "was run.",
+            f"One message of the model called more than {most} tools (GATEWAY_MAX_TOOL_CALLS): the turn ends "
+            "without running them.",
             code="max_tool_calls",
             retryable=False,
         )

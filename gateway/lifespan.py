@@ -41,7 +41,7 @@ from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
 from gateway.turn.suggestions import Suggestions
-from gateway.turn.watching import Several
+from gateway.turn.watching import CompositeObserver
 
 START_PATIENCE = 30.0
 """Seconds that the start waits at most for MCP servers that are not ready before their `connect_timeout`; who
@@ -82,7 +82,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         )
         learning = Learning(parts, memory.keeper, storage.learned)
         traced = telemetry.tracing is not None
-        in_flight = InFlight(parts, Several(telemetry, learning), traces_recorded=traced)
+        in_flight = InFlight(parts, CompositeObserver(telemetry, learning), traces_recorded=traced)
         archiver = Archiver(parts, telemetry.archived, learning.session_ended)
         events = SessionEvents(storage.log, in_flight)
         gateway = Gateway(

@@ -82,7 +82,7 @@ def _arrange(moment: str) -> None:
         return
 
     async def doomed(*args: Any) -> Any:
-        is_it = moment in (args[-1].turn.input if owner is gateway.turn.tool_calls else repr(args))
+        is_it = moment in (args[-1].row.input if owner is gateway.turn.tool_calls else repr(args))
         if is_it and when == "before":
             _die()
         outcome = await step(*args)

@@ -13,10 +13,10 @@ from gateway.auth import Principal
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
 from gateway.ids import is_id
 from gateway.service.gateway import Gateway
+from gateway.service.parts import Parts
 from gateway.settings import Settings
 from gateway.telemetry.http_spans import RequestSpan
 from gateway.telemetry.setup import Telemetry
-from gateway.turn.parts import Parts
 
 B = TypeVar("B", bound=BaseModel)
 

@@ -26,7 +26,8 @@ from gateway.skills.gate import refusal
 from gateway.tools.base import File, Tool, ToolContext, ToolOutput
 from gateway.tools.in_time import run_in_time
 from gateway.tools.wrapping import wrap
-from gateway.turn.tool_run import check_arguments, failure, tool_result
+from gateway.turn.tool_results import tool_result
+from gateway.turn.tool_run import check_arguments, failure
 
 CALL_ID = "toolu_alone"
 LINE = 1000

@@ -114,6 +114,11 @@ class TurnWarning(EventData):
 
     code: str
     message: str
+    reasons: list[str] | None = Field(
+        default=None,
+        description="With `prompt_changed`: the codes of all reasons why a new prompt generation begins, "
+        "where there are several. With a single one the warning has its code.",
+    )
 
 
 class TurnError(EventData):

@@ -1,9 +1,12 @@
 """From stored messages to what the model sees: pure functions whose result the Messages API always accepts.
 
 stored messages -> view: the summary in place of what was compressed -> fold: a valid array
+
+and how a turn changes the history that they are made of.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gateway.history.summaries.summary import render
 from gateway.messages import (
@@ -14,6 +17,7 @@ from gateway.messages import (
     Block,
     Message,
     Recalled,
+    Usage,
     attached_in,
     looked_at_tokens,
     recalled_in,
@@ -180,3 +184,27 @@ def tools_heard(history: History) -> set[str]:
 
 def user_message(text: str) -> Message:
     return Message("user", [text_block(text)])
+
+
+def without_turn(history: History, turn_id: str) -> History:
+    """The history as it was before that turn said anything."""
+    return replace(history, messages=[item for item in history.messages if item.turn_id != turn_id])
+
+
+def with_message(history: History, turn_id: str, message: Message) -> History:
+    """The history with a message at its end that is on its way to the record."""
+    return replace(
+        history, messages=[*history.messages, stored_next(history.messages, turn_id, message, None)]
+    )
+
+
+def stored_next(
+    stored: Sequence[StoredMessage], turn_id: str, message: Message, usage: Usage | None
+) -> StoredMessage:
+    """`message` as the record will have it after those that are `stored`."""
+    return StoredMessage(stored[-1].position + 1 if stored else 1, turn_id, message, usage)
+
+
+def last_position(history: History) -> int:
+    """The position of the last message; 0 before the first."""
+    return history.messages[-1].position if history.messages else 0

@@ -1,4 +1,4 @@
-"""What stands in a session's prompt of the memories, for a whole epoch: `<long_term_memory>`.
+"""What stands in a session's prompt of the memories, for a whole prompt generation: `<long_term_memory>`.
 
 Few memories stand there in full. Of many, the pinned ones do as far as there is room, then a catalog of the
 others, and how many are not even in that: nothing is left out in silence. No time, no score and no counter is

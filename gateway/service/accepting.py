@@ -12,9 +12,9 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.ids import new_session_id, new_turn_id, now_ms
 from gateway.messages import Attached
+from gateway.service.parts import Parts
 from gateway.settings import Settings
 from gateway.storage.base import Accepted, NewTurn, TurnRow
-from gateway.turn.parts import Parts
 from gateway.turn.request import TurnRequest
 
 

@@ -12,10 +12,10 @@ from gateway.errors import BadArguments, GatewayError, InvalidRequest, NotFound
 from gateway.events.calls import Decision, Scope
 from gateway.ids import now_ms
 from gateway.model.strict_json import parse_object
+from gateway.service.parts import Parts
 from gateway.storage.base import Accepted
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.turn.in_flight import InFlight
-from gateway.turn.parts import Parts
 from gateway.turn.tool_run import check_arguments
 
 MOST_LISTED = 200

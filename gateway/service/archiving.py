@@ -8,9 +8,9 @@ import structlog
 from gateway.errors import GatewayError, NotFound
 from gateway.history.archive import archive_session
 from gateway.ids import now_ms
+from gateway.service.parts import Parts
 from gateway.storage.base import SessionRow
 from gateway.storage.records import ArchiveRow, SummaryRow
-from gateway.turn.parts import Parts
 
 log = structlog.get_logger(__name__)
 

@@ -10,9 +10,9 @@ from gateway.artifacts.shelf import Origin
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.auth import Principal
 from gateway.errors import InvalidRequest, NotFound
+from gateway.service.parts import Parts
 from gateway.service.spool import Spool
 from gateway.storage.artifacts import ArtifactRow, Artifacts, Room
-from gateway.turn.parts import Parts
 
 MOST_UPLOADS = 8
 """Contents that are received at the same time: each has a file of its own until it is kept."""

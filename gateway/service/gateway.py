@@ -8,7 +8,7 @@ from gateway.artifacts.attachments import Upload
 from gateway.auth import Principal
 from gateway.errors import Draining, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.history.transcript import fold, view
+from gateway.history.transcript import fold, view, without_turn
 from gateway.ids import new_session_id, now_ms
 from gateway.service.accepting import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
@@ -18,13 +18,12 @@ from gateway.service.documents import DocumentedMemories
 from gateway.service.following import Following, Snapshot, following_from
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
+from gateway.service.parts import Parts
 from gateway.service.prompts import Prompts
 from gateway.service.records import SessionRecords
 from gateway.service.skills import SkillsOffered
 from gateway.storage.base import Accepted, NewTurn, SessionRow, TurnRow
-from gateway.turn.conversation import without_turn
 from gateway.turn.in_flight import InFlight
-from gateway.turn.parts import Parts
 from gateway.turn.request import TurnRequest
 
 PAGE = 500

@@ -13,14 +13,13 @@ from gateway.history.transcript import fold, view
 from gateway.ids import new_operation_id
 from gateway.messages import Message
 from gateway.model.calls import CallContext
-from gateway.prompt.assemble import Prefix
 from gateway.service.archiving import summarise
+from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.storage.base import SessionRow
 from gateway.storage.records import CompressionRow, SummaryRow
-from gateway.turn.conversation import memories_told, prefix_for
 from gateway.turn.in_flight import InFlight
-from gateway.turn.parts import Parts
+from gateway.turn.prompt import Prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,21 +171,8 @@ class SessionHistory:
 
     async def _overheads(self, session_id: str) -> tuple[int, int]:
         """The estimates of system prompt and tools, as they are and with what comes with a compression."""
-        parts = self._parts
-        history = await parts.sessions.history(session_id)
-        components, catalog = parts.prompts.read(), parts.skills.catalog
-
-        def prefix(*, compressed: bool) -> Prefix:
-            return prefix_for(
-                parts,
-                components,
-                catalog,
-                compressed=compressed,
-                carried=history.carried,
-                memories=memories_told(history),
-            )
-
-        now, then = prefix(compressed=history.compression is not None), prefix(compressed=True)
+        history, prompt = await self._parts.sessions.history(session_id), Prompt.read(self._parts)
+        now, then = prompt.prefix(history), prompt.prefix(history, compressed=True)
         return overhead_of(now.system, now.tools), overhead_of(then.system, then.tools)
 
     async def _session(self, who: Principal, session_id: str) -> SessionRow:

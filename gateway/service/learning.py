@@ -21,12 +21,12 @@ from gateway.memory.keeper.keeper import Keeper, Told
 from gateway.memory.keeper.keeping import When
 from gateway.memory.memories import Changed
 from gateway.memory.room import households_of
+from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.service.waiting import FIRST_RETRY, Due, Waiting
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from gateway.storage.memories import Scope
 from gateway.storage.records import LearnedSessions
-from gateway.turn.parts import Parts
 
 MOST_KNOWN = 10_000
 """Turns that run, of which something is remembered."""

@@ -25,10 +25,10 @@ from gateway.messages import Message
 from gateway.model.calls import CallContext
 from gateway.service.learning import said_when
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
+from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.storage.base import StoredMessage
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
-from gateway.turn.parts import Parts
 
 MOST_AT_ONCE = 4
 """Conversations that are read, and files that are imported, at the same time: those cost model calls, these

@@ -9,8 +9,8 @@ from gateway.memory.keeper.said import own_words
 from gateway.memory.memories import not_found
 from gateway.memory.record import clean
 from gateway.memory.room import MemoryRoom, households_of
+from gateway.service.parts import Parts
 from gateway.storage.memories import Evidence, Scope, Viewer, Whole
-from gateway.turn.parts import Parts
 
 
 @dataclass(frozen=True, slots=True)

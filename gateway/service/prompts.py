@@ -9,11 +9,11 @@ from gateway.memory.room import households_of
 from gateway.messages import Message, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.components import Components
+from gateway.service.parts import Parts
 from gateway.storage.base import History, StoredMessage, ToldMemories
 from gateway.storage.memories import Scope
-from gateway.turn.conversation import prompt_limits, skills_told
-from gateway.turn.parts import Parts
-from gateway.turn.recalling import known_of, still_told
+from gateway.turn.memories import known_of, still_told
+from gateway.turn.prompt import Prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +61,17 @@ class Prompts:
         return self._previewed(history, text, await _retrieved(recall, scope, history, known, asked.message))
 
     def _previewed(self, history: History, memories: str, retrieved: str | None = None) -> Previewed:
-        parts = self._parts
-        components, catalog = parts.prompts.read(), parts.skills.catalog
+        prompt = Prompt.read(self._parts)
         assembled = assemble(
-            components,
+            prompt.components,
             (),
-            tools=catalog.tools.specs(),
-            skills=skills_told(parts, catalog),
-            limits=prompt_limits(parts),
+            tools=prompt.catalog.tools.specs(),
+            skills=prompt.skills,
+            limits=prompt.limits,
             carried=history.carried,
             memories=memories,
         )
-        return Previewed(components, assembled, retrieved)
+        return Previewed(prompt.components, assembled, retrieved)
 
 
 async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str, Known]:
@@ -83,7 +82,7 @@ async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str
         if not looked_back.outdated and not looked_back.gone:
             return told.text, known_of(history, looked_back.rows)
     elif history.messages and told is None:
-        return "", known_of(history, ())  # its epoch began without any
+        return "", known_of(history, ())  # its prompt generation began without any
     taken = await recall.standing(scope)
     new = ToldMemories(taken.text, taken.digests, history.epoch_from, named=taken.named)
     return taken.text, known_of(replace(history, memories=new), taken.rows)

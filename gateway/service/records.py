@@ -19,11 +19,11 @@ from gateway.history.copies.export import Export
 from gateway.history.copies.imports import import_session
 from gateway.history.replay import replay
 from gateway.service.archiving import Archiver
+from gateway.service.parts import Parts
 from gateway.service.spool import Spool
 from gateway.storage.base import SessionRow
 from gateway.storage.records import ArchiveRow
 from gateway.turn.in_flight import InFlight
-from gateway.turn.parts import Parts
 
 MOST_OF_ONE = 2
 """Of one user's."""

@@ -2,9 +2,9 @@
 
 from gateway.auth import Principal
 from gateway.errors import Forbidden
+from gateway.service.parts import Parts
 from gateway.skills.catalog import Catalog
 from gateway.skills.skill import Skill
-from gateway.turn.parts import Parts
 
 
 class SkillsOffered:

@@ -9,7 +9,7 @@ import structlog
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.service.archiving import Archiver, summarise
-from gateway.turn.parts import Parts
+from gateway.service.parts import Parts
 
 ROUND = 30.0
 """Seconds between two looks; sessions become due later than set by at most so much."""

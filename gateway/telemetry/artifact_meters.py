@@ -93,8 +93,9 @@ class ArtifactMeters(Reader):
             self._removed.add(0, {semconv.REMOVED: what})
 
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
-        if data["code"] in semconv.ARTIFACT_WARNINGS:
-            self._warnings.add(1, {semconv.WARNING_CODE: data["code"]})
+        for code in data.get("reasons", (data["code"],)):
+            if code in semconv.ARTIFACT_WARNINGS:
+                self._warnings.add(1, {semconv.WARNING_CODE: code})
 
     def artifact_told(self, news: News) -> None:
         match news:

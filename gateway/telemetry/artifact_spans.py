@@ -32,5 +32,6 @@ class ArtifactSpans(Reader):
         close(span, at, at, None)
 
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
-        if data["code"] in semconv.ARTIFACT_WARNINGS:
-            add_event(turn.span, semconv.WARNING, turn.seen_at, {semconv.WARNING_CODE: data["code"]})
+        for code in data.get("reasons", (data["code"],)):
+            if code in semconv.ARTIFACT_WARNINGS:
+                add_event(turn.span, semconv.WARNING, turn.seen_at, {semconv.WARNING_CODE: code})

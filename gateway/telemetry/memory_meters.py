@@ -103,8 +103,9 @@ class MemoryMeters(Reader):
             self._search_seconds.record(data["duration_ms"] / 1000, mode, context)
 
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
-        if data["code"] in WARNINGS:
-            self._warnings.add(1, {semconv.WARNING_CODE: data["code"]})
+        for code in data.get("reasons", (data["code"],)):
+            if code in WARNINGS:
+                self._warnings.add(1, {semconv.WARNING_CODE: code})
 
     def memory_changed(self, changed: Changed) -> None:
         by = changer(changed.by.actor, suggested=changed.by.turn_id is not None)

@@ -1,7 +1,7 @@
 """The one door that events leave by: number, encode, hand to the log. Writing ends here."""
 
 import asyncio
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,7 +13,6 @@ from gateway.events.envelope import EventData, StoredEvent, encode, encode_data,
 from gateway.ids import now_ms
 from gateway.messages import Message, Usage
 from gateway.storage.base import Append, Closing, EventAppender, OutboxEntry, TurnRow
-from gateway.tools.base import Said
 from gateway.turn.progress import Progress
 from gateway.turn.watching import Tracing
 
@@ -56,9 +55,6 @@ class Emitter:
         self.tracing = tracing or Tracing()
         self.queued_ms = queued_ms
         self.iteration: int | None = progress.iteration or None
-        self.prefix_hash: str | None = None
-        self.said: Callable[[], Sequence[Said]] = tuple
-        """What the user said in the session, as far as the model sees it."""
         self._log = log
         self._head = head
         self._scope = encode_scope(turn.session_id, turn.id)

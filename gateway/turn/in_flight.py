@@ -11,11 +11,11 @@ from gateway.errors import Conflict, GatewayError, QueueFull, StorageError
 from gateway.events.lifecycle import Done
 from gateway.ids import now_ms
 from gateway.storage.base import Accepted, OutboxEntry, OwnedTurn, TurnRow
-from gateway.turn.books import start_of
-from gateway.turn.parts import Parts
+from gateway.turn.finalize import start_of
+from gateway.turn.parts import TurnParts
 from gateway.turn.runner import RETRY_DELAYS, TurnRunner
 from gateway.turn.running import CANCEL_PATIENCE, Running
-from gateway.turn.watching import Nobody, Tracing, Watcher, ids_of
+from gateway.turn.watching import NullObserver, Tracing, Watcher, ids_of
 
 REAP_EVERY = 5.0
 """Seconds between two looks for turns without an owner. One that is found twice is taken over."""
@@ -29,7 +29,7 @@ class InFlight:
     """Owns the task of every running turn. One per process."""
 
     def __init__(
-        self, parts: Parts, watcher: Watcher | None = None, *, traces_recorded: bool = False
+        self, parts: TurnParts, watcher: Watcher | None = None, *, traces_recorded: bool = False
     ) -> None:
         self._parts = parts
         self._tasks: set[asyncio.Task[None]] = set()
@@ -39,7 +39,7 @@ class InFlight:
         """Accepted turns that wait for those before them; for a moment one less, when one is claimed before
         it was counted."""
         self.draining = asyncio.Event()
-        self._watcher = watcher or Nobody()
+        self._watcher = watcher or NullObserver()
         self._tracing = Tracing(traces_recorded, parts.settings.trace_url)
         self._runner = TurnRunner(parts, self._watcher, self._tracing, self.draining)
         self._running = self._runner.running

@@ -2,14 +2,12 @@
 
 from gateway.errors import ModelError
 from gateway.messages import Message
-from gateway.turn.attaching import remember_withheld, with_files, withhold_files
-from gateway.turn.books import COMPLETED, Ending, failed, noted
-from gateway.turn.compressing import compress_if_due, compress_overflow
-from gateway.turn.conversation import Conversation
-from gateway.turn.emitter import Emitter
-from gateway.turn.limits import Limits, limit_reached
-from gateway.turn.model_call import ask
-from gateway.turn.parts import Parts
+from gateway.turn.attachments import remember_withheld, with_files, withhold_files
+from gateway.turn.compression import compress_if_due, compress_overflow
+from gateway.turn.context import TurnContext
+from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
+from gateway.turn.model_call import ask, next_request
+from gateway.turn.progress import Progress
 from gateway.turn.tool_calls import run_tool_calls
 
 CUT_SHORT = {
@@ -18,77 +16,78 @@ CUT_SHORT = {
 }
 
 
-async def run_loop(
-    parts: Parts, emitter: Emitter, conversation: Conversation, limits: Limits
-) -> Ending | None:
-    """Goes on from `emitter.progress` and `conversation` (this turn's messages included) to the end.
+async def run_loop(turn: TurnContext) -> Ending | None:
+    """Goes on from the turn's progress and history to the end.
 
-    Returns how the turn ends; its books are not closed yet. None: it was parked, and awaits an approval.
+    Returns how the turn ends; it is not finalized yet. None: it was parked, and awaits an approval.
 
     Raises:
         ModelError: the model failed for good; what it streamed is still open.
         StorageError: the log failed.
-        asyncio.CancelledError: the turn was stopped; whatever is open is in `emitter.progress`.
+        asyncio.CancelledError: the turn was stopped; whatever is open is in `turn.progress`.
     """
-    progress = emitter.progress
+    progress = turn.progress
     while True:
         if progress.calls:
-            if not await _calls_answered(parts, emitter, conversation):
+            if not await _calls_answered(turn):
                 return None
         elif progress.stop_reason is not None and progress.stop_reason != "pause_turn":
-            return _end(progress.stop_reason, emitter)
+            return _end(turn, progress.stop_reason)
         repeats = progress.iteration > 0 and progress.stop_reason is None
         if not repeats:
-            if (reached := limit_reached(progress, limits)) is not None:
-                return noted("limit_reached", reached.code, reached.message)
-            emitter.iteration = progress.iteration + 1
-        former = emitter.prefix_hash
-        request, prefix_hash = conversation.request()
-        if await compress_if_due(parts, emitter, conversation, request):
-            request, prefix_hash = conversation.request()
-        emitter.prefix_hash = prefix_hash
-        digests = conversation.digests if emitter.prefix_hash != former else None
-        shown = await with_files(parts, emitter, conversation, request)
+            if (ending := limit_reached(progress, turn.limits)) is not None:
+                return ending
+            turn.emitter.iteration = progress.iteration + 1
+        request = next_request(turn)
+        if await compress_if_due(turn, request):
+            request = next_request(turn)
+        shown = await with_files(turn, request)
         try:
-            answer = await ask(
-                parts.model, shown, conversation.tools, emitter, parts.settings, digests=digests
-            )
+            answer = await ask(turn, shown)
         except ModelError as error:
-            if not await _mended(error, parts, emitter, conversation, shows_files=shown is not request):
+            if not await _mended(turn, error, shows_files=shown is not request):
                 raise
             continue
-        remember_withheld(parts, emitter, conversation)
-        if parts.settings.compress_at is not None and answer.usage is not None and conversation.shows_all:
-            parts.meter.learn_from(request, answer.usage)
+        remember_withheld(turn)
+        if turn.settings.compress_at is not None and answer.usage is not None and turn.shows_all:
+            turn.parts.meter.learn_from(request, answer.usage)
         if answer.content:
-            conversation.add(Message("assistant", answer.content), answer.usage)
+            turn.add(Message("assistant", answer.content), answer.usage)
 
 
-async def _mended(
-    error: ModelError, parts: Parts, emitter: Emitter, conversation: Conversation, *, shows_files: bool
-) -> bool:
+def limit_reached(progress: Progress, limits: Limits) -> Ending | None:
+    """Whether another model call is over a limit. The seconds are the business of whoever owns the task."""
+    if progress.iteration >= limits.iterations:
+        return noted("limit_reached", "max_iterations", f"Stopped after {limits.iterations} model calls.")
+    if limits.tokens is not None and progress.usage is not None and progress.usage.total >= limits.tokens:
+        spent = f"Stopped at {progress.usage.total} of {limits.tokens} tokens."
+        return noted("limit_reached", "budget_exceeded", spent)
+    return None
+
+
+async def _mended(turn: TurnContext, error: ModelError, *, shows_files: bool) -> bool:
     """Whether the model is to be asked again, otherwise, after it failed: with less, and once for each
     cause."""
-    if error.code == "context_overflow" and await compress_overflow(parts, emitter, conversation):
+    if error.code == "context_overflow" and await compress_overflow(turn):
         return True
-    return shows_files and withhold_files(error, parts, emitter, conversation)
+    return shows_files and withhold_files(turn, error)
 
 
-async def _calls_answered(parts: Parts, emitter: Emitter, conversation: Conversation) -> bool:
+async def _calls_answered(turn: TurnContext) -> bool:
     """Sees to it that the calls of the last answer have their results; False when the turn was parked."""
-    if conversation.messages[-1].role != "assistant":
+    if turn.messages[-1].role != "assistant":
         return True
-    answers = await run_tool_calls(parts, conversation.catalog, conversation.tools, emitter)
+    answers = await run_tool_calls(turn)
     if answers is not None:
-        conversation.add(answers)
+        turn.add(answers)
     return answers is not None
 
 
-def _end(stop_reason: str, emitter: Emitter) -> Ending:
+def _end(turn: TurnContext, stop_reason: str) -> Ending:
     if stop_reason == "refusal":
         return failed("content_refused", "The model declined to answer this.", retryable=False)
     if stop_reason in CUT_SHORT:
         return noted("completed", stop_reason, CUT_SHORT[stop_reason])
-    if not "".join(emitter.progress.text).strip():
+    if not "".join(turn.progress.text).strip():
         return noted("completed", "empty_answer", "The model wrote no answer.")
     return COMPLETED

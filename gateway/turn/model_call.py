@@ -5,55 +5,80 @@ from collections.abc import Collection
 from dataclasses import replace
 from time import monotonic
 
-from gateway.errors import ModelError
+from gateway.errors import ModelError, TooManyToolCalls
 from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSuperseded
+from gateway.history.transcript import fold, problems
 from gateway.ids import is_id, new_tool_call_id
 from gateway.messages import Message
-from gateway.model.base import Answer, Model, ModelRequest, Piece, Started
+from gateway.model.base import Answer, ModelRequest, Piece, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry import next_delay
+from gateway.prompt.cache_points import mark_messages
 from gateway.settings import Settings
-from gateway.tools.registry import Tools
-from gateway.turn.emitter import Emitter
+from gateway.storage.base import History
+from gateway.turn.context import TurnContext
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 
 RUNS_TOOLS = frozenset({"tool_use", "end_turn"})
 """Stop reasons after which the tools of a complete message may run; some compatible servers say end_turn."""
 
 
-async def ask(
-    model: Model,
-    request: ModelRequest,
-    tools: Tools,
-    emitter: Emitter,
-    settings: Settings,
-    *,
-    digests: dict[str, str] | None = None,
-) -> Answer:
-    """Asks until an attempt is complete, emitting iteration_start, the pieces and iteration_end, with which
-    the message and the intents of its tool calls are stored. A failed attempt worth repeating is
-    superseded. `digests` are those of the prompt's components, when they are news.
+def next_request(turn: TurnContext) -> ModelRequest:
+    """What the model is asked next.
 
     Raises:
-        ModelError: the last attempt's failure; its iteration is still open, `books.py` keeps what it
+        AssertionError: the endpoint would refuse the messages.
+    """
+    settings, messages = turn.settings, fold(turn.messages)
+    if wrong := problems(messages):
+        raise AssertionError(f"the history is not valid: {wrong}")
+    thinks = settings.thinking_budget is not None and may_think(turn.history, turn.row.id)
+    return ModelRequest(
+        model=turn.row.model,
+        max_tokens=settings.max_tokens,
+        system=turn.prefix.system,
+        messages=mark_messages(messages),
+        tools=turn.prefix.tools,
+        thinking_budget=settings.thinking_budget if thinks else None,
+        temperature=settings.temperature,
+    )
+
+
+def may_think(history: History, turn_id: str) -> bool:
+    """Whether the next call of that turn may think. While tools run, the API wants the thought that led to
+    the first call; when that was signed for a prefix that is gone, the rest of the turn goes without."""
+    return not any(
+        item.turn_id == turn_id and item.message.role == "assistant" and item.position <= history.epoch_from
+        for item in history.messages
+    )
+
+
+async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
+    """Asks until an attempt is complete, emitting iteration_start, the pieces and iteration_end, with which
+    the message and the intents of its tool calls are stored. A failed attempt worth repeating is
+    superseded.
+
+    Raises:
+        ModelError: the last attempt's failure; its iteration is still open, finalize.py keeps what it
         streamed. StorageError: the log failed.
     """
-    attempt = emitter.progress.attempt if emitter.progress.iteration == emitter.iteration else 0
+    progress, settings, prefix_hash = turn.progress, turn.settings, turn.prefix.prefix_hash
+    attempt = progress.attempt if progress.iteration == turn.emitter.iteration else 0
+    digests = turn.prompt.digests() if prefix_hash != progress.prefix_hash else None
     while True:
         attempt += 1
         start = IterationStart(
-            attempt=attempt, model=request.model, prefix_hash=emitter.prefix_hash, components=digests
+            attempt=attempt, model=request.model, prefix_hash=prefix_hash, components=digests
         )
-        emitter.emit(start)
+        turn.emit(start)
         digests = None
         try:
-            return await _attempt(model, request, tools, emitter, settings)
+            return await _attempt(turn, request)
         except ModelError as error:
             delay = next_delay(error, attempt, attempts=settings.model_attempts, settings=settings)
             if delay is None:
                 raise
-            progress = emitter.progress
-            emitter.emit(
+            turn.emit(
                 IterationSuperseded(
                     attempt=attempt,
                     reason=error.code,
@@ -64,12 +89,11 @@ async def ask(
             await asyncio.sleep(delay)
 
 
-async def _attempt(
-    model: Model, request: ModelRequest, tools: Tools, emitter: Emitter, settings: Settings
-) -> Answer:
+async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
+    emitter, progress = turn.emitter, turn.progress
     asked_at = monotonic()
     ttft_ms: int | None = None
-    async with model.stream(request) as chunks:
+    async with turn.parts.model.stream(request) as chunks:
         async for chunk in chunks:
             match chunk:
                 case Piece():
@@ -78,17 +102,25 @@ async def _attempt(
                     emitter.piece(chunk.kind, chunk.text)
                     await emitter.room()
                 case Started():
-                    emitter.progress.attempt_began = True
-                    emitter.progress.attempt_usage = chunk.usage
+                    progress.attempt_began = True
+                    progress.attempt_usage = chunk.usage
                 case Answer():
-                    answer = _with_usable_ids(_usable(chunk), emitter.progress.call_ids)
+                    answer = _with_usable_ids(_usable(chunk), progress.call_ids)
+                    progress.attempt_usage = answer.usage
+                    check_calls(sum(block["type"] == "tool_use" for block in answer.content), turn.settings)
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
                     with emitter.together():
-                        emitter.emit(end, message=_message(answer), usage=answer.usage)
-                        record_intents(answer, tools, emitter, settings.tool_policy)
-                    refuse_bad_inputs(answer, emitter)
+                        turn.emit(end, message=_message(answer), usage=answer.usage)
+                        record_intents(turn, answer)
+                    refuse_bad_inputs(turn, answer)
                     return answer
     raise ModelError("The model's stream ended without an answer.", code="upstream_truncated", retryable=True)
+
+
+def check_calls(count: int, settings: Settings) -> None:
+    """Raises TooManyToolCalls when one message calls more tools than the settings allow."""
+    if count > settings.max_tool_calls:
+        raise TooManyToolCalls(settings.max_tool_calls)
 
 
 def _usable(answer: Answer) -> Answer:

@@ -3,7 +3,8 @@
 A running turn folds what it emits; a turn that another process left open folds what it finds in the log.
 Both go on from the same state, so that there is one way through a turn."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,11 @@ from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.events.upkeep import Skill
-from gateway.messages import Usage
+from gateway.messages import Message, Usage, tool_result_block
+
+CALLS_AT_ONCE = 50
+"""Calls that are looked at, or answered, before others get their share of the event loop. Spans and log lines
+of their events take time, too."""
 
 _FOLDED: Mapping[str, type[EventData]] = {
     data.event_type: data
@@ -63,10 +68,11 @@ class CallState:
 class Progress:
     """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
-    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration; `call_ids` those of all
-    iterations, `skills` the written skills that were read and the tools that each allows (None: no limit);
-    `heard` the names of the tools that answered;
-    `prefix_hash` identifies what the latest iteration had before its messages; `first_text_at` is when the
+    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration, `unanswered` how many
+    of them have no result; `call_ids` those of all iterations, `skills` the written skills that were read and
+    the tools that each allows (None: no limit); `heard` the names of the tools that answered;
+    `prefix_hash` identifies what the latest iteration had before its messages (None: there is none yet, or a
+    prompt generation began since); `first_text_at` is when the
     first text came that was not superseded."""
 
     started_at: int | None = None
@@ -81,6 +87,7 @@ class Progress:
     stop_reason: str | None = None
     text: list[str] = field(default_factory=list[str])
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
+    unanswered: int = 0
     call_ids: set[str] = field(default_factory=set[str])
     skills: dict[str, list[str] | None] = field(default_factory=dict[str, list[str] | None])
     heard: set[str] = field(default_factory=set[str])
@@ -102,6 +109,7 @@ class Progress:
                 self.attempt_began, self.attempt_usage, self.stop_reason = False, None, None
                 self.text.clear()
                 self.calls.clear()
+                self.unanswered = 0
             case Text():
                 self.attempt_began = True
                 self.text.append(data.text)
@@ -134,15 +142,46 @@ class Progress:
             data = data_type.model_validate(body["data"])
             self.apply(data, body["ts"], body.get("iteration"), body.get("tool_call_id"))
 
+    async def open_calls(self) -> AsyncIterator[tuple[str, CallState]]:
+        """The calls without a result, in their order. However many there are, others get their share of the
+        event loop between them."""
+        for number, call_id in enumerate(list(self.calls), 1):
+            state = self.calls[call_id]
+            if state.result is None:
+                yield call_id, state
+            if number % CALLS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    def answers_with(self, call_id: str, result: ToolResult) -> Message | None:
+        """The message that answers all calls, when with this result each of them has one."""
+        if self.unanswered > 1 or self.calls[call_id].result is not None:
+            return None
+        return self.answers(call_id, result)
+
+    def answers(self, call_id: str | None = None, result: ToolResult | None = None) -> Message:
+        """The user message with the results, in the order of the calls; that one has this result."""
+        results = ((each, result if each == call_id else state.result) for each, state in self.calls.items())
+        return Message(
+            "user",
+            [
+                tool_result_block(each, found.content, is_error=found.status != "ok")
+                for each, found in results
+                if found is not None
+            ],
+        )
+
     def _apply_to_call(self, data: EventData, call_id: str) -> None:
         match data:
             case ToolCall():
                 self.call_ids.add(call_id)
+                self.unanswered += call_id not in self.calls
                 self.calls[call_id] = CallState(
                     data.name, data.arguments, data.effect, needs_approval=bool(data.needs_approval)
                 )
             case ToolResult():
-                self.calls[call_id].result = data
+                call = self.calls[call_id]
+                self.unanswered -= call.result is None
+                call.result = data
                 self.heard.add(data.name)
             case ApprovalRequest():
                 self.calls[call_id].asked = True

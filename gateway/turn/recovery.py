@@ -3,8 +3,8 @@
 import structlog
 
 from gateway.storage.base import EventLog, TurnRow, Turns
-from gateway.turn.books import Ending, close_books
 from gateway.turn.emitter import Emitter
+from gateway.turn.finalize import Ending, finalize_turn
 from gateway.turn.progress import Progress
 from gateway.turn.watching import Tracing, Watcher
 
@@ -51,5 +51,5 @@ async def close_from_log(
         log.exception("turn_not_understood")
         progress = Progress(started_at=turn.created_at)
     emitter = Emitter(events, accepted.turn, accepted.head, progress, tracing=tracing)
-    close_books(emitter, ending)
+    await finalize_turn(emitter, ending)
     await emitter.settled()

@@ -9,10 +9,9 @@ import structlog
 from gateway.errors import StorageError, TurnLost
 from gateway.ids import now_ms
 from gateway.storage.base import Accepted, OutboxEntry, TurnRow
-from gateway.turn.books import CANCELLED, Ending, close_books, failed, noted
 from gateway.turn.emitter import Emitter
-from gateway.turn.limits import Limits, out_of_time
-from gateway.turn.parts import Parts
+from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
+from gateway.turn.parts import TurnParts
 from gateway.turn.progress import Progress
 from gateway.turn.recovery import close_from_log, progress_of
 from gateway.turn.run import run_turn
@@ -30,7 +29,7 @@ log = structlog.get_logger(__name__)
 class TurnRunner:
     """What becomes of the turns of this process. `running` are those that it owns, by id."""
 
-    def __init__(self, parts: Parts, watcher: Watcher, tracing: Tracing, draining: asyncio.Event) -> None:
+    def __init__(self, parts: TurnParts, watcher: Watcher, tracing: Tracing, draining: asyncio.Event) -> None:
         settings = parts.settings
         self.running: dict[str, Running] = {}
         self.undelivered: set[str] = set()
@@ -126,7 +125,7 @@ class TurnRunner:
         if ending is None:
             await emitter.settled()
             return False
-        close_books(emitter, ending)
+        await finalize_turn(emitter, ending)
         await emitter.settled()
         return True
 
@@ -214,8 +213,7 @@ class TurnRunner:
             case "cancelled":
                 return CANCELLED
             case "out_of_time":
-                reached = out_of_time(self._limits)
-                return noted("limit_reached", reached.code, reached.message)
+                return out_of_time(self._limits)
             case _:
                 return None
 

@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from typing import Any, Literal
 
 from gateway.storage.base import TurnRow
-from gateway.turn.books import Ending
+from gateway.turn.finalize import Ending
 
 CANCEL_PATIENCE = 5.0
 """Seconds a cancelled task gets to end; after that its turn is closed without it."""

@@ -1,20 +1,15 @@
 """The tool calls of one message: intents recorded, run side by side, results in the order of the calls."""
 
 import asyncio
-from collections.abc import Sequence
 
 from gateway.events.calls import ToolCall
 from gateway.messages import Message
 from gateway.model.base import Answer
-from gateway.skills.catalog import Catalog
 from gateway.tools.policy import verdict_of
-from gateway.tools.registry import Tools
-from gateway.turn.answering import answer_call, answer_of
-from gateway.turn.emitter import Emitter
-from gateway.turn.parts import Parts
-from gateway.turn.permission import hear_decisions, open_calls, park, seek_permission, waiting_calls
-from gateway.turn.progress import CallState
-from gateway.turn.tool_run import run_call, tool_result
+from gateway.turn.context import TurnContext
+from gateway.turn.permission import hear_decisions, park, seek_permission, waiting_calls
+from gateway.turn.tool_results import tool_result
+from gateway.turn.tool_run import run_call
 
 CONCURRENT_CALLS = 16
 """Calls of one message that run at the same time; more wait their turn."""
@@ -24,9 +19,10 @@ UNKNOWN_OUTCOME = (
 )
 
 
-def record_intents(answer: Answer, tools: Tools, emitter: Emitter, policy: Sequence[str]) -> None:
+def record_intents(turn: TurnContext, answer: Answer) -> None:
     """Emits a tool_call for every call of a complete message. One whose arguments are no JSON object never
     runs: it counts as effectful, so that nobody repeats it should the process end before it is refused."""
+    tools, policy = turn.tools, turn.settings.tool_policy
     for call in answer.content:
         if call["type"] == "tool_use":
             name, call_id = call["name"], call["id"]
@@ -36,27 +32,27 @@ def record_intents(answer: Answer, tools: Tools, emitter: Emitter, policy: Seque
             intent = ToolCall(
                 name=name, arguments=call["input"], effect=effect, needs_approval=True if asks else None
             )
-            emitter.emit(intent, tool_call_id=call_id)
+            turn.emit(intent, tool_call_id=call_id)
 
 
-def refuse_bad_inputs(answer: Answer, emitter: Emitter) -> None:
+def refuse_bad_inputs(turn: TurnContext, answer: Answer) -> None:
     """Answers the calls whose arguments the model did not write as a JSON object."""
     for call_id, problem in answer.bad_inputs.items():
-        if (state := emitter.progress.calls.get(call_id)) is not None:
+        if (state := turn.progress.calls.get(call_id)) is not None:
             content = f"The arguments are not a valid JSON object: {problem}. Nothing was run."
-            answer_call(emitter, call_id, tool_result(state.name, "error", content))
+            turn.answer(call_id, tool_result(state.name, "error", content))
 
 
-def settle_interrupted(emitter: Emitter) -> None:
+async def settle_interrupted(turn: TurnContext) -> None:
     """Answers open calls of a former process that may have run and must not be repeated. Those stay open that
     are read_only or idempotent, which run again under the same idempotency key, and those that a person has
     yet to decide about."""
-    for call_id, state in open_calls(emitter).items():
+    async for call_id, state in turn.progress.open_calls():
         if state.may_have_run:
-            answer_call(emitter, call_id, tool_result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
+            turn.answer(call_id, tool_result(state.name, "unknown_outcome", UNKNOWN_OUTCOME))
 
 
-async def run_tool_calls(parts: Parts, catalog: Catalog, tools: Tools, emitter: Emitter) -> Message | None:
+async def run_tool_calls(turn: TurnContext) -> Message | None:
     """Runs the recorded calls that have no result yet and returns the message that answers all of them; None
     when the turn was parked, because a person has to decide about one.
 
@@ -66,30 +62,30 @@ async def run_tool_calls(parts: Parts, catalog: Catalog, tools: Tools, emitter: 
     Raises:
         StorageError: the log failed. Whatever a tool raises becomes a result.
     """
-    await emitter.settled()
-    await seek_permission(parts, catalog, tools, emitter)
+    await turn.emitter.settled()
+    await seek_permission(turn)
     while True:
-        await _run_permitted(parts, tools, emitter)
-        if not waiting_calls(emitter):
+        await _run_permitted(turn)
+        if not waiting_calls(turn):
             break
-        if not await hear_decisions(parts, catalog, emitter) and await park(parts, emitter):
+        if not await hear_decisions(turn) and await park(turn):
             return None
-    await emitter.settled()
-    return answer_of({call_id: state.result for call_id, state in emitter.progress.calls.items()})
+    await turn.emitter.settled()
+    return turn.progress.answers()
 
 
-async def _run_permitted(parts: Parts, tools: Tools, emitter: Emitter) -> None:
-    places = asyncio.Semaphore(CONCURRENT_CALLS)
+async def _run_permitted(turn: TurnContext) -> None:
+    calls = turn.progress.calls.items()
+    permitted = [(call_id, state) for call_id, state in calls if state.result is None and not state.waits]
+    left = iter(permitted)
 
-    async def answer(call_id: str, state: CallState) -> None:
-        async with places:
-            result = await run_call(call_id, state, tools, emitter, parts)
-        answer_call(emitter, call_id, result)
+    async def run() -> None:
+        for call_id, state in left:
+            turn.answer(call_id, await run_call(turn, call_id, state))
 
     try:
         async with asyncio.TaskGroup() as group:
-            for call_id, state in open_calls(emitter).items():
-                if not state.waits:
-                    group.create_task(answer(call_id, state))
+            for _ in range(min(CONCURRENT_CALLS, len(permitted))):
+                group.create_task(run())
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None

@@ -18,13 +18,11 @@ from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
 from gateway.tools.base import FunctionTool, Tool, ToolContext, ToolOutput, parameters
 from gateway.tools.in_time import run_in_time
-from gateway.tools.registry import Tools
 from gateway.tools.wrapping import defuse
-from gateway.turn.emitter import Emitter
-from gateway.turn.keeping import for_model
-from gateway.turn.parts import Parts
+from gateway.turn.context import TurnContext
 from gateway.turn.progress import CallState
 from gateway.turn.suggestions import WriteSource
+from gateway.turn.tool_results import for_model, tool_result
 
 EDITED_LENGTH = 2000
 """Characters of edited arguments that the model is told beside the result."""
@@ -37,22 +35,20 @@ UNFIT_NOTE = (
 log = structlog.get_logger(__name__)
 
 
-async def run_call(
-    call_id: str, state: CallState, tools: Tools, emitter: Emitter, parts: Parts
-) -> ToolResult:
+async def run_call(turn: TurnContext, call_id: str, state: CallState) -> ToolResult:
     """Runs one call, whatever its tool does; the caller emits the result. What was kept aside of it is told
     before."""
     started = monotonic()
-    context = _context(call_id, emitter, parts)
+    context = _context(turn, call_id)
     try:
-        tool = tools.get(state.name)
-        arguments = await fitting_arguments(tool, state.arguments, emitter, parts)
+        tool = turn.tools.get(state.name)
+        arguments = await fitting_arguments(turn, tool, state.arguments)
         output = await run_in_time(tool, arguments, context)
         status: ResultStatus = "error" if output.is_error else "ok"
     except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model is told that it failed
         status, output = _failed(error, state.name, call_id)
     preface = defuse(_edited(state.arguments)) if state.edited else ""
-    read = await for_model(output, state.name, call_id, emitter, parts, preface=preface)
+    read = await for_model(turn, output, state.name, call_id, preface=preface)
     result = ToolResult(
         name=state.name,
         status=status,
@@ -62,35 +58,32 @@ async def run_call(
         steps=context.steps.told(output.steps) or None,
         memory_writes=list(output.memory_writes) or None,
     )
-    read.emit(emitter, call_id)
-    _report(result, output.problems, call_id, emitter, parts)
+    read.emit(turn, call_id)
+    _report(turn, result, output.problems, call_id)
     return result
 
 
-async def refusal_of(
-    call_id: str, state: CallState, tools: Tools, emitter: Emitter, parts: Parts
-) -> ToolResult | None:
+async def refusal_of(turn: TurnContext, call_id: str, state: CallState) -> ToolResult | None:
     """The result of a call that cannot run, as its arguments do not fit; None when they do."""
     try:
-        await fitting_arguments(tools.get(state.name), state.arguments, emitter, parts, is_asked=True)
+        await fitting_arguments(turn, turn.tools.get(state.name), state.arguments, is_asked=True)
     except Exception as error:  # noqa: BLE001 - as in run_call
         status, output = _failed(error, state.name, call_id)
-        read = await for_model(output, state.name, call_id, emitter, parts)
-        read.emit(emitter, call_id)
+        read = await for_model(turn, output, state.name, call_id)
+        read.emit(turn, call_id)
         result = tool_result(state.name, status, read.content)
         return result.model_copy(update={"artifact": read.kept[0].ref}) if read.kept else result
     return None
 
 
 async def fitting_arguments(
-    tool: Tool, arguments: dict[str, Any], emitter: Emitter, parts: Parts, *, is_asked: bool = False
+    turn: TurnContext, tool: Tool, arguments: dict[str, Any], *, is_asked: bool = False
 ) -> dict[str, Any]:
     """The arguments with contents in place of references to artifacts. `is_asked`: a person is asked first,
     so nothing is passed on yet. Raises errors.BadArguments when they do not fit the tool, errors.ToolError
     when a content cannot be read."""
-    turn = emitter.turn
-    filled = await parts.references.filled(
-        arguments, owner=turn.owner, session_id=turn.session_id, is_asked=is_asked
+    filled = await turn.parts.references.filled(
+        arguments, owner=turn.row.owner, session_id=turn.row.session_id, is_asked=is_asked
     )
     if filled is arguments:
         check_arguments(tool, arguments)
@@ -139,43 +132,35 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
         )
 
 
-def tool_result(name: str, status: ResultStatus, content: str, duration_ms: int = 0) -> ToolResult:
-    return ToolResult(name=name, status=status, content=content, duration_ms=duration_ms)
-
-
-def _report(
-    result: ToolResult, problems: Sequence[str], call_id: str, emitter: Emitter, parts: Parts
-) -> None:
+def _report(turn: TurnContext, result: ToolResult, problems: Sequence[str], call_id: str) -> None:
     """Tells what the tool reported that could not be used; hands its suggestions to the memory."""
     for problem in problems:
-        emitter.emit(
-            TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id
-        )
+        turn.emit(TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id)
     if result.memory_writes:
-        turn = emitter.turn
-        source = WriteSource(turn.owner, turn.session_id, turn.id, call_id, result.name)
-        parts.suggestions.hand_over(result.memory_writes, source)
+        row = turn.row
+        source = WriteSource(row.owner, row.session_id, row.id, call_id, result.name)
+        turn.parts.suggestions.hand_over(result.memory_writes, source)
 
 
-def _context(call_id: str, emitter: Emitter, parts: Parts) -> ToolContext:
-    turn = emitter.turn
+def _context(turn: TurnContext, call_id: str) -> ToolContext:
+    row = turn.row
 
     def emit(data: EventData) -> None:
-        if parts.settings.retrieval_events or not isinstance(data, Retrieval):
-            emitter.emit(data, tool_call_id=call_id)
+        if turn.settings.retrieval_events or not isinstance(data, Retrieval):
+            turn.emit(data, tool_call_id=call_id)
 
     return ToolContext(
-        session_id=turn.session_id,
-        turn_id=turn.id,
+        session_id=row.session_id,
+        turn_id=row.id,
         tool_call_id=call_id,
-        owner=turn.owner,
-        idempotency_key=f"{turn.id}:{call_id}",
+        owner=row.owner,
+        idempotency_key=f"{row.id}:{call_id}",
         emit=emit,
-        traceparent=emitter.tracing.traceparent(emitter.progress.trace_id, call_id),
-        project_id=turn.project_id,
-        role_id=turn.role_id,
-        said=emitter.said,
-        heard=frozenset(emitter.progress.heard),
+        traceparent=turn.emitter.tracing.traceparent(turn.progress.trace_id, call_id),
+        project_id=row.project_id,
+        role_id=row.role_id,
+        said=turn.said,
+        heard=frozenset(turn.progress.heard),
     )
 
 

@@ -21,7 +21,7 @@ class Watcher(Protocol):
         ...
 
 
-class Nobody:
+class NullObserver:
     """A watcher that does not look."""
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
@@ -31,7 +31,7 @@ class Nobody:
         pass
 
 
-class Several:
+class CompositeObserver:
     """A watcher that tells others, in their order."""
 
     def __init__(self, *watchers: Watcher) -> None:

@@ -17,9 +17,9 @@ from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
 from gateway.model.calls import ModelCalls
 from gateway.prompt.components import PromptFolder
+from gateway.service.parts import Parts
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
-from gateway.turn.parts import Parts
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring.storage import Storage
 

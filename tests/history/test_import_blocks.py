@@ -25,7 +25,7 @@ from gateway.messages import (
     text_block,
 )
 from gateway.storage.base import History, StoredMessage
-from gateway.turn.run import said_in
+from gateway.turn.context import said_in
 from gateway.wiring import open_storage
 from tests.history.copying import exported
 from tests.history.past import Past, sealed, settings_in, write_past

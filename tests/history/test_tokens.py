@@ -57,7 +57,7 @@ def test_what_the_endpoint_counted_last_is_taken_as_it_is() -> None:
 
 
 def test_a_count_of_another_prefix_is_no_baseline() -> None:
-    """Usage of an answer from before the epoch tells of a prompt that is not sent any more."""
+    """Usage of an answer from before the generation tells of a prompt that is not sent any more."""
     history = History(
         [
             StoredMessage(1, "t", user("hi")),

@@ -125,7 +125,7 @@ def test_a_summary_cannot_leave_its_wrapper() -> None:
     assert message.content[0]["text"].endswith("\n</conversation_summary>")
 
 
-def test_thinking_of_an_older_epoch_is_left_out_and_newer_kept_to_the_byte() -> None:
+def test_thinking_of_an_older_generation_is_left_out_and_newer_kept_to_the_byte() -> None:
     """What was signed for another prefix would be refused; what was signed since must not change."""
     old, new = [says(thought("old"), "a"), says(thought("alone"))], says(thought("new"), "b")
     history = History(stored(user("hi"), *old, user("more"), new), epoch_from=3)

@@ -385,7 +385,7 @@ async def test_a_rule_that_forbids_a_call_meanwhile_wins_over_its_approval(setti
     assert the(told, "tool_result")["status"] == "denied"
 
 
-async def test_a_prompt_that_changes_while_a_turn_waits_begins_an_epoch(
+async def test_a_prompt_that_changes_while_a_turn_waits_begins_a_generation(
     settings: Settings, tmp_path: Path
 ) -> None:
     """What was thought before was signed for another prefix, also in a session's first turn."""

@@ -293,7 +293,7 @@ async def test_who_sends_too_much_is_told_to_upload_it(client: Client, settings:
     assert "artifacts" not in other.json()["error"]["message"]
 
 
-async def test_files_make_room_for_newer_ones_in_a_new_epoch(client: Client) -> None:
+async def test_files_make_room_for_newer_ones_in_a_new_generation(client: Client) -> None:
     """That is told once; what the model saw before changes with it, and not again at the next message."""
     many = [PICTURE | {"name": f"{number}.png"} for number in range(20)]
     await client.chat("/say seen", session_id="s", attachments=many)

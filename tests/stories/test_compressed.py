@@ -218,7 +218,7 @@ async def test_thinking_from_before_a_compression_is_not_sent_again(settings: Se
         assert "thinking" in {block["type"] for message in now for block in message["content"]}
 
 
-async def test_a_changed_prompt_begins_an_epoch_and_says_so(settings: Settings, tmp_path: Any) -> None:
+async def test_a_changed_prompt_begins_a_generation_and_says_so(settings: Settings, tmp_path: Any) -> None:
     """Once, in the first turn after the change."""
     prompts = tmp_path / "prompts"
     prompts.mkdir()

@@ -143,7 +143,8 @@ async def test_a_skill_that_is_gone_when_it_is_read_is_refused(skilled: Settings
 
 
 async def test_an_edit_of_a_skill_is_in_the_next_turn(skilled: Settings, folder: Path) -> None:
-    """A new description is a new epoch, and says so; a new body is read as it is then, and changes nothing
+    """A new description is a new prompt generation, and says so; a new body is read as it is then, and
+    changes nothing
     before the conversation."""
     async with running_gateway(skilled, greet) as client:
         session = await client.session()

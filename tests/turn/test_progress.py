@@ -7,8 +7,11 @@ from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.messages import Usage
-from gateway.turn.limits import Limits, limit_reached
+from gateway.turn.finalize import Limits
+from gateway.turn.loop import limit_reached
 from gateway.turn.progress import Progress
+
+pytestmark = pytest.mark.anyio
 
 USAGE = Usage(input_tokens=10, output_tokens=5)
 START = TurnStart(input="hi", model="m", trace_id="0" * 32)
@@ -108,4 +111,39 @@ def test_limits_stop_the_next_model_call(limits: Limits, code: str | None) -> No
 
     reached = limit_reached(progress, limits)
 
-    assert (reached.code if reached else None) == code
+    assert (reached.warning.code if reached and reached.warning else None) == code
+
+
+def test_calls_that_are_answered_are_counted_and_the_last_one_makes_the_message() -> None:
+    """The count is that of the calls without a result, at every step; no other result makes a message."""
+    progress = Progress()
+    progress.apply(IterationStart(attempt=1, model="m"), 1, 1, None)
+    for call_id in ("c1", "c2", "c3"):
+        progress.apply(CALL, 1, 1, call_id)
+    made: list[bool] = []
+    for call_id in ("c2", "c1", "c3"):
+        message = progress.answers_with(call_id, RESULT)
+        made.append(message is not None)
+        progress.apply(RESULT, 1, 1, call_id)
+        assert progress.unanswered == sum(state.result is None for state in progress.calls.values())
+        if message is not None:
+            assert message == progress.answers()
+            assert [block["tool_use_id"] for block in message.content] == ["c1", "c2", "c3"]
+
+    assert made == [False, False, True]
+    assert progress.answers_with("c3", RESULT) is None
+
+
+async def test_the_open_calls_are_those_without_a_result_whatever_happens_meanwhile() -> None:
+    """In their order; one that is answered while others are looked at is left out."""
+    progress = Progress()
+    for number in range(5):
+        progress.apply(CALL, 1, 1, f"c{number}")
+    progress.apply(RESULT, 1, 1, "c1")
+    seen: list[str] = []
+    async for call_id, _ in progress.open_calls():
+        seen.append(call_id)
+        if call_id == "c2":
+            progress.apply(RESULT, 1, 1, "c3")
+
+    assert seen == ["c0", "c2", "c4"]

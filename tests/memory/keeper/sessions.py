@@ -13,6 +13,7 @@ from gateway.memory.keeper.keeper import Keeper
 from gateway.memory.room import MemoryRoom
 from gateway.model.calls import ModelCalls
 from gateway.service.learning import Learning
+from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
 from gateway.storage.base import Closing, SessionRow
@@ -20,7 +21,6 @@ from gateway.storage.learned import SqlLearnedSessions
 from gateway.storage.memories import Filter, Scope
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.turn.in_flight import InFlight
-from gateway.turn.parts import Parts
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import Storage, assemble_parts, open_memory, open_skills, storage_on
 from tests.history.scripted import ScriptedModel, says, user

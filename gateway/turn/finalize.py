@@ -1,4 +1,4 @@
-"""The books of a turn: opened with `turn_start`, closed with `done` after whatever is open got its end."""
+"""How a turn begins and ends: `turn_start`; limits; and `done`, after whatever is open got its end."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,15 @@ from gateway.events.lifecycle import (
 from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, attached_block, text_block
 from gateway.storage.base import Closing, TurnRow
-from gateway.turn.answering import answer_call
 from gateway.turn.emitter import Emitter
-from gateway.turn.progress import Progress
-from gateway.turn.tool_calls import UNKNOWN_OUTCOME
+from gateway.turn.progress import CALLS_AT_ONCE, Progress
 from gateway.turn.watching import Tracing
 
 STOPPED = "The user stopped the turn while this call was open."
+ENDED = "The turn ended while this call was open."
+UNKNOWN_OUTCOME = (
+    "The turn ended while this call ran. It may or may not have taken effect: verify before trying again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,20 @@ def noted(outcome: Outcome, code: str, message: str) -> Ending:
     return Ending(outcome, warning=TurnWarning(code=code, message=message))
 
 
-def open_books(emitter: Emitter) -> Message:
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one turn: model calls, tokens in and out (None: unbounded), seconds."""
+
+    iterations: int
+    tokens: int | None
+    seconds: float
+
+
+def out_of_time(limits: Limits) -> Ending:
+    return noted("limit_reached", "budget_exceeded", f"Stopped after {limits.seconds:g} seconds.")
+
+
+def begin_turn(emitter: Emitter) -> Message:
     """Emits `turn_start`, with which the user's message joins the history, and returns that message."""
     turn = emitter.turn
     files = [attached_block(each) for each in turn.attachments]
@@ -74,23 +89,25 @@ def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStar
     )
 
 
-def close_books(emitter: Emitter, ending: Ending) -> None:
+async def finalize_turn(emitter: Emitter, ending: Ending) -> None:
     """Ends an open model call (what it streamed is kept as its message), answers open tool calls, and emits
-    the error, if any, and `done`. The caller waits for `emitter.settled()`.
+    the error, if any, and `done`. The caller waits for `emitter.settled()`. However many calls are open,
+    others get their share of the event loop meanwhile.
 
     Raises:
         StorageError: an earlier append failed.
     """
     progress = emitter.progress
     if progress.started_at is None:
-        open_books(emitter)
+        begin_turn(emitter)
     if progress.attempt_open:
         text = "".join(progress.text)
         emitter.emit(
             IterationEnd(usage=progress.attempt_usage, duration_ms=max(0, now_ms() - progress.attempt_at)),
             message=Message("assistant", [text_block(text)]) if text.strip() else None,
         )
-    _answer_open_calls(emitter, ending.outcome)
+    if progress.unanswered:
+        await _answer_open_calls(emitter, ending.outcome)
     if ending.warning is not None:
         emitter.emit(ending.warning)
     if ending.error is not None:
@@ -98,7 +115,7 @@ def close_books(emitter: Emitter, ending: Ending) -> None:
     emitter.iteration = None
     now = now_ms()
     closing = Closing(
-        ending.outcome, progress.iteration, progress.usage, _cost(progress), now, emitter.prefix_hash
+        ending.outcome, progress.iteration, progress.usage, _cost(progress), now, progress.prefix_hash
     )
     emitter.emit(
         Done(
@@ -115,19 +132,15 @@ def close_books(emitter: Emitter, ending: Ending) -> None:
     )
 
 
-def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
-    calls = emitter.progress.calls
-    open_calls = {call_id: state for call_id, state in calls.items() if state.result is None}
-    for call_id, state in open_calls.items():
-        status: ResultStatus = "cancelled"
-        content = STOPPED if outcome == "cancelled" else "The turn ended while this call was open."
-        if state.may_have_run:
-            status, content = (
-                "unknown_outcome",
-                UNKNOWN_OUTCOME.replace("The server stopped", "The turn ended"),
-            )
+async def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
+    progress, ended = emitter.progress, STOPPED if outcome == "cancelled" else ENDED
+    async for call_id, state in progress.open_calls():
+        if progress.unanswered % CALLS_AT_ONCE == 0:
+            await emitter.settled()
+        status: ResultStatus = "unknown_outcome" if state.may_have_run else "cancelled"
+        content = UNKNOWN_OUTCOME if state.may_have_run else ended
         result = ToolResult(name=state.name, status=status, content=content, duration_ms=0)
-        answer_call(emitter, call_id, result)
+        emitter.emit(result, tool_call_id=call_id, message=progress.answers_with(call_id, result))
 
 
 def _first_text(progress: Progress) -> int | None:

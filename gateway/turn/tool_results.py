@@ -1,6 +1,6 @@
-"""The one choke point of tool results: what is short the model reads as it is, what is long or no text is
-kept aside as an artifact, and its compact form stands in its place. This happens when the result is written,
-so that the history only grows."""
+"""What the model reads of a tool's result: what is short as it is; what is long or no text is kept as an
+artifact, and its compact form stands in its place. This happens when the result is written, so that the
+history only grows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from gateway.artifacts.compact.told import told
 from gateway.artifacts.content import Content, bytes_content, text_content
 from gateway.artifacts.shelf import Origin, Shelf
 from gateway.errors import GatewayError
+from gateway.events.calls import ResultStatus, ToolResult
 from gateway.events.lifecycle import TurnWarning
 from gateway.events.upkeep import Artifact
 from gateway.lexical import estimate_tokens
@@ -19,8 +20,7 @@ from gateway.messages import clean_text
 from gateway.storage.artifacts import ArtifactRow, size_of
 from gateway.tools.base import ToolOutput
 from gateway.tools.wrapping import Wrapped, defuse, wrap
-from gateway.turn.emitter import Emitter
-from gateway.turn.parts import Parts
+from gateway.turn.context import TurnContext
 
 MOST_SIZE = 32_768
 """Bytes of JSON of what the model reads of one result, however few tokens it has: with its steps and memory
@@ -44,26 +44,30 @@ class ForModel:
     kept: Sequence[ArtifactRow] = ()
     warnings: Sequence[str] = ()
 
-    def emit(self, emitter: Emitter, call_id: str) -> None:
-        """Tells readers of the stream what was kept aside, before they are told the result."""
+    def emit(self, turn: TurnContext, call_id: str) -> None:
+        """Emits what became of the contents, which comes before the result."""
         for warning in self.warnings:
-            emitter.emit(TurnWarning(code="artifact_not_kept", message=warning), tool_call_id=call_id)
+            turn.emit(TurnWarning(code="artifact_not_kept", message=warning), tool_call_id=call_id)
         for row in self.kept:
-            emitter.emit(_event(row), tool_call_id=call_id)
+            turn.emit(_event(row), tool_call_id=call_id)
+
+
+def tool_result(name: str, status: ResultStatus, content: str, duration_ms: int = 0) -> ToolResult:
+    return ToolResult(name=name, status=status, content=content, duration_ms=duration_ms)
 
 
 async def for_model(
-    output: ToolOutput, tool: str, call_id: str, emitter: Emitter, parts: Parts, *, preface: str = ""
+    turn: TurnContext, output: ToolOutput, tool: str, call_id: str, *, preface: str = ""
 ) -> ForModel:
     """The output as the model gets it, after the `preface`. What cannot be kept aside is cut, and both are
     told: a turn does not fail because of it."""
-    turn = emitter.turn
-    origin = Origin(turn.owner, turn.session_id, turn.id, call_id, turn.project_id)
-    result = _Result(parts.shelf, origin, tool, output.note, MOST_SIZE - FILE_SIZE * len(output.files))
+    row = turn.row
+    origin = Origin(row.owner, row.session_id, row.id, call_id, row.project_id)
+    result = _Result(turn.parts.shelf, origin, tool, output.note, MOST_SIZE - FILE_SIZE * len(output.files))
     result.add(preface)
     text = clean_text(str(output.content))
     short = len(text) <= MOST_SIZE and (
-        output.bounded or estimate_tokens(text) <= parts.settings.artifact_tokens
+        output.bounded or estimate_tokens(text) <= turn.settings.artifact_tokens
     )
     only_files = not text and len(output.files) > 0
     if not only_files and not (short and result.add(_as_it_is(output, text))):

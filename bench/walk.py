@@ -1,0 +1,159 @@
+"""`python -m bench.walk`: the walk of a plain message through the code, from its HTTP route until the request
+to the model leaves: which functions are called, and how often that changes the file one has to look at.
+
+A whole gateway in this process, with the demo model; one plain chat in a new session, with an empty memory
+and no attachment. Counted is what the request's own tasks call in `gateway/`, without telemetry: what the
+interpreter's profiler sees, so also a coroutine that goes on after a wait. The first chat only warms up.
+"""
+
+import asyncio
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+
+import orjson
+from starlette.types import ASGIApp, Message
+
+import gateway
+from bench.figures import Figure, show
+from gateway.app import build_app
+from gateway.settings import load_settings
+
+ROOT = Path(gateway.__file__).parent
+FIRST = ("api/turns.py", "chat")
+LEAVES = "aiohttp/client.py"
+"""Where the request to the model leaves the gateway."""
+LEFT_OUT = ("telemetry/", "demo/")
+MOST_CHANGES = 90
+
+walking: ContextVar[bool] = ContextVar("walking", default=False)
+"""Whether what runs belongs to the request: its tasks have it from where they were made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call: of a function in a file below `gateway/`."""
+
+    file: str
+    function: str
+
+    @property
+    def package(self) -> str:
+        return self.file.partition("/")[0]
+
+
+def main() -> None:
+    parser = ArgumentParser(prog="python -m bench.walk", description=__doc__)
+    parser.add_argument("--steps", action="store_true", help="prints every call too")
+    parser.add_argument("--quick", action="store_true", help="the same: it takes seconds")
+    options = parser.parse_args()
+    steps = asyncio.run(walked())
+    if options.steps:
+        for step in steps:
+            print(f"{step.file:<40}{step.function}")
+    for package, arrivals in by_package(steps):
+        calls = sum(step.package == package for step in steps)
+        print(f"{package:<14}{calls:>5} calls{arrivals:>6} changes of file")
+    show(figures(steps))
+
+
+def figures(steps: Sequence[Step]) -> list[Figure]:
+    changes = sum(before.file != after.file for before, after in pairwise(steps))
+    return [
+        Figure("calls from the route until the request leaves", len(steps), "calls", float("inf")),
+        Figure("  functions", len(set(steps)), "", float("inf")),
+        Figure("  files", len({step.file for step in steps}), "", float("inf")),
+        Figure("  changes of file", changes, "", MOST_CHANGES),
+    ]
+
+
+def by_package(steps: Sequence[Step]) -> list[tuple[str, int]]:
+    """For each package how often the walk comes into one of its files from another file, most first."""
+    arrivals = Counter(after.package for before, after in pairwise(steps) if before.file != after.file)
+    return arrivals.most_common()
+
+
+async def walked() -> Sequence[Step]:
+    """The calls of one plain message, in their order."""
+    with tempfile.TemporaryDirectory() as folder:
+        app = build_app(load_settings(data_dir=Path(folder), log_level="error"), demo=True)
+        async with app.router.lifespan_context(app):
+            await chat(app, "hello")
+            with recorded() as steps:
+                await chat(app, "hello again")
+            await app.state.begin_shutdown()
+    return steps
+
+
+@contextmanager
+def recorded() -> Generator[list[Step]]:
+    """What is called on this thread from FIRST until LEAVES."""
+    steps: list[Step] = []
+    over = False
+
+    def on_event(frame: FrameType, event: str, _: object) -> None:
+        nonlocal over
+        if event != "call" or over:
+            return
+        path = frame.f_code.co_filename
+        if path.endswith(LEAVES):
+            over = bool(steps) and walking.get()
+            return
+        if not path.startswith(f"{ROOT}/"):
+            return
+        file, function = path.removeprefix(f"{ROOT}/"), frame.f_code.co_qualname
+        if not steps and (file, function) == FIRST:
+            walking.set(True)
+        if walking.get() and not file.startswith(LEFT_OUT):
+            steps.append(Step(file, function))
+
+    sys.setprofile(on_event)
+    try:
+        yield steps
+    finally:
+        sys.setprofile(None)
+    assert over, "the request never left"
+
+
+async def chat(app: ASGIApp, text: str) -> None:
+    """POST /api/chat, its stream read to the end."""
+    body: list[Message] = [
+        {"type": "http.request", "body": orjson.dumps({"message": text}), "more_body": False}
+    ]
+
+    async def receive() -> Message:
+        if not body:
+            await asyncio.Event().wait()  # the client stays
+        return body.pop()
+
+    async def send(_: Message) -> None:
+        pass
+
+    headers = {"host": "127.0.0.1", "content-type": "application/json", "accept": "text/event-stream"}
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/api/chat",
+        "raw_path": b"/api/chat",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+    }
+    await app(scope, receive, send)
+
+
+if __name__ == "__main__":
+    main()

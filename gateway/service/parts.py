@@ -1,0 +1,22 @@
+"""The collaborators of the service: those of its turns, and what only its own verbs use."""
+
+from dataclasses import dataclass
+
+from gateway.history.summaries.session_summaries import SessionSummariser
+from gateway.storage.artifacts import Artifacts
+from gateway.storage.blobs import Blobs
+from gateway.storage.copies import Copies
+from gateway.storage.records import Archives, Compressions
+from gateway.turn.parts import TurnParts
+
+
+@dataclass(frozen=True, slots=True)
+class Parts(TurnParts):
+    """Made once by wiring."""
+
+    blobs: Blobs
+    compressions: Compressions
+    archives: Archives
+    copies: Copies
+    summariser: SessionSummariser
+    artifacts: Artifacts

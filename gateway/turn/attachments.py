@@ -1,0 +1,75 @@
+"""The files of a conversation as the model gets them: read when it is asked, and in no history."""
+
+from dataclasses import replace
+
+from gateway.errors import ModelError
+from gateway.events.lifecycle import IterationSuperseded, TurnWarning
+from gateway.history.transcript import HEARD_FILE, view, without_turn
+from gateway.model.base import ModelRequest
+from gateway.storage.base import History
+from gateway.turn.context import TurnContext
+from gateway.turn.generation import Reason
+
+WITHHELD = (
+    "The model's endpoint refused a request that shows files (one may be broken, or the model may not take "
+    "such): it is asked without them, and told so."
+)
+TOO_LONG = (
+    "The files of this conversation are longer than the model can read: it is asked again without them, and "
+    "told so."
+)
+LEFT_OUT = Reason(
+    "attachment_not_shown",
+    "Older files of this conversation make room for newer ones and are not shown to the model any more.",
+)
+
+
+async def make_room(turn: TurnContext, history: History) -> tuple[History, Reason | None]:
+    """The history; and, when the files of the turn's message take the room of older ones, why a prompt
+    generation must begin: what comes before the message changes. At a turn's first model call only; later
+    ones add no files."""
+    if not turn.row.attachments or turn.progress.iteration > 0:
+        return history, None
+    left_out = turn.parts.attachments.left_out
+    before = left_out(view(without_turn(history, turn.row.id)))
+    return history, LEFT_OUT if left_out(view(history)) > before else None
+
+
+async def with_files(turn: TurnContext, request: ModelRequest) -> ModelRequest:
+    """The request with the contents of images and documents; the same object when it has none. What cannot
+    be shown is told in its place, and in a warning once a turn."""
+    if HEARD_FILE not in turn.progress.heard:
+        return request  # no message of the session has a file
+    filled = await turn.parts.attachments.fill(
+        turn.row.owner, request.messages, model=request.model, withheld=turn.withheld
+    )
+    turn.shows_all = filled.is_whole
+    for problem in filled.problems:
+        if problem not in turn.not_shown:
+            turn.not_shown.add(problem)
+            turn.emit(TurnWarning(code="attachment_not_shown", message=problem))
+    if filled.messages is request.messages:
+        return request
+    return replace(request, messages=tuple(filled.messages))
+
+
+def withhold_files(turn: TurnContext, error: ModelError) -> bool:
+    """After a request that showed files was refused, or was too long: whether it is to be sent again without
+    them. A file that an endpoint does not take would otherwise end this and every later turn."""
+    too_long = error.code == "context_overflow"
+    if not too_long and (not error.refused or error.retryable):
+        return False
+    suspects = turn.parts.attachments.suspects(turn.messages, turn.withheld)
+    if not suspects:
+        return False
+    turn.withheld |= suspects
+    if turn.progress.attempt_open:
+        turn.emit(IterationSuperseded(attempt=turn.progress.attempt, reason=error.code))
+    turn.emit(TurnWarning(code="attachment_not_shown", message=TOO_LONG if too_long else WITHHELD))
+    return True
+
+
+def remember_withheld(turn: TurnContext) -> None:
+    """The endpoint answered: what was withheld from it was why it did not before."""
+    if turn.withheld:
+        turn.parts.attachments.refuse(turn.row.owner, turn.row.model, turn.withheld)

@@ -1,0 +1,80 @@
+"""Compression inside a turn: when the view has grown too long, and when the endpoint says that it has."""
+
+from gateway.errors import CompressionFailed, Conflict, NothingToCompress
+from gateway.events.lifecycle import IterationSuperseded, TurnWarning
+from gateway.events.upkeep import Compression
+from gateway.history.tokens import overhead_of
+from gateway.model.base import ModelRequest
+from gateway.model.calls import CallContext
+from gateway.storage.records import Trigger
+from gateway.turn.attachments import with_files
+from gateway.turn.context import TurnContext
+from gateway.turn.generation import begin_generation
+from gateway.turn.memories import look_back, stand
+
+PAUSED = (
+    "The last two compressions of this session failed: none is tried automatically until one that was asked "
+    "for succeeds."
+)
+
+
+async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
+    """Before the model is sent `request`: compresses when that is over the share of the window that is set.
+    Whether it did; whatever comes of it, the turn goes on, without success with the old view."""
+    if turn.settings.compress_at is None or turn.incompressible:
+        return False
+    parts, row, history = turn.parts, turn.row, turn.history
+    if parts.compressor.is_pause_news(row.session_id, history):
+        turn.emit(TurnWarning(code="compression_paused", message=PAUSED))
+    threshold = await parts.compressor.threshold(row.model, history)
+    if threshold is None:
+        return False
+    overhead = overhead_of(request.system, request.tools)
+    size = parts.meter.size(row.model, history, overhead=overhead)
+    near = parts.meter.is_near(size, threshold)
+    shown = await with_files(turn, request) if near else None
+    if await parts.meter.count(parts.model, request, size, threshold, shown=shown) < threshold:
+        return False
+    return await _compress(turn, "automatic")
+
+
+async def compress_overflow(turn: TurnContext) -> bool:
+    """After the endpoint refused the view as too long: whether it is shorter now, which is tried once a turn.
+    The attempt that was refused is superseded as soon as a compression starts."""
+    if turn.overflowed or not turn.settings.compress_on_overflow:
+        return False
+    turn.overflowed = True
+    if not turn.settings.use_compressions:
+        return False
+    return await _compress(turn, "overflow")
+
+
+async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
+    now, then = turn.prefix, turn.prompt.prefix(turn.history, compressed=True)
+    overhead, session_id = overhead_of(now.system, now.tools), turn.row.session_id
+
+    async def say(data: Compression) -> None:
+        if turn.progress.attempt_open:
+            attempt = IterationSuperseded(attempt=turn.progress.attempt, reason="context_overflow")
+            turn.emit(attempt)
+        turn.emit(data)
+
+    await turn.emitter.settled()  # what this turn said so far is in the record, where the compressor reads it
+    try:
+        await turn.parts.compressor.compress(
+            session_id,
+            model=turn.row.model,
+            trigger=trigger,
+            say=say,
+            overhead=overhead,
+            added=overhead_of(then.system, then.tools) - overhead,
+            context=CallContext(session_id, turn.row.id),
+        )
+    except (NothingToCompress, CompressionFailed, Conflict):
+        turn.incompressible = True  # not again in this turn
+        return False
+    history, reason = await look_back(turn, await turn.parts.sessions.history(session_id))
+    if reason is not None:
+        history = await begin_generation(turn, history, [reason])
+    turn.use(await stand(turn, history))
+    return True

@@ -1,0 +1,95 @@
+"""Before the first model call: what the session has said, and what comes before its messages.
+
+begin or resume -> prompt components -> room for files -> memories: each takes the history and returns it,
+    with the reason why a new prompt generation must begin, if there is one
+-> at most one generation, with one warning for all reasons -> memories for the prompt and the message
+"""
+
+import re
+from collections.abc import Awaitable, Callable
+
+from gateway.events.lifecycle import IterationSuperseded, TurnWarning
+from gateway.history.summaries.summary import render_carried
+from gateway.history.transcript import tools_heard, with_message, without_turn
+from gateway.ids import ARTIFACT_PATTERN
+from gateway.storage.base import EPOCH_OPEN, History
+from gateway.turn.attachments import make_room
+from gateway.turn.context import TurnContext
+from gateway.turn.finalize import begin_turn
+from gateway.turn.generation import Reason, begin_generation
+from gateway.turn.memories import look_back, look_up, stand
+from gateway.turn.tool_calls import settle_interrupted
+
+PROMPT_CHANGED = Reason(
+    "prompt_changed", "The prompt before the conversation has changed since the last turn."
+)
+
+
+async def prepare(turn: TurnContext) -> None:
+    """Gives the turn its history; afterwards it is ready for the model.
+
+    Raises:
+        ArchiveDamaged: what was said cannot be read.
+        StorageError: the log failed.
+    """
+    history = await (_begin(turn) if turn.progress.started_at is None else _resume(turn))
+    turn.progress.heard |= tools_heard(history)
+    reasons: list[Reason] = []
+    for step in STEPS:
+        history, reason = await step(turn, history)
+        reasons += [reason] if reason is not None else []
+    # Open: the view changed while a turn ran, and all thinking until now was signed for another prefix.
+    if reasons or history.epoch_from >= EPOCH_OPEN:
+        history = await begin_generation(turn, history, reasons)
+    history = await stand(turn, history)
+    turn.use(await look_up(turn, history))
+
+
+async def read_components(turn: TurnContext, history: History) -> tuple[History, Reason | None]:
+    """Warns of components that cannot be used. Another prefix than the last call had is a reason."""
+    for warning in turn.prompt.components.warnings:
+        turn.emit(TurnWarning(code="prompt_component", message=warning))
+    before = turn.progress.prefix_hash or history.prefix_hash
+    changed = before is not None and before != turn.prompt.prefix(history).prefix_hash
+    return history, PROMPT_CHANGED if changed else None
+
+
+STEPS: tuple[Callable[[TurnContext, History], Awaitable[tuple[History, Reason | None]]], ...] = (
+    read_components,
+    make_room,
+    look_back,
+)
+
+
+async def _begin(turn: TurnContext) -> History:
+    row, is_first = turn.row, turn.emitter.head == 0
+    message = begin_turn(turn.emitter)
+    history = History([], carried=await _carry(turn)) if is_first else without_turn(await _load(turn), row.id)
+    return with_message(history, row.id, message)
+
+
+async def _resume(turn: TurnContext) -> History:
+    progress = turn.progress
+    if progress.attempt_open:
+        turn.emit(IterationSuperseded(attempt=progress.attempt, reason="server_restart", began=True))
+    await settle_interrupted(turn)
+    return await _load(turn)
+
+
+async def _load(turn: TurnContext) -> History:
+    whole = not turn.settings.use_compressions
+    return await turn.parts.sessions.history(turn.row.session_id, whole=whole)
+
+
+async def _carry(turn: TurnContext) -> str | None:
+    """What a new session is told of its user's former ones."""
+    settings, parts, row = turn.settings, turn.parts, turn.row
+    if not settings.session_summaries or not settings.carried_summaries:
+        return None
+    rows = await parts.summaries.carried(row.session_id, row.owner, limit=settings.carried_summaries)
+    if not rows:
+        return None
+    text = render_carried(rows)
+    await parts.sessions.carry(row.session_id, text)
+    await parts.shelf.use(row.owner, row.session_id, set(re.findall(ARTIFACT_PATTERN, text)))
+    return text

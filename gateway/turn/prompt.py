@@ -1,0 +1,63 @@
+"""What comes before the messages of a session: tools, components, skills, memories, former sessions."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Self
+
+from gateway.prompt.assemble import Prefix, PromptLimits, prefix_of
+from gateway.prompt.components import Components
+from gateway.settings import Settings
+from gateway.skills.catalog import Catalog
+from gateway.storage.base import History
+from gateway.tools.base import Tool
+from gateway.tools.registry import Tools
+from gateway.turn.parts import TurnParts
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The prompt components and the skills as they were when a turn began; what else there is of a prompt
+    belongs to the history of a session. `limits` are those of the system prompt, `skills` is what the model
+    is told of the catalog."""
+
+    components: Components
+    catalog: Catalog
+    skills: str
+    limits: PromptLimits
+    read_archive: Tool
+
+    @classmethod
+    def read(cls, parts: TurnParts) -> Self:
+        """As files and catalog are now."""
+        settings: Settings = parts.settings
+        catalog = parts.skills.catalog
+        return cls(
+            parts.prompts.read(),
+            catalog,
+            catalog.snapshot if settings.skills_in_prompt else "",
+            PromptLimits(total_tokens=settings.prompt_tokens),
+            parts.read_archive,
+        )
+
+    def tools(self, *, compressed: bool) -> Tools:
+        """What may be called in a session: what was compressed can be looked up."""
+        return self.catalog.tools.plus(self.read_archive) if compressed else self.catalog.tools
+
+    def prefix(self, history: History, *, compressed: bool | None = None) -> Prefix:
+        """What comes before the messages of a session: as it is, or as if it were `compressed` or not."""
+        compressed = history.compression is not None if compressed is None else compressed
+        return prefix_of(
+            self.components,
+            tools=self.tools(compressed=compressed).specs(),
+            skills=self.skills,
+            limits=self.limits,
+            carried=history.carried,
+            memories=history.memories.text if history.memories is not None else "",
+        )
+
+    def digests(self) -> dict[str, str]:
+        """The components by name, and the skills, each with the beginning of its digest."""
+        found = {item.name: item.digest[:12] for item in self.components.items}
+        if self.skills:
+            found["skills"] = sha256(self.skills.encode()).hexdigest()[:12]
+        return found

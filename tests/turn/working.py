@@ -1,0 +1,56 @@
+"""A turn that runs on real storage, with a model that a test scripts, as its steps get it."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from gateway.events.envelope import StoredEvent
+from gateway.settings import load_settings
+from gateway.storage.base import NewTurn
+from gateway.storage.sqlite import SqliteDatabase
+from gateway.tools.base import FunctionTool
+from gateway.turn.context import TurnContext
+from gateway.turn.emitter import Emitter
+from gateway.turn.finalize import Limits
+from gateway.turn.progress import Progress
+from gateway.turn.suggestions import Suggestions
+from gateway.wiring import assemble_parts, function_skills, open_memory, open_skills, storage_on
+from tests.history.scripted import Said, ScriptedModel
+from tests.storage.writing import OWNER
+
+LIMITS = Limits(4, None, 60)
+
+
+@asynccontextmanager
+async def turn_at_work(
+    folder: Path, *script: Said, tools: Sequence[FunctionTool] = (), said: str = "hello", **given: Any
+) -> AsyncGenerator[TurnContext]:
+    """The first turn of the session `s`, accepted; nothing of it is emitted yet."""
+    settings = load_settings(**({"data_dir": folder, "model": "model", "memory": False} | given))
+    model = ScriptedModel(*script)
+    async with (
+        await SqliteDatabase.open(settings.database_path) as database,
+        open_memory(settings) as memory,
+    ):
+        storage = storage_on(database)
+        skills = open_skills(settings, storage.switches, function_skills(settings, tools), tuple, 200_000)
+        await skills.refresh()
+        parts = assemble_parts(
+            settings,
+            storage,
+            model,
+            skills,
+            suggestions=Suggestions(),
+            memory=memory if settings.memory else None,
+        )
+        new = NewTurn("t", "s", OWNER, said, "model", None, "reject", create_session=True, at=1)
+        now = await storage.turns.accept(new, max_queued=0)
+        yield TurnContext(parts, Emitter(storage.log, now.turn, now.head, Progress()), LIMITS)
+
+
+async def stored(turn: TurnContext) -> list[dict[str, Any]]:
+    """The events of the turn, as the log has them."""
+    await turn.emitter.settled()
+    events: list[StoredEvent] = await turn.parts.log.read("s", after=0, limit=10_000)
+    return [event.load() for event in events]
