@@ -57,7 +57,7 @@ async def test_a_failing_transaction_rolls_back_alone(database: SqliteDatabase) 
         "NotFound",
         "NoneType",
         "IntegrityError",
-        "OperationalError",
+        "StorageError",
     ]
     assert await names(database) == ["a", "c"]
 

@@ -17,7 +17,7 @@ from gateway.ids import new_replica_id
 from gateway.storage.folder import FolderLock
 from gateway.storage.migrations import upgrade
 from gateway.storage.sqlite.append import Pending
-from gateway.storage.sqlite.failures import is_broken, storage_error
+from gateway.storage.sqlite.failures import for_caller, storage_error
 from gateway.storage.sqlite.writer import Deliver, Durability, Flushed, Write, Writer
 
 T = TypeVar("T")
@@ -87,16 +87,18 @@ class SqliteFile:
         connection = self._free.get()
         raw = raw_of(connection)
         try:
+            if raw.in_transaction:  # its rollback failed
+                raw.execute("ROLLBACK")
             if snapshot:
                 raw.execute("BEGIN")
-            return work(connection)
-        except Exception as error:
-            if is_broken(error):
-                raise storage_error(error) from error
-            raise
+            try:
+                return work(connection)
+            finally:
+                if raw.in_transaction:
+                    raw.execute("ROLLBACK")
+        except BaseException as error:
+            raise for_caller(error) from error
         finally:
-            if raw.in_transaction:
-                raw.execute("ROLLBACK")
             self._free.put(connection)
 
     def _release(self) -> None:
@@ -223,6 +225,10 @@ def _connect(path: Path, pragmas: str) -> Connection:
     raw = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None, check_same_thread=False)
     raw.executescript(pragmas)
     engine = create_engine(
-        "sqlite://", creator=lambda: raw, poolclass=StaticPool, skip_autocommit_rollback=True
+        "sqlite://",
+        creator=lambda: raw,
+        poolclass=StaticPool,
+        skip_autocommit_rollback=True,
+        hide_parameters=True,  # they are content, and errors get into the log
     )
     return engine.connect()

@@ -141,7 +141,11 @@ class SqliteEventLog:
             if refusal is None:
                 stored.setdefault(pending.batch.session_id, []).extend(pending.batch.events)
         for session_id, events in stored.items():
-            self._bus.publish(session_id, events)
+            try:
+                self._bus.publish(session_id, events)
+            except Exception:
+                # It is stored: those who wait must hear of it, and readers find it in the log.
+                log.exception("events of session %s were not published", session_id)
         for pending, refusal in zip(appends, refusals, strict=True):
             try:
                 pending.batch.settled(refusal)

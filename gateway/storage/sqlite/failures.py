@@ -1,5 +1,6 @@
 """SQLite's errors in our words."""
 
+import logging
 import sqlite3
 
 from sqlalchemy.exc import DBAPIError
@@ -8,17 +9,11 @@ from gateway.errors import StorageError
 
 # The disk is full (SQLITE_FULL is ENOSPC), or a quota or file size limit is reached (a write error).
 FULL = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE}
-# Failures of the database, not of the statement: whatever else the transaction holds is in doubt too.
-BROKEN = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_NOMEM,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_READONLY,
-}
+# Failures of one statement: it changed nothing, and the transaction that it is part of goes on. After any
+# other failure whatever else the transaction holds is in doubt too. 0 is the driver's: text that is no UTF-8.
+STATEMENT = {0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG}
+
+log = logging.getLogger(__name__)
 
 
 def code_of(error: BaseException) -> int:
@@ -27,9 +22,32 @@ def code_of(error: BaseException) -> int:
     return getattr(cause, "sqlite_errorcode", 0)
 
 
+def is_failure(error: BaseException) -> bool:
+    """Whether it is SQLite that failed, rather than its caller: what breaks a constraint, or uses the driver
+    wrongly, is the caller's."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    ours = sqlite3.IntegrityError | sqlite3.ProgrammingError
+    return isinstance(cause, sqlite3.DatabaseError) and not isinstance(cause, ours)
+
+
 def is_broken(error: BaseException) -> bool:
-    """Whether the database failed, rather than the statement being wrong."""
-    return code_of(error) & 0xFF in BROKEN  # the low byte is the primary code
+    """Whether the database failed, rather than one statement."""
+    return is_failure(error) and code_of(error) & 0xFF not in STATEMENT  # the low byte is the primary code
+
+
+def for_caller(error: BaseException) -> BaseException:
+    """What the caller of a transaction's work is told of what that raised: a failure of SQLite in our words,
+    anything else as it is. No future can hold a StopIteration, nor pass on what would stop the event loop."""
+    if is_failure(error):
+        if not is_broken(error):
+            log.error("a statement failed", exc_info=error)  # a mistake of ours in all likelihood
+        told: BaseException = storage_error(error)
+    elif isinstance(error, StopIteration) or not isinstance(error, Exception):
+        told = RuntimeError(f"The work of a transaction raised {type(error).__name__}.")
+    else:
+        return error
+    told.__cause__ = error
+    return told
 
 
 def storage_error(error: BaseException) -> StorageError:

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from gateway.errors import StorageError
 from gateway.storage.sqlite.append import Pending, apply
-from gateway.storage.sqlite.failures import is_broken, storage_error
+from gateway.storage.sqlite.failures import for_caller, is_broken, storage_error
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +37,14 @@ Flushed = Callable[[int, float, bool], None]
 Deliver = Callable[[Sequence[Pending], Sequence[StorageError | None]], None]
 
 
+def call(callback: Callable[..., None], *arguments: Any) -> None:
+    """Calls back on the event loop. What fails there is logged: others are called, and writing goes on."""
+    try:
+        callback(*arguments)
+    except Exception:
+        log.exception("a callback of the writer failed")
+
+
 @dataclass(slots=True, eq=False)
 class Write:
     """A transaction of somebody's own, and what became of it."""
@@ -49,7 +57,7 @@ class Write:
 
     def settle(self) -> None:
         if self.error is None and self.committed is not None:
-            self.committed()
+            call(self.committed)
         if self.future.done():  # its awaiter was cancelled
             return
         if self.error is None:
@@ -78,7 +86,7 @@ class Flush:
     def events(self) -> int:
         return sum(len(append.batch.events) for append in self.appends)
 
-    def fail(self, error: Exception) -> None:
+    def fail(self, error: BaseException) -> None:
         self.failed = True
         self.failure = storage_error(error)
         self.refusals = [storage_error(error) for _ in self.appends]
@@ -172,11 +180,11 @@ class Writer:
     def _settle(self, flush: Flush) -> None:
         self.failure = flush.failure
         if flush.appends and self.deliver is not None:
-            self.deliver(flush.appends, flush.refusals)
+            call(self.deliver, flush.appends, flush.refusals)
         if self._flushed is not None:
-            self._flushed(flush.events, flush.seconds, flush.failed)
+            call(self._flushed, flush.events, flush.seconds, flush.failed)
         for write in flush.writes:
-            write.settle()
+            call(write.settle)
         if self._gathered.appends or self._gathered.writes:
             self._schedule(now=self._closed is not None or self._gathered.sync)
             return
@@ -191,7 +199,7 @@ class Writer:
             started = perf_counter()
             try:
                 self._commit(flush)
-            except Exception as error:  # noqa: BLE001 - whatever it was, those who wait are told and the thread lives
+            except BaseException as error:  # noqa: BLE001 - whatever it was, those who wait are told and the thread lives
                 flush.fail(error)
                 self._roll_back()
             flush.seconds = perf_counter() - started
@@ -212,12 +220,12 @@ class Writer:
         self._raw.execute("SAVEPOINT work")
         try:
             write.value = write.work(self._connection)
-        except Exception as error:
-            if is_broken(error):
+        except BaseException as error:
+            if is_broken(error) or not self._raw.in_transaction:
                 raise
             # Whatever a caller's work raises is the caller's alone: the others' transaction goes on.
             self._raw.execute("ROLLBACK TO work")
-            write.error = error
+            write.error = for_caller(error)
         self._raw.execute("RELEASE work")
 
     def _synchronise(self, sync: bool) -> None:
