@@ -6,7 +6,7 @@ from weakref import WeakSet
 
 from gateway.artifacts.attachments import Upload
 from gateway.auth import Principal
-from gateway.errors import Draining, TurnInProgress
+from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.history.transcript import fold, view, without_turn
 from gateway.ids import new_session_id, now_ms
@@ -104,12 +104,21 @@ class Gateway:
         return await self._parts.sessions.rename(session_id, who.user_id, title)
 
     async def delete_session(self, who: Principal, session_id: str) -> None:
-        """Raises errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict
-        while its rows are being moved."""
-        # Held over all steps: the id is free after the second, and what comes under it must keep its blobs.
+        """What is remembered for the session alone goes with it, and not before. When that fails the same
+        again erases it.
+
+        Raises:
+            errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict while
+            its rows are being moved, errors.StorageError.
+        """
+        # Held over all steps: the id is free after the first, and what comes under it must keep its blobs.
         with self._parts.archives.moving(session_id):
+            try:
+                doubtful = await self._parts.sessions.delete(session_id, who.user_id)
+            except NotFound:
+                await self.memory.forget_session(who, session_id)
+                raise
             await self.memory.forget_session(who, session_id)
-            doubtful = await self._parts.sessions.delete(session_id, who.user_id)
             await self.records.forget_blobs(session_id)
             await self._parts.shelf.clear(doubtful[:CLEARED], now_ms())
 

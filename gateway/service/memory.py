@@ -170,11 +170,8 @@ class UserMemories:
             await self._parts.sessions.forget_memory(owner, memory_id)
 
     async def forget_session(self, who: Principal, session_id: str) -> None:
-        """Erases what is remembered for a session that is about to be deleted; nothing while a turn of it is
-        open, since it cannot be then. Raises errors.NotFound, errors.StorageError."""
-        await self._parts.sessions.get(session_id, who.user_id)
-        room, open_turn = self._parts.memory, await self._parts.turns.open_turn(session_id)
-        if room is not None and open_turn is None:
+        """Erases what is remembered for a session that was deleted. Raises errors.StorageError."""
+        if (room := self._parts.memory) is not None:
             await room.store.forget_session(who.user_id, session_id)
 
     async def confirm(self, who: Principal, memory_id: str, *, version: int | None) -> Changed:

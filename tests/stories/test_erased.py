@@ -3,9 +3,11 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gateway.errors import StorageError
 from tests.harness import Client, running_gateway
 from tests.stories.asking import Outbox, ask, parked
 from tests.stories.test_memory import prompt_of, settings_with
@@ -82,6 +84,48 @@ async def test_a_session_is_deleted_where_nothing_is_remembered(tmp_path: Path, 
     async with running_gateway(settings_with(tmp_path, demo_url, memory=False)) as user:
         await user.chat("hello", session_id="s")
         assert (await user.http.delete("/api/sessions/s")).status_code == 204
+
+
+async def test_a_turn_that_begins_meanwhile_keeps_the_session_and_its_memory(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deletion is refused as a whole."""
+    outbox = Outbox()
+    async with running_gateway(settings_with(tmp_path, demo_url), *outbox.tools) as user:
+        await user.post("/api/sessions", {"id": "s"})
+        await remember(user, "the code word is Zebra 斑马", owner_type="session", session_id="s")
+        stored = user.app.state.parts.sessions
+        delete = stored.delete
+
+        async def begin_and_delete(session_id: str, owner: str) -> Any:
+            await parked(await ask(user, '/call send {"to": "李雷"}', session=session_id))
+            return await delete(session_id, owner)
+
+        monkeypatch.setattr(stored, "delete", begin_and_delete)
+        refused = await user.http.delete("/api/sessions/s")
+
+        assert (refused.status_code, refused.json()["error"]["code"]) == (409, "turn_in_progress")
+        assert "Zebra" in (await user.get("/api/memory")).text
+
+
+async def test_a_memory_that_fails_is_erased_when_the_deletion_is_asked_for_again(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session is gone by then, for whoever asks; nobody else's memory is touched."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        await user.post("/api/sessions", {"id": "s"})
+        await remember(user, "the code word is Zebra 斑马", owner_type="session", session_id="s")
+
+        async def fail(*_: Any) -> None:
+            raise StorageError("for now")
+
+        with monkeypatch.context() as failing:
+            failing.setattr(user.app.state.parts.memory.store, "forget_session", fail)
+            assert (await user.http.delete("/api/sessions/s")).status_code == 503
+        assert (await user.get("/api/sessions/s")).status_code == 404
+        assert (await user.http.delete("/api/sessions/s")).status_code == 404
+
+        assert "Zebra" not in (await user.get("/api/memory")).text
 
 
 async def test_a_session_that_cannot_be_deleted_keeps_its_memory(tmp_path: Path, demo_url: str) -> None:
