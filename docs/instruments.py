@@ -32,6 +32,7 @@ def instruments() -> list[Instrument]:
     meters.watch_parked(int)
     meters.watch_skills(dict)
     meters.watch_mcp(dict)
+    meters.watch_background(dict, set)
     meters.watch_documents(Found)
     meters.watch_embeddings(dict)
     meters.watch_spans(int, int)

@@ -15,6 +15,8 @@ The map, from the door inwards:
     model      the model's edge                 storage   the event log and its tables
     auth       who is asking
     events     everything that can be said about a turn
+    supervisor background tasks that nothing ends but their cancellation
+    shielding  work that is waited for to its end
     messages, settings, lexical, errors, ids    values without I/O
 
 An upper line may import a lower one, never the other way round; `make check` enforces it.

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 from starlette.applications import Starlette
@@ -36,6 +35,7 @@ from gateway.service.session_events import SessionEvents
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
+from gateway.supervisor import Supervisor
 from gateway.telemetry.logs import configure_logging
 from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.mcp.servers import McpServers
@@ -52,20 +52,22 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-    """Puts what requests need into `app.state`: parts, gateway, telemetry, indexer, begin_shutdown, and the
-    `checks` of /readyz by name."""
+    """Puts what requests need into `app.state`: parts, gateway, telemetry, supervisor, indexer,
+    begin_shutdown, and the `checks` of /readyz by name."""
     settings: Settings = app.state.settings
     configure_logging(settings.log_level, settings.log_format)
     async with AsyncExitStack() as stack:
         telemetry = open_telemetry(settings)
         stack.push_async_callback(telemetry.shutdown)
+        supervisor = app.state.supervisor = Supervisor()
+        telemetry.meters.watch_background(lambda: supervisor.failures, lambda: supervisor.failing)
         storage = await stack.enter_async_context(
             wiring.open_storage(settings, flushed=telemetry.meters.log.flushed)
         )
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
         calls = ModelCalls(model, settings, telemetry.model_called)
-        memory = await _open_memory(settings, calls, telemetry, stack) if settings.memory else Memory()
+        memory = await _open_memory(app, calls, telemetry, stack) if settings.memory else Memory()
         shelf = wiring.open_shelf(settings, storage, told=telemetry.artifact_told)
         began = now_ms()
         skills, servers = await _open_skills(app, memory.room, shelf, storage, stack)
@@ -102,24 +104,27 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         app.state.begin_shutdown = begin_shutdown = _shutdown_of(gateway, settings)
         storage.bus.watch(learning.watch)
         for work, name in (
-            (skills.watch(), "skills"),
-            (suggestions.run(), "memory suggestions"),
-            (learning.run(events), "learning"),
-            (telemetry.meters.artifacts.run(storage.artifacts), "count of artifacts"),
+            (skills.watch, "skills"),
+            (suggestions.run, "memory suggestions"),
+            (lambda: learning.run(events), "learning"),
+            (learning.mark_begun, "sessions to learn from"),
+            (lambda: telemetry.meters.artifacts.run(storage.artifacts), "count of artifacts"),
         ):
-            await stack.enter_async_context(_in_background(work, name))
+            await stack.enter_async_context(supervisor.running(work, name))
         await _wait_for(servers, settings)
         await skills.refresh()
         await gateway.recover()
         indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver, began=began)
         storage.bus.watch(indexer.watch)
         app.state.indexer = indexer
-        await stack.enter_async_context(_in_background(in_flight.reap(), "turns without owner"))
-        # Not before: a turn that a deadline wakes has an owner.
-        deadlines = gateway.approvals.watch_deadlines()
-        await stack.enter_async_context(_in_background(deadlines, "deadlines of approvals"))
-        await stack.enter_async_context(_in_background(indexer.run(), "search index"))
-        await stack.enter_async_context(_in_background(upkeep.run(), "upkeep"))
+        for work, name in (
+            (in_flight.reap, "turns without owner"),
+            # Not before: a turn that a deadline wakes has an owner.
+            (gateway.approvals.watch_deadlines, "deadlines of approvals"),
+            (indexer.run, "search index"),
+            (upkeep.run, "upkeep"),
+        ):
+            await stack.enter_async_context(supervisor.running(work, name))
         try:
             yield
         finally:
@@ -150,9 +155,11 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
 
 
 async def _open_memory(
-    settings: Settings, calls: ModelCalls, telemetry: Telemetry, stack: AsyncExitStack
+    app: Starlette, calls: ModelCalls, telemetry: Telemetry, stack: AsyncExitStack
 ) -> Memory:
     """Raises errors.StorageError: it cannot be used. What remembers nothing must not pass for what does."""
+    settings: Settings = app.state.settings
+    supervisor: Supervisor = app.state.supervisor
     try:
         opening = wiring.open_memory(settings, calls, told=telemetry.memory_changed)
         room = await stack.enter_async_context(opening)
@@ -166,13 +173,13 @@ async def _open_memory(
             code=error.code,
             retryable=False,
         ) from error
-    await stack.enter_async_context(_in_background(documents.watch(), "documents"))
-    counting = telemetry.meters.memories.run(room.store)
-    await stack.enter_async_context(_in_background(counting, "count of memories"))
+    await stack.enter_async_context(supervisor.running(documents.watch, "documents"))
+    counting = supervisor.running(lambda: telemetry.meters.memories.run(room.store), "count of memories")
+    await stack.enter_async_context(counting)
     telemetry.meters.watch_documents(lambda: documents.found)
     if (embedding := room.searcher.embedding) is not None:
         telemetry.meters.watch_embeddings(lambda: room.searcher.asked)
-        await stack.enter_async_context(_in_background(embedding.run(), "vectors of memories"))
+        await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
     return Memory(room, wiring.open_keeper(settings, room, calls, learned=telemetry.learned), documents)
 
 
@@ -210,17 +217,18 @@ async def _open_skills(
 ) -> tuple[SkillLibrary, McpServers]:
     """The catalog, still to be looked at, and the MCP servers, which are being connected."""
     settings: Settings = app.state.settings
+    supervisor: Supervisor = app.state.supervisor
 
     def changed() -> None:
         skills.changed()
 
-    servers = McpServers(settings.mcp_servers, changed=changed)
+    servers = McpServers(settings.mcp_servers, changed=changed, supervisor=supervisor)
     window = await window_in_force(settings, settings.model)
     functions = [wiring.artifact_skill(shelf), *app.state.functions]
     if memory is not None:
         functions = [wiring.memory_skill(settings, memory), *functions]
     skills = wiring.open_skills(settings, storage.switches, functions, lambda: servers.tools, window)
-    await stack.enter_async_context(_in_background(servers.run(), "MCP servers"))
+    await stack.enter_async_context(supervisor.running(servers.run, "MCP servers"))
     return skills, servers
 
 
@@ -237,14 +245,3 @@ async def _wait_for(servers: McpServers, settings: Settings) -> None:
     except TimeoutError:
         late = [state.name for state in servers.states if state.status == "connecting"]
         log.warning("mcp_servers_not_ready", servers=late, waited=patience)
-
-
-@asynccontextmanager
-async def _in_background(work: Coroutine[Any, Any, None], name: str) -> AsyncGenerator[None]:
-    """Runs `work` beside the requests until the context is left."""
-    task = asyncio.create_task(work, name=name)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

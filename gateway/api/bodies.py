@@ -173,14 +173,25 @@ class FailedCheck(Reply):
     message: str
 
 
+class FailingTask(Reply):
+    """A background task that failed and has not been steady since: since when (Unix ms), how often in a row,
+    and the type or code of its newest failure."""
+
+    since: int
+    failures: int
+    why: str
+
+
 class Health(Reply):
-    """Whether turns are taken. `failed` has the checks that say no, by name; only `/readyz` tells of them."""
+    """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the background
+    tasks that fail; only `/readyz` tells of them."""
 
     status: Literal["ok", "draining", "unavailable"]
     version: str
     model: str
     demo: bool
     failed: dict[str, FailedCheck] | None = None
+    failing_tasks: dict[str, FailingTask] | None = None
 
 
 class Problem(Reply):

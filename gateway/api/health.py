@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict
 
 import orjson
 from starlette.requests import Request
@@ -13,6 +14,7 @@ from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, settings_of, telemetry_of
 from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
+from gateway.supervisor import Failing, Supervisor
 
 Check = Callable[[], Awaitable[None]]
 """Raises GatewayError when turns cannot be taken. Anybody may read its code and message, without a key."""
@@ -30,14 +32,17 @@ async def alive(request: Request) -> Response:
 
 async def ready(request: Request) -> Response:
     """New turns are taken: not while draining, nor when the database cannot be read, or could not write the
-    last time and still cannot. `failed` says which check it is, and why."""
+    last time and still cannot. `failed` says which check it is, and why. `failing_tasks` names background
+    tasks that fail; turns are taken without them."""
     if gateway_of(request).is_draining:
         return json_reply(_health(request, "draining"), 503, headers={"retry-after": "2"})
+    supervisor: Supervisor = request.app.state.supervisor
     checks: Mapping[str, Check] = request.app.state.checks
     found = zip(checks, await asyncio.gather(*map(_failed, checks.values())), strict=True)
     if failed := {name: why for name, why in found if why is not None}:
-        return json_reply(_health(request, "unavailable", failed), 503, headers={"retry-after": "2"})
-    return json_reply(_health(request, "ok"))
+        reply = _health(request, "unavailable", failed, supervisor.failing)
+        return json_reply(reply, 503, headers={"retry-after": "2"})
+    return json_reply(_health(request, "ok", failing=supervisor.failing))
 
 
 async def metrics(request: Request) -> Response:
@@ -63,7 +68,12 @@ async def _failed(check: Check) -> FailedCheck | None:
     return None
 
 
-def _health(request: Request, status: str, failed: Mapping[str, FailedCheck] | None = None) -> Health:
+def _health(
+    request: Request,
+    status: str,
+    failed: Mapping[str, FailedCheck] | None = None,
+    failing: Mapping[str, Failing] | None = None,
+) -> Health:
     return Health.model_validate(
         {
             "status": status,
@@ -71,5 +81,6 @@ def _health(request: Request, status: str, failed: Mapping[str, FailedCheck] | N
             "model": settings_of(request).model,
             "demo": request.app.state.demo,
             "failed": failed,
+            "failing_tasks": {name: asdict(task) for name, task in failing.items()} if failing else None,
         }
     )

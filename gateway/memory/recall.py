@@ -180,6 +180,8 @@ class Recall:
                 await self._store.use(used, now_ms())
         except StorageError as error:
             log.warning("memory_citations_lost", code=error.code, memories=len(rows))
+        except Exception:  # a mistake of ours: nobody waits for this task
+            log.exception("memory_citations_lost", memories=len(rows))
 
 
 def used_in(rows: Sequence[MemoryRow], answer: str) -> list[str]:

@@ -88,16 +88,26 @@ class TurnApprovals:
             self._resume(await self._parts.approvals.wake(turn_id))
 
     async def watch_deadlines(self) -> None:
-        """Goes on with the turns whose approval did not come in time, for as long as the process lives."""
+        """Goes on with the turns whose approval did not come in time, for as long as the process lives. What
+        fails in a way that was not foreseen is raised, after all other turns of the round had their turn."""
         every = min(LONGEST_ROUND, self._parts.settings.approval_timeout / 4)
         while True:
             try:
-                for turn_id in await self._parts.approvals.overdue(now_ms(), self._in_flight.room):
-                    await self.take_up(turn_id)
+                await self._expire()
                 self.parked = await self._parts.approvals.count_parked()
             except GatewayError as error:  # the database, for now
                 log.warning("deadlines_not_read", code=error.code, error=error.message)
             await asyncio.sleep(every)
+
+    async def _expire(self) -> None:
+        failed: Exception | None = None
+        for turn_id in await self._parts.approvals.overdue(now_ms(), self._in_flight.room):
+            try:
+                await self.take_up(turn_id)
+            except Exception as error:  # noqa: BLE001 - one turn's failure must not keep the others waiting
+                failed = error
+        if failed is not None:
+            raise failed
 
     async def _decide(self, row: ApprovalRow, verdict: Verdict) -> ApprovalRow:
         row, accepted = await self._parts.approvals.decide(row, verdict)

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import structlog
 
-from gateway.errors import GatewayError, LearningFailed, MemoryFull, NotFound
+from gateway.errors import GatewayError, LearningFailed, MemoryFull, NotFound, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
 from gateway.memory.keeper.keeper import Keeper, Told
@@ -98,8 +98,8 @@ class Learning:
     # What it does
 
     async def run(self, events: SessionEvents) -> None:
-        """Learns until it is cancelled, from one session at a time. What came of it, and of the suggestions
-        of tools, is told in the sessions' logs."""
+        """Learns until it is cancelled, from one session at a time, while `mark_begun` runs beside it. What
+        came of it, and of the suggestions of tools, is told in the sessions' logs."""
 
         async def tell(session_id: str, changed: Sequence[Changed]) -> None:
             await events.add_changes(session_id, changed)
@@ -107,9 +107,15 @@ class Learning:
         if self._keeper is not None:
             self._keeper.told = tell
         self._warn()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._mark_begun())
-            group.create_task(self._learn_from_all(tell))
+        await self._learn_from_all(tell)
+
+    async def mark_begun(self) -> None:
+        """Records the sessions of turns that were taken up, until it is cancelled: they are to be read also
+        after a crash."""
+        while True:
+            await self._mark()  # at once: a former run may have failed in the middle of it
+            await self._to_mark.wait()
+            self._to_mark.clear()
 
     async def settled(self) -> None:
         """Returns when everything that it heard of was learned from, or given up."""
@@ -145,12 +151,6 @@ class Learning:
         self._wake.set()
 
     # Which turns it has heard of, in the database
-
-    async def _mark_begun(self) -> None:
-        while True:
-            await self._to_mark.wait()
-            self._to_mark.clear()
-            await self._mark()
 
     async def _mark(self) -> None:
         async with self._marking:
@@ -188,11 +188,19 @@ class Learning:
             found = await self._learned.due(before=self._before, after=self._looked_to, limit=AT_ONCE)
             self._looked_to = found[-1][0] if len(found) == AT_ONCE else None
             for session_id, owner in found:
-                with suppress(NotFound):  # it was deleted meanwhile
+                try:
                     session = await self._parts.sessions.get(session_id, owner)
                     self._waiting.add(session_id, self._scope_of(session))
+                except NotFound:  # it was deleted meanwhile
+                    continue
+                except StorageError:
+                    raise
+                except Exception:
+                    # A mistake of ours with one session must not hide the others.
+                    log.exception("memory_learning_failed", session_id=session_id)
         except GatewayError as error:  # the database, for now
             log.warning("memory_learning_failed", code=error.code, error=error.message)
+            self._looked_to = ""  # anew: to find a session twice changes nothing
             await asyncio.sleep(self._first_retry)
         return True
 

@@ -5,6 +5,7 @@ bucket of a histogram leads to a trace that fell into it.
 """
 
 import json
+import logging
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +41,8 @@ _UNITS = {"s": "seconds", "By": "bytes", "USD": "USD"}
 specification, "Prometheus and OpenMetrics Compatibility", metric metadata)."""
 
 Labels = dict[str, str]
+
+log = logging.getLogger(__name__)
 
 
 class Exposition:
@@ -84,7 +87,13 @@ class _Push(PeriodicExportingMetricReader):
     def _receive_metrics(
         self, metrics_data: MetricsData, timeout_millis: float = 10_000, **more: Any
     ) -> None:
-        super()._receive_metrics(self._complete(metrics_data), timeout_millis, **more)
+        try:
+            complete = self._complete(metrics_data)
+        except Exception:
+            # The SDK's thread would end with it, and nothing would be sent any more.
+            log.exception("metrics could not be sent")
+            return
+        super()._receive_metrics(complete, timeout_millis, **more)
 
 
 class _Families(Collector):

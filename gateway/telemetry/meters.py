@@ -1,6 +1,6 @@
 """Everything that is measured, made from settings: doors for those who have something to tell."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from urllib.parse import urlsplit
 
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -118,6 +118,32 @@ class Meters:
 
         self.exposition.meter.create_observable_gauge(
             "gateway.mcp.up", [observe], "{server}", "Whether an MCP server can be used: 1 or 0."
+        )
+
+    def watch_background(
+        self, failures: Callable[[], Mapping[str, int]], failing: Callable[[], Collection[str]]
+    ) -> None:
+        """`failures` tells how often each background task has failed since the start of the process, those
+        that have not included; `failing` which of them fail at the moment."""
+
+        def count(_: CallbackOptions) -> Iterable[Observation]:
+            return [Observation(times, {semconv.TASK: name}) for name, times in dict(failures()).items()]
+
+        def observe(_: CallbackOptions) -> Iterable[Observation]:
+            now = failing()
+            return [Observation(int(name in now), {semconv.TASK: name}) for name in dict(failures())]
+
+        self.exposition.meter.create_observable_counter(
+            "gateway.background.failures",
+            [count],
+            "{failure}",
+            "Failures of background tasks, each of which was started again.",
+        )
+        self.exposition.meter.create_observable_gauge(
+            "gateway.background.failing",
+            [observe],
+            "{task}",
+            "Whether a background task failed and has not been steady since: 1 or 0.",
         )
 
     def watch_documents(self, found: Callable[[], Found]) -> None:

@@ -152,18 +152,22 @@ _process = Row(
             {legend("instance"): "gateway_log_readers{@}"},
         ),
         graph(
+            "Background tasks that fail",
+            "Each is started again, at the latest after a minute. The log has the tracebacks.",
+            "cpm",
+            {legend("gateway_task"): per_minute("gateway_background_failures_total", "gateway_task")},
+        ),
+        graph(
             "Telemetry that was lost",
             "Spans that no collector will get, while traces are exported.",
             "cpm",
             {"spans dropped": per_minute(f"{TELEMETRY}_spans_dropped_total")},
-            width=12,
         ),
         graph(
             "Failed exports",
             "Attempts to send spans or metrics to a collector that failed.",
             "cpm",
             {legend("gateway_signal"): per_minute(f"{TELEMETRY}_export_failures_total", "gateway_signal")},
-            width=12,
         ),
     ],
 )

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 
 from gateway import lifespan
 from gateway.settings import Settings
+from gateway.supervisor import Supervisor
 from gateway.tools.mcp import server
 from gateway.tools.mcp.servers import McpServers
 from tests.harness import PATIENCE, running_gateway
@@ -107,3 +108,39 @@ async def test_the_start_does_not_wait_for_ever(
 def logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     out, err = capsys.readouterr()
     return [json.loads(line) for line in (out + err).splitlines() if line.startswith("{")]
+
+
+async def test_a_mistake_with_one_server_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That one is told to have failed, and is connected again; the other never loses its connection."""
+    session, mistakes, other_is_there = server.Server._session, list[str](), asyncio.Event()  # pyright: ignore[reportPrivateUsage]
+
+    async def mistaken(self: server.Server) -> Any:
+        if self.name == "bad" and not mistakes:
+            await other_is_there.wait()
+            mistakes.append(self.name)
+            raise KeyError("a mistake")
+        return await session(self)
+
+    monkeypatch.setattr(server.Server, "_session", mistaken)
+    supervisor, changes = Supervisor(first_pause=0), list[str]()
+    servers = {"bad": program("scripted.py", "plain"), "good": program("scripted.py", "plain")}
+    source = McpServers(servers, changed=lambda: changes.append("changed"), supervisor=supervisor)
+
+    def states() -> dict[str, tuple[str, int]]:
+        return {state.name: (state.status, state.since) for state in source.states}
+
+    async with asyncio.timeout(PATIENCE), supervisor.running(source.run, "MCP servers"):
+        while states()["good"][0] != "connected":
+            await asyncio.sleep(0.01)
+        before = states()["good"]
+        other_is_there.set()
+        await source.tried()
+        failed = states()["bad"]
+        while states()["bad"][0] != "connected":
+            await asyncio.sleep(0.01)
+        after = states()["good"]
+
+    assert mistakes == ["bad"]
+    assert failed[0] == "failed"
+    assert before == after
+    assert supervisor.failures == {"MCP servers": 0, "MCP server bad": 1, "MCP server good": 0}

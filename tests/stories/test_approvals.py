@@ -232,6 +232,33 @@ async def test_an_approval_that_does_not_come_in_time_is_a_denial(settings: Sett
     assert outbox.sent == []
 
 
+async def test_a_turn_that_cannot_be_woken_does_not_keep_the_others_waiting(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its deadline is the first; the one after it is kept all the same, and operators are told."""
+    outbox = Outbox()
+    brief = settings.model_copy(update={"approval_timeout": 0.2})
+    async with running_gateway(brief, *outbox.tools) as client:
+        approvals, broken = client.app.state.gateway.approvals, list[str]()
+        take_up = approvals.take_up
+
+        async def fail_for_the_first(turn_id: str) -> None:
+            broken.append(turn_id)
+            if turn_id == broken[0]:
+                raise KeyError("a mistake")
+            await take_up(turn_id)
+
+        monkeypatch.setattr(approvals, "take_up", fail_for_the_first)
+        await ask(client, SEND)
+        told = await (await ask(client, SEND)).all_events()
+        ready = (await client.get("/readyz")).json()
+
+    assert the(told, "approval_response")["by"] == "expiry"
+    assert the(told, "done")["status"] == "completed"
+    assert ready["status"] == "ok"
+    assert ready["failing_tasks"]["deadlines of approvals"]["why"] == "KeyError"
+
+
 async def test_a_waiting_turn_can_be_stopped(settings: Settings) -> None:
     """Its call certainly did not run, and its result says so; deciding is too late then."""
     outbox = Outbox()

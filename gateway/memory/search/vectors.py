@@ -122,6 +122,8 @@ class Vicinity:
                 await self._read(viewer, seen_by)
         except StorageError as error:
             log.warning("memory_vectors_outdated", error=error.code)
+        except Exception:  # a mistake of ours: nobody waits for this task
+            log.exception("memory_vectors_outdated")
 
     async def _read(self, viewer: Viewer, seen_by: Hashable) -> _Shelf:
         state = await self._store.state()

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any, cast
 
 import anyio
+import structlog
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import SubscriptionLost
@@ -49,6 +50,8 @@ _PROGRESS_PAUSE = 0.2  # seconds between two reports of progress that are passed
 _LISTEN_AGAIN = 5.0  # seconds after the stream of notices broke off
 _USED = ("name", "title", "description", "inputSchema", "annotations")  # of a tool; the rest is not looked at
 _PAGE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}  # what a list must have, since 2026
+
+log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
@@ -207,14 +210,18 @@ class Connection:
     async def _subscribe(self) -> None:
         """Keeps the stream open on which a server that speaks the protocol of 2026 sends its notices. They
         come to `_notice` like those of older servers, which need not be asked."""
-        with suppress(MCPError):  # it has none
-            while True:
-                with suppress(SubscriptionLost):
+        while True:
+            try:
+                with suppress(SubscriptionLost, TimeoutError):
                     async with self._client.listen(tools_list_changed=True) as subscription:
                         async for _ in subscription:
                             pass
-                await asyncio.sleep(_LISTEN_AGAIN)
-                self._news.set()  # what happened meanwhile, nobody told
+            except MCPError:  # it has none
+                return
+            except Exception:  # a mistake of ours, or the SDK's: tried again, too
+                log.exception("mcp_notices_not_read", server=self._name)
+            await asyncio.sleep(_LISTEN_AGAIN)
+            self._news.set()  # what happened meanwhile, nobody told
 
     @asynccontextmanager
     async def _watched(self, transport: AbstractAsyncContextManager[Any]) -> AsyncGenerator[Any]:
@@ -223,9 +230,12 @@ class Connection:
             inbox, mended = anyio.create_memory_object_stream[SessionMessage | Exception]()
 
             async def pass_on() -> None:
-                with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    async for message in messages:
-                        await inbox.send(self._mended(message))
+                try:
+                    with inbox, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                        async for message in messages:
+                            await inbox.send(self._mended(message))
+                except Exception:  # a mistake of ours: without this task no answer would ever come
+                    log.exception("mcp_messages_not_read", server=self._name)
                 self._over()
 
             passing = asyncio.create_task(pass_on())

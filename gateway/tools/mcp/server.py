@@ -62,7 +62,7 @@ class Server:
         self._is_told = False
 
     async def run(self) -> NoReturn:
-        """Connects, and connects again, until it is cancelled."""
+        """Connects, and connects again, until it is cancelled. It may be run again after a failure."""
         attempts = 0
         while True:
             began = monotonic()
@@ -71,7 +71,12 @@ class Server:
                 await asyncio.wait((session,))
             finally:
                 await put_to_end(session)
-            lost = session.result()
+            try:
+                lost = session.result()
+            except BaseException:
+                # A mistake of ours: whoever waits for the server or calls its tools must not wait for it.
+                self.failed("the gateway made a mistake: see its log")
+                raise
             self.failed(lost.message, **(lost.details or {}))
             if monotonic() - began > STEADY:
                 attempts = 0

@@ -5,17 +5,26 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from gateway.settings.values import McpServer
+from gateway.supervisor import Supervisor
 from gateway.tools.mcp.offered import RemoteTool
 from gateway.tools.mcp.server import Server, ServerState
 
 
 class McpServers:
-    """Connected while `run` runs. `changed` is called, on the event loop, when `tools` has become another
-    tuple; while nothing changes it is the same object."""
+    """Connected while `run` runs, each in a task of its own that `supervisor` restarts when it fails.
+    `changed` is called, on the event loop, when `tools` has become another tuple; while nothing changes it is
+    the same object."""
 
-    def __init__(self, servers: Mapping[str, McpServer], *, changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        servers: Mapping[str, McpServer],
+        *,
+        changed: Callable[[], None],
+        supervisor: Supervisor | None = None,
+    ) -> None:
         self._tools: tuple[RemoteTool, ...] = ()
         self._changed = changed
+        self._supervisor = supervisor or Supervisor()
         self._servers = [Server(name, servers[name], self._gather) for name in sorted(servers)]
 
     @property
@@ -43,7 +52,8 @@ class McpServers:
             return
         async with asyncio.TaskGroup() as group:
             for server in self._servers:
-                group.create_task(server.run(), name=f"MCP server {server.name}")
+                name = f"MCP server {server.name}"
+                group.create_task(self._supervisor.keep(server.run, name), name=name)
 
     async def tried(self) -> None:
         """Returns when every server is connected, or could not be at the first attempt."""

@@ -107,8 +107,10 @@ async def sessions(
         learning = Learning(parts, keeper if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)
         work = asyncio.create_task(learning.run(SessionEvents(storage.log, InFlight(parts))))
+        marking = asyncio.create_task(learning.mark_begun())
         try:
             yield Sessions(storage, room, parts, model, keeper, learned, learning, work)
         finally:
             work.cancel()
-            await asyncio.wait([work])
+            marking.cancel()
+            await asyncio.wait([work, marking])

@@ -1,0 +1,165 @@
+"""Whatever a background task raises, wherever it waits: it goes on, and operators are told."""
+
+import asyncio
+import types
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+import pytest
+
+from gateway import lifespan
+from gateway.errors import StorageError
+from gateway.settings import Settings
+from gateway.supervisor import Supervisor, Work
+from tests.harness import PATIENCE, Client, running_gateway
+from tests.mcp_servers.serving import address
+
+pytestmark = pytest.mark.anyio
+
+TASKS = {
+    "MCP server gone",
+    "MCP servers",
+    "count of artifacts",
+    "count of memories",
+    "deadlines of approvals",
+    "documents",
+    "learning",
+    "memory suggestions",
+    "search index",
+    "sessions to learn from",
+    "skills",
+    "turns without owner",
+    "upkeep",
+    "vectors of memories",
+}
+"""All that a gateway starts where everything is switched on."""
+
+KINDS: dict[str, Callable[[], BaseException]] = {
+    "a mistake": lambda: KeyError("private words"),
+    "the database": lambda: StorageError("private words"),
+    "a timeout": lambda: TimeoutError("private words"),
+    "several": lambda: ExceptionGroup("private words", [KeyError("private words")]),
+    "a cancellation that nobody asked for": lambda: asyncio.CancelledError("private words"),
+    "the end of an iteration": lambda: StopAsyncIteration("private words"),
+}
+
+
+class Fault:
+    """Raises into a task once, at its await number `at`; or, when it does not come to that by itself, at the
+    one it is at when it is `poked`. `survived` is set when the task waits for something after that."""
+
+    def __init__(self, make: Callable[[], BaseException], at: int) -> None:
+        self._make = make
+        self._left = at
+        self._task: asyncio.Task[Any] | None = None
+        self._raised = False
+        self._is_poked = False
+        self.survived = asyncio.Event()
+
+    def poke(self) -> None:
+        if not self._raised and self._task is not None:
+            self._is_poked = True
+            self._task.cancel()
+
+    async def run(self, work: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.current_task()
+        await self._driven(work)
+
+    @types.coroutine
+    def _driven(self, work: Coroutine[Any, Any, None]) -> Generator[Any, Any, None]:
+        try:
+            awaited = work.send(None)
+            while True:
+                if not self._raised and self._left == 0:
+                    self._raised = True
+                    awaited = work.throw(self._make())
+                self._left -= 1
+                if self._raised:
+                    self.survived.set()
+                try:
+                    value = yield awaited
+                except asyncio.CancelledError as cancelled:
+                    if self._is_poked and not self._raised and self._task is not None:
+                        self._raised = True
+                        self._task.uncancel()
+                        awaited = work.throw(self._make())
+                    else:
+                        awaited = work.throw(cancelled)
+                except BaseException as error:  # noqa: BLE001 - what was awaited failed: that is the task's
+                    awaited = work.throw(error)
+                else:
+                    awaited = work.send(value)
+        except StopIteration:
+            return
+
+
+class Faulty(Supervisor):
+    """Raises into each of its tasks, and starts them again without a pause."""
+
+    def __init__(self, make: Callable[[], BaseException], at: int) -> None:
+        super().__init__(first_pause=0)
+        self._make, self._at = make, at
+        self.faults: dict[str, Fault] = {}
+
+    async def keep(self, work: Work, name: str) -> None:
+        fault = self.faults[name] = Fault(self._make, self._at)
+        await super().keep(lambda: fault.run(work()), name)
+
+
+@pytest.fixture
+def everything(settings: Settings) -> Settings:
+    """A gateway with all its background tasks; none of them has anything to do but to look."""
+    return settings.model_copy(
+        update={
+            "mcp_servers": {"gone": address("http://127.0.0.1:9")},
+            "embeddings_url": "http://127.0.0.1:9/v1",
+            "embeddings_model": "none",
+            "memory_learning": "turns",
+            "summary_after": 3600.0,
+            "archive_after": 3600.0,
+        }
+    )
+
+
+async def failed(client: Client) -> set[str]:
+    """Those background tasks that failed, when `/readyz` and the metrics say the same."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            counted, ready = await failures(client), await client.get("/readyz")
+            assert ready.status_code == 200
+            assert "private" not in ready.text
+            if (failing := set(ready.json().get("failing_tasks", {}))) == {
+                name for name, times in counted.items() if times
+            }:
+                return failing
+
+
+async def failures(client: Client) -> dict[str, float]:
+    """How often each background task failed, as the metrics say."""
+    head, text = "gateway_background_failures_total{gateway_task=", (await client.get("/metrics")).text
+    lines = [line.removeprefix(head).rsplit("} ", 1) for line in text.splitlines() if line.startswith(head)]
+    return {name.strip('"'): float(count) for name, count in lines}
+
+
+@pytest.mark.parametrize("at", range(3))
+@pytest.mark.parametrize("kind", KINDS)
+async def test_every_background_task_survives_whatever_is_raised_at_whatever_await(
+    kind: str, at: int, everything: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them at once, at their first, second or third await or where they rest: each waits for its work
+    again, turns are taken, and what had to be started again is told by `/readyz` and counted."""
+    supervisor = Faulty(KINDS[kind], at)
+    monkeypatch.setattr(lifespan, "Supervisor", lambda: supervisor)
+    async with running_gateway(everything) as client:
+        for fault in supervisor.faults.values():
+            fault.poke()
+        for name, fault in supervisor.faults.items():
+            try:
+                await asyncio.wait_for(fault.survived.wait(), PATIENCE)
+            except TimeoutError:
+                pytest.fail(f"{name} is dead")
+
+        assert set(supervisor.faults) == set(await failures(client)) == TASKS
+        assert await failed(client) <= TASKS
+        assert (await client.chat("/say hello"))[-1]["data"]["status"] == "completed"
+        await asyncio.wait_for(client.app.state.indexer.settled(), PATIENCE)
