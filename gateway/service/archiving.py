@@ -83,6 +83,8 @@ async def _summarise(parts: Parts, session: SessionRow, last: int) -> None:
             await summarise(parts, session, "archive")
     except GatewayError as error:
         log.warning("summary_failed", session_id=session.id, code=error.code, error=error.message)
+    except Exception:  # a mistake of ours: the session is archived all the same
+        log.exception("summary_failed", session_id=session.id)
 
 
 async def _summarised_to(parts: Parts, session: SessionRow) -> int:

@@ -3,6 +3,7 @@ over."""
 
 import asyncio
 from collections import OrderedDict
+from time import monotonic
 
 import structlog
 
@@ -16,8 +17,8 @@ ROUND = 30.0
 AT_ONCE = 20
 """Sessions of one kind per look: upkeep never has a long list."""
 
-PATIENCE_MS = 3_600_000
-"""Until a session is tried again with which something failed."""
+FIRST_RETRY, LAST_RETRY = 300.0, 21_600.0
+"""Seconds until a session is tried again with which something failed: doubled each time, up to the last."""
 MOST_FAILED = 500
 
 log = structlog.get_logger(__name__)
@@ -39,29 +40,36 @@ class Upkeep:
         return settings.session_summaries and settings.summary_after is not None
 
     async def run(self, every: float = ROUND) -> None:
-        """Runs until it is cancelled."""
+        """Runs until it is cancelled. Raises what `look` does."""
         while True:
-            try:
-                await self.look()
-            except GatewayError as error:  # the database, for now
-                log.warning("upkeep_failed", code=error.code, error=error.message)
-            except Exception:
-                # A mistake of ours with one session must not end the care for all others.
-                log.exception("upkeep_failed")
+            await self.look()
             await asyncio.sleep(every)
 
     async def look(self) -> None:
-        """One look: summarises, archives and removes what is due now."""
-        settings, now = self._parts.settings, now_ms()
-        await self._parts.shelf.sweep(now, began=self._began)
-        if self._summarises and settings.summary_after is not None:
-            await self._summarise_idle(now - int(settings.summary_after * 1000))
-        if settings.archive_after is not None:
-            await self._archive_old(now - int(settings.archive_after * 1000))
+        """One look: summarises, archives and removes what is due now. Each step is done whatever becomes of
+        the others. What fails in a way that was not foreseen, and lies in no session, is raised when they are
+        done."""
+        failed: Exception | None = None
+        for step in (self._sweep, self._summarise_idle, self._archive_old):
+            try:
+                await step()
+            except GatewayError as error:  # the database, for now
+                log.warning("upkeep_failed", code=error.code, error=error.message)
+            except Exception as error:  # raised when the other steps are done
+                if failed is not None:
+                    log.error("upkeep_failed", exc_info=failed)
+                failed = error
+        if failed is not None:
+            raise failed
 
-    async def _summarise_idle(self, idle_before: int) -> None:
-        failed = self._not_summarised
-        failed.forgive()
+    async def _sweep(self) -> None:
+        await self._parts.shelf.sweep(now_ms(), began=self._began)
+
+    async def _summarise_idle(self) -> None:
+        settings, failed = self._parts.settings, self._not_summarised
+        if not self._summarises or settings.summary_after is None:
+            return
+        idle_before = now_ms() - int(settings.summary_after * 1000)
         due = await self._parts.summaries.due(idle_before=idle_before, limit=AT_ONCE + len(failed))
         for session_id, owner, _ in due:
             if session_id in failed:
@@ -69,45 +77,65 @@ class Upkeep:
             try:
                 session = await self._parts.sessions.get(session_id, owner)
                 await summarise(self._parts, session, "idle")
-            except GatewayError as error:
+                log.info("session_summarised", session_id=session_id)
+                failed.forget(session_id)
+                self._archiver.ended(session)
+            except BaseException as error:  # noqa: BLE001 - whatever it is, see _tell
                 failed.add(session_id)
-                log.warning("summary_failed", session_id=session_id, code=error.code, error=error.message)
+                _tell("summary_failed", session_id, error)
                 return  # the others may fail for the same reason, and each attempt is paid for
-            log.info("session_summarised", session_id=session_id)
-            self._archiver.ended(session)
 
-    async def _archive_old(self, idle_before: int) -> None:
-        failed = self._not_archived
-        failed.forgive()
+    async def _archive_old(self) -> None:
+        settings, failed = self._parts.settings, self._not_archived
+        if settings.archive_after is None:
+            return
+        idle_before = now_ms() - int(settings.archive_after * 1000)
         due = await self._parts.archives.due(idle_before=idle_before, limit=AT_ONCE + len(failed))
         for session_id, owner in due:
             if session_id in failed:
                 continue
             try:
                 await self._archiver.archive(await self._parts.sessions.get(session_id, owner))
-            except GatewayError as error:
+                failed.forget(session_id)
+            except BaseException as error:  # noqa: BLE001 - as above
                 failed.add(session_id)
-                log.warning("archive_failed", session_id=session_id, code=error.code, error=error.message)
+                _tell("archive_failed", session_id, error)
 
 
 class Failed:
-    """Sessions with which something failed: they are left alone for a while, so that the others get their
-    turn and no endpoint is paid for in a circle."""
+    """Sessions with which something failed: they are left alone for a while, the longer the more often, so
+    that the others get their turn and no endpoint is paid for in a circle. Of too many the oldest is
+    forgotten."""
 
-    def __init__(self) -> None:
-        self._since: OrderedDict[str, int] = OrderedDict()
+    def __init__(self, first_retry: float = FIRST_RETRY) -> None:
+        self._first_retry = first_retry
+        self._pauses: OrderedDict[str, tuple[int, float]] = OrderedDict()  # failures, and until when
 
     def add(self, session_id: str) -> None:
-        self._since[session_id] = now_ms()
+        failures, _ = self._pauses.pop(session_id, (0, 0.0))
+        pause = min(self._first_retry * 2 ** min(failures, 20), LAST_RETRY)
+        self._pauses[session_id] = failures + 1, monotonic() + pause
+        if len(self._pauses) > MOST_FAILED:
+            self._pauses.popitem(last=False)
 
-    def forgive(self) -> None:
-        """Lets those be tried again that failed PATIENCE_MS ago, and the oldest when there are too many."""
-        before = now_ms() - PATIENCE_MS
-        while self._since and (len(self._since) > MOST_FAILED or next(iter(self._since.values())) < before):
-            self._since.popitem(last=False)
+    def forget(self, session_id: str) -> None:
+        """Nothing failed this time."""
+        self._pauses.pop(session_id, None)
 
     def __contains__(self, session_id: object) -> bool:
-        return session_id in self._since
+        """Whether the session is to be left alone for now."""
+        return session_id in self._pauses and monotonic() < self._pauses[str(session_id)][1]
 
     def __len__(self) -> int:
-        return len(self._since)
+        return len(self._pauses)
+
+
+def _tell(event: str, session_id: str, error: BaseException) -> None:
+    """Logs what failed with a session, whatever it is: the care for the others goes on. Raises a
+    cancellation."""
+    if isinstance(error, GatewayError):
+        log.warning(event, session_id=session_id, code=error.code, error=error.message)
+    elif isinstance(error, Exception):
+        log.error(event, session_id=session_id, exc_info=error)
+    else:
+        raise error

@@ -1,12 +1,20 @@
 """Sessions that nobody uses: summarised and archived by themselves, where that is set."""
 
 import asyncio
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
+from gateway.errors import StorageError
+from gateway.service import archiving, upkeep
 from gateway.service.archiving import Archiver
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
+from gateway.storage.base import SessionRow
+from gateway.storage.records import SummaryRow
+from gateway.supervisor import Supervisor
+from gateway.turn.parts import Parts
 from tests.harness import Client, running_gateway
 
 pytestmark = pytest.mark.anyio
@@ -31,10 +39,10 @@ async def test_an_idle_session_is_summarised_once(settings: Settings) -> None:
     """And again when something more was said."""
     async with running_gateway(settings.model_copy(update={"summary_after": IDLE})) as client:
         await client.chat("I bought a teal lamp today.", session_id="s")
-        upkeep = await later(client)
-        await upkeep.look()
+        looking = await later(client)
+        await looking.look()
         first = (await client.get("/api/session/summary/s")).json()
-        await upkeep.look()
+        await looking.look()
         assert (await client.get("/api/session/summary/s")).json() == first
         assert (first["trigger"], first["to_position"]) == ("idle", 2)
 
@@ -46,8 +54,8 @@ async def test_an_idle_session_is_summarised_once(settings: Settings) -> None:
 async def test_without_the_settings_nothing_happens_by_itself(client: Client) -> None:
     """Neither a summary nor an archive is made."""
     await client.chat("My favourite colour is teal.", session_id="s")
-    upkeep = await later(client)
-    await upkeep.look()
+    looking = await later(client)
+    await looking.look()
 
     assert await summary_of(client, "s") == (404, None)
     assert (await client.post("/api/sessions/s/archive")).json()["events"]["first"] == 1
@@ -82,16 +90,96 @@ async def test_one_session_that_cannot_be_archived_does_not_keep_the_others(sett
         assert (await client.events("bad"))[-1]["type"] == "done"
 
 
+@pytest.mark.parametrize(
+    "mistake", [KeyError("a mistake"), StorageError("for now"), asyncio.CancelledError()], ids=repr
+)
+async def test_one_session_with_which_something_fails_does_not_keep_the_others(
+    mistake: BaseException, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it is: the other one is summarised, both are archived, and the summary that fails, which may
+    have been paid for, is not asked for again."""
+    asked: list[str] = []
+
+    async def summarise(parts: Parts, session: SessionRow, trigger: Any) -> SummaryRow:
+        asked.append(session.id)
+        if session.id == "bad":
+            raise mistake
+        return await archiving.summarise(parts, session, trigger)
+
+    monkeypatch.setattr(upkeep, "summarise", summarise)
+    given = {"summary_after": IDLE, "archive_after": IDLE}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        for session in ("bad", "good"):
+            await client.chat("/say hello", session_id=session)
+        looking = await later(client)
+        for _ in range(3):
+            with suppress(asyncio.CancelledError):  # nobody asked for it: the supervisor has another look
+                await looking.look()
+
+        assert asked.count("bad") == 1
+        assert (await summary_of(client, "good"))[0] == 200
+        archives = client.app.state.parts.archives
+        assert [len(await archives.list(session)) for session in ("bad", "good")] == [1, 1]
+
+
+async def test_a_step_that_fails_does_not_keep_the_others(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Old sessions are archived also when nobody knows which artifacts or summaries are due; then the first
+    of what went wrong is raised, for whoever runs it."""
+    async with running_gateway(
+        settings.model_copy(update={"summary_after": 1, "archive_after": IDLE})
+    ) as client:
+        await client.chat("/say hello", session_id="s")
+        parts = client.app.state.parts
+
+        async def fail(*_: Any, **__: Any) -> None:
+            raise KeyError("a mistake")
+
+        monkeypatch.setattr(parts.shelf, "sweep", fail)
+        monkeypatch.setattr(parts.summaries, "due", fail)
+        looking = await later(client)
+        with pytest.raises(KeyError):
+            await looking.look()
+
+        assert len(await parts.archives.list("s")) == 1
+
+
+def test_a_session_that_fails_again_and_again_is_left_alone_longer_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Up to a bound; one that is done begins anew, and no list grows without end."""
+    now = 0.0
+    monkeypatch.setattr(upkeep, "monotonic", lambda: now)
+    failed = upkeep.Failed(first_retry=300.0)
+    pauses: list[float] = []
+    for _ in range(9):
+        failed.add("s")
+        began = now
+        while "s" in failed:
+            now += 300.0
+        pauses.append(now - began)
+    assert pauses == [300.0, 600.0, 1200.0, 2400.0, 4800.0, 9600.0, 19200.0, 21600.0, 21600.0]
+
+    failed.forget("s")
+    failed.add("s")
+    now += 300.0
+    assert "s" not in failed
+    for number in range(2 * upkeep.MOST_FAILED):
+        failed.add(str(number))
+    assert len(failed) == upkeep.MOST_FAILED
+
+
 async def test_a_mistake_does_not_end_the_upkeep(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever goes wrong in one look, there is a next one."""
-    upkeep, looks = await later(client), asyncio.Semaphore(0)
+    looking, looks = await later(client), asyncio.Semaphore(0)
 
     async def look() -> None:
         looks.release()
         raise ValueError("a mistake")
 
-    monkeypatch.setattr(upkeep, "look", look)
-    running = asyncio.create_task(upkeep.run(every=0.001))
+    monkeypatch.setattr(looking, "look", look)
+    running = asyncio.create_task(Supervisor(first_pause=0).keep(looking.run, "upkeep"))
     for _ in range(3):
         await asyncio.wait_for(looks.acquire(), 10)
     running.cancel()
