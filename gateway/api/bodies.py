@@ -183,8 +183,8 @@ class FailingTask(Reply):
 
 
 class Health(Reply):
-    """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the background
-    tasks that fail; only `/readyz` tells of them."""
+    """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the
+    background tasks that fail; only `/readyz` tells of them."""
 
     status: Literal["ok", "draining", "unavailable"]
     version: str

@@ -1,6 +1,7 @@
 """Around every request: an id, a span, a log line, an answer if it fails, who asks, and whether the page that
 asks may. Pure ASGI: a stream passes through without a copy."""
 
+import asyncio
 from time import monotonic
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gateway.api.problems import on_bug, problem_response, status_of
 from gateway.auth import ApiKeys
-from gateway.errors import Forbidden, GatewayError, InvalidRequest
+from gateway.errors import Draining, Forbidden, GatewayError, InvalidRequest
 from gateway.ids import is_id, new_request_id
 from gateway.settings import LOOPBACK_HOSTS, Settings
 from gateway.telemetry.setup import Telemetry
@@ -106,6 +107,12 @@ class Failures:
 
         try:
             await self._app(scope, receive, noting)
+        except asyncio.CancelledError:
+            # It takes longer than a shutdown may: the HTTP server would log a failure, and say 500.
+            if is_begun or scope["type"] != "http" or not scope["app"].state.gateway.is_draining:
+                raise
+            late = Draining("The server is shutting down. Ask again in a moment.")
+            await problem_response(late, status_of(late), scope["request_id"])(scope, receive, send)
         except Exception as failure:  # noqa: BLE001 - whatever it was: the client gets an answer, the log the reason
             scope["failure"] = type(failure).__name__
             response = await on_bug(Request(scope), failure)

@@ -1,11 +1,12 @@
 """The verbs on what was said: compress it, look at its versions, undo, summarise."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from gateway.auth import Principal
-from gateway.errors import Conflict, Forbidden, InvalidRequest
+from gateway.errors import Conflict, Draining, Forbidden, InvalidRequest
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version
 from gateway.history.tokens import overhead_of
@@ -20,6 +21,8 @@ from gateway.storage.base import SessionRow
 from gateway.storage.records import CompressionRow, SummaryRow
 from gateway.turn.in_flight import InFlight
 from gateway.turn.prompt import Prompt
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ class SessionHistory:
     def __init__(self, parts: Parts, in_flight: InFlight) -> None:
         self._parts = parts
         self._events = SessionEvents(parts.log, in_flight)
-        self._tasks: set[asyncio.Task[CompressionRow]] = set()
+        self._draining = in_flight.draining
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     async def messages(self, who: Principal, session_id: str) -> Sequence[Message]:
         """What the model sees of the session now. Raises errors.NotFound, errors.ArchiveDamaged."""
@@ -63,8 +67,8 @@ class SessionHistory:
         new view.
 
         Raises:
-            errors.NotFound, errors.NothingToCompress, errors.CompressionFailed (the old view is kept), and
-            errors.Conflict when another compression of the session runs or was faster.
+            errors.NotFound, errors.NothingToCompress, errors.CompressionFailed (the old view is kept),
+            errors.Draining, and errors.Conflict when another compression of the session runs or was faster.
         """
         await self._session(who, session_id)
         if not self._parts.settings.use_compressions:
@@ -87,7 +91,6 @@ class SessionHistory:
         async def say(data: Compression) -> None:
             await self._events.add(session_id, operation, data)
 
-        # Shielded: what has begun is not stopped by a client that leaves.
         plain, offered = await self._overheads(session_id)
         work = parts.compressor.compress(
             session_id,
@@ -98,10 +101,7 @@ class SessionHistory:
             added=offered - plain,
             context=CallContext(session_id, operation=operation),
         )
-        task = asyncio.create_task(work, name=f"compression of {session_id}")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(task)
+        return await self._until_shutdown(work, f"compression of {session_id}")
 
     async def versions(self, who: Principal, session_id: str) -> Versions:
         """Raises errors.NotFound."""
@@ -137,11 +137,13 @@ class SessionHistory:
 
     async def summarise(self, who: Principal, session_id: str) -> SummaryRow:
         """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (nothing was
-        said yet), errors.CompressionFailed, errors.InvalidRequest (summaries are switched off)."""
+        said yet), errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched
+        off)."""
         session = await self._session(who, session_id)
         if not self._parts.settings.session_summaries:
             raise InvalidRequest("Summaries of sessions are switched off (GATEWAY_SESSION_SUMMARIES).")
-        return await summarise(self._parts, session, "manual")
+        work = summarise(self._parts, session, "manual")
+        return await self._until_shutdown(work, f"summary of {session_id}")
 
     async def summary(self, who: Principal, session_id: str) -> SummaryRow:
         """Raises errors.NotFound."""
@@ -164,10 +166,27 @@ class SessionHistory:
         )
 
     async def close(self) -> None:
-        """Shutdown: what is still being compressed is given up; the old views stay."""
+        """Shutdown: what is still being compressed or summarised is given up; the old views stay."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _until_shutdown(self, work: Coroutine[Any, Any, T], name: str) -> T:
+        """What `work` returns or raises. It is not stopped by a client that leaves, but by the shutdown.
+        Raises errors.Draining then, and when that has begun already."""
+        draining = Draining("The server is shutting down. Ask again in a moment.")
+        if self._draining.is_set():
+            work.close()
+            raise draining
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled() and self._draining.is_set():
+                raise draining from None
+            raise
 
     async def _overheads(self, session_id: str) -> tuple[int, int]:
         """The estimates of system prompt and tools, as they are and with what comes with a compression."""

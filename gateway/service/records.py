@@ -21,6 +21,7 @@ from gateway.history.replay import replay
 from gateway.service.archiving import Archiver
 from gateway.service.parts import Parts
 from gateway.service.spool import Spool
+from gateway.shielding import finish
 from gateway.storage.base import SessionRow
 from gateway.storage.records import ArchiveRow
 from gateway.turn.in_flight import InFlight
@@ -63,7 +64,6 @@ class SessionRecords:
             what="imports",
             of_one=MOST_OF_ONE,
         )
-        self._imports: set[asyncio.Task[SessionRow]] = set()
         self._ids = asyncio.Lock()
 
     # Replay
@@ -160,13 +160,8 @@ class SessionRecords:
             return await self._import(who, file)
 
     async def _import(self, who: Principal, file: BinaryIO) -> SessionRow:
-        # Shielded and waited for: the file stays open, and what was begun is finished or undone.
-        task = asyncio.ensure_future(self._import_alone(who, file))
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.wait([task])
-            raise
+        # To its end: the file stays open, and what was begun is finished or undone.
+        return await finish(self._import_alone(who, file))
 
     async def _import_alone(self, who: Principal, file: BinaryIO) -> SessionRow:
         # One after the other: two of the same session would write, and remove, each other's archives.

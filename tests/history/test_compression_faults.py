@@ -163,6 +163,99 @@ async def test_cancelled_in_the_middle_of_the_transaction_it_is_one_view_or_the_
     assert len(await archived(long, row)) == row.to_position
 
 
+class Held:
+    """Compressions whose `add` begins, waits to be let go, and then is done or, with a `failure`, not."""
+
+    def __init__(self, whole: Any, failure: Exception | None = None) -> None:
+        self._whole, self._failure = whole, failure
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+    async def add(self, row: CompressionRow) -> None:
+        self.begun.set()
+        await self.go.wait()
+        if self._failure is not None:
+            raise self._failure
+        await self._whole.add(row)
+
+
+@pytest.mark.parametrize(
+    ("failure", "phases"),
+    [(None, ["started", "completed"]), (StorageError("The disk is full."), ["started", "failed"])],
+    ids=["done", "not done"],
+)
+async def test_cancelled_at_its_commit_the_log_says_what_is_in_force(
+    failure: Exception | None, phases: list[str], long: Session
+) -> None:
+    """Completed when the transaction was done after all, failed when it was not; however often the caller is
+    cancelled. The session can be compressed again."""
+    held = Held(long.storage.compressions, failure)
+    task = asyncio.create_task(long.compress(replace(long.storage, compressions=held)))  # pyright: ignore[reportArgumentType]
+    await held.begun.wait()
+    for _ in range(2):
+        task.cancel()
+        await asyncio.sleep(0)
+    held.go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    in_force = (await long.storage.sessions.history("s")).compression
+    assert long.told.phases == phases
+    assert (in_force is not None) == (phases[-1] == "completed")
+    assert await long.has_archive(1) == (in_force is not None)
+    if in_force is None:
+        long.told.events.clear()
+        assert (await long.compress()).version == 1
+
+
+async def test_cancelled_while_its_start_is_told_it_is_told_to_have_ended(long: Session) -> None:
+    """Nobody reads of a compression that goes on for ever."""
+    telling, go = asyncio.Event(), asyncio.Event()
+
+    async def say(event: Any) -> None:
+        telling.set()
+        await go.wait()
+        await long.told(event)
+
+    compressor = long.compressor()
+    task = asyncio.create_task(compressor.compress("s", model=MODEL, trigger="manual", say=say))
+    await telling.wait()
+    task.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert long.told.phases == ["started", "failed"]
+    assert long.model.requests == []
+
+
+async def test_cancelled_while_its_failure_is_told_it_is_told_once(long: Session) -> None:
+    """The failure itself is what the log has."""
+    telling, go = asyncio.Event(), asyncio.Event()
+
+    async def say(event: Any) -> None:
+        if event.phase == "failed":
+            telling.set()
+            await go.wait()
+        await long.told(event)
+
+    long.model.script = [answer("", "refusal")]
+    compressor = long.compressor()
+    task = asyncio.create_task(compressor.compress("s", model=MODEL, trigger="manual", say=say))
+    await telling.wait()
+    task.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert long.told.phases == ["started", "failed"]
+    assert str(long.told.events[1].reason).startswith("summary_refused")
+
+
 async def test_of_two_at_once_the_second_is_told_at_once(long: Session) -> None:
     """The first goes on undisturbed; afterwards another may follow."""
     compressor = long.compressor()

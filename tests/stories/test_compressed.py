@@ -2,15 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gateway.app import build_app
 from gateway.demo.server import serve_demo
 from gateway.settings import Settings
-from tests.harness import Client, running_gateway, settings_for, text_of, the, types
+from tests.harness import Client, client_at, running_gateway, settings_for, text_of, the, types
+from tests.loopback import PATIENCE, served
 
 pytestmark = pytest.mark.anyio
 
@@ -359,6 +362,61 @@ async def test_stop_during_a_compression_ends_it_by_name(settings: Settings) -> 
 
     assert [each["phase"] for each in compressions(told)] == ["started", "failed"]
     assert told[-1]["data"]["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/api/sessions/{s}/compress", {}), ("/api/session/summary", {"session_id": "{s}"})],
+    ids=["compression", "summary"],
+)
+async def test_a_shutdown_ends_what_somebody_asked_for_with_a_clear_answer(
+    path: str, body: dict[str, str], settings: Settings
+) -> None:
+    """503: the client asks the next process. The log says that the compression came to nothing, and what
+    else is asked for now is refused at once."""
+    async with running_gateway(settings) as client:
+        demo = str(settings.anthropic_base_url)
+        session = await client.session()
+        await filled(client, session, 6)
+        await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 2000 /pace 50"]})
+        filling = {name: value.format(s=session) for name, value in body.items()}
+        answer = asyncio.create_task(client.post(path.format(s=session), filling))
+        async with asyncio.timeout(PATIENCE):
+            while not (await client.get(f"{demo}/demo/requests?limit=1")).json()["counters"]["streams"]:
+                await asyncio.sleep(0.01)
+        await client.app.state.begin_shutdown()
+        told, late = await answer, await client.post(path.format(s=session), filling)
+        await client.http.delete(f"{demo}/demo/requests")
+        phases = [each["phase"] for each in compressions(await client.events(session))]
+
+    for refused in (told, late):
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "draining")
+        assert refused.headers["retry-after"]
+    assert phases == (["started", "failed"] if "compress" in path else [])
+
+
+async def test_a_request_that_outlasts_the_shutdown_is_answered(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The HTTP server cancels it; that is no failure of the gateway: 503 and no traceback."""
+    app = build_app(settings)
+    entered = asyncio.Event()
+
+    async def wait_for_ever(*_: Any) -> None:
+        entered.set()
+        await asyncio.Event().wait()
+
+    async with AsyncExitStack() as stack, app.router.lifespan_context(app):
+        monkeypatch.setattr(app.state.gateway, "session", wait_for_ever)
+        async with served(app, lifespan=False) as url:
+            client = await stack.enter_async_context(client_at(url))
+            answer = asyncio.create_task(client.get("/api/sessions/s"))
+            await asyncio.wait_for(entered.wait(), PATIENCE)
+            await app.state.begin_shutdown()
+        told = await answer
+
+    assert (told.status_code, told.json()["error"]["code"]) == (503, "draining")
+    assert "Traceback" not in "".join(capsys.readouterr())
 
 
 async def test_an_older_summary_never_replaces_a_newer_one(client: Client, settings: Settings) -> None:

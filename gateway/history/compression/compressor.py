@@ -3,7 +3,8 @@
     read the history -> find the cut -> say started -> write the archive -> summarise
         -> add the version, which puts it in force -> say completed
 
-What goes wrong after `started` leaves the old view in force, removes the archive and is said.
+What goes wrong after `started` leaves the old view in force, removes the archive and is said. The last two
+steps are one: whoever is cancelled meanwhile, what is said is what is in force.
 """
 
 import asyncio
@@ -32,6 +33,7 @@ from gateway.ids import now_ms
 from gateway.model.calls import CallContext
 from gateway.model.prices import window
 from gateway.settings import Settings
+from gateway.shielding import finish
 from gateway.storage.base import History, Sessions
 from gateway.storage.blobs import Blobs
 from gateway.storage.records import CompressionRow, Compressions, Trigger
@@ -137,9 +139,9 @@ class Compressor:
         try:
             context = context or CallContext(session_id)
             attempt = await self._begin(session_id, model, trigger, overhead, added, context=context)
-            await say(attempt.event("started"))
+            await self._say_started(attempt, say)
             row = await self._carry_out(attempt, say)
-            await say(attempt.event("completed", tokens_after=row.tokens_after))
+            await finish(self._put_in_force(attempt, row, say))
             return row
         finally:
             del self._busy[session_id]
@@ -174,29 +176,49 @@ class Compressor:
         summary_model = self._settings.summary_model or model
         return Attempt(session_id, model, summary_model, trigger, history, weights, cut, version, context)
 
+    async def _say_started(self, attempt: Attempt, say: Say) -> None:
+        try:
+            await finish(say(attempt.event("started")))
+        except asyncio.CancelledError:
+            await finish(self._stopped(attempt, say))
+            raise
+
     async def _carry_out(self, attempt: Attempt, say: Say) -> CompressionRow:
+        """The version that is to be put in force, with its archive."""
         try:
             path, size, sha256 = await write_version(
                 self._blobs, attempt.session_id, attempt.version, attempt.covered
             )
-            row = await self._summarised(attempt, path, size, sha256)
-            await self._add(row)
+            return await self._summarised(attempt, path, size, sha256)
         except asyncio.CancelledError:
-            await self._clear(attempt)
-            with suppress(StorageError):
-                await say(attempt.event("failed", reason="cancelled: The compression was stopped."))
+            await finish(self._stopped(attempt, say))
             raise
         except Exception as error:
-            await self._clear(attempt)
-            failure = _named(error)
-            # What cannot be stored now is lost: the failure itself matters more.
-            if not isinstance(error, RequestRefused):
-                with suppress(StorageError):
-                    await self._compressions.failed(attempt.session_id)
+            raise await finish(self._failed(attempt, say, error)) from error
+
+    async def _put_in_force(self, attempt: Attempt, row: CompressionRow, say: Say) -> None:
+        try:
+            await self._compressions.add(row)
+        except Exception as error:
+            raise await self._failed(attempt, say, error) from error
+        await say(attempt.event("completed", tokens_after=row.tokens_after))
+
+    async def _stopped(self, attempt: Attempt, say: Say) -> None:
+        await self._clear(attempt)
+        with suppress(GatewayError):
+            await say(attempt.event("failed", reason="cancelled: The compression was stopped."))
+
+    async def _failed(self, attempt: Attempt, say: Say, error: Exception) -> GatewayError:
+        """What the caller is told of a failure; the log, and the count of failures, have it then. What cannot
+        be stored now is lost: the failure itself matters more."""
+        await self._clear(attempt)
+        failure = _named(error)
+        if not isinstance(error, RequestRefused):
             with suppress(StorageError):
-                await say(attempt.event("failed", reason=f"{failure.code}: {failure.message}"))
-            raise failure from error
-        return row
+                await self._compressions.failed(attempt.session_id)
+        with suppress(GatewayError):
+            await say(attempt.event("failed", reason=f"{failure.code}: {failure.message}"))
+        return failure
 
     async def _summarised(self, attempt: Attempt, path: str, size: int, sha256: str) -> CompressionRow:
         cut, history = attempt.cut, attempt.history
@@ -234,16 +256,6 @@ class Compressor:
         last = history.messages[-1].position
         new = replace(history, messages=attempt.rest, compression=row, epoch_from=last)
         return replace(row, tokens_after=await asyncio.to_thread(attempt.weights.after, new))
-
-    async def _add(self, row: CompressionRow) -> None:
-        # A cancelled caller is not told whether the transaction was done: its end is waited for, so that
-        # the archive of a version that is in force is not taken for a leftover.
-        adding = asyncio.ensure_future(self._compressions.add(row))
-        try:
-            await asyncio.shield(adding)
-        except asyncio.CancelledError:
-            await asyncio.wait([adding])
-            raise
 
     async def _clear(self, attempt: Attempt) -> None:
         """Removes the archive of a version that did not come to be. Where that cannot be known it stays, and
