@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,12 +87,16 @@ def gateway_command(folder: Path, *arguments: str, **environment: str) -> Genera
         process.wait(PATIENCE)
 
 
+def gateway_process(folder: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
+    """The same, in a process that did not have to import everything first."""
+    return limited_gateway_process(folder, None, *arguments, **environment)
+
+
 @contextmanager
-def gateway_process(
-    folder: Path, *arguments: str, open_files: tuple[int, int] | None = None, **environment: str
+def limited_gateway_process(
+    folder: Path, open_files: tuple[int, int] | None, *arguments: str, **environment: str
 ) -> Generator[Running]:
-    """The same, in a process that did not have to import everything first; with these limits, the soft and
-    the hard one, of open files."""
+    """The same with these limits, the soft and the hard one, of open files."""
     said = _new_said(folder)
     given = (folder, _on_a_free_port(arguments), clean_environment(**environment), said, open_files)
     process = forked(_run_command, *given)

@@ -99,7 +99,7 @@ class Connection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         before: RequestResponseCycle | None = self.cycle
         super().on_headers_complete()
-        if before is not None and not before.response_complete:
+        if before is not None and not before.response_complete:  # pyright: ignore[reportUnnecessaryComparison] - None before the first request
             self._earlier.append(before)
         self._is_head = False
         self._end_wait()

@@ -65,8 +65,8 @@ class TokenMeter:
         """Tokens of the next request that sends `history`, without the answer to it.
 
         Exact up to the newest answer of this prompt generation whose usage is known (that already includes
-        system prompt and tools), estimated from there on. Without such an answer all is estimated: `overhead` is then the
-        estimate of system prompt and tools, as `overhead_of` gives it.
+        system prompt and tools), estimated from there on. Without such an answer all is estimated: `overhead`
+        is then the estimate of system prompt and tools, as `overhead_of` gives it.
         """
         for index in range(len(history.messages) - 1, -1, -1):
             stored = history.messages[index]

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from gateway.cli.connections import MAX_HEAD
 from gateway.settings import Settings
 from tests.harness import PATIENCE, Client, client_at, running_gateway, stalled_reader
-from tests.running import gateway_process
+from tests.running import gateway_process, limited_gateway_process
 
 pytestmark = pytest.mark.anyio
 
@@ -223,7 +223,7 @@ async def test_idle_connections_cannot_take_all_descriptors(tmp_path: Path) -> N
     """The soft limit of open files is raised to the hard one, and connections take half of them at most: with
     more idle ones than there are descriptors, who asks is answered."""
     with (
-        gateway_process(tmp_path, open_files=(256, 400), GATEWAY_HEADER_TIMEOUT="600") as running,
+        limited_gateway_process(tmp_path, (256, 400), GATEWAY_HEADER_TIMEOUT="600") as running,
         ExitStack() as stack,
     ):
         address = urlsplit(running.url)
