@@ -20,17 +20,17 @@ from gateway.turn.request import TurnRequest
 
 def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTurn:
     """The turn that is asked for, without its attachments. Raises errors.InvalidRequest (model)."""
-    models = settings.models
-    if request.model is not None and request.model not in models:
+    if request.model is not None and request.model not in (models := settings.models):
         raise InvalidRequest(
             f"The model must be one of {', '.join(models)}.", details={"models": list(models)}
         )
+    session_id = request.session_id or _session_id_for(who, request)
     return NewTurn(
         id=new_turn_id(),
-        session_id=request.session_id or _session_id_for(who, request),
+        session_id=session_id,
         owner=who.user_id,
         input=request.message,
-        model=request.model or models[0],
+        model=request.model or settings.model,
         client_message_id=request.client_message_id,
         on_conflict=request.on_conflict,
         create_session=request.create_session or request.session_id is None,
@@ -48,12 +48,13 @@ async def accept_with(parts: Parts, new: NewTurn, given: Sequence[str | Upload])
         errors.Conflict: its client_message_id was used with other attachments.
         GatewayError: what `Attachments.attach` and `Turns.accept` raise.
     """
-    if given and (before := await _sent(parts, new)) is not None:
+    most = parts.settings.max_queued_turns
+    if (before := await _sent(parts, new)) is not None:
         await _check_same(parts, before, given)
-        return await _accept(parts, replace(new, attachments=before.attachments))
+        return await parts.turns.accept(replace(new, attachments=before.attachments), max_queued=most)
     attached = await parts.attachments.attach(given, Origin(new.owner, turn_id=new.id))
     try:
-        accepted = await _accept(parts, replace(new, attachments=attached.files))
+        accepted = await parts.turns.accept(replace(new, attachments=attached.files), max_queued=most)
     except GatewayError:
         await parts.attachments.withdraw(new.owner, attached.made)
         raise
@@ -61,10 +62,6 @@ async def accept_with(parts: Parts, new: NewTurn, given: Sequence[str | Upload])
         await parts.attachments.withdraw(new.owner, attached.made)
         await _check_same(parts, accepted.turn, given)
     return accepted
-
-
-async def _accept(parts: Parts, new: NewTurn) -> Accepted:
-    return await parts.turns.accept(new, max_queued=parts.settings.max_queued_turns)
 
 
 async def _sent(parts: Parts, new: NewTurn) -> TurnRow | None:

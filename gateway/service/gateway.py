@@ -260,7 +260,11 @@ class Gateway:
 
     async def _accept(self, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
         try:
-            accepted = await accept_with(self._parts, new, given)
+            if given:
+                accepted = await accept_with(self._parts, new, given)
+            else:
+                most = self._parts.settings.max_queued_turns
+                accepted = await self._parts.turns.accept(new, max_queued=most)
         except TurnInProgress:
             self._in_flight.queue(new.session_id)  # between two turns: see to it that the next one is claimed
             raise

@@ -43,24 +43,20 @@ class SkillLibrary:
         share_tokens: int,
         snapshot_path: Path | None,
     ) -> None:
-        reading = read_skill(lambda: self._catalog)
+        reading = read_skill(lambda: self.catalog)
         self._functions = (FunctionSkill(reading, BUILT_IN, READ_SKILL), *functions)
         self._folders = SkillFolders(folders)
         self._server_tools = server_tools
         self._switches = switches
         self._share_tokens = share_tokens
         self._snapshot_path = snapshot_path
-        self._catalog = build_catalog(self._functions, (), (), (), share_tokens=share_tokens)
+        self.catalog: Catalog = build_catalog(self._functions, (), (), (), share_tokens=share_tokens)
+        """As of the last look; only functions before the first one."""
         self._made_of: tuple[Found, tuple[ServerTool, ...], frozenset[str]] | None = None
         self._in_turn, self._looking = asyncio.Lock(), threading.Lock()
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._write_failed = False
-
-    @property
-    def catalog(self) -> Catalog:
-        """As of the last look; only functions before the first one."""
-        return self._catalog
 
     async def refresh(self) -> Catalog:
         """Looks again. The same object as before when nothing has changed.
@@ -72,7 +68,7 @@ class SkillLibrary:
             disabled = await self._switches.disabled()
             server_tools = tuple(self._server_tools())
             await asyncio.to_thread(self._look, server_tools, disabled)
-            return self._catalog
+            return self.catalog
 
     async def switch(self, name: str, *, enabled: bool, by: str) -> Skill:
         """Enables or disables a skill for good, by its name in the catalog of now; a written one keeps its
@@ -84,7 +80,7 @@ class SkillLibrary:
             StorageError: it cannot be stored.
         """
         skill = self._known(name)
-        if name == READ_SKILL and not enabled and self._catalog.written:
+        if name == READ_SKILL and not enabled and self.catalog.written:
             raise Conflict(
                 f"{READ_SKILL} is needed as long as a written skill is on: switch those off first."
             )
@@ -112,7 +108,7 @@ class SkillLibrary:
                 self._loop.call_soon_threadsafe(self._wake.set)
 
     def _known(self, name: str) -> Skill:
-        skill = self._catalog.find(name)
+        skill = self.catalog.find(name)
         if skill is None:
             raise NotFound(f"There is no skill {name[:100]}.", code="skill_not_found")
         return skill
@@ -123,8 +119,8 @@ class SkillLibrary:
             found = self._folders.scan()
             made_of = (found, server_tools, disabled)
             if made_of != self._made_of:
-                former = self._catalog
-                self._catalog = build_catalog(
+                former = self.catalog
+                self.catalog = build_catalog(
                     self._functions,
                     found.skills,
                     server_tools,
@@ -133,10 +129,10 @@ class SkillLibrary:
                     warnings=found.warnings,
                 )
                 self._made_of = made_of
-                for warning in self._catalog.warnings:
+                for warning in self.catalog.warnings:
                     if warning not in former.warnings:
                         log.warning("skill_warning", told=warning)
-            self._write(self._catalog.snapshot)
+            self._write(self.catalog.snapshot)
 
     def _write(self, text: str) -> None:
         """Whole or not at all, and only when the file is missing or says something else."""

@@ -86,7 +86,9 @@ class Emitter:
         """
         ts = now_ms()
         with self.together() as batch:
-            self._add(batch, data.event_type, ts, encode_data(data), tool_call_id)
+            seq, kind = self._head + 1, data.event_type
+            body = encode(seq, kind, ts, self._scope, encode_data(data), self.iteration, tool_call_id)
+            self._add(batch, StoredEvent(seq, kind, self.turn.id, body))
             batch.sync = True
             batch.message, batch.usage = message or batch.message, usage or batch.usage
             batch.closing = closing
@@ -109,7 +111,8 @@ class Emitter:
         """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
         batch = _Batch()
         ts, head = now_ms(), self._head
-        self._add(batch, kind, ts, b'{"text":%b}' % orjson.dumps(text), None)
+        body = encode(head + 1, kind, ts, self._scope, b'{"text":%b}' % orjson.dumps(text), self.iteration)
+        self._add(batch, StoredEvent(head + 1, kind, self.turn.id, body))
         try:
             self._hand_over(batch)
         except BaseException:
@@ -170,19 +173,15 @@ class Emitter:
         scope, ts = encode_scope(self.turn.session_id, turn_id), now_ms()
         with self.together() as batch:
             for event_type, data in entry.events:
-                seq = self._head = self._head + 1
-                body = encode(seq, event_type, ts, scope, data)
-                batch.events.append(StoredEvent(seq, event_type, turn_id, body))
-                batch.size += len(body)
+                body = encode(self._head + 1, event_type, ts, scope, data)
+                self._add(batch, StoredEvent(self._head + 1, event_type, turn_id, body))
             batch.entry, batch.sync = entry, True
         self._delivered.add(entry.number)
 
-    def _add(self, batch: _Batch, event_type: str, ts: int, data: bytes, tool_call_id: str | None) -> None:
-        seq = self._head + 1
-        body = encode(seq, event_type, ts, self._scope, data, self.iteration, tool_call_id)
-        self._head = seq
-        batch.events.append(StoredEvent(seq, event_type, self.turn.id, body))
-        batch.size += len(body)
+    def _add(self, batch: _Batch, event: StoredEvent) -> None:
+        self._head = event.seq
+        batch.events.append(event)
+        batch.size += len(event.body)
 
     def _hand_over(self, batch: _Batch) -> None:
         self._check()

@@ -13,8 +13,7 @@ from gateway.ids import now_ms
 from gateway.storage.base import Accepted, OutboxEntry, OwnedTurn, TurnRow
 from gateway.turn.finalize import start_of
 from gateway.turn.parts import TurnParts
-from gateway.turn.runner import RETRY_DELAYS, TurnRunner
-from gateway.turn.running import CANCEL_PATIENCE, Running
+from gateway.turn.runner import CANCEL_PATIENCE, RETRY_DELAYS, Running, TurnRunner
 from gateway.turn.watching import NullObserver, Tracing, Watcher, ids_of
 
 REAP_EVERY = 5.0

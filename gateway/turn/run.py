@@ -28,7 +28,8 @@ async def run_turn(parts: TurnParts, emitter: Emitter, limits: Limits) -> Ending
     if emitter.progress.done:
         raise GatewayError(f"Turn {emitter.turn.id} is over already.")
     try:
-        check_calls(len(emitter.progress.calls), parts.settings)  # recorded before there was this limit
+        if emitter.progress.calls:
+            check_calls(len(emitter.progress.calls), parts.settings)  # recorded before there was this limit
         turn = TurnContext(parts, emitter, limits)
         await prepare(turn)
         ending = await run_loop(turn)

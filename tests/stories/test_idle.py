@@ -9,12 +9,12 @@ import pytest
 from gateway.errors import StorageError
 from gateway.service import archiving, upkeep
 from gateway.service.archiving import Archiver
+from gateway.service.parts import Parts
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.storage.base import SessionRow
 from gateway.storage.records import SummaryRow
 from gateway.supervisor import Supervisor
-from gateway.turn.parts import Parts
 from tests.harness import Client, running_gateway
 
 pytestmark = pytest.mark.anyio

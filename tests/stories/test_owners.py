@@ -14,7 +14,7 @@ from gateway.storage.approvals import SqlApprovals
 from gateway.storage.base import Append
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
-from gateway.turn import in_flight, running
+from gateway.turn import in_flight, runner
 from tests.harness import PATIENCE, Client, events, running_gateway, text_of, the, types
 from tests.stories.asking import Outbox, ask, parked
 
@@ -173,7 +173,7 @@ async def test_an_end_that_takes_long_is_the_one_that_was_asked_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, asks: str, status: str
 ) -> None:
     """A tool that does not heed its cancellation is left behind, and the session goes on without it."""
-    monkeypatch.setattr(running, "CANCEL_PATIENCE", 0.1)
+    monkeypatch.setattr(runner, "CANCEL_PATIENCE", 0.1)
     released, begun = asyncio.Event(), asyncio.Event()
 
     async def stubborn(arguments: dict[str, object], context: ToolContext) -> ToolOutput:

@@ -16,7 +16,6 @@ from gateway.errors import StorageError
 from gateway.ids import new_replica_id
 from gateway.storage.folder import FolderLock
 from gateway.storage.migrations import upgrade
-from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.failures import for_caller, storage_error
 from gateway.storage.sqlite.writer import Deliver, Durability, Flushed, Write, Writer
 
@@ -130,6 +129,9 @@ class SqliteDatabase(SqliteFile):
     ) -> None:
         super().__init__(path, connections, flushed, durability)
         self._lock = lock
+        self.append = self._writer.append
+        """Adds an append to the next transaction; `on_delivery` tells what became of it. Raises StorageError
+        when the database is closed."""
 
     @classmethod
     async def open(
@@ -156,14 +158,6 @@ class SqliteDatabase(SqliteFile):
         if self._writer.failure is not None:
             await asyncio.to_thread(_take_room, self.path.parent)
             await self.write(lambda connection: connection.exec_driver_sql("PRAGMA user_version = 0").close())
-
-    def append(self, pending: Pending) -> None:
-        """Adds an append to the next transaction; `on_delivery` tells what became of it.
-
-        Raises:
-            StorageError: the database is closed.
-        """
-        self._writer.append(pending)
 
     def on_delivery(self, deliver: Deliver) -> None:
         """`deliver` is called on the event loop with the appends of each transaction, and None or an error
