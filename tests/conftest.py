@@ -8,6 +8,9 @@ from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as examples
+from hypothesis.internal.conjecture import providers
 
 from gateway.settings import Settings
 from gateway.storage.sqlite import SqliteDatabase
@@ -15,6 +18,22 @@ from gateway.wiring import Storage, storage_on
 from tests.harness import Client, running_gateway, settings_for
 
 ROOT = Path(__file__).parent.parent
+
+# The same examples for everybody, on however slow a machine. New ones: ARGS="--hypothesis-profile default".
+examples.register_profile(
+    "repeatable",
+    database=None,
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    # A fixture that serves all examples of a test is meant where it is used.
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+examples.load_profile("repeatable")
+# Else hypothesis also draws constants from the source of all modules imported by then: other examples for one
+# file alone than in the whole suite, and seconds of parsing before the first of them.
+assert hasattr(providers, "is_local_module_file")
+providers.__dict__["is_local_module_file"] = lambda _path: False  # pyright: ignore[reportUnknownLambdaType]
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Search tokens and the token estimate."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.lexical import MAX_WORD, estimate_tokens, query_tokens, tokens
@@ -36,7 +36,6 @@ def test_a_question_is_searched_for_what_it_asks_about() -> None:
     assert query_tokens("what is it") == ["what", "is", "it"]
 
 
-@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_has_bounded_tokens(text: str) -> None:
     """No text raises, tokens are short and not many more than twice the characters after normalisation."""

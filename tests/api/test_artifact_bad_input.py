@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from pydantic import SecretStr
@@ -236,7 +236,7 @@ async def uploading(client: Client, keys: Sequence[dict[str, str]]) -> AsyncGene
     assert [each.status_code for each in await asyncio.gather(*held_ones)] == [201] * len(keys)
 
 
-@examples(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=40)
 @given(
     content=st.binary(min_size=1, max_size=2000) | st.text(min_size=1, max_size=500).map(str.encode),
     name=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40),

@@ -5,7 +5,7 @@ from urllib.parse import unquote
 
 import httpx2
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
@@ -176,7 +176,7 @@ async def test_a_head_knows_no_ranges(client: Client) -> None:
         assert "content-range" not in told.headers
 
 
-@examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=25)
 @given(start=st.integers(0, len(CONTENT) - 1), length=st.integers(1, 2 * CHUNK))
 async def test_any_range_is_that_range(client: Client, start: int, length: int) -> None:
     """Wherever it begins and ends."""

@@ -105,8 +105,6 @@ def _bombard(url: str) -> list[str]:
 
                 @settings(
                     max_examples=12,
-                    deadline=None,
-                    database=None,
                     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
                 )
                 @given(operation.as_strategy(generation_mode=mode))

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.harness import Client
@@ -147,7 +147,7 @@ async def test_a_forged_tag_or_control_character_is_kept_as_harmless_text(client
     assert "tea.</long_term_memory>" not in orjson.dumps(preview).decode()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(
     lines=st.lists(st.binary(max_size=60) | st.dictionaries(st.text(max_size=8), st.text()).map(orjson.dumps))
 )

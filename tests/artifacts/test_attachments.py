@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
@@ -373,7 +373,7 @@ async def test_a_mark_of_the_cache_stays_where_it_was(attachments: Attachments) 
 
 
 @given(st.binary(max_size=300), st.sampled_from([b"", b"%PDF-1.7\n", b"\xff\xd8\xff", png()[:40], b"GIF89a"]))
-@examples(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=60)
 async def test_whatever_is_attached_there_is_something_to_read(
     attachments: Attachments, rest: bytes, begin: bytes
 ) -> None:

@@ -62,7 +62,7 @@ def test_a_text_that_no_file_could_hold_is_mended() -> None:
     assert measure(content).lines == 1
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(CHUNK // 64, CHUNK), st.integers(0, len(DATA)))
 @example(CHUNK, 2 * CHUNK)
 def test_the_parts_do_not_depend_on_the_pieces(piece: int, size: int) -> None:
@@ -79,7 +79,7 @@ def test_the_parts_do_not_depend_on_the_pieces(piece: int, size: int) -> None:
     assert (measured.head, measured.tail) == (data[:HEAD], data[-TAIL:])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.binary(max_size=40) | st.text(max_size=20).map(lambda text: text.encode("utf-8", "replace")))
 @example("订单".encode()[:-1])
 @example(CHINESE.encode())

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.artifacts.content import bytes_content
@@ -19,7 +19,7 @@ from tests.artifacts.shelving import ORIGIN, Room
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
-SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=60)
 
 
 async def keep(shelf: Shelf, data: bytes | str) -> ArtifactRow:

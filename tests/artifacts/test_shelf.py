@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gateway.artifacts.content import Content, bytes_content, text_content
@@ -117,7 +117,7 @@ async def test_a_source_that_fails_leaves_nothing(room: Room, shelf: Shelf, fail
 # Reading
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(st.integers(0, len(DATA) + 9), st.integers(0, len(DATA)))
 @example(CHUNK - 1, 2)
 @example(CHUNK, CHUNK)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import ArtifactsFull, NotFound
@@ -149,7 +149,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(st.lists(steps, min_size=1, max_size=16))
 async def test_owners_have_theirs_alone_and_nothing_is_lost(storage: Storage, taken: list[Step]) -> None:
     """Whoever adds, uses, deletes and expires: all is as it should be, nobody is over their quota, what a

@@ -113,7 +113,7 @@ async def test_a_kept_message_may_lie_in_an_archive(storage: Storage) -> None:
     assert [stored.position for stored in before.messages] == [3, 5, 6]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.data())
 async def test_covered_and_view_are_everything(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

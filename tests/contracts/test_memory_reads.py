@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import DuplicateMemory
@@ -276,7 +276,7 @@ async def emptied(store: MemoryStore) -> None:
             await store.erase(whole, row.id)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40)
 @given(st.lists(rows(), min_size=1, max_size=12), st.lists(scopes | wholes, min_size=1, max_size=4))
 async def test_nobody_is_shown_what_is_outside_of_their_audiences(
     store: MemoryStore, made: Sequence[MemoryRow], viewers: Sequence[Viewer]

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.demo.statements import answering, asks_about_the_user, search_words, statements
@@ -145,7 +145,6 @@ async def test_a_question_about_the_gateway_stays_one(send: Send, question: str)
     assert b"search_docs" in (await send({**ask(question), "tools": TOOLS})).body
 
 
-@settings(deadline=None)  # the first use of the tokens loads dictionaries
 @given(st.text(), st.lists(st.text(), max_size=5))
 def test_any_text_can_be_compared(question: str, texts: list[str]) -> None:
     """Whatever is asked and told, an answer is one of the statements; nothing is made up."""

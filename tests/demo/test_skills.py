@@ -245,7 +245,7 @@ written_steps = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.text(max_size=20),
     written_steps,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select, text
 
@@ -89,7 +89,7 @@ class Story:
         ]
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10)
 @given(steps=st.lists(step, min_size=2, max_size=9))
 async def test_every_page_is_what_it_was_however_often_the_session_is_archived(
     steps: list[tuple[str, list[str]]], monkeypatch: pytest.MonkeyPatch

@@ -55,7 +55,7 @@ def test_archives_and_tail_are_the_original_to_the_byte(tmp_path: Path) -> None:
         opening = session(tmp_path)
         opened = runner.run(opening.__aenter__())
 
-        @settings(max_examples=25, deadline=None)
+        @settings(max_examples=25)
         @given(st.lists(st.lists(turns(), min_size=1, max_size=4), min_size=3, max_size=3), turns(last=True))
         def holds(rounds: list[list[list[Message]]], last: list[Message]) -> None:
             runner.run(story(opened, rounds, last))

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import BadImport, Conflict, NotFound, TurnInProgress
@@ -29,9 +29,7 @@ from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
 
-EVERY_EXAMPLE = settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+EVERY_EXAMPLE = settings(max_examples=15)
 TALK = [Past("hello 你好", ("a", "b ", "c")), Past("more", ("d",)), Past("last", ())]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import BadImport
@@ -19,7 +19,7 @@ from tests.history.copying import imported
 from tests.history.kept import LONG, a_file, forged, is_untouched, lines_of, parsed
 from tests.history.past import settings_in
 
-SOME = settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=6)
 
 
 Change = Callable[[list[dict[str, Any]]], object]

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import ArchiveDamaged, Conflict, StorageError
@@ -51,7 +51,7 @@ async def storage(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Storage]
         yield opened
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15)
 @given(PASTS.filter(bool), st.data())
 async def test_what_comes_in_archived_answers_as_what_went_out(
     tmp_path_factory: pytest.TempPathFactory, pasts: list[Past], data: st.DataObject

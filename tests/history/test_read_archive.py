@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import BadArguments, ToolError
@@ -309,7 +309,6 @@ async def test_an_archived_session_reads_the_same(storage: Storage) -> None:
             await ask(storage, **arguments)
 
 
-@settings(deadline=None)  # the first use of the tokens loads dictionaries
 @given(st.text(max_size=3000), st.text(min_size=1, max_size=20))
 def test_an_excerpt_is_a_bounded_piece_of_the_text(text: str, query: str) -> None:
     """Whatever is looked for in whatever text: at most EXCERPT characters of it, and two marks."""

@@ -18,16 +18,18 @@ from gateway.lexical import estimate_tokens
 from gateway.storage.records import SummaryRow
 from tests.history.conversations import version
 
-JSON = st.recursive(
+SCALARS = (
     st.none()
     | st.booleans()
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
-    max_leaves=6,
+    | st.text(max_size=20)
 )
-PARTS = st.dictionaries(st.sampled_from([*SessionSummary.model_fields, "answered_questions", "other"]), JSON)
+ITEMS = SCALARS | st.lists(SCALARS, max_size=3) | st.dictionaries(st.text(max_size=6), SCALARS, max_size=3)
+JSON = ITEMS | st.lists(ITEMS, max_size=3) | st.dictionaries(st.text(max_size=6), ITEMS, max_size=3)
+PARTS = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys([*SessionSummary.model_fields, "answered_questions", "other"], JSON)
+)
 
 
 @given(PARTS)

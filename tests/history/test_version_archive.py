@@ -7,7 +7,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import ArchiveDamaged
@@ -47,7 +47,7 @@ async def lines_of(blobs: Blobs, row: CompressionRow) -> list[bytes]:
     return [line async for line in read_version(blobs, row)]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=50), max_size=9))
 async def test_a_version_comes_back_as_it_was_written(blobs: Blobs, texts: Sequence[str]) -> None:
     """Line by line, message by message, as a file, and with the size that was told."""

@@ -160,7 +160,7 @@ def test_the_notes_name_the_words_that_decided() -> None:
     assert "7 days" in notes
 
 
-@examples(deadline=None, max_examples=200)
+@examples(max_examples=200)
 @given(st.text(max_size=300), st.integers(0, 5), st.sampled_from([None, "p"]))
 def test_any_message_gets_a_decision(message: str, count: int, project: str | None) -> None:
     """Within the budget, and always with a reason."""

@@ -214,7 +214,7 @@ def test_unrelated_memories_never_retire_each_other() -> None:
     assert near == []
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_the_order_makes_no_difference_for_any_text(one: str, other: str) -> None:
     """Nothing raises, whatever is compared, and a text is the same as itself."""

@@ -5,7 +5,7 @@ import hashlib
 from typing import Any
 
 import orjson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.lexical import estimate_tokens
@@ -101,7 +101,6 @@ def marked(assembled: Assembled) -> list[Block]:
     return [block for block in everything if "cache_control" in block]
 
 
-@settings(deadline=None)
 @given(component_sets(), transcripts, st.integers(1, 900))
 def test_the_same_inputs_give_the_same_bytes_and_stay_as_they_were(
     components: Components, transcript: list[Message], total: int
@@ -121,7 +120,6 @@ def test_the_same_inputs_give_the_same_bytes_and_stay_as_they_were(
     assert transcript == before
 
 
-@settings(deadline=None)
 @given(component_sets(), st.integers(1, 900))
 def test_the_total_is_kept_whenever_the_minimums_allow_it(components: Components, total: int) -> None:
     """Nothing is over its own limit, below its minimum, or cut when fixed; over the total is a warning."""
@@ -142,7 +140,6 @@ def test_the_total_is_kept_whenever_the_minimums_allow_it(components: Components
             assert f" of {item.tokens} tokens shown ...]" in section.text
 
 
-@settings(deadline=None)
 @given(texts, st.integers(1, 4), st.integers(0, 80), st.integers(0, 300))
 def test_a_cut_keeps_a_beginning_between_its_bounds(text: str, times: int, least: int, more: int) -> None:
     """At most the limit with the mark, at least the minimum without it, never half a character."""
@@ -192,7 +189,6 @@ def test_lower_priority_is_cut_first() -> None:
     assert high.truncated
 
 
-@settings(deadline=None)
 @given(component_sets(), transcripts, messages)
 def test_a_new_message_leaves_all_that_came_before_unchanged(
     components: Components, transcript: list[Message], new: Message
@@ -208,7 +204,6 @@ def test_a_new_message_leaves_all_that_came_before_unchanged(
     assert bare(after.messages[-1].content) == bare(new.content)
 
 
-@settings(deadline=None)
 @given(component_sets(), transcripts)
 def test_at_most_four_breakpoints_and_none_where_the_provider_refuses_one(
     components: Components, transcript: list[Message]

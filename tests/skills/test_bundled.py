@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.skills.files import listing
@@ -76,7 +76,6 @@ def test_a_new_skill_needs_a_name_that_is_one(name: str, told: str) -> None:
         template(name)
 
 
-@settings(deadline=None)
 @given(st.from_regex(r"[a-z0-9一-龥]{1,20}(-[a-z0-9]{1,9}){0,3}", fullmatch=True))
 def test_any_name_makes_a_valid_skill(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     """Also one that YAML would take for a number, a date or nothing."""

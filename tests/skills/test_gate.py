@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.skills.gate import refusal
@@ -117,7 +117,6 @@ GLOBS = st.lists(st.sampled_from(["a", "b", "c", "*", "a*", "[ab]", "?b"]), max_
 TOOLS = ("a", "b", "ab", "c")
 
 
-@settings(deadline=None)
 @given(st.lists(st.none() | GLOBS, min_size=1, max_size=5), st.data(), GLOBS)
 def test_reading_one_more_skill_never_allows_more_than_it_was_held_back_for(
     allowed: list[tuple[str, ...] | None], data: st.DataObject, only: tuple[str, ...]

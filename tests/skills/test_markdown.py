@@ -4,7 +4,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.skills.markdown import MAX_FILE_SIZE, check, name_problem, read_definition
@@ -186,7 +186,6 @@ def test_names_of_any_script_are_valid(name: str) -> None:
     assert name_problem(name) is None
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=80))
 def test_a_mended_name_is_a_valid_one(tmp_path_factory: pytest.TempPathFactory, given_name: str) -> None:
     """Whatever a file calls its skill, the catalog has a name that can be written and compared, or none."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.skills.files import MOST_LISTED
@@ -185,7 +185,6 @@ WRITTEN = st.dictionaries(PLACES, st.sampled_from(["one text", "another", ""]), 
 )
 
 
-@settings(deadline=None)
 @given(WRITTEN, st.data())
 def test_the_order_of_discovery_makes_no_difference(found: list[MarkdownSkill], data: st.DataObject) -> None:
     """The same skills get the same names and warnings. Every text keeps a name, and a tool's name is left to

@@ -4,7 +4,7 @@ import re
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.lexical import estimate_tokens
@@ -158,7 +158,6 @@ WRITTEN = st.dictionaries(
 NAMES = st.lists(st.from_regex(r"[a-z_]{1,40}", fullmatch=True), max_size=8, unique=True)
 
 
-@settings(deadline=None)
 @given(
     WRITTEN,
     NAMES,

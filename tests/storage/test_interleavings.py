@@ -5,7 +5,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import TurnLost
@@ -73,7 +73,7 @@ class Story:
             assert refused is None if wanted else isinstance(refused, TurnLost)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.lists(step, max_size=40))
 def test_the_log_stays_whole_whatever_happens_in_whatever_order(steps: list[tuple[str, str, int]]) -> None:
     """Every wanted append is stored, every other refused; seq has no gap; readers were shown just the log."""

@@ -81,7 +81,6 @@ async def test_a_query_finds_the_session_that_speaks_of_it(
     assert await found(library, query) == ([expected] if expected else [])
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_a_query_asks_for_no_word_that_its_own_text_lacks(text: str) -> None:
     """So whatever is searched for by its own words is found; words are bounded, and none needs quoting."""
@@ -93,7 +92,7 @@ def test_a_query_asks_for_no_word_that_its_own_text_lacks(text: str) -> None:
     assert not any(sign in word for word in words for sign in "\" '\x00")
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=10, max_size=30))
 async def test_whatever_is_written_can_be_found(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]

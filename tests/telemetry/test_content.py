@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -211,7 +211,6 @@ MESSAGE = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(MESSAGE, max_size=8), st.integers(256, 2000))
 def test_whatever_is_cut_is_valid(said: list[dict[str, Any]], limit: int) -> None:
     """Any messages, any limit: JSON within the limit that fits the schema; the newest ones stay."""

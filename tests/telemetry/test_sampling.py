@@ -104,7 +104,7 @@ def test_nothing_special_is_kept_by_ratio_alone() -> None:
     assert none.dropped == 0  # not wanted is not lost
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.sets(st.integers(0, 10**9), min_size=5, max_size=15), st.floats(0.05, 0.95))
 def test_the_ratio_is_decided_by_the_trace_id(numbers: set[int], ratio: float) -> None:
     """The same turns are chosen everywhere, whole or not at all, and more of them by a higher ratio."""

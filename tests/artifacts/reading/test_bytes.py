@@ -1,14 +1,14 @@
 """Bytes of a content: whole characters of a text, and something to look at of all else."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.artifacts.shelf import Shelf
 from tests.artifacts.reading.asking import kept, next_of
 
 pytestmark = pytest.mark.anyio
-SOME = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=60)
 
 
 @SOME

@@ -1,7 +1,7 @@
 """Lines of a text: all of them are reached, none twice, whatever they are."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.artifacts.shelf import Shelf
@@ -9,7 +9,7 @@ from gateway.storage.artifacts import CHUNK
 from tests.artifacts.reading.asking import kept, next_of
 
 pytestmark = pytest.mark.anyio
-SOME = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=40)
 
 
 async def test_a_range_is_told_with_the_total_and_how_to_go_on(shelf: Shelf) -> None:

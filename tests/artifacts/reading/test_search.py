@@ -1,7 +1,7 @@
 """Lines with a word in them: all are counted, those that fit are shown, and the search goes on after them."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.artifacts.reading.search import MOST_COUNTED, folded
@@ -9,7 +9,7 @@ from gateway.artifacts.shelf import Shelf
 from tests.artifacts.reading.asking import Kept, kept, next_of
 
 pytestmark = pytest.mark.anyio
-SOME = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SOME = settings(max_examples=40)
 
 
 async def matching(text: Kept, word: str, **wanted: str) -> list[int]:

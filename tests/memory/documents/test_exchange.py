@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import StorageError
@@ -214,7 +214,7 @@ def test_migrating_never_writes_over_another_file(folder: Path) -> None:
     assert document_of(fields_of(contents(folder)[name]), 0).content == "a"
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+@settings(max_examples=50)
 @given(
     st.dictionaries(
         st.sampled_from(
