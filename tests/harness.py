@@ -131,8 +131,8 @@ def settings_for(data_dir: Path, model_url: str, **given: Any) -> Settings:
         "log_level": "error",
         "shutdown_grace": 0.2,
         "retry_after_cap": 0.2,
-        "first_byte_timeout": 1.0,
-        "progress_timeout": 1.0,
+        "first_byte_timeout": PATIENCE,
+        "progress_timeout": PATIENCE,
     }
     return load_settings(**(defaults | given))
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from gateway.cli import main
 from tests.forked import forked, write_to
+from tests.loopback import PATIENCE
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 30.0  # seconds; only reached when something is broken
 
 
 def clean_environment(**more: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from gateway import __version__
+from tests.loopback import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements.txt", "requirements-build.txt", "requirements-dev.txt")
@@ -33,7 +34,7 @@ def run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=10 * PATIENCE,
     )
 
 

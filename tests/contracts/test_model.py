@@ -17,11 +17,15 @@ from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_b
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Chunk, Model, ModelRequest, Piece, Started
 from gateway.model.endpoint import OLDER_VERSION
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
 KEY = "sk-ant-secret-key-0123456789"
 SHORT = 0.3
+"""Seconds of silence that an endpoint which says nothing more is given."""
+PAUSE = 1.0
+"""The same for an endpoint that says something every few milliseconds, on however busy a machine."""
 """Seconds of patience, for tests that end by it."""
 CALCULATE = ToolSpec(
     "calculate",
@@ -42,14 +46,14 @@ def asking(text: str, *more: Message) -> ModelRequest:
 
 @asynccontextmanager
 async def model_at(
-    url: str, *, patience: float = 20, key: str | None = KEY, **given: Any
+    url: str, *, patience: float = PATIENCE, key: str | None = KEY, **given: Any
 ) -> AsyncGenerator[Model]:
     """A model that leaves no task behind."""
     before = asyncio.all_tasks()
     model = AnthropicModel(
         api_key=key,
         base_url=url,
-        connect_timeout=5,
+        connect_timeout=PATIENCE,
         first_byte_timeout=patience,
         progress_timeout=patience,
         **given,
@@ -60,7 +64,7 @@ async def model_at(
         await model.close()
         await model.close()
         if left := asyncio.all_tasks() - before:
-            _, left = await asyncio.wait(left, timeout=5)
+            _, left = await asyncio.wait(left, timeout=PATIENCE)
         assert not left
 
 
@@ -93,7 +97,7 @@ async def counters(url: str) -> dict[str, int]:
 
 async def until(url: str, **wanted: int) -> None:
     """Returns once the demo's counters say so."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not wanted.items() <= (await counters(url)).items():
             await asyncio.sleep(0.01)
 
@@ -186,7 +190,7 @@ async def test_every_fault_ends_in_its_code_or_a_complete_answer(demo: str, name
     expected code, and afterwards nothing of it is left."""
     fault = CATALOGUE[name]
     request = asking(f"/say one two three four five six 七八九\n/fault {name}")
-    patience = SHORT if fault.expected == "upstream_timeout" else 20
+    patience = SHORT if fault.expected == "upstream_timeout" else PATIENCE
     async with model_at(demo, patience=patience) as model:
         if fault.expected == "ok" or name.startswith("stop_reason_"):
             chunks = await read(model, request)
@@ -269,21 +273,21 @@ async def test_retry_after_reaches_the_caller(demo: str, fault: str, least: floa
 
 async def test_a_busy_reader_is_no_silence(demo: str) -> None:
     """Time that the caller takes between chunks does not count as the endpoint's."""
-    async with model_at(demo, patience=SHORT) as model:
+    async with model_at(demo, patience=PAUSE) as model:
         seen: list[Chunk] = []
         async with model.stream(asking("/pieces 40 /pace 10")) as stream:
             async for chunk in stream:
                 seen.append(chunk)
                 if len(seen) == 3:
-                    await asyncio.sleep(2 * SHORT)
+                    await asyncio.sleep(1.5 * PAUSE)
     assert isinstance(seen[-1], Answer)
 
 
 async def test_a_slow_answer_that_goes_on_is_no_silence(demo: str) -> None:
     """An answer may take longer than the timeout as a whole."""
-    async with model_at(demo, patience=SHORT) as model:
-        chunks = await read(model, asking("/pieces 30 /pace 25"))
-    assert len(text_of(chunks)) == 120
+    async with model_at(demo, patience=PAUSE) as model:
+        chunks = await read(model, asking("/pieces 50 /pace 25"))
+    assert len(text_of(chunks)) == 200
 
 
 # Too much

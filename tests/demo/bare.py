@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gateway.demo.versions import NEWEST
+from tests.loopback import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ async def read(reader: asyncio.StreamReader) -> Received:
     raw = bytearray()
     try:
         while not _complete(raw):
-            data = await asyncio.wait_for(reader.read(2**20), 20)
+            data = await asyncio.wait_for(reader.read(2**20), PATIENCE)
             if not data:
                 return Received(bytes(raw), "closed")
             raw += data

@@ -22,6 +22,7 @@ from gateway.tools.wrapping import wrap
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
 from tests.harness import Client, text_of, the
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -328,7 +329,11 @@ async def test_a_forged_block_is_a_message_like_any_other(send: Send) -> None:
 
 def model_at(url: str) -> AnthropicModel:
     return AnthropicModel(
-        api_key="demo", base_url=url, connect_timeout=5, first_byte_timeout=5, progress_timeout=5
+        api_key="demo",
+        base_url=url,
+        connect_timeout=PATIENCE,
+        first_byte_timeout=PATIENCE,
+        progress_timeout=PATIENCE,
     )
 
 

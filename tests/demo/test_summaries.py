@@ -20,6 +20,7 @@ from gateway.settings import load_settings
 from gateway.storage.base import StoredMessage
 from tests.demo.bare import Received, ask, fetch
 from tests.demo.conftest import Send
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
 INSTRUCTIONS = (Path(__file__).parents[2] / "prompts" / "summary.md").read_text(encoding="utf-8")
@@ -47,7 +48,11 @@ async def summary_of(
 ) -> Written:
     """A summary as the gateway asks for one."""
     model = AnthropicModel(
-        api_key="demo", base_url=url, connect_timeout=5, first_byte_timeout=5, progress_timeout=5
+        api_key="demo",
+        base_url=url,
+        connect_timeout=PATIENCE,
+        first_byte_timeout=PATIENCE,
+        progress_timeout=PATIENCE,
     )
     try:
         return await summarise(

@@ -12,6 +12,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.history.indexing import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
 from gateway.storage.records import Search
 from gateway.wiring import Storage
+from tests.loopback import PATIENCE
 from tests.storage.saying import said
 from tests.storage.writing import OWNER, sqlite_storage
 
@@ -26,7 +27,7 @@ async def indexing(search: Search) -> AsyncGenerator[Indexer]:
     indexer = Indexer(search, pause=0, first_retry=0)
     task = asyncio.create_task(indexer.run())
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             yield indexer
     finally:
         task.cancel()
@@ -135,7 +136,7 @@ async def test_what_does_not_fit_into_memory_is_asked_for_again() -> None:
         indexer.watch(name, DONE)
     search.waiting = names[-3:]
     task = asyncio.create_task(indexer.run())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await indexer.settled()
     task.cancel()
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gateway.events.envelope import StoredEvent
 from gateway.storage.base import Subscription
 from gateway.storage.bus import EVENT_OVERHEAD, MemoryBus
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -217,7 +218,7 @@ def test_every_reader_gets_every_event_once_in_order(
                     await asyncio.sleep(0)
                 bus.publish("s", new)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             *found, _ = await asyncio.gather(*(join(*reader) for reader in readers), write())
         assert all(got == list(range(1, last + 1)) for got in found)
 

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.settings import Settings
 from tests.harness import Client, events, running_gateway, text_of, the, types
+from tests.loopback import PATIENCE
 from tests.stories.asking import Asked, Outbox, ask, parked
 
 pytestmark = pytest.mark.anyio
@@ -142,7 +143,7 @@ async def test_each_of_two_calls_is_decided_on_its_own(settings: Settings) -> No
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await parked(await ask(client, BOTH, waiting=2))
         await asked.decide("approve", "post")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not outbox.sent:
                 await asyncio.sleep(0.005)
         await parked(asked)
@@ -324,9 +325,9 @@ async def test_a_waiting_turn_outlives_its_process(settings: Settings) -> None:
 async def test_a_turn_that_waits_for_long_is_not_out_of_time(settings: Settings) -> None:
     """The time that a person takes does not count as the turn's."""
     outbox = Outbox()
-    async with running_gateway(settings.model_copy(update={"turn_timeout": 0.5}), *outbox.tools) as client:
+    async with running_gateway(settings.model_copy(update={"turn_timeout": 2.0}), *outbox.tools) as client:
         asked = await _waiting(client)
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(2.1)
         await asked.decide("approve")
         told = await asked.all_events()
 
@@ -381,7 +382,7 @@ async def test_what_is_approved_is_one_call_whatever_ids_the_endpoint_uses(
     async with running_gateway(settings, *outbox.tools) as client:
         first = await _waiting(client, message)
         assert (await first.decide("approve")).status_code == 200
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not (waiting := (await client.get("/api/approvals")).json()["approvals"]):
                 await asyncio.sleep(0.01)
         assert outbox.sent == ["alice"]
@@ -434,10 +435,10 @@ async def test_a_prompt_that_changes_while_a_turn_waits_begins_a_generation(
 async def test_a_call_that_is_overdue_at_the_start_has_one_owner(settings: Settings) -> None:
     """Nobody woke it while the server was down; the new process takes it up once, and not as a crash."""
     outbox = Outbox()
-    brief = settings.model_copy(update={"approval_timeout": 0.3, "recover_attempts": 0})
+    brief = settings.model_copy(update={"approval_timeout": 1.5, "recover_attempts": 0})
     async with running_gateway(brief, *outbox.tools) as client:
         asked = await _waiting(client)
-    await asyncio.sleep(0.4)
+    await asyncio.sleep(1.6)
     async with running_gateway(brief, *outbox.tools) as client:
         told = await asked.all_events(client)
 

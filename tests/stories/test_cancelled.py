@@ -10,6 +10,7 @@ from gateway.messages import ToolSpec
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, running_gateway, text_of, the
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +19,10 @@ async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[s
     session = await client.session()
     turn = (await client.begin(session, message))["turn_id"]
     told = []
-    async with asyncio.timeout(20), client.frames(f"/api/sessions/{session}/events?turn_id={turn}") as frames:
+    async with (
+        asyncio.timeout(PATIENCE),
+        client.frames(f"/api/sessions/{session}/events?turn_id={turn}") as frames,
+    ):
         async for frame in frames:
             if frame.event == moment:
                 await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
@@ -29,7 +33,7 @@ async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[s
 
 
 async def _upstream_is_idle(demo_url: str) -> None:
-    async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(5):
+    async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(PATIENCE):
         while (await http.get(f"{demo_url}/demo/requests?limit=1")).json()["counters"]["streams"]:
             await asyncio.sleep(0.01)
 

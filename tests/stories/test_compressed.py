@@ -424,10 +424,12 @@ async def test_an_older_summary_never_replaces_a_newer_one(client: Client, setti
     demo = str(settings.anthropic_base_url)
     session = await client.session()
     await client.chat("I bought a teal lamp today.", session_id=session)
-    await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 20 /pace 50"]})
+    await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 40 /pace 50"]})
     body = {"session_id": session}
     first = asyncio.create_task(client.post("/api/session/summary", body))
-    await asyncio.sleep(0.3)
+    async with asyncio.timeout(PATIENCE):
+        while not (await client.http.get(f"{demo}/demo/requests")).json()["counters"]["streams"]:
+            await asyncio.sleep(0.01)
     second = await client.post("/api/session/summary", body)
     await first
     await client.http.delete(f"{demo}/demo/requests")

@@ -18,6 +18,7 @@ from gateway.tools.function import tool
 from gateway.tools.result import ToolResult
 from gateway.turn.tool_calls import CONCURRENT_CALLS
 from tests.harness import Client, running_gateway, text_of, the
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +37,7 @@ def released(monkeypatch: pytest.MonkeyPatch) -> Generator[threading.Event]:
 def hostile(released: threading.Event) -> list[FunctionTool]:
     def blocks() -> str:
         """Blocks its thread."""
-        released.wait(60)
+        released.wait(PATIENCE)
         return "late"
 
     async def deaf() -> str:
@@ -75,7 +76,7 @@ def hostile(released: threading.Event) -> list[FunctionTool]:
         return "很" * (17 * MB)
 
     quick = (raises, exits, nan, packed, circle, huge)
-    made = [tool(effect="read_only", timeout=10)(each) for each in quick]
+    made = [tool(effect="read_only", timeout=PATIENCE)(each) for each in quick]
     return [*made, *(tool(effect="read_only", timeout=0.05)(each) for each in (blocks, deaf))]
 
 

@@ -16,6 +16,7 @@ from gateway.storage.base import SessionRow
 from gateway.storage.records import SummaryRow
 from gateway.supervisor import Supervisor
 from tests.harness import Client, running_gateway
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -181,5 +182,5 @@ async def test_a_mistake_does_not_end_the_upkeep(client: Client, monkeypatch: py
     monkeypatch.setattr(looking, "look", look)
     running = asyncio.create_task(Supervisor(first_pause=0).keep(looking.run, "upkeep"))
     for _ in range(3):
-        await asyncio.wait_for(looks.acquire(), 10)
+        await asyncio.wait_for(looks.acquire(), PATIENCE)
     running.cancel()

@@ -6,6 +6,7 @@ import pytest
 
 from gateway.settings import Settings
 from tests.harness import Client, events, running_gateway, stalled_reader, the
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
 
@@ -14,8 +15,8 @@ async def test_a_stalled_reader_is_dropped_and_the_turn_goes_on(settings: Settin
     """The connection of a reader that stops reading is closed after the send timeout; meanwhile the turn
     completes, and what the reader missed is there for it."""
     large = {"max_answer_size": 16_000_000}
-    hasty = settings.model_copy(update={"send_timeout": 1.0, "progress_timeout": 10.0, **large})
-    async with running_gateway(hasty) as client, asyncio.timeout(60):
+    hasty = settings.model_copy(update={"send_timeout": 1.0, **large})
+    async with running_gateway(hasty) as client, asyncio.timeout(PATIENCE):
         session = await client.session()
         turn = (await client.begin(session, "/fault huge_delta 8"))["turn_id"]
         path = f"/api/sessions/{session}/events?turn_id={turn}"

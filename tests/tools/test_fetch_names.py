@@ -12,9 +12,9 @@ from gateway.errors import ToolError, ToolTimedOut
 from gateway.tools.fetch import names
 from gateway.tools.fetch.fetcher import Fetcher
 from gateway.tools.fetch.names import MOST_LOOKUPS, SystemNames
+from tests.loopback import PATIENCE
 
 pytestmark = pytest.mark.anyio
-PATIENCE = 10.0  # seconds; only reached when something is broken
 
 
 class System:

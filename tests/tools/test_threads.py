@@ -14,6 +14,7 @@ from gateway.tools.base import ToolOutput
 from gateway.tools.function import tool
 from gateway.tools.in_time import run_in_time
 from gateway.tools.threads import in_thread
+from tests.loopback import PATIENCE
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio
@@ -64,7 +65,7 @@ async def test_a_function_without_a_place_waits_and_then_says_so(
     monkeypatch.setattr(threads, "MOST_THREADS", 2)
     began = threading.Semaphore(0)
 
-    @tool(effect="effectful", timeout=20)
+    @tool(effect="effectful", timeout=PATIENCE)
     def long() -> bool:
         """Takes long."""
         began.release()
@@ -83,7 +84,7 @@ async def test_a_function_without_a_place_waits_and_then_says_so(
     released.set()
     await asyncio.gather(*busy)
 
-    assert await run_in_time(replace(quick, timeout=20), {}, context()) == ToolOutput("sent")
+    assert await run_in_time(replace(quick, timeout=PATIENCE), {}, context()) == ToolOutput("sent")
 
 
 async def test_a_function_that_was_left_behind_keeps_its_place_until_it_ends(
@@ -109,7 +110,7 @@ async def test_a_function_that_was_left_behind_keeps_its_place_until_it_ends(
     released.set()
 
     assert len(alive) == 2
-    assert await run_in_time(replace(works, timeout=20), {}, context()) == ToolOutput("完成")
+    assert await run_in_time(replace(works, timeout=PATIENCE), {}, context()) == ToolOutput("完成")
 
 
 async def test_a_call_that_waited_for_a_place_does_not_begin_when_too_many_were_left_behind_meanwhile(
@@ -126,7 +127,7 @@ async def test_a_call_that_waited_for_a_place_does_not_begin_when_too_many_were_
         began.release()
         return released.wait()
 
-    @tool(effect="read_only", timeout=20)
+    @tool(effect="read_only", timeout=PATIENCE)
     def other() -> bool:
         """Ends."""
         began.release()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 WITHOUT = "GATEWAY_TEST_WITHOUT_BROWSER"
-PATIENCE_MS = 20_000
+PATIENCE_MS = 60_000
 
 in_a_browser = [
     pytest.mark.browser,
