@@ -40,22 +40,6 @@ class Fault:
         self.seen.append(statement)
 
 
-class FailingCursor(sqlite3.Cursor):
-    fault: Fault
-
-    def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
-        self.fault.meet(self, statement)
-        return super().execute(statement, *values)
-
-    def executemany(self, statement: str, values: Any) -> sqlite3.Cursor:
-        self.fault.meet(self, statement)
-        return super().executemany(statement, values)
-
-    def executescript(self, script: str) -> sqlite3.Cursor:
-        self.fault.meet(self, script)
-        return super().executescript(script)
-
-
 class Faults:
     """What is to go wrong next with the connections that are opened in `failing`."""
 
@@ -67,10 +51,18 @@ class Faults:
         """Connections that are opened in this context may be told to fail."""
         faults = self
 
-        class Cursor(FailingCursor):
-            @property
-            def fault(self) -> Fault:
-                return faults.fault
+        class Cursor(sqlite3.Cursor):
+            def execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+                faults.fault.meet(self, statement)
+                return super().execute(statement, *values)
+
+            def executemany(self, statement: str, values: Any) -> sqlite3.Cursor:
+                faults.fault.meet(self, statement)
+                return super().executemany(statement, values)
+
+            def executescript(self, script: str) -> sqlite3.Cursor:
+                faults.fault.meet(self, script)
+                return super().executescript(script)
 
         class Connection(sqlite3.Connection):
             def cursor(self, factory: Any = Cursor) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, text_block
 from gateway.storage.sqlite import SqliteDatabase
@@ -59,7 +60,7 @@ async def after_each(shown: Shown) -> None:
             assert found[: len(events)] == events, f"{len(events)} were shown, {len(found)} are there"
     cut, seen = shown.cuts[-1]
     async with sqlite_storage(cut) as storage:
-        for now in await storage.turns.take_over():
+        for now in await storage.turns.recover():
             writer = writer_of(storage, now)
             assert await writer.append("text", body=b"another") is None
             assert writer.sent[0].seq == len(seen[now.turn.session_id]) + 1
@@ -111,7 +112,7 @@ async def test_what_is_answered_is_kept_and_what_is_not_may_go(disk: Disk) -> No
         await accepted(storage, "s", "t")
         told = disk.cut(disk.folder.parent / "told")
         disk.fails = lambda call, _: sqlite3.SQLITE_IOERR_FSYNC if call == "sync" else sqlite3.SQLITE_OK
-        with pytest.raises(Exception, match="failed"):
+        with pytest.raises(StorageError):
             await accepted(storage, "s2", "t2")
         untold = disk.cut(disk.folder.parent / "untold")
         disk.fails = lambda call, _: sqlite3.SQLITE_OK
@@ -119,7 +120,7 @@ async def test_what_is_answered_is_kept_and_what_is_not_may_go(disk: Disk) -> No
 
     for cut in (told, untold):
         async with sqlite_storage(cut) as storage:
-            assert [now.turn.id for now in await storage.turns.take_over()] == ["t"]
+            assert [now.turn.id for now in await storage.turns.recover()] == ["t"]
 
 
 async def test_what_a_killed_process_wrote_is_synced_before_the_next_shows_it(disk: Disk) -> None:
