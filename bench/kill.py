@@ -1,8 +1,10 @@
-"""`python -m bench.kill`: kill -9 at random moments of many turns. Was anything lost?
+"""`python -m bench.kill`: kill -9, or a power cut, at random moments of many turns. Was anything lost?
 
 Clients that resume by Last-Event-ID drive the turns against the demo model; the gateway is killed and started
-again on the same port and data folder until every turn has ended. Then what every client saw over all its
-connections is compared with a full replay, and the database is read directly to check each session's record.
+again on the same port and data folder until every turn has ended. A power cut leaves of the database's files
+what was synced of them (tests/disk.py): a turn that nobody was told of may be gone, and is asked for again.
+Then what every client saw over all its connections is compared with a full replay, every session is asked
+whether it goes on, and the database is read directly to check each session's record.
 """
 
 import asyncio
@@ -25,7 +27,11 @@ import aiohttp
 from bench import servers
 from bench.reader import Reader, Told, seq_of
 from gateway.settings import load_settings
+from tests.disk import power_cut, unreachable
+from tests.harness import client_at
 from tests.invariants import violations
+from tests.loopback import PATIENCE
+from tests.ownership import stuck
 from tests.record import read_records
 
 TURNS_PER_SESSION = 5
@@ -49,6 +55,7 @@ class Outcome:
 
     turns: int = 0
     kills: int = 0
+    power_cuts: int = 0
     resumed: int = 0
     ended: Counter[str] = field(default_factory=Counter[str])
     violations: list[str] = field(default_factory=list[str])
@@ -63,6 +70,7 @@ class Moments:
     chance: random.Random
     every: int
     most: int | None
+    power_cuts: int = 0
 
     async def wait(self, work: asyncio.Task[None], readers: Sequence[Reader]) -> None:
         if self.chance.random() < 0.2:
@@ -73,37 +81,59 @@ class Moments:
             await asyncio.wait({work}, timeout=0.002)
         await asyncio.wait({work}, timeout=self.chance.uniform(0, 0.02))
 
+    def is_power_cut(self, so_far: int) -> bool:
+        """Every other time, until there were as many as are wanted."""
+        return so_far < self.power_cuts and self.chance.random() < 0.5
+
 
 class Victim:
     """The gateway's process, started again and again over the same data."""
 
-    def __init__(self, model_port: int, folder: Path) -> None:
+    def __init__(self, model_port: int, folder: Path, synced: Path | None) -> None:
+        """With `synced` its disk is one that may lose its power."""
         self.port = servers.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "log"
+        self.folder, self.synced = folder, synced
+        self.module = ["gateway"] if synced is None else ["tests.disk", str(folder), str(synced)]
         # So little that what search_docs finds is kept aside.
         self.settings = servers.gateway_settings(model_port, folder) | {"GATEWAY_ARTIFACT_TOKENS": "500"}
         self.process: subprocess.Popen[bytes] | None = None
 
     async def start(self) -> None:
-        command = ["gateway", "serve", "--port", str(self.port)]
+        command = [*self.module, "serve", "--port", str(self.port)]
         self.process = servers.spawn(command, self.settings, 0, self.log)
         await asyncio.to_thread(servers.wait_until_up, self.process, f"{self.url}/healthz", self.log)
 
     async def end(self, how: signal.Signals) -> None:
         if self.process is not None:
             self.process.send_signal(how)
-            await asyncio.to_thread(self.process.wait, 30)
+            await asyncio.to_thread(self.process.wait, PATIENCE)
+
+    async def cut_power(self) -> None:
+        """Ends it, and with it what was not synced."""
+        assert self.synced is not None
+        await self.end(signal.SIGKILL)
+        await asyncio.to_thread(power_cut, self.folder, self.synced)
 
 
 async def run(
-    turns: int, *, seed: int, at_once: int = 8, every: int = 150, most_kills: int | None = None
+    turns: int,
+    *,
+    seed: int,
+    at_once: int = 8,
+    every: int = 150,
+    most_kills: int | None = None,
+    power_cuts: int = 0,
 ) -> Outcome:
-    """Drives `turns` turns in sessions of five; kills about once in `every` events, `most_kills` at most."""
+    """Drives `turns` turns in sessions of five; kills about once in `every` events, `most_kills` at most. Of
+    the kills the first `power_cuts` that chance takes are power cuts."""
     chance = random.Random(seed)
     outcome = Outcome(turns=turns)
-    with tempfile.TemporaryDirectory(prefix="kill-") as folder, servers.demo() as model:
-        victim = Victim(model.port, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="kill-") as temporary, servers.demo() as model:
+        folder, synced = Path(temporary) / "data", Path(temporary) / "synced"
+        folder.mkdir()
+        victim = Victim(model.port, folder, synced if power_cuts else None)
         await victim.start()
         try:
             async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
@@ -112,19 +142,22 @@ async def run(
                     for _ in range(-(-turns // TURNS_PER_SESSION))
                 ]
                 work = asyncio.create_task(drive(readers, turns, at_once))
-                moments = Moments(chance, every, most_kills)
-                outcome.kills = await kill_while(work, victim, readers, moments)
+                moments = Moments(chance, every, most_kills, power_cuts)
+                await kill_while(work, victim, readers, moments, outcome)
                 for reader in readers:
                     compare(reader.turns, await reader.replay(), outcome)
+            async with client_at(victim.url) as client:
+                outcome.violations += await stuck(client, [reader.session_id for reader in readers])
             await victim.end(signal.SIGTERM)
         finally:
             if victim.process is not None and victim.process.poll() is None:
                 await victim.end(signal.SIGKILL)
-        database = load_settings(data_dir=Path(folder)).database_path
+        database = load_settings(data_dir=folder).database_path
         told = set[str]()
         for record in read_records(database):
             outcome.violations += violations(record)
-            outcome.ended.update(str(turn.outcome) for turn in record.turns)
+            # The last turn of each session is the one that `stuck` asked for.
+            outcome.ended.update(str(turn.outcome) for turn in record.turns[:-1])
             told |= {event["data"]["ref"] for event in record.events if event["type"] == "artifact"}
         outcome.kept = len(told)
         outcome.violations += kept_aside(database, told)
@@ -168,22 +201,50 @@ async def drive(readers: list[Reader], turns: int, at_once: int) -> None:
 
 
 async def kill_while(
-    work: asyncio.Task[None], victim: Victim, readers: Sequence[Reader], moments: Moments
-) -> int:
-    """Kills and starts `victim` until `work` is through. Returns how often."""
-    kills = 0
+    work: asyncio.Task[None],
+    victim: Victim,
+    readers: Sequence[Reader],
+    moments: Moments,
+    outcome: Outcome,
+) -> None:
+    """Kills and starts `victim` until `work` is through; `outcome` counts it."""
     try:
         while not work.done():
             await moments.wait(work, readers)
-            if work.done() or kills == moments.most:
+            if work.done() or outcome.kills + outcome.power_cuts == moments.most:
                 break
-            await victim.end(signal.SIGKILL)
-            kills += 1
+            synced = victim.synced
+            if synced is not None and moments.is_power_cut(outcome.power_cuts):
+                await victim.cut_power()
+                outcome.power_cuts += 1
+                outcome.violations += missing(synced, readers)
+            else:
+                await victim.end(signal.SIGKILL)
+                outcome.kills += 1
             await victim.start()
         await work
     finally:
         work.cancel()
-    return kills
+
+
+def missing(synced: Path, readers: Sequence[Reader]) -> list[str]:
+    """What readers were shown and the disk does not hold any more. It looks at a copy: who opens a database
+    changes its files."""
+    with tempfile.TemporaryDirectory(prefix="cut-") as folder:
+        power_cut(Path(folder), synced)
+        return _missing(load_settings(data_dir=Path(folder)).database_path, readers)
+
+
+def _missing(database: Path, readers: Sequence[Reader]) -> list[str]:
+    with closing(sqlite3.connect(database)) as connection:
+        rows = connection.execute("SELECT session_id, max(seq) FROM events GROUP BY session_id")
+        left: dict[str, int] = dict(rows.fetchall())
+    shown = {reader.session_id: max((told.cursor for told in reader.turns), default=0) for reader in readers}
+    return [
+        f"power cut: session {session_id} was shown {seq} events, {left.get(session_id, 0)} are left"
+        for session_id, seq in shown.items()
+        if seq > left.get(session_id, 0)
+    ]
 
 
 def events_seen(readers: Sequence[Reader]) -> int:
@@ -213,10 +274,23 @@ def main() -> None:
     )
     parser.add_argument("--at-once", type=int, default=8, help="sessions side by side")
     parser.add_argument("--every", type=int, default=150, help="events between two kills, on average")
+    parser.add_argument("--power-cuts", type=int, default=20, help="so many of the kills are power cuts")
     given = parser.parse_args()
+    if given.power_cuts and (reason := unreachable()):
+        print(f"Without power cuts: {reason}.")
+        given.power_cuts = 0
     print(f"{given.turns} turns, seed {given.seed}", flush=True)
-    outcome = asyncio.run(run(given.turns, seed=given.seed, at_once=given.at_once, every=given.every))
-    print(f"kills: {outcome.kills}, turns read over several connections: {outcome.resumed}")
+    outcome = asyncio.run(
+        run(
+            given.turns,
+            seed=given.seed,
+            at_once=given.at_once,
+            every=given.every,
+            power_cuts=given.power_cuts,
+        )
+    )
+    print(f"kills: {outcome.kills}, power cuts: {outcome.power_cuts} of {given.power_cuts} wanted")
+    print(f"turns read over several connections: {outcome.resumed}")
     print(f"results kept aside: {outcome.kept}")
     print("ended: " + ", ".join(f"{count} {how}" for how, count in outcome.ended.most_common()))
     print("\n".join(outcome.violations[:50]))

@@ -16,8 +16,8 @@ AWAY = (aiohttp.ClientError, ConnectionError, TimeoutError)
 """What a client sees of a server that was killed."""
 RETRY = 0.05
 """Seconds until it is tried again."""
-PATIENCE = 60.0
-"""Seconds after which a turn that has not ended is a lost one."""
+PATIENCE = 300.0
+"""Seconds after which a turn that has not ended is a lost one, restarts on a busy machine included."""
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=2, sock_read=20)
 
 

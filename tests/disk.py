@@ -13,7 +13,8 @@ It is made with ctypes from the library that `_sqlite3` has loaded. Where that c
 says why, and what needs it fails unless it is left out with GATEWAY_TEST_WITHOUT_POWER_CUTS=1, as `make test`
 does then.
 
-`python -m tests.disk FOLDER SYNCED …` is the `gateway` command on such a disk, for SQLite's files in FOLDER.
+`python -m tests.disk FOLDER SYNCED …` is the `gateway` command on such a disk, for SQLite's files in FOLDER;
+`python -m tests.disk --reachable` says by its exit code whether there can be one.
 """
 
 import ctypes
@@ -262,6 +263,8 @@ def power_cut(folder: Path, synced: Path) -> None:
 
 
 def main() -> None:
+    if sys.argv[1:] == ["--reachable"]:
+        sys.exit(unreachable())
     from gateway.cli import main as gateway
 
     folder, synced = Path(sys.argv[1]), Path(sys.argv[2])

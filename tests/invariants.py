@@ -24,6 +24,15 @@ RUNS_TOOLS = {"tool_use", "end_turn"}
 
 
 @dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """Whose turn a session's head says is open: a process's (`replica`), or parked until then."""
+
+    id: str
+    replica: str | None
+    parked_until: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """Everything that is kept of one session: events by seq, turns by first_seq, messages by position."""
 
@@ -31,6 +40,7 @@ class Record:
     events: Sequence[Body]
     turns: Sequence[TurnRow]
     messages: Sequence[StoredMessage]
+    open: OpenTurn | None = None
 
     def of_turn(self, turn: TurnRow) -> list[Body]:
         return [event for event in self.events if event["turn_id"] == turn.id]
@@ -60,13 +70,15 @@ def violations(record: Record, *, settled: bool = True) -> list[str]:
 
 
 def numbering(record: Record) -> Iterator[str]:
-    """Seq is gapless from 1, every event is of the contract, and turns do not interleave."""
+    """Seq is gapless from 1, every event is of the contract, and turns that ran do not interleave. What happened
+    beside them, as the end of a turn that waited, comes wherever the outbox was emptied."""
     seqs = [event["seq"] for event in record.events]
     if seqs != list(range(1, len(seqs) + 1)):
         yield f"the seqs are not 1 to {len(seqs)}: {seqs[:20]}"
     if record.session.head != len(seqs):
         yield f"the head is {record.session.head}, the last of {len(seqs)} events"
     order: list[str] = []
+    beside = {turn.id for turn in record.turns if never_ran(record.of_turn(turn))}
     for event in record.events:
         try:
             EVENT.validate_python(event)
@@ -74,22 +86,28 @@ def numbering(record: Record) -> Iterator[str]:
             yield f"event {event['seq']} is not of the contract: {error}"
         if event["session_id"] != record.session.id:
             yield f"event {event['seq']} is of session {event['session_id']}"
-        if not order or order[-1] != event["turn_id"]:
+        is_beside = event["turn_id"] in beside or event["turn_id"].startswith(OPERATION_PREFIX)
+        if not is_beside and (not order or order[-1] != event["turn_id"]):
             order.append(event["turn_id"])
     if len(set(order)) != len(order):
         yield f"the turns interleave: {order}"
     known = {turn.id for turn in record.turns}
     in_turns = {event["turn_id"] for event in record.events if event["type"] not in BESIDE_TURNS}
-    operations = {each for each in order if each.startswith(OPERATION_PREFIX)} - in_turns
-    if strangers := set(order) - known - operations:
+    if strangers := (set(order) | in_turns) - known:
         yield f"events of unknown turns {sorted(strangers)}"
 
 
 def ownership(record: Record) -> Iterator[str]:
-    """One turn runs at a time, and everything in a session has the session's owner."""
+    """One turn runs at a time, a process has it or it is parked, and everything in a session has the
+    session's owner."""
     running = [turn.id for turn in record.turns if turn.status == "running"]
     if len(running) > 1:
         yield f"several turns are running: {running}"
+    if record.open is not None:
+        if [record.open.id] != running:
+            yield f"turn {record.open.id} is open, {running} are running"
+        if (record.open.replica is None) == (record.open.parked_until is None):
+            yield f"turn {record.open.id} must be a process's or parked: {record.open}"
     for turn in record.turns:
         if (turn.owner, turn.session_id) != (record.session.owner, record.session.id):
             yield f"turn {turn.id} belongs to {turn.owner}, session {turn.session_id}"
@@ -252,10 +270,18 @@ def history(record: Record) -> Iterator[str]:
     for turn in record.turns:
         first = next((stored.message for stored in record.messages if stored.turn_id == turn.id), None)
         if first is None:
-            if record.of_turn(turn):
+            if (told := record.of_turn(turn)) and not never_ran(told):
                 yield f"turn {turn.id} has no message"
         elif (first.role, text_of(first)) != ("user", turn.input):
             yield f"turn {turn.id} does not begin with what the user said"
+
+
+def never_ran(events: Sequence[Body]) -> bool:
+    """Whether these are the events of a turn that was cancelled while it waited: no model heard of it."""
+    if [event["type"] for event in events] != ["turn_start", "done"]:
+        return False
+    done = events[-1]["data"]
+    return (done["status"], done["iterations"]) == ("cancelled", 0)
 
 
 def of_role(role: str, turn: TurnRow, messages: Sequence[StoredMessage]) -> list[Message]:

@@ -10,7 +10,7 @@ import orjson
 
 from gateway.messages import Message, Usage
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
-from tests.invariants import Body, Record
+from tests.invariants import Body, OpenTurn, Record
 
 SESSIONS = """
     SELECT id, owner, title, created_at, updated_at, head, project_id
@@ -20,6 +20,7 @@ TURNS = """
            iif(turn_id = id, epoch, 0), created_at, first_seq, last_seq, cancel_requested
     FROM turns JOIN heads ON heads.session_id = turns.session_id
     WHERE turns.session_id = ? ORDER BY number"""
+OPEN = "SELECT turn_id, replica, parked_until FROM heads WHERE session_id = ? AND turn_id IS NOT NULL"
 EVENTS = "SELECT seq, type, turn_id, body FROM events WHERE session_id = ? ORDER BY seq"
 MESSAGES = (
     "SELECT position, turn_id, role, content, usage FROM messages WHERE session_id = ? ORDER BY position"
@@ -55,6 +56,7 @@ def _record(connection: sqlite3.Connection, session: SessionRow, folder: Path) -
             *(_archived(**fields) for fields in archived_messages),
             *(_message(*row) for row in connection.execute(MESSAGES, (session.id,))),
         ],
+        next((OpenTurn(*row) for row in connection.execute(OPEN, (session.id,))), None),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.messages import Message, text_block, tool_result_block
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
-from tests.invariants import Body, Record, violations
+from tests.invariants import Body, OpenTurn, Record, violations
 
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "calculate", "input": {"expression": "17*23"}}
 
@@ -138,6 +138,12 @@ def without_message(record: Record, position: int) -> Record:
     return replace(record, messages=[stored for stored in record.messages if stored.position != position])
 
 
+def with_open(record: Record, replica: str | None, parked_until: int | None) -> Record:
+    return replace(
+        with_turn(record, 2, status="running", outcome=None), open=OpenTurn("t_2", replica, parked_until)
+    )
+
+
 PLANTED: dict[str, tuple[Callable[[Record], Record], str]] = {
     "a gap": (lambda r: replace(r, events=[e for e in r.events if e["seq"] != 7]), "the seqs are not"),
     "a wrong head": (lambda r: replace(r, session=replace(r.session, head=18)), "the head is 18"),
@@ -147,6 +153,9 @@ PLANTED: dict[str, tuple[Callable[[Record], Record], str]] = {
     "two dones": (lambda r: twice(r, 19), "has 2 done events"),
     "an event after done": (lambda r: moved(r, 14, 13), "goes on after done"),
     "an open turn": (lambda r: with_turn(r, 2, status="running", outcome=None), "is still running"),
+    "a turn that is nobody's": (lambda r: with_open(r, None, None), "must be a process's or parked"),
+    "a parked turn with an owner": (lambda r: with_open(r, "r_1", 9), "must be a process's or parked"),
+    "another open turn": (lambda r: replace(with_open(r, "r_1", None), turns=r.turns), "t_2 is open, []"),
     "another outcome": (lambda r: with_turn(r, 2, outcome="failed"), "completed in the log and failed"),
     "wrong bounds": (lambda r: with_turn(r, 1, last_seq=13), "has the bounds 1 to 13"),
     "another owner": (lambda r: with_turn(r, 1, owner="eve"), "belongs to eve"),

@@ -3,6 +3,7 @@
 import pytest
 
 from bench.kill import run
+from tests.disk import LEFT_OUT
 
 pytestmark = pytest.mark.anyio
 
@@ -14,4 +15,15 @@ async def test_a_killed_server_loses_nothing() -> None:
     assert outcome.violations == []
     assert sum(outcome.ended.values()) == 6
     assert outcome.kills > 0
+    assert outcome.resumed > 0
+
+
+@pytest.mark.skipif(**LEFT_OUT)
+async def test_a_server_without_power_loses_nothing_that_was_shown() -> None:
+    """Of its files only what was synced is left: clients resume where they were, no number comes twice."""
+    outcome = await run(6, seed=11, at_once=3, every=40, most_kills=4, power_cuts=3)
+
+    assert outcome.violations == []
+    assert sum(outcome.ended.values()) == 6
+    assert outcome.power_cuts > 0
     assert outcome.resumed > 0
