@@ -232,13 +232,9 @@ def missing(synced: Path, readers: Sequence[Reader]) -> list[str]:
     changes its files."""
     with tempfile.TemporaryDirectory(prefix="cut-") as folder:
         power_cut(Path(folder), synced)
-        return _missing(load_settings(data_dir=Path(folder)).database_path, readers)
-
-
-def _missing(database: Path, readers: Sequence[Reader]) -> list[str]:
-    with closing(sqlite3.connect(database)) as connection:
-        rows = connection.execute("SELECT session_id, max(seq) FROM events GROUP BY session_id")
-        left: dict[str, int] = dict(rows.fetchall())
+        with closing(sqlite3.connect(load_settings(data_dir=Path(folder)).database_path)) as connection:
+            rows = connection.execute("SELECT session_id, max(seq) FROM events GROUP BY session_id")
+            left: dict[str, int] = dict(rows.fetchall())
     shown = {reader.session_id: max((told.cursor for told in reader.turns), default=0) for reader in readers}
     return [
         f"power cut: session {session_id} was shown {seq} events, {left.get(session_id, 0)} are left"

@@ -70,8 +70,8 @@ def violations(record: Record, *, settled: bool = True) -> list[str]:
 
 
 def numbering(record: Record) -> Iterator[str]:
-    """Seq is gapless from 1, every event is of the contract, and turns that ran do not interleave. What happened
-    beside them, as the end of a turn that waited, comes wherever the outbox was emptied."""
+    """Seq is gapless from 1, every event is of the contract, and turns that ran do not interleave. What came
+    beside them, as the end of a turn that waited, is wherever the outbox was emptied."""
     seqs = [event["seq"] for event in record.events]
     if seqs != list(range(1, len(seqs) + 1)):
         yield f"the seqs are not 1 to {len(seqs)}: {seqs[:20]}"

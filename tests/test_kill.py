@@ -21,7 +21,7 @@ async def test_a_killed_server_loses_nothing() -> None:
 @pytest.mark.skipif(**LEFT_OUT)
 async def test_a_server_without_power_loses_nothing_that_was_shown() -> None:
     """Of its files only what was synced is left: clients resume where they were, no number comes twice."""
-    outcome = await run(6, seed=11, at_once=3, every=40, most_kills=4, power_cuts=3)
+    outcome = await run(6, seed=11, at_once=3, every=40, most_kills=3, power_cuts=3)
 
     assert outcome.violations == []
     assert sum(outcome.ended.values()) == 6
