@@ -325,7 +325,7 @@ async def test_more_tokens_may_take_more_bytes(demo: str) -> None:
 @pytest.mark.parametrize("name", ["empty_deltas_forever", "unknown_events_forever", "ping_forever"])
 async def test_what_says_nothing_is_silence(demo: str, name: str) -> None:
     """An endpoint that sends something that says nothing meets the progress timeout."""
-    async with model_at(demo, patience=SHORT) as model, asyncio.timeout(20):
+    async with model_at(demo, patience=SHORT) as model, asyncio.timeout(PATIENCE):
         error = await failure(model, asking(f"/fault {name}"))
     assert error.code == "upstream_timeout"
 
