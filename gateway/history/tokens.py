@@ -70,7 +70,7 @@ class TokenMeter:
         """
         for index in range(len(history.messages) - 1, -1, -1):
             stored = history.messages[index]
-            if stored.position <= history.epoch_from:
+            if stored.position <= history.generation_from:
                 break
             if stored.usage is not None and stored.message.role == "assistant":
                 since = [item.message for item in history.messages[index + 1 :]]

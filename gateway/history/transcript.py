@@ -44,11 +44,11 @@ def view(history: History) -> list[Message]:
     """What the model is told of a session, in order; `fold` makes it valid.
 
     When a compression is in force: first a user's message with its summary, labelled as data, then the
-    message it keeps, if any, and those after what it covers. Thinking in messages up to `epoch_from` was
+    message it keeps, if any, and those after what it covers. Thinking in messages up to `generation_from` was
     signed for another prefix and is left out, with the message when nothing else is in it; so are memories
     that have been forgotten since they were recalled."""
     told = [
-        without_thinking(message) if item.position <= history.epoch_from else message
+        without_thinking(message) if item.position <= history.generation_from else message
         for item in history.messages
         for message in [in_words(item, history.memories)]
     ]

@@ -77,14 +77,14 @@ class Prompts:
 async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str, Known]:
     """What would stand in the prompt of the memories, and what of them is known with that."""
     told = history.memories
-    if told is not None and told.epoch_from == history.epoch_from:
+    if told is not None and told.generation_from == history.generation_from:
         looked_back = await recall.look_back(scope, told.digests, still_told(history))
         if not looked_back.outdated and not looked_back.gone:
             return told.text, known_of(history, looked_back.rows)
     elif history.messages and told is None:
         return "", known_of(history, ())  # its prompt generation began without any
     taken = await recall.standing(scope)
-    new = ToldMemories(taken.text, taken.digests, history.epoch_from, named=taken.named)
+    new = ToldMemories(taken.text, taken.digests, history.generation_from, named=taken.named)
     return taken.text, known_of(replace(history, memories=new), taken.rows)
 
 

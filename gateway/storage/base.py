@@ -19,9 +19,9 @@ from gateway.storage.records import CompressionRow
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
 OnConflict = Literal["reject", "queue", "interrupt"]
 
-EPOCH_OPEN = 2**53
-"""Where an epoch begins that has not begun yet: the view changed while a turn ran, which goes on with the old
-one. The next turn fixes it at the last message it finds."""
+GENERATION_OPEN = 2**53
+"""Where a generation begins that has not begun yet: the view changed while a turn ran, which goes on with the
+old one. The next turn fixes it at the last message it finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +118,14 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToldMemories:
-    """What stands in a session's prompt of the memories, from the message after `epoch_from` on: `text` as
-    the model reads it, `digests` by what was told, to see when it is no longer so; those in `named` were told
-    by their summaries only. `forgotten` are memories that turns were told and that are no longer so, each
-    with the position of the last message of which that holds."""
+    """What stands in a session's prompt of the memories, from the message after `generation_from` on: `text`
+    as the model reads it, `digests` by what was told, to see when it is no longer so; those in `named` were
+    told by their summaries only. `forgotten` are memories that turns were told and that are no longer so,
+    each with the position of the last message of which that holds."""
 
     text: str
     digests: Mapping[str, str]
-    epoch_from: int
+    generation_from: int
     named: frozenset[str] = frozenset()
     forgotten: Mapping[str, int] = field(default_factory=dict[str, int])
 
@@ -133,14 +133,14 @@ class ToldMemories:
 @dataclass(frozen=True, slots=True)
 class History:
     """What a session's view is made of. `messages` are those after what `compression` covers, and the one it
-    keeps; all of them when it is None. Thinking up to position `epoch_from` was signed for another prefix.
-    `carried` is what the session was told of former ones, `prefix_hash` identifies the prompt before the
-    messages as the last turn ended with it (None: unknown, or an epoch began since). `memories` is what was
-    told of them, also when that was in a former epoch."""
+    keeps; all of them when it is None. Thinking up to position `generation_from` was signed for another
+    prefix. `carried` is what the session was told of former ones, `prefix_hash` identifies the prompt before
+    the messages as the last turn ended with it (None: unknown, or a generation began since). `memories` is
+    what was told of them, also when that was in a former generation."""
 
     messages: Sequence[StoredMessage]
     compression: CompressionRow | None = None
-    epoch_from: int = 0
+    generation_from: int = 0
     carried: str | None = None
     failed_compressions: int = 0
     prefix_hash: str | None = None
@@ -322,10 +322,10 @@ class Sessions(Protocol):
         errors.ArchiveDamaged."""
         ...
 
-    async def begin_epoch(self, session_id: str, after: int, *, instead_of: int) -> None:
+    async def begin_generation(self, session_id: str, after: int, *, instead_of: int) -> None:
         """The prompt before the messages has changed: thinking up to position `after` is sent no more, and
-        the prefix hash is forgotten. Nothing happens when the epoch is no longer `instead_of`: a newer one
-        began meanwhile."""
+        the prefix hash is forgotten. Nothing happens when the generation is no longer `instead_of`: a newer
+        one began meanwhile."""
         ...
 
     async def carried(self, session_id: str) -> str | None:

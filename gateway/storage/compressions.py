@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 from gateway.errors import Conflict, NotFound
 from gateway.messages import Usage
-from gateway.storage.base import EPOCH_OPEN
+from gateway.storage.base import GENERATION_OPEN
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION as HEAD_OF
 from gateway.storage.records import CompressionRow
@@ -46,7 +46,7 @@ PUT_IN_FORCE = Prepared(
     .where(ID)
     .values(
         compression=bindparam("version"),
-        epoch_from=case((_goes_on, EPOCH_OPEN), else_=_position),
+        generation_from=case((_goes_on, GENERATION_OPEN), else_=_position),
         prefix_hash=null(),
     )
 )
@@ -98,7 +98,8 @@ class SqlCompressions:
         await self._database.write(lambda connection: add(connection, row))
 
     async def activate(self, session_id: str, version: int | None) -> None:
-        """See `Compressions.activate`. The version that is in force already stays, and its epoch too."""
+        """See `Compressions.activate`. The version that is in force already stays, and its prompt generation
+        too."""
         await self._database.write(lambda connection: activate(connection, session_id, version))
 
     async def failed(self, session_id: str) -> int:
@@ -165,8 +166,8 @@ def activate(connection: Connection, session_id: str, version: int | None) -> No
 
 
 def put_in_force(connection: Connection, session_id: str, version: int | None, *, by_turn: bool) -> None:
-    """Moves the pointer and begins an epoch; unless the running turn itself asked for it (`by_turn`), that
-    turn goes on with the old view, and the epoch stays open."""
+    """Moves the pointer and begins a prompt generation; unless the running turn itself asked for it
+    (`by_turn`), that turn goes on with the old view, and the generation stays open."""
     PUT_IN_FORCE.run(connection, session_id=session_id, version=version, by_turn=int(by_turn))
 
 

@@ -37,7 +37,7 @@ def places_of(connection: Connection, owner: str, memory_id: str) -> Places:
 
 def forget(connection: Connection, memory_id: str, places: Places) -> None:
     """Leaves nothing of what it said at these places, where they are still there. What a session's prompt was
-    like counts no more: with the change of it an epoch is to begin."""
+    like counts no more: with the change of it a prompt generation is to begin."""
     for session_id in places[0]:
         row = TOLD.one(connection, session_id=session_id)
         if row is not None and row[0] is not None and memory_id in (told := orjson.loads(row[0]))["digests"]:

@@ -70,7 +70,7 @@ class View:
     kept: Said | None
     since: Said
     compression: CompressionRow | None
-    epoch_from: int
+    generation_from: int
     carried: str | None
     failed_compressions: int
     prefix_hash: str | None
@@ -82,7 +82,7 @@ class View:
         return History(
             [*kept, *await self.since.read(archived)],
             self.compression,
-            self.epoch_from,
+            self.generation_from,
             self.carried,
             self.failed_compressions,
             self.prefix_hash,
@@ -134,7 +134,7 @@ SAID = Prepared(
 _covered = func.coalesce(compressions.c.to_position, literal_column("0"))
 VIEW = Prepared(
     select(
-        sessions.c.epoch_from,
+        sessions.c.generation_from,
         sessions.c.carried,
         sessions.c.failed_compressions,
         sessions.c.prefix_hash,
@@ -173,9 +173,9 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     row = VIEW.one(connection, session_id=session_id, whole=int(whole))
     if row is None:
         return View(None, Said(0, LAST, (), ()), None, 0, None, 0, None, None)
-    epoch_from, carried, failed, prefix_hash, told, archives, kept, since, *version = row
+    generation_from, carried, failed, prefix_hash, told, archives, kept, since, *version = row
     archived = archives_of(archives)
-    known = (epoch_from, carried, failed, prefix_hash, told_of(told))
+    known = (generation_from, carried, failed, prefix_hash, told_of(told))
     if version[0] is None:
         return View(None, Said(0, LAST, archived, messages_of(since)), None, *known)
     covers = version_of(version)

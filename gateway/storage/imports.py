@@ -35,6 +35,8 @@ from gateway.storage.summaries import OF_SESSION as SUMMARY
 from gateway.storage.summaries import SqlSummaries, save, summary_of
 
 OF_HEAD = {"head": heads.c.head, "last_position": heads.c.position}
+NAMED = OF_HEAD | {"epoch_from": sessions.c.generation_from}
+"""Fields of the format that are columns of other names."""
 SESSION_FIELDS = tuple(SessionCopy.model_fields)
 TURN_FIELDS = tuple(TurnCopy.model_fields)
 VERSION_FIELDS = tuple(VersionCopy.model_fields)
@@ -48,7 +50,7 @@ def _columns(table: Table, *, without: str = "") -> dict[str, Any]:
 
 _ID = bindparam("session_id")
 SESSION = Prepared(
-    select(*(OF_HEAD[name] if name in OF_HEAD else sessions.c[name] for name in SESSION_FIELDS))
+    select(*(NAMED[name] if name in NAMED else sessions.c[name] for name in SESSION_FIELDS))
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == _ID, sessions.c.owner == bindparam("owner"))
 )
@@ -144,8 +146,8 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
     session, versions, summary, _ = incoming.moment
     if TAKEN.one(connection, session_id=session.id) is not None:
         raise session_taken(session.id)
-    fields = session.model_dump(exclude=set(OF_HEAD))
-    connection.execute(insert(sessions).values(**fields, owner=owner))
+    fields = session.model_dump(exclude=set(NAMED))
+    connection.execute(insert(sessions).values(**fields, generation_from=session.epoch_from, owner=owner))
     add_head(connection, session.id, head=session.head, position=session.last_position)
     ADD_TURN.many(connection, _new_turns(connection, session.id, owner, incoming.turns))
     for version in versions:

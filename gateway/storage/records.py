@@ -104,9 +104,9 @@ class Compressions(Protocol):
 
     async def add(self, row: CompressionRow) -> None:
         """Adds the version and puts it in force, in one transaction: failures in a row are forgotten, the
-        session's prefix hash too, and a new epoch begins after its last message. When a turn runs that did
-        not ask for this (the trigger is manual), that turn goes on with the old view: the epoch stays open
-        (EPOCH_OPEN) until the next turn begins.
+        session's prefix hash too, and a new generation begins after its last message. When a turn runs that
+        did not ask for this (the trigger is manual), that turn goes on with the old view: the generation
+        stays open (GENERATION_OPEN) until the next turn begins.
 
         Raises:
             errors.Conflict: (code compression_conflict) the version in force is no longer `row.parent`, or
@@ -116,7 +116,7 @@ class Compressions(Protocol):
         ...
 
     async def activate(self, session_id: str, version: int | None) -> None:
-        """Puts another version in force, None: none of them; a new epoch begins as with a manual `add`.
+        """Puts another version in force, None: none of them; a new generation begins as with a manual `add`.
         Raises errors.NotFound (code version_not_found)."""
         ...
 

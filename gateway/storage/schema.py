@@ -26,11 +26,11 @@ RUNNING = literal_column("'running'", Text)
 WAITING = literal_column("'accepted'", Text)
 
 # `compression` is the version whose summary stands for what it covers; None: the model sees every message.
-# Thinking in messages up to position `epoch_from` was signed for another prefix and is not sent any more.
-# `carried` is what a session was told of former ones at its first turn, `told_memories` what stands in its
-# prompt of the memories, as JSON (see `ToldMemories`); `indexed_head` how far the search
-# index has come, -1 before the first time; `learned_to` the last message that was read for what is worth
-# remembering, while something after it is to be read.
+# Thinking in messages up to position `generation_from` was signed for another prefix and is not sent any
+# more. `carried` is what a session was told of former ones at its first turn, `told_memories` what stands in
+# its prompt of the memories, as JSON (see `ToldMemories`); `indexed_head` how far the search index has come,
+# -1 before the first time; `learned_to` the last message that was read for what is worth remembering, while
+# something after it is to be read.
 sessions = Table(
     "sessions",
     metadata,
@@ -42,7 +42,7 @@ sessions = Table(
     Column("project_id", Text),
     Column("compression", Integer),
     Column("failed_compressions", Integer, nullable=False, server_default="0"),
-    Column("epoch_from", BigInteger, nullable=False, server_default="0"),
+    Column("generation_from", BigInteger, nullable=False, server_default="0"),
     Column("carried", Text),
     Column("prefix_hash", Text),
     Column("indexed_head", BigInteger, nullable=False, server_default="-1"),

@@ -54,10 +54,10 @@ OPEN = Prepared(
     .limit(1)
 )
 
-BEGIN_EPOCH = Prepared(
+BEGIN_GENERATION = Prepared(
     update(sessions)
-    .where(ID, sessions.c.epoch_from == bindparam("instead_of"))
-    .values(epoch_from=bindparam("after"), prefix_hash=null())
+    .where(ID, sessions.c.generation_from == bindparam("instead_of"))
+    .values(generation_from=bindparam("after"), prefix_hash=null())
 )
 TELL_MEMORIES = Prepared(update(sessions).where(ID).values(told_memories=bindparam("told")))
 CARRIED = Prepared(select(sessions.c.carried).where(ID))
@@ -210,11 +210,11 @@ class SqlSessions:
                 raise _no_session(session_id) from None
             raise
 
-    async def begin_epoch(self, session_id: str, after: int, *, instead_of: int) -> None:
-        """See `Sessions.begin_epoch`."""
+    async def begin_generation(self, session_id: str, after: int, *, instead_of: int) -> None:
+        """See `Sessions.begin_generation`."""
         await self._database.write(
             lambda connection: (
-                BEGIN_EPOCH.run(connection, session_id=session_id, after=after, instead_of=instead_of)
+                BEGIN_GENERATION.run(connection, session_id=session_id, after=after, instead_of=instead_of)
                 and None
             )
         )

@@ -74,10 +74,12 @@ def begin_turn(emitter: Emitter) -> Message:
 def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStart:
     """The first event of a turn, which waited `queued_ms` for others, if it did."""
     trace_id = trace_id_of(turn.id)
-    files = turn.attachments and [
-        AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size)
-        for each in turn.attachments
-    ]
+    files: list[AttachedFile] | None = None
+    if turn.attachments:
+        files = [
+            AttachedFile(ref=each.ref, name=each.name, mime=each.mime, size=each.size)
+            for each in turn.attachments
+        ]
     return TurnStart(
         input=turn.input,
         model=turn.model,
@@ -85,7 +87,7 @@ def start_of(turn: TurnRow, tracing: Tracing, queued_ms: int | None) -> TurnStar
         client_message_id=turn.client_message_id,
         queued_ms=queued_ms,
         trace_url=tracing.url_of(trace_id),
-        attachments=files or None,
+        attachments=files,
     )
 
 

@@ -25,9 +25,9 @@ async def begin_generation(turn: TurnContext, history: History, reasons: Sequenc
     if reasons:
         turn.emit(warning_of(reasons))
     last = last_position(history)
-    await turn.parts.sessions.begin_epoch(turn.row.session_id, last, instead_of=history.epoch_from)
+    await turn.parts.sessions.begin_generation(turn.row.session_id, last, instead_of=history.generation_from)
     turn.progress.prefix_hash = None
-    return replace(history, epoch_from=last, prefix_hash=None)
+    return replace(history, generation_from=last, prefix_hash=None)
 
 
 def warning_of(reasons: Sequence[Reason]) -> TurnWarning:

@@ -126,11 +126,15 @@ class InFlight:
             owned = await self._parts.turns.owned()
             orphans = {turn for turn in owned if turn.turn_id not in self._running}
             for turn in orphans & suspects:
-                accepted = await self._parts.turns.take_over(turn.turn_id, recovered=True)
+                try:
+                    accepted = await self._parts.turns.take_over(turn.turn_id, recovered=True)
+                except StorageError as error:
+                    log.warning("turn_not_taken_over", turn_id=turn.turn_id, error=error.message)
+                    continue
                 if accepted is not None:
                     log.error("turn_without_owner", **ids_of(accepted.turn))
                     self.recover([accepted])
-            suspects = orphans - suspects
+            suspects = orphans
             await asyncio.sleep(REAP_EVERY)
 
     async def drain(self, grace: float) -> None:

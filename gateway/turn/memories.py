@@ -38,7 +38,7 @@ async def look_back(turn: TurnContext, history: History) -> tuple[History, Reaso
     if turn.parts.memory is None:
         return (replace(history, memories=None) if history.memories is not None else history), None
     recall, recalled = turn.parts.memory.recall, still_told(history)
-    before = history.memories or ToldMemories("", {}, history.epoch_from)
+    before = history.memories or ToldMemories("", {}, history.generation_from)
     try:
         scope = scope_of(turn)
         if history.memories is None and not recalled and await recall.is_empty(scope):
@@ -48,11 +48,11 @@ async def look_back(turn: TurnContext, history: History) -> tuple[History, Reaso
     except StorageError:
         _unavailable(turn)
         return history, None
-    outdated = found.outdated or bool(found.gone) or before.epoch_from == NOT_READ
+    outdated = found.outdated or bool(found.gone) or before.generation_from == NOT_READ
     turn.memories = MemoryState(found.rows, known_of(history, found.rows), found.gone, outdated)
     if not outdated or _is_fresh(turn, history) or _has_begun(turn, history):
         return history, None
-    return history, READ_AT_LAST if before.epoch_from == NOT_READ else CHANGED
+    return history, READ_AT_LAST if before.generation_from == NOT_READ else CHANGED
 
 
 async def stand(turn: TurnContext, history: History) -> History:
@@ -117,7 +117,7 @@ def scope_of(turn: TurnContext) -> Scope:
 
 def known_of(history: History, rows: Sequence[MemoryRow]) -> Known:
     """What a session has been told, and how much of it; `rows` are these memories as they are now."""
-    standing = history.memories or ToldMemories("", {}, history.epoch_from)
+    standing = history.memories or ToldMemories("", {}, history.generation_from)
     # A line has the content; what else belongs to a memory is told when it is looked up.
     plain = {row.id for row in rows if not (row.context or row.decisions or row.refs)}
     full = (standing.digests.keys() - standing.named) & plain
@@ -143,12 +143,12 @@ async def _stand(turn: TurnContext, history: History, recall: Recall) -> History
     state = turn.memories
     if not state.outdated and not _has_begun(turn, history):
         return history
-    before = history.memories or ToldMemories("", {}, history.epoch_from)
+    before = history.memories or ToldMemories("", {}, history.generation_from)
     taken = await recall.standing(scope_of(turn))
     told = ToldMemories(
         taken.text,
         taken.digests,
-        history.epoch_from,
+        history.generation_from,
         named=taken.named,
         forgotten={**before.forgotten, **dict.fromkeys(state.gone, last_position(history))},
     )
@@ -165,13 +165,13 @@ def _has_begun(turn: TurnContext, history: History) -> bool:
     """Whether a generation has begun since the session was told what stands in its prompt."""
     if history.memories is None:
         return _is_fresh(turn, history)
-    return history.memories.epoch_from not in {history.epoch_from, NOT_READ}
+    return history.memories.generation_from not in {history.generation_from, NOT_READ}
 
 
 def _is_fresh(turn: TurnContext, history: History) -> bool:
     """Whether the model was told nothing yet in this generation."""
     return all(
-        item.position <= history.epoch_from or item.turn_id == turn.row.id for item in history.messages
+        item.position <= history.generation_from or item.turn_id == turn.row.id for item in history.messages
     )
 
 

@@ -48,7 +48,9 @@ def may_think(history: History, turn_id: str) -> bool:
     """Whether the next call of that turn may think. While tools run, the API wants the thought that led to
     the first call; when that was signed for a prefix that is gone, the rest of the turn goes without."""
     return not any(
-        item.turn_id == turn_id and item.message.role == "assistant" and item.position <= history.epoch_from
+        item.turn_id == turn_id
+        and item.message.role == "assistant"
+        and item.position <= history.generation_from
         for item in history.messages
     )
 

@@ -12,7 +12,7 @@ from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
 from gateway.history.transcript import tools_heard, with_message, without_turn
 from gateway.ids import ARTIFACT_PATTERN
-from gateway.storage.base import EPOCH_OPEN, History
+from gateway.storage.base import GENERATION_OPEN, History
 from gateway.turn.attachments import make_room
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import begin_turn
@@ -39,7 +39,7 @@ async def prepare(turn: TurnContext) -> None:
         history, reason = await step(turn, history)
         reasons += [reason] if reason is not None else []
     # Open: the view changed while a turn ran, and all thinking until now was signed for another prefix.
-    if reasons or history.epoch_from >= EPOCH_OPEN:
+    if reasons or history.generation_from >= GENERATION_OPEN:
         history = await begin_generation(turn, history, reasons)
     history = await stand(turn, history)
     turn.use(await look_up(turn, history))

@@ -1,11 +1,11 @@
-"""What storage owes about versions of a compressed history, and the epochs they begin."""
+"""What storage owes about versions of a compressed history, and the prompt generations they begin."""
 
 from dataclasses import replace
 
 import pytest
 
 from gateway.errors import Conflict, NotFound
-from gateway.storage.base import EPOCH_OPEN, Closing
+from gateway.storage.base import GENERATION_OPEN, Closing
 from gateway.wiring import Storage
 from tests.storage.saying import archive, ask, positions, talk, tell, version
 from tests.storage.writing import OWNER
@@ -83,20 +83,20 @@ async def test_failures_in_a_row_are_counted_until_one_succeeds(storage: Storage
     assert await storage.compressions.failed("nowhere") == 0
 
 
-# Epochs
+# Prompt generations
 
 
 async def test_a_version_begins_an_epoch_after_the_last_message(storage: Storage) -> None:
     """Whether that message is a row or archived, and also when the pointer goes back; not when it stays."""
     await talk(storage, 2)
     await storage.compressions.add(version(1, 1, 2))
-    assert (await storage.sessions.history("s")).epoch_from == 4
+    assert (await storage.sessions.history("s")).generation_from == 4
     await archive(storage, "s")
-    await storage.sessions.begin_epoch("s", 0, instead_of=4)
+    await storage.sessions.begin_generation("s", 0, instead_of=4)
     await storage.compressions.activate("s", 1)
-    assert (await storage.sessions.history("s")).epoch_from == 0
+    assert (await storage.sessions.history("s")).generation_from == 0
     await storage.compressions.activate("s", None)
-    assert (await storage.sessions.history("s")).epoch_from == 4
+    assert (await storage.sessions.history("s")).generation_from == 4
 
 
 async def test_a_turn_that_did_not_ask_leaves_the_epoch_open(storage: Storage) -> None:
@@ -105,19 +105,22 @@ async def test_a_turn_that_did_not_ask_leaves_the_epoch_open(storage: Storage) -
     await ask(storage, "s", "t3", "what else?")
 
     await storage.compressions.add(version(1, 1, 2, trigger="manual"))
-    assert (await storage.sessions.history("s")).epoch_from == EPOCH_OPEN
-    await storage.sessions.begin_epoch("s", 3, instead_of=0)
-    assert (await storage.sessions.history("s")).epoch_from == EPOCH_OPEN  # a newer one began meanwhile
-    await storage.sessions.begin_epoch("s", 4, instead_of=EPOCH_OPEN)
-    assert (await storage.sessions.history("s")).epoch_from == 4
+    assert (await storage.sessions.history("s")).generation_from == GENERATION_OPEN
+    await storage.sessions.begin_generation("s", 3, instead_of=0)
+    assert (
+        await storage.sessions.history("s")
+    ).generation_from == GENERATION_OPEN  # a newer one began meanwhile
+    await storage.sessions.begin_generation("s", 4, instead_of=GENERATION_OPEN)
+    assert (await storage.sessions.history("s")).generation_from == 4
     await storage.compressions.add(version(2, 3, 4, parent=1, trigger="overflow"))
-    assert (await storage.sessions.history("s")).epoch_from == 5
+    assert (await storage.sessions.history("s")).generation_from == 5
     await storage.compressions.activate("s", 1)
-    assert (await storage.sessions.history("s")).epoch_from == EPOCH_OPEN
+    assert (await storage.sessions.history("s")).generation_from == GENERATION_OPEN
 
 
 async def test_the_prefix_hash_is_that_of_the_last_turn_that_had_one(storage: Storage) -> None:
-    """A turn that made no call keeps it; a new epoch forgets it, and so does a view changed meanwhile."""
+    """A turn that made no call keeps it; a new generation forgets it, and so does a view changed
+    meanwhile."""
 
     async def turn(number: int, prefix_hash: str | None, *, compress: bool = False) -> str | None:
         writer = await ask(storage, "s", f"t{number}", "question")
@@ -129,11 +132,11 @@ async def test_the_prefix_hash_is_that_of_the_last_turn_that_had_one(storage: St
 
     assert [await turn(1, None), await turn(2, "a"), await turn(3, None)] == [None, "a", "a"]
     assert await turn(4, "b") == "b"
-    await storage.sessions.begin_epoch("s", 4, instead_of=0)
+    await storage.sessions.begin_generation("s", 4, instead_of=0)
     assert (await storage.sessions.history("s")).prefix_hash is None
     assert await turn(5, "c") == "c"
     assert await turn(6, "c", compress=True) is None
-    await storage.sessions.begin_epoch("s", 6, instead_of=EPOCH_OPEN)
+    await storage.sessions.begin_generation("s", 6, instead_of=GENERATION_OPEN)
     assert await turn(7, "d") == "d"
 
 

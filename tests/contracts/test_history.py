@@ -1,4 +1,5 @@
-"""What storage owes about a session's history: its messages, the versions of it, and its epochs."""
+"""What storage owes about a session's history: its messages, the versions of it, and its prompt
+generations."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -75,7 +76,7 @@ async def test_an_archive_that_is_missing_is_named_and_the_rest_is_readable(stor
 
 
 async def test_without_a_version_the_view_is_everything(storage: Storage) -> None:
-    """All messages, no epoch, nothing carried; nothing at all of a session that is not there."""
+    """All messages, no generation, nothing carried; nothing at all of a session that is not there."""
     await talk(storage, 2)
     history = await storage.sessions.history("s")
 
@@ -145,7 +146,7 @@ async def test_covered_and_view_are_everything(
 
 
 async def test_the_history_survives_a_restart(factory: Factory, tmp_path: Path) -> None:
-    """Versions, pointer, epoch and what is carried are there when the storage is opened again."""
+    """Versions, pointer, generation and what is carried are there when the storage is opened again."""
     async with factory(tmp_path) as first:
         await talk(first, 2)
         await first.sessions.carry("s", "carried")

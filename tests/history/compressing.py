@@ -93,7 +93,7 @@ class Session:
         """Everything that a compression may change."""
         history = await self.storage.sessions.history(self.id)
         versions = await self.storage.compressions.list(self.id)
-        return history.compression, list(history.messages), history.epoch_from, versions
+        return history.compression, list(history.messages), history.generation_from, versions
 
     async def has_archive(self, version: int) -> bool:
         try:

@@ -63,7 +63,7 @@ def test_a_count_of_another_prefix_is_no_baseline() -> None:
             StoredMessage(1, "t", user("hi")),
             StoredMessage(2, "t", says("ho"), Usage(input_tokens=9999, output_tokens=1)),
         ],
-        epoch_from=2,
+        generation_from=2,
     )
 
     assert TokenMeter().size("m", history) < 50

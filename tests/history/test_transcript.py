@@ -101,7 +101,7 @@ def test_the_summary_stands_in_the_place_of_what_it_covers() -> None:
     """First the summary, labelled as data, as a message of the user; then the kept message and the rest."""
     kept = StoredMessage(3, "t", user("the request"))
     row = version(version=2, to_position=9, kept_position=3, summary={"facts": ["用户叫小明。"]})
-    history = History([kept, *stored(says("working"), first=10)], row, epoch_from=9)
+    history = History([kept, *stored(says("working"), first=10)], row, generation_from=9)
 
     first, *rest = view(history)
 
@@ -128,16 +128,16 @@ def test_a_summary_cannot_leave_its_wrapper() -> None:
 def test_thinking_of_an_older_generation_is_left_out_and_newer_kept_to_the_byte() -> None:
     """What was signed for another prefix would be refused; what was signed since must not change."""
     old, new = [says(thought("old"), "a"), says(thought("alone"))], says(thought("new"), "b")
-    history = History(stored(user("hi"), *old, user("more"), new), epoch_from=3)
+    history = History(stored(user("hi"), *old, user("more"), new), generation_from=3)
 
     assert view(history) == [user("hi"), says("a"), user("more"), new]
     assert view(history)[-1] is new
 
 
 @given(conversations(), st.integers(0, 30))
-def test_a_view_is_valid_and_the_same_each_time(said: list[Message], epoch_from: int) -> None:
+def test_a_view_is_valid_and_the_same_each_time(said: list[Message], generation_from: int) -> None:
     """Same history, same bytes; and nothing that the API would refuse."""
-    history = History(stored(*said), epoch_from=epoch_from)
+    history = History(stored(*said), generation_from=generation_from)
     folded = fold(view(history))
 
     assert problems(folded) == []

@@ -127,7 +127,7 @@ async def test_profiles_stand_beside_them(memories: Memories) -> None:
 
 
 async def test_a_digest_changes_with_what_is_told_and_with_nothing_else(memories: Memories) -> None:
-    """To be used or to gain importance does not begin an epoch; another content does."""
+    """To be used or to gain importance does not begin a generation; another content does."""
     memory_id = await save(memories, "Likes tea")
     before = (await taken(memories)).digests
     await memories.store.use([memory_id], 2**41)

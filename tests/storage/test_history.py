@@ -27,7 +27,7 @@ async def run(database: SqliteDatabase, statement: str) -> None:
 async def test_a_version_that_cannot_be_added_whole_is_not_added(
     database: SqliteDatabase, storage: Storage, column: str
 ) -> None:
-    """Whichever statement fails after the row was there: no row, the old pointer, the old epoch."""
+    """Whichever statement fails after the row was there: no row, the old pointer, the old generation."""
     await talk(storage, 2)
     await storage.compressions.add(version(1, 1, 2))
     await storage.compressions.failed("s")

@@ -63,5 +63,5 @@ def test_a_turn_whose_thought_was_signed_for_another_prefix_does_not_think_again
     """While its tools run, the API wants the thought that led to the first call."""
     items = [StoredMessage(1, "t", ASKED), StoredMessage(2, "t", ANSWERED)]
 
-    assert may_think(History(items, epoch_from=generation_from), "t") is may
-    assert may_think(History(items, epoch_from=generation_from), "t2")
+    assert may_think(History(items, generation_from=generation_from), "t") is may
+    assert may_think(History(items, generation_from=generation_from), "t2")

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.history.transcript import view
 from gateway.messages import Attached, Message, attached_block, text_block
-from gateway.storage.base import EPOCH_OPEN, History, StoredMessage
+from gateway.storage.base import GENERATION_OPEN, History, StoredMessage
 from gateway.turn.attachments import make_room
 from gateway.turn.context import TurnContext
 from gateway.turn.generation import Reason, begin_generation, warning_of
@@ -38,7 +38,7 @@ async def test_a_plain_message_is_prepared_without_a_generation_or_a_warning(tmp
     assert [event["type"] for event in events] == ["turn_start"]
     assert [item.message.content for item in turn.history.messages] == [[text_block("hello")]]
     assert turn.messages == view(turn.history)
-    assert turn.history.epoch_from == 0
+    assert turn.history.generation_from == 0
     assert turn.prefix == turn.prompt.prefix(turn.history)
 
 
@@ -61,9 +61,9 @@ async def test_a_generation_begins_after_the_last_message_and_forgets_the_prefix
         history = await begin_generation(turn, _history(prefix_hash="before"))
         recorded = await turn.parts.sessions.history("s")
 
-    assert (history.epoch_from, history.prefix_hash, turn.progress.prefix_hash) == (2, None, None)
+    assert (history.generation_from, history.prefix_hash, turn.progress.prefix_hash) == (2, None, None)
     assert view(history)[-1].content == [text_block("hi")]
-    assert recorded.epoch_from == 2
+    assert recorded.generation_from == 2
 
 
 @pytest.mark.parametrize(("before", "code"), [(None, None), ("same", None), ("other", "prompt_changed")])
@@ -103,12 +103,12 @@ async def test_only_files_that_take_the_room_of_older_ones_are_a_reason(tmp_path
 async def test_a_view_that_changed_while_a_turn_ran_begins_a_generation_in_silence(tmp_path: Path) -> None:
     """Whoever compressed it knows; the next turn fixes where it begins."""
     async with turn_at_work(tmp_path) as turn:
-        await turn.parts.sessions.begin_epoch("s", EPOCH_OPEN, instead_of=0)
+        await turn.parts.sessions.begin_generation("s", GENERATION_OPEN, instead_of=0)
         turn.progress.started_at = 1  # it goes on under another owner
         turn.emitter.record(Message("user", [text_block("hello")]))
         await turn.emitter.settled()
         await prepare(turn)
         events = await stored(turn)
 
-    assert turn.history.epoch_from == 1
+    assert turn.history.generation_from == 1
     assert "warning" not in [event["type"] for event in events]

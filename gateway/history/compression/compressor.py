@@ -254,7 +254,7 @@ class Compressor:
             created_at=now_ms(),
         )
         last = history.messages[-1].position
-        new = replace(history, messages=attempt.rest, compression=row, epoch_from=last)
+        new = replace(history, messages=attempt.rest, compression=row, generation_from=last)
         return replace(row, tokens_after=await asyncio.to_thread(attempt.weights.after, new))
 
     async def _clear(self, attempt: Attempt) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from gateway.errors import TurnLost
-from gateway.storage.base import EPOCH_OPEN, Append
+from gateway.storage.base import GENERATION_OPEN, Append
 
 CHUNKS = (256, 64, 16, 4, 1)
 """Rows per statement; few sizes, so that each statement is planned once."""
@@ -128,7 +128,7 @@ BOUND_TURN = "UPDATE turns SET first_seq = ?, last_seq = ? WHERE id = ?"
 # An epoch that is still open was made for another prompt than this turn's.
 TOUCH_SESSION = """
     UPDATE sessions
-    SET updated_at = ?, prefix_hash = CASE WHEN epoch_from < ? THEN coalesce(?, prefix_hash) END
+    SET updated_at = ?, prefix_hash = CASE WHEN generation_from < ? THEN coalesce(?, prefix_hash) END
     WHERE id = ?
 """
 
@@ -200,7 +200,9 @@ def write_parts(connection: sqlite3.Connection, run: Run) -> None:
                     run.turn_id,
                 ),
             )
-            connection.execute(TOUCH_SESSION, (closing.at, EPOCH_OPEN, closing.prefix_hash, run.session_id))
+            connection.execute(
+                TOUCH_SESSION, (closing.at, GENERATION_OPEN, closing.prefix_hash, run.session_id)
+            )
 
 
 def write_events(connection: sqlite3.Connection, runs: Sequence[Run]) -> None:

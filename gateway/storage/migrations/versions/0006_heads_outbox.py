@@ -1,4 +1,5 @@
-"""The head of a session leaves its wide row: one narrow row that fences writers, and an outbox beside it."""
+"""The head of a session leaves its wide row: one narrow row that fences writers, and an outbox beside it.
+What begins anew with a changed prompt is a prompt generation: `epoch` is the number of an owner alone."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -22,6 +23,14 @@ FILL_HEADS = """
         open.parked_until
     FROM sessions
     LEFT JOIN turns AS open ON open.session_id = sessions.id AND open.status = 'running'
+"""
+RENAME_IN_MEMORIES = """
+    UPDATE sessions
+    SET told_memories = json_set(
+        json_remove(told_memories, '$.epoch_from'),
+        '$.generation_from', json_extract(told_memories, '$.epoch_from')
+    )
+    WHERE told_memories IS NOT NULL
 """
 COUNT_RECOVERIES = "UPDATE turns SET recoveries = epoch - 1 WHERE epoch > 1"
 
@@ -54,6 +63,8 @@ def upgrade() -> None:
     op.drop_column("turns", "parked_until")
     op.drop_column("turns", "epoch")
     op.drop_column("sessions", "head")
+    op.alter_column("sessions", "epoch_from", new_column_name="generation_from")
+    op.execute(RENAME_IN_MEMORIES)
 
     op.create_table(
         "outbox",
