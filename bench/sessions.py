@@ -25,6 +25,7 @@ from gateway.history.transcript import fold, problems, view
 from gateway.messages import Message, Usage, text_block, tool_result_block
 from gateway.model.base import Chunk, Model, ModelRequest
 from gateway.model.prices import DEFAULT_WINDOW, cost_of
+from gateway.service.purging import Purging
 from gateway.settings import Settings, load_settings
 from gateway.storage.base import Append, Closing, History, NewTurn, StoredMessage
 from gateway.turn.suggestions import Suggestions
@@ -42,7 +43,7 @@ def main() -> None:
     parser = ArgumentParser(prog="python -m bench.sessions", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the sessions and events")
     share = 10 if parser.parse_known_args()[0].quick else 1
-    measures = (folding, compressing, replaying, searching)
+    measures = (folding, compressing, replaying, removing, growing, searching)
     missed = show(figure for measure in measures for figure in asyncio.run(measure(share)))
     sys.exit(0 if share == 10 or not missed else 1)
 
@@ -133,6 +134,78 @@ async def searching(share: int) -> Sequence[Figure]:
         Figure(f"search over {sessions:,} sessions, p50", percentile(times, 0.5) * 1e3, "ms", 50),
         Figure(f"search over {sessions:,} sessions, p95", percentile(times, 0.95) * 1e3, "ms", 50),
     ]
+
+
+async def removing(share: int) -> Sequence[Figure]:
+    """What others wait for their commits while a long session is deleted, and while it is archived."""
+    count, figures = 300_000 // share, list[Figure]()
+    async with opened() as (_, storage):
+        await store(storage, "s", conversation(200), pieces=count)
+        await store(storage, "moved", conversation(200), pieces=count)
+        await storage.sessions.create("other", OWNER, None, 1)
+        purging, times = Purging(storage.purges), list[float]()
+
+        async def delete() -> None:
+            await storage.sessions.delete("s", OWNER)
+            await purging.finish()
+
+        async def move() -> None:
+            await archive_session(
+                "moved",
+                log=storage.log,
+                sessions=storage.sessions,
+                archives=storage.archives,
+                blobs=storage.blobs,
+            )
+            times.clear()  # reading and zipping are measured elsewhere
+            await purging.finish()
+
+        async def wait() -> None:
+            await asyncio.sleep(2)
+
+        for name, work in (("beside", wait), ("deleting", delete), ("freeing the archived rows of", move)):
+            times.clear()
+            began, task = perf_counter(), asyncio.create_task(work())
+            while not task.done():
+                asked = perf_counter()
+                await storage.sessions.rename("other", OWNER, "a title")
+                times.append(perf_counter() - asked)
+                await asyncio.sleep(0.005)
+            await task
+            what = f"{name} {count:,} events"
+            if work is wait:
+                figures.append(Figure("commits p99, nothing else", percentile(times, 0.99) * 1e3, "ms", 20))
+                continue
+            figures += [
+                Figure(f"{what}: others' commits p99", percentile(times, 0.99) * 1e3, "ms", 20),
+                Figure("  the longest of them", max(times) * 1e3, "ms", 100),
+                Figure("  until all rows are gone", perf_counter() - began, "s", float("inf")),
+            ]
+    return figures
+
+
+async def growing(share: int) -> Sequence[Figure]:
+    """An append and a resume in a session of 100,000 events, beside one of 100."""
+    figures: list[Figure] = []
+    async with opened() as (_, storage):
+        short: dict[str, float] = {}
+        for count in (100, 100_000 // share):
+            name = f"s{count}"
+            await store(storage, name, conversation(4), pieces=count)
+            head = (await storage.sessions.get(name, OWNER)).head
+            appends, resumes = list[float](), list[float]()
+            for number in range(200):
+                began = perf_counter()
+                await storage.log.note(name, f"c_{number}", Compression(phase="started"), 1)
+                appends.append(perf_counter() - began)
+                began = perf_counter()
+                await storage.log.read(name, after=head - 50, limit=50)
+                resumes.append(perf_counter() - began)
+            for what, times in (("append", appends), ("resume", resumes)):
+                value = percentile(times, 0.5) * 1e3
+                bound = 1.1 * short.setdefault(what, value)
+                figures.append(Figure(f"{what} at {count:,} events, p50", value, "ms", bound))
+    return figures
 
 
 @asynccontextmanager

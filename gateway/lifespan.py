@@ -31,6 +31,7 @@ from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.learning import Learning
 from gateway.service.memory import UserMemories
+from gateway.service.purging import Purging
 from gateway.service.session_events import SessionEvents
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
@@ -109,6 +110,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (lambda: learning.run(events), "learning"),
             (learning.mark_begun, "sessions to learn from"),
             (lambda: telemetry.meters.artifacts.run(storage.artifacts), "count of artifacts"),
+            (Purging(storage.purges).run, "purge of rows"),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
         await _wait_for(servers, settings)

@@ -13,27 +13,20 @@ from gateway.errors import GatewayError
 log = structlog.get_logger(__name__)
 
 
-class Download(StreamingResponse):
-    """`content` as a file `name` to keep; `headers` are added, in place of those of the same name. A reader
-    that takes nothing for `send_timeout` seconds is dropped. Content that fails on the way breaks the
-    download off, so that nobody takes it for whole."""
+class Piecewise(StreamingResponse):
+    """A body that is made while it is sent. A reader that takes nothing for `send_timeout` seconds is
+    dropped. Content that fails on the way breaks the answer off, so that nobody takes it for whole."""
 
     def __init__(
         self,
         content: AsyncIterable[bytes],
         *,
-        name: str,
         media_type: str,
         send_timeout: float,
         status: int = 200,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        safe = {
-            "cache-control": "no-store",
-            "content-disposition": attachment(name),
-            "x-content-type-options": "nosniff",
-        }
-        super().__init__(content, status, safe | dict(headers or {}), media_type=media_type)
+        super().__init__(content, status, {"cache-control": "no-store", **(headers or {})}, media_type)
         self._patience = send_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,6 +40,32 @@ class Download(StreamingResponse):
             log.info("slow_reader_dropped", path=scope["path"])
         except GatewayError as error:
             log.warning("download_broken_off", path=scope["path"], code=error.code, reason=error.message)
+
+
+class Download(Piecewise):
+    """`content` as a file `name` to keep; `headers` are added, in place of those of the same name."""
+
+    def __init__(
+        self,
+        content: AsyncIterable[bytes],
+        *,
+        name: str,
+        media_type: str,
+        send_timeout: float,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        safe = {
+            "content-disposition": attachment(name),
+            "x-content-type-options": "nosniff",
+        }
+        super().__init__(
+            content,
+            media_type=media_type,
+            send_timeout=send_timeout,
+            status=status,
+            headers=safe | dict(headers or {}),
+        )
 
 
 def attachment(name: str) -> str:

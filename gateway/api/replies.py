@@ -5,5 +5,11 @@ from starlette.responses import Response
 
 
 def json_reply(reply: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    body = reply.model_dump_json(exclude_none=True)
-    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, "application/json")
+    return Response(
+        json_body(reply), status, {"cache-control": "no-store", **(headers or {})}, "application/json"
+    )
+
+
+def json_body(reply: BaseModel) -> bytes:
+    """The JSON itself."""
+    return reply.model_dump_json(exclude_none=True).encode()

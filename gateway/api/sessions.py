@@ -7,7 +7,6 @@ from gateway.api.bodies import (
     EventPage,
     EventsQuery,
     Messages,
-    ModelMessage,
     RenameBody,
     Session,
     SessionBody,
@@ -17,6 +16,7 @@ from gateway.api.bodies import (
     SnapshotReply,
     Turn,
 )
+from gateway.api.messages import messages_reply
 from gateway.api.paging import read_place, write_place
 from gateway.api.replies import json_reply
 from gateway.api.requests import (
@@ -32,7 +32,6 @@ from gateway.api.stream import stream_response
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render
-from gateway.messages import Message
 from gateway.service.following import Following
 
 TYPES = frozenset(event_types())
@@ -87,28 +86,26 @@ async def rename(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Removes a session with all that belongs to it; 409 while a turn runs."""
+    """Removes a session with all that belongs to it; 409 while a turn runs. Nobody finds any of it from then
+    on; its id is free again at once, or of a long session some seconds later."""
     await gateway_of(request).delete_session(principal_of(request), path_id(request, "session_id"))
     return Response(status_code=204)
 
 
 async def messages(request: Request) -> Response:
-    """What the model sees of the session now."""
+    """What the model sees of the session now. A long answer comes in pieces, as it is read: one that breaks
+    off is not whole."""
     said = await gateway_of(request).history.messages(principal_of(request), path_id(request, "session_id"))
-    return json_reply(Messages(messages=[_message(message) for message in said]))
+    return await messages_reply(request, Messages(messages=[]), said)
 
 
 async def snapshot(request: Request) -> Response:
-    """Messages, the open turn, and the cursor from which to follow so that nothing is missed or seen
-    twice."""
+    """Messages, the open turn, and the cursor from which to follow so that nothing is missed or seen twice. A
+    long answer comes in pieces, as it is read: one that breaks off is not whole."""
     shot = await gateway_of(request).snapshot(principal_of(request), path_id(request, "session_id"))
-    return json_reply(
-        SnapshotReply(
-            messages=[_message(message) for message in shot.messages],
-            open_turn=Turn.of(shot.open_turn) if shot.open_turn is not None else None,
-            as_of_seq=shot.as_of_seq,
-        )
-    )
+    open_turn = Turn.of(shot.open_turn) if shot.open_turn is not None else None
+    reply = SnapshotReply(messages=[], open_turn=open_turn, as_of_seq=shot.as_of_seq)
+    return await messages_reply(request, reply, shot.messages)
 
 
 async def events(request: Request) -> Response:
@@ -148,7 +145,3 @@ def _read_types(text: str | None) -> frozenset[str]:
             f"Unknown event types: {', '.join(sorted(unknown))[:200]}.", details={"types": sorted(TYPES)}
         )
     return types
-
-
-def _message(message: Message) -> ModelMessage:
-    return ModelMessage(role=message.role, content=list(message.content))

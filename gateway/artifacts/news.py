@@ -67,10 +67,12 @@ class PassedOn:
 
 
 class Swept(NamedTuple):
-    """What a round removed: artifacts whose time was over, and blobs."""
+    """What a round removed: artifacts whose time was over, blobs in doubt, and parts of blobs
+    that never became whole."""
 
     expired: int
     removed: int
+    parts: int = 0
 
 
 News = Kept | NotKept | Damaged | PartRead | PathStopped | PassedOn | Swept

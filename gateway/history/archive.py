@@ -5,10 +5,10 @@ Nothing is freed before its copy has been read back and found to be the same; wh
 
 import asyncio
 import hashlib
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import TypeVar
 
 from gateway.errors import BlobMissing, StorageError
@@ -20,11 +20,12 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.records import ArchiveRow, Archives, CompressionRow
 from gateway.storage.segments import Packer, damaged, unpacked
 
-logger = logging.getLogger(__name__)
-
 EVENTS_AT_ONCE = 1000
 MESSAGES_AT_ONCE = 64
 """How many are read from the tables at a time: what an archiving holds in memory."""
+
+FOLDER = "sessions"
+"""The folder in the blob store below which archives lie."""
 
 T = TypeVar("T")
 Line = tuple[int, bytes]
@@ -43,19 +44,21 @@ class Stored:
 
 
 def folder_of(session_id: str) -> str:
-    """The folder in the blob store of everything that belongs to a session."""
-    return f"sessions/{session_id}"
+    """The folder in the blob store of everything that belongs to a session. Ids that differ in case alone are
+    two sessions, and may not share one where the file system does not tell them apart."""
+    return f"{FOLDER}/{hashlib.sha256(f'session {session_id}'.encode()).hexdigest()[:32]}"
 
 
 def version_path(session_id: str, version: int) -> str:
-    """Where the messages that a version covers are archived."""
-    return f"{folder_of(session_id)}/archive/{version}.jsonl.gz"
+    """Where the messages that a version covers are to be archived: another place with each call, so that two
+    who make the same version do not write the same blob. Its row tells it."""
+    return f"{folder_of(session_id)}/archive/{version}-{token_hex(8)}.jsonl.gz"
 
 
 def archive_paths(session_id: str, number: int) -> tuple[str, str]:
-    """Where an archive of the session keeps its events, and its messages."""
-    place = f"{folder_of(session_id)}/archive"
-    return f"{place}/events-{number}.jsonl.gz", f"{place}/messages-{number}.jsonl.gz"
+    """Where an archive of the session is to keep its events, and its messages: as with `version_path`."""
+    place, nonce = f"{folder_of(session_id)}/archive", token_hex(8)
+    return f"{place}/events-{number}-{nonce}.jsonl.gz", f"{place}/messages-{number}-{nonce}.jsonl.gz"
 
 
 async def archive_session(
@@ -76,39 +79,49 @@ async def archive_session(
             number, seq, position = former[-1].number + 1, former[-1].to_seq, former[-1].to_position
         if not await _has_more(log, sessions, session_id, seq, position):
             return None
+        paths = archive_paths(session_id, number)
+        to_write = ToWrite(session_id, number, paths, seq, position)
         events = _events(log, session_id, seq)
         messages = _messages(sessions, session_id, position)
         try:
-            row = await write_archive(blobs, session_id, number, events, messages, after=(seq, position))
+            await archives.begin(paths, now_ms())
+            # Its pages come through the event loop, slowly: nobody else's blob shall wait behind them.
+            row = await write_archive(blobs, to_write, events, messages, bulk=True)
             await _to_the_end(archives.add(row))
         except BaseException:
-            await _to_the_end(_clear(archives, blobs, session_id, number))
+            await _to_the_end(clear(archives, blobs, paths))
             raise
         return row
 
 
+@dataclass(frozen=True, slots=True)
+class ToWrite:
+    """An archive that is to be written: its number, the `archive_paths` of its blobs, and the seq and the
+    position after which its events and messages come."""
+
+    session_id: str
+    number: int
+    paths: tuple[str, str]
+    seq: int = 0
+    position: int = 0
+
+
 async def write_archive(
-    blobs: Blobs,
-    session_id: str,
-    number: int,
-    events: Iterable[Line],
-    messages: Iterable[Line],
-    *,
-    after: tuple[int, int],
+    blobs: Blobs, to_write: ToWrite, events: Iterable[Line], messages: Iterable[Line], *, bulk: bool = False
 ) -> ArchiveRow:
-    """Stores the lines of a session's events and messages that come after a seq and a position, in the two
-    blobs of `archive_paths`. Both are iterated off the event loop. Returns the row that tells of them.
+    """Stores the lines of a session's events and messages, which are iterated off the event loop; `bulk` says
+    that they come slowly. Returns the row that tells of the archive.
 
     Raises:
         errors.StorageError: the blob store failed; errors.ArchiveDamaged: what was written cannot be read
             back. The blobs may be there all the same.
     """
-    (seq, position), (events_path, messages_path) = after, archive_paths(session_id, number)
-    happened = await store_lines(blobs, events_path, events)
-    said = await store_lines(blobs, messages_path, messages)
+    (events_path, messages_path), seq, position = to_write.paths, to_write.seq, to_write.position
+    happened = await store_lines(blobs, events_path, events, bulk=bulk)
+    said = await store_lines(blobs, messages_path, messages, bulk=bulk)
     return ArchiveRow(
-        session_id=session_id,
-        number=number,
+        session_id=to_write.session_id,
+        number=to_write.number,
         from_seq=seq + 1,
         to_seq=happened.last or seq,
         events_path=happened.path,
@@ -123,20 +136,17 @@ async def write_archive(
     )
 
 
-async def write_version(
-    blobs: Blobs, session_id: str, version: int, messages: Sequence[StoredMessage]
-) -> tuple[str, int, str]:
-    """Stores the messages that a version covers, one a line: `{"position", "turn_id", "role", "content",
-    "usage"}`, the content byte for byte as it is stored. Returns path, size in bytes and sha256 of the lines
-    before they were zipped, as `CompressionRow` wants them.
+async def write_version(blobs: Blobs, path: str, messages: Sequence[StoredMessage]) -> tuple[int, str]:
+    """Stores the messages that a version covers at a `version_path`, one a line: `{"position", "turn_id",
+    "role", "content", "usage"}`, the content byte for byte as it is stored. Returns size in bytes and sha256
+    of the lines before they were zipped, as `CompressionRow` wants them.
 
     Raises:
         errors.StorageError: the blob store failed; errors.ArchiveDamaged: what was written cannot be read
             back. The blob may be there all the same.
     """
-    path = version_path(session_id, version)
     stored = await store_lines(blobs, path, ((each.position, message_line(each)) for each in messages))
-    return stored.path, stored.size, stored.sha256
+    return stored.size, stored.sha256
 
 
 async def read_version(blobs: Blobs, row: CompressionRow) -> AsyncIterator[bytes]:
@@ -201,11 +211,11 @@ def _drawn(
     return drawn()
 
 
-async def store_lines(blobs: Blobs, path: str, lines: Iterable[Line]) -> Stored:
+async def store_lines(blobs: Blobs, path: str, lines: Iterable[Line], *, bulk: bool = False) -> Stored:
     """Stores lines, each with its key, as a blob and reads it back. `lines` is iterated off the event loop.
     Raises as `write_archive`."""
     packer = Packer()
-    size = await blobs.put(path, packer.pack(lines))
+    size = await blobs.put(path, packer.pack(lines), bulk=bulk)
     async for _ in _lines_of(blobs, path, packer.sha256):
         pass
     return Stored(path, size, packer.sha256, packer.index, packer.last_key)
@@ -225,15 +235,15 @@ async def _lines_of(blobs: Blobs, path: str, sha256: str) -> AsyncIterator[bytes
         raise damaged(path, f"its sha256 is {digest.hexdigest()} and should be {sha256}")
 
 
-async def _clear(archives: Archives, blobs: Blobs, session_id: str, number: int) -> None:
-    """Removes the blobs of an archiving that came to nothing. Whether it did the table says, not the error: a
-    caller may be cancelled while the rows are being freed. In doubt they stay; the next one replaces them."""
+async def clear(archives: Archives, blobs: Blobs, paths: Iterable[str]) -> None:
+    """Removes those blobs of archives, which were begun, that no row names: of work that came to nothing.
+    Whether it did the tables say, not the error: a caller may be cancelled at its commit. Where that cannot
+    be known now they stay in doubt, and a sweep comes back to them."""
     with suppress(StorageError):
-        if all(row.number != number for row in await archives.list(session_id)):
-            for path in archive_paths(session_id, number):
+        for path in paths:
+            if not await archives.named(path):
                 await blobs.delete(path)
-            return
-    logger.info("the blobs of archive %d of session %s were left where they are", number, session_id)
+                await archives.settle(path)
 
 
 async def _to_the_end(work: Awaitable[None]) -> None:

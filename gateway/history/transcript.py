@@ -17,6 +17,7 @@ from gateway.messages import (
     Block,
     Message,
     Recalled,
+    Role,
     Usage,
     attached_in,
     looked_at_tokens,
@@ -47,14 +48,19 @@ def view(history: History) -> list[Message]:
     message it keeps, if any, and those after what it covers. Thinking in messages up to `generation_from` was
     signed for another prefix and is left out, with the message when nothing else is in it; so are memories
     that have been forgotten since they were recalled."""
-    told = [
+    row = history.compression
+    first = [] if row is None else [user_message(render(row.summary, row))]
+    return [*first, *told(history, history.messages)]
+
+
+def told(history: History, items: Iterable[StoredMessage]) -> list[Message]:
+    """What the model is told of some messages of a history, in order."""
+    found = [
         without_thinking(message) if item.position <= history.generation_from else message
-        for item in history.messages
+        for item in items
         for message in [in_words(item, history.memories)]
     ]
-    messages = [message for message in told if message.content]
-    row = history.compression
-    return messages if row is None else [user_message(render(row.summary, row)), *messages]
+    return [message for message in found if message.content]
 
 
 def in_words(item: StoredMessage, memories: ToldMemories | None) -> Message:
@@ -111,30 +117,52 @@ def fold(stored: Iterable[Message]) -> list[Message]:
     blocks are left out, every tool_use gets its tool_result in the message that follows, and results nobody
     asked for are left out. The result only grows at its end when messages are added at the end. Folding the
     result again changes nothing."""
-    folded: list[Message] = []
-    joined: list[Block] = []  # the content of the last one
-    calls: list[str] = []  # what it called
-    for message in stored:
-        blocks = [block for block in message.content if not _is_empty(block)]
-        if message.role == "assistant" and (not folded or all(_is_thinking(block) for block in blocks)):
-            blocks = []  # the API wants a user's message first, and no message of thinking alone
-        if message.role == "user":
-            blocks = _answer(calls, blocks)
-        elif calls:
-            joined, calls = _answer(calls, []), []
-            folded.append(Message("user", joined))
-        if not blocks:
-            continue
-        if folded and folded[-1].role == message.role:
-            joined += blocks
-        else:
-            joined, calls = blocks, []
-            folded.append(Message(message.role, joined))
-        if message.role == "assistant":
-            calls += [block["id"] for block in blocks if block["type"] == "tool_use"]
-    if calls:
-        folded.append(Message("user", _answer(calls, [])))
-    return folded
+    folding = Folding()
+    return [*folding.take(stored), *folding.end()]
+
+
+class Folding:
+    """`fold`, of messages that come a few at a time: what is taken gives those that no later one changes."""
+
+    def __init__(self) -> None:
+        self._last: Message | None = None
+        self._joined: list[Block] = []  # its content
+        self._calls: list[str] = []  # what it called
+
+    def take(self, stored: Iterable[Message]) -> list[Message]:
+        """Messages that are folded to their end since the last time."""
+        done: list[Message] = []
+        for message in stored:
+            blocks = [block for block in message.content if not _is_empty(block)]
+            if message.role == "assistant" and (
+                self._last is None or all(_is_thinking(block) for block in blocks)
+            ):
+                blocks = []  # the API wants a user's message first, and no message of thinking alone
+            if message.role == "user":
+                blocks = _answer(self._calls, blocks)
+            elif self._calls:
+                self._begin("user", _answer(self._calls, []), done)
+            if not blocks:
+                continue
+            if self._last is not None and self._last.role == message.role:
+                self._joined += blocks
+            else:
+                self._begin(message.role, blocks, done)
+            if message.role == "assistant":
+                self._calls += [block["id"] for block in blocks if block["type"] == "tool_use"]
+        return done
+
+    def end(self) -> list[Message]:
+        """The rest: nothing comes any more."""
+        done: list[Message] = []
+        if self._calls:
+            self._begin("user", _answer(self._calls, []), done)
+        return [*done, self._last] if self._last is not None else done
+
+    def _begin(self, role: Role, blocks: list[Block], done: list[Message]) -> None:
+        if self._last is not None:
+            done.append(self._last)
+        self._last, self._joined, self._calls = Message(role, blocks), blocks, []
 
 
 def problems(messages: Sequence[Message]) -> list[str]:

@@ -1,6 +1,6 @@
 """Places to follow a session from, and what a client needs to draw one."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 
 from gateway.errors import CursorAhead
@@ -60,8 +60,9 @@ def following_from(
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a client needs to draw a session and then follow it from `as_of_seq` without gap or repetition:
-    the events of the open turn, if there is one, all come after it."""
+    the events of the open turn, if there is one, all come after it. The messages come a few at a time, as
+    they are read: see `messages_of`."""
 
-    messages: Sequence[Message]
+    messages: AsyncGenerator[Sequence[Message]]
     open_turn: TurnRow | None
     as_of_seq: int

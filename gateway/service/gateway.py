@@ -8,7 +8,7 @@ from gateway.artifacts.attachments import Upload
 from gateway.auth import Principal
 from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.history.transcript import fold, view, without_turn
+from gateway.history.reading import messages_of
 from gateway.ids import new_session_id, now_ms
 from gateway.service.accepting import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
@@ -104,14 +104,15 @@ class Gateway:
         return await self._parts.sessions.rename(session_id, who.user_id, title)
 
     async def delete_session(self, who: Principal, session_id: str) -> None:
-        """What is remembered for the session alone goes with it, and not before. When that fails the same
-        again erases it.
+        """Once this returns nobody finds anything of it; the rows of a long session are removed later (see
+        `Purging`). What is remembered for the session alone goes with it, and not before. When that fails the
+        same again erases it.
 
         Raises:
             errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict while
             its rows are being moved, errors.StorageError.
         """
-        # Held over all steps: the id is free after the first, and what comes under it must keep its blobs.
+        # Held over all steps: the id may be free after the first; what comes under it must keep its blobs.
         with self._parts.archives.moving(session_id):
             try:
                 doubtful = await self._parts.sessions.delete(session_id, who.user_id)
@@ -123,15 +124,14 @@ class Gateway:
             await self._parts.shelf.clear(doubtful[:CLEARED], now_ms())
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
-        """Raises errors.NotFound, errors.ArchiveDamaged."""
+        """Raises errors.NotFound."""
         whole = not self._parts.settings.use_compressions
-        session, open_turn, history = await self._parts.sessions.snapshot(
-            session_id, who.user_id, whole=whole
-        )
+        outline = await self._parts.sessions.outline(session_id, who.user_id, whole=whole)
+        head, open_turn = outline.session.head, outline.open_turn
         if open_turn is None:
-            return Snapshot(fold(view(history)), None, session.head)
-        before = fold(view(without_turn(history, open_turn.id)))
-        return Snapshot(before, open_turn, open_turn.first_seq - 1 if open_turn.first_seq else session.head)
+            return Snapshot(messages_of(self._parts.sessions, outline), None, head)
+        before = messages_of(self._parts.sessions, outline, without_turn=open_turn.id)
+        return Snapshot(before, open_turn, open_turn.first_seq - 1 if open_turn.first_seq else head)
 
     # Turns
 

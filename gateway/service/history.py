@@ -1,7 +1,7 @@
 """The verbs on what was said: compress it, look at its versions, undo, summarise."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -9,8 +9,8 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, Draining, Forbidden, InvalidRequest
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version
+from gateway.history.reading import messages_of
 from gateway.history.tokens import overhead_of
-from gateway.history.transcript import fold, view
 from gateway.ids import new_operation_id
 from gateway.messages import Message
 from gateway.model.calls import CallContext
@@ -54,11 +54,12 @@ class SessionHistory:
         self._draining = in_flight.draining
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def messages(self, who: Principal, session_id: str) -> Sequence[Message]:
-        """What the model sees of the session now. Raises errors.NotFound, errors.ArchiveDamaged."""
-        await self._session(who, session_id)
+    async def messages(self, who: Principal, session_id: str) -> AsyncGenerator[Sequence[Message]]:
+        """What the model sees of the session now, a few messages at a time: see `messages_of`. Raises
+        errors.NotFound."""
         whole = not self._parts.settings.use_compressions
-        return fold(view(await self._parts.sessions.history(session_id, whole=whole)))
+        outline = await self._parts.sessions.outline(session_id, who.user_id, whole=whole)
+        return messages_of(self._parts.sessions, outline)
 
     # Compressions
 

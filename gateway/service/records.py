@@ -189,5 +189,5 @@ class SessionRecords:
         return await self._archiver.archive(session)
 
     async def forget_blobs(self, session_id: str) -> None:
-        """Removes the archives of a session that was deleted."""
+        """Removes the archives of a session that was deleted, as far as they lie in its folder."""
         await self._parts.blobs.delete_below(folder_of(session_id))

@@ -7,6 +7,7 @@ from time import monotonic
 
 import structlog
 
+from gateway.artifacts.news import Swept
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.service.archiving import Archiver, summarise
@@ -16,6 +17,11 @@ ROUND = 30.0
 """Seconds between two looks; sessions become due later than set by at most so much."""
 AT_ONCE = 20
 """Sessions of one kind per look: upkeep never has a long list."""
+
+SWEEP_EVERY = 7_200.0
+"""Seconds between two looks through the blob store for parts of blobs, the first of them at the start."""
+PART_AGE_MS = 3_600_000
+"""Since it was written last, until a part counts as one that nobody writes any more."""
 
 FIRST_RETRY, LAST_RETRY = 300.0, 21_600.0
 """Seconds until a session is tried again with which something failed: doubled each time, up to the last."""
@@ -33,6 +39,7 @@ class Upkeep:
         self._archiver = archiver
         self._began = began
         self._not_summarised, self._not_archived = Failed(), Failed()
+        self._next_sweep = 0.0
 
     @property
     def _summarises(self) -> bool:
@@ -50,7 +57,7 @@ class Upkeep:
         the others. What fails in a way that was not foreseen, and lies in no session, is raised when they are
         done."""
         failed: Exception | None = None
-        for step in (self._sweep, self._summarise_idle, self._archive_old):
+        for step in (self._sweep, self._sweep_parts, self._summarise_idle, self._archive_old):
             try:
                 await step()
             except GatewayError as error:  # the database, for now
@@ -64,6 +71,16 @@ class Upkeep:
 
     async def _sweep(self) -> None:
         await self._parts.shelf.sweep(now_ms(), began=self._began)
+
+    async def _sweep_parts(self) -> None:
+        """Removes what processes that were killed have written of blobs."""
+        if monotonic() < self._next_sweep:
+            return
+        self._next_sweep = monotonic() + SWEEP_EVERY
+        removed = await self._parts.blobs.sweep(now_ms() - PART_AGE_MS)
+        self._parts.shelf.told(Swept(expired=0, removed=0, parts=removed))
+        if removed:
+            log.info("parts_of_blobs_removed", removed=removed)
 
     async def _summarise_idle(self) -> None:
         settings, failed = self._parts.settings, self._not_summarised

@@ -1,23 +1,24 @@
 """What was moved to blobs: which ranges of a session, and reading them."""
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import orjson
-from sqlalchemy import Connection, bindparam, delete, exists, func, insert, literal_column, select
+from sqlalchemy import Connection, bindparam, exists, func, insert, literal_column, select, union_all
 
 from gateway.errors import ArchiveDamaged, BlobMissing, Conflict, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.storage.archive_lines import event_of, message_of, read_lines
+from gateway.storage.artifact_ends import SETTLE, doubt
 from gateway.storage.base import StoredMessage
 from gateway.storage.blobs import Blobs
 from gateway.storage.database import Database, Prepared
-from gateway.storage.heads import HEAD
 from gateway.storage.heads import OF_SESSION as OF_HEAD
+from gateway.storage.purges import SqlPurges
 from gateway.storage.records import ArchiveRow
-from gateway.storage.schema import events, heads, messages, session_archives, sessions, turns
+from gateway.storage.schema import compressions, heads, session_archives, sessions, turns
 from gateway.storage.segments import damaged, members
 
 OF_SESSION = session_archives.c.session_id == bindparam("session_id")
@@ -32,11 +33,26 @@ LAST_ARCHIVE = Prepared(
     .order_by(session_archives.c.number.desc())
     .limit(1)
 )
+ENDS = Prepared(
+    select(heads.c.head, heads.c.position)
+    .where(heads.c.session_id == bindparam("session_id"))
+    .with_for_update()
+)
 OPEN = Prepared(
     select(turns.c.id)
     .where(turns.c.session_id == bindparam("session_id"), turns.c.status != literal_column("'done'"))
     .order_by(turns.c.number)
     .limit(1)
+)
+_PATHS = (session_archives.c.events_path, session_archives.c.messages_path, compressions.c.archive_path)
+NAMED = Prepared(
+    union_all(*(select(column).where(column == bindparam("path")) for column in _PATHS)).limit(1)
+)
+"""Whether a blob is of an archive or of a version."""
+PATHS = Prepared(
+    union_all(
+        *(select(column).where(column.table.c.session_id == bindparam("session_id")) for column in _PATHS)
+    )
 )
 
 
@@ -108,10 +124,12 @@ async def no_archives(
 
 
 class SqlArchives:
-    """The `Archives` protocol, for the one process that has the database."""
+    """The `Archives` protocol, for the one process that has the database. `purges` removes the rows of what
+    is archived."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, purges: SqlPurges) -> None:
         self._database = database
+        self._purges = purges
         self._moving: set[str] = set()
 
     @contextmanager
@@ -133,7 +151,24 @@ class SqlArchives:
 
     async def add(self, row: ArchiveRow) -> None:
         """See `Archives.add`."""
-        await self._database.write(lambda connection: add_archive(connection, row))
+        await self._database.write(
+            lambda connection: add_archive(connection, row, self._purges), committed=self._purges.begun
+        )
+
+    async def begin(self, paths: Collection[str], at: int) -> None:
+        """See `Archives.begin`."""
+        await self._database.write(
+            lambda connection: [doubt(connection, path, at) for path in paths] and None
+        )
+
+    async def named(self, path: str) -> bool:
+        """See `Archives.named`."""
+        row = await self._database.read(lambda connection: NAMED.one(connection, path=path), snapshot=False)
+        return row is not None
+
+    async def settle(self, path: str) -> None:
+        """See `Archives.settle`."""
+        await self._database.write(lambda connection: SETTLE.run(connection, path=path) and None)
 
     async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
         """See `Archives.due`. The longest idle ones first."""
@@ -171,42 +206,52 @@ def archive_of(*row: Any) -> ArchiveRow:
     return ArchiveRow(**fields)
 
 
-def add_archive(connection: Connection, row: ArchiveRow) -> None:
+def add_archive(connection: Connection, row: ArchiveRow, purges: SqlPurges) -> None:
     check_is_next(connection, row)
     insert_archive(connection, row)
-    # Every row goes, and as many as were moved: one that nobody read cannot be among them.
-    freed = [
-        connection.execute(delete(table).where(table.c.session_id == row.session_id)).rowcount
-        for table in (events, messages)
-    ]
-    moved = [row.to_seq - row.from_seq + 1, row.to_position - row.from_position + 1]
-    if freed != moved:
-        raise _conflict(row, f"its tables hold {freed} events and messages, {moved} were moved")
+    purges.begin(connection, row.session_id)
+
+
+def doubt_archives(connection: Connection, session_id: str, at: int) -> Sequence[str]:
+    """Before the session is deleted: the blobs of its archives and versions, which are in doubt from then
+    on."""
+    paths = [path for (path,) in PATHS.run(connection, session_id=session_id).fetchall()]
+    for path in paths:
+        doubt(connection, path, at)
+    return paths
 
 
 def insert_archive(connection: Connection, row: ArchiveRow) -> None:
-    """Adds the row alone, without a look at what the tables hold."""
+    """Adds the row alone, without a look at what the tables hold, and ends the doubt about its two blobs.
+    Raises errors.Conflict when there is none: they may have been removed."""
     columns = {column.name: getattr(row, column.name) for column in session_archives.c}
     for index in ("events_index", "messages_index"):
         columns[index] = orjson.dumps(columns[index]).decode()
     connection.execute(insert(session_archives).values(columns))
+    for path in (row.events_path, row.messages_path):
+        if SETTLE.run(connection, path=path).rowcount == 0:
+            raise _conflict(row, "its blobs took too long to be written")
 
 
 def check_is_next(connection: Connection, row: ArchiveRow) -> None:
     """Raises what `Archives.add` raises unless `row` continues the session's archives up to its head."""
-    head = HEAD.one(connection, session_id=row.session_id)
-    if head is None:
+    ends = ENDS.one(connection, session_id=row.session_id)
+    if ends is None:
         raise NotFound(f"There is no session {row.session_id}.", code="session_not_found")
     if (busy := OPEN.one(connection, session_id=row.session_id)) is not None:
         raise TurnInProgress(
             f"Turn {busy[0]} of session {row.session_id} is not over: archive it later.",
-            details={"turn_id": busy[0], "seq": head[0]},
+            details={"turn_id": busy[0], "seq": ends[0]},
         )
     number, seq, position = LAST_ARCHIVE.one(connection, session_id=row.session_id) or (0, 0, 0)
     if (row.number, row.from_seq, row.from_position) != (number + 1, seq + 1, position + 1):
         raise _conflict(row, "another archive was added meanwhile")
-    if head[0] != row.to_seq:
-        raise _conflict(row, f"its last event is {head[0]}, moved were those up to {row.to_seq}")
+    # There is no gap before these: whoever wrote the archive saw to that. So no row goes that was not read.
+    if ends != (row.to_seq, row.to_position):
+        raise _conflict(
+            row,
+            f"its last event and message are {ends}, moved were those up to {row.to_seq}, {row.to_position}",
+        )
 
 
 def _conflict(row: ArchiveRow, why: str) -> Conflict:

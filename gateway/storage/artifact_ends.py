@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, bindparam, delete, insert, null, select, update
 
+from gateway.storage.artifact_totals import count_out
 from gateway.storage.artifact_uses import IS_OF, forget
 from gateway.storage.database import Prepared
-from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs
+from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs, sessions
 
 PUT_OFF = 86_400_000
 """Milliseconds until an artifact is looked at again whose time is over and that a session uses: no round
@@ -18,7 +19,10 @@ _MADE_HERE = artifacts.c.session_id == bindparam("session_id")
 _IS_DUE = artifacts.c.expires_at <= bindparam("now")
 _is_used = select(artifact_uses.c.ref).where(IS_OF).exists()
 _is_used_elsewhere = (
-    select(artifact_uses.c.ref).where(IS_OF, artifact_uses.c.session_id != bindparam("session_id")).exists()
+    select(artifact_uses.c.ref)
+    .join(sessions, sessions.c.id == artifact_uses.c.session_id)
+    .where(IS_OF, artifact_uses.c.session_id != bindparam("session_id"))
+    .exists()
 )
 
 REMOVE = Prepared(delete(artifacts).where(_OWNER, _REF))
@@ -30,14 +34,16 @@ DUE = Prepared(
     .order_by(artifacts.c.expires_at)
     .limit(bindparam("limit"))
 )
-EXPIRED = Prepared(select(artifacts.c.path).where(_OWNER, _REF, _IS_DUE, ~_is_used))
+EXPIRED = Prepared(select(artifacts.c.path, artifacts.c.size).where(_OWNER, _REF, _IS_DUE, ~_is_used))
 KEEP_ON = Prepared(
     update(artifacts).where(_OWNER, _REF, _IS_DUE, _is_used).values(expires_at=bindparam("until"))
 )
-MADE_HERE_ALONE = Prepared(
-    select(artifacts.c.ref, artifacts.c.path).where(_OWNER, _MADE_HERE, ~_is_used_elsewhere)
+MADE_HERE = Prepared(
+    select(artifacts.c.owner, artifacts.c.ref, artifacts.c.path, artifacts.c.size, _is_used_elsewhere)
+    .where(_MADE_HERE)
+    .limit(bindparam("most"))
 )
-LET_GO = Prepared(update(artifacts).where(_MADE_HERE).values(session_id=null()))
+LET_GO = Prepared(update(artifacts).where(_OWNER, _REF).values(session_id=null()))
 
 
 def doubt(connection: Connection, path: str, at: int) -> None:
@@ -46,11 +52,13 @@ def doubt(connection: Connection, path: str, at: int) -> None:
     DOUBT.run(connection, path=path, at=at)
 
 
-def end(connection: Connection, owner: str, ref: str, path: str, at: int) -> None:
-    """Removes an artifact, whoever uses it."""
+def end(connection: Connection, owner: str, ref: str, blob: tuple[str, int], at: int) -> None:
+    """Removes an artifact, whoever uses it; `blob` is its path and size."""
+    path, size = blob
     doubt(connection, path, at)
     forget(connection, owner, ref)
     REMOVE.run(connection, owner=owner, ref=ref)
+    count_out(connection, owner, path, size)
 
 
 def expire(connection: Connection, due: Iterable[Sequence[str]], now: int) -> int:
@@ -60,18 +68,23 @@ def expire(connection: Connection, due: Iterable[Sequence[str]], now: int) -> in
     for owner, ref in due:
         row = EXPIRED.one(connection, owner=owner, ref=ref, now=now)
         if row is not None:
-            end(connection, owner, ref, row[0], now)
+            end(connection, owner, ref, (row[0], row[1]), now)
             removed += 1
         else:
             KEEP_ON.run(connection, owner=owner, ref=ref, now=now, until=now + PUT_OFF)
     return removed
 
 
-def drop_session(connection: Connection, session_id: str, owner: str, at: int) -> Sequence[str]:
-    """Before a session is deleted: removes the artifacts that were made in it and that no other session uses;
-    returns their blobs, which are in doubt. The others belong to no session from then on."""
-    made = MADE_HERE_ALONE.run(connection, session_id=session_id, owner=owner).fetchall()
-    for ref, path in made:
-        end(connection, owner, ref, path, at)
-    LET_GO.run(connection, session_id=session_id)
-    return sorted({path for _, path in made})
+def drop_artifacts(connection: Connection, session_id: str, most: int, at: int) -> tuple[int, set[str]]:
+    """Of at most `most` artifacts that were made in a session which is deleted: removes those that no other
+    session uses, the others belong to no session from then on. Returns how many it was about, and the blobs
+    of those that were removed, which are in doubt."""
+    made = MADE_HERE.run(connection, session_id=session_id, most=most).fetchall()
+    doubtful: set[str] = set()
+    for owner, ref, path, size, is_used in made:
+        if is_used:
+            LET_GO.run(connection, owner=owner, ref=ref)
+        else:
+            end(connection, owner, ref, (path, size), at)
+            doubtful.add(path)
+    return len(made), doubtful

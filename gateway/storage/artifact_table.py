@@ -8,54 +8,38 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     bindparam,
-    case,
-    func,
+    exists,
     insert,
+    or_,
     select,
     tuple_,
     update,
 )
 
 from gateway.errors import ArtifactsFull, NotFound
+from gateway.storage.archives import NAMED
 from gateway.storage.artifact_ends import DUE, SETTLE, doubt, end, expire
-from gateway.storage.artifact_uses import rows_used, use
-from gateway.storage.artifacts import LEAST_COUNTED, ArtifactRow, Chunk, Room, Stock
+from gateway.storage.artifact_totals import count_in, counted, room, stock
+from gateway.storage.artifact_uses import IS_OF, rows_used, use
+from gateway.storage.artifacts import ArtifactRow, Chunk, Room, Stock
 from gateway.storage.database import Database, Prepared
 from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs, sessions
 
 COLUMNS = tuple(artifacts.c.keys())
 
+AT_ONCE = 50
+"""Artifacts whose time is over that go in one transaction: some 5 ms, for which every commit waits."""
+
 _OWNER = artifacts.c.owner == bindparam("owner")
 _REF = artifacts.c.ref == bindparam("ref")
-_counted = case((artifacts.c.size < LEAST_COUNTED, LEAST_COUNTED), else_=artifacts.c.size)
-_contents = (
-    select(
-        func.count().label("rows"), (func.max(_counted) + (func.count() - 1) * LEAST_COUNTED).label("counted")
-    )
-    .where(_OWNER)
-    .group_by(artifacts.c.path)
-    .subquery()
-)
-
-_of_all = (
-    select(func.count().label("rows"), func.max(artifacts.c.size).label("size"))
-    .group_by(artifacts.c.owner, artifacts.c.path)
-    .subquery()
+# With a session go the artifacts that are its alone: nobody finds them any more while their rows are removed.
+_used = exists().where(IS_OF, sessions.c.id == artifact_uses.c.session_id)
+IS_THERE = or_(
+    artifacts.c.session_id.is_(None), exists().where(sessions.c.id == artifacts.c.session_id), _used
 )
 
 ADD = Prepared(insert(artifacts).values({column.name: bindparam(column.name) for column in artifacts.c}))
-ONE = Prepared(select(*artifacts.c).where(_OWNER, _REF))
-ROOM = Prepared(
-    select(func.coalesce(func.sum(_contents.c.counted), 0), func.coalesce(func.sum(_contents.c.rows), 0))
-)
-STOCK = Prepared(
-    select(
-        func.coalesce(func.sum(_of_all.c.rows), 0),
-        func.coalesce(func.sum(_of_all.c.size), 0),
-        select(func.count()).select_from(doubtful_blobs).scalar_subquery(),
-    )
-)
-HAS = Prepared(select(artifacts.c.ref).where(_OWNER, artifacts.c.path == bindparam("path")).limit(1))
+ONE = Prepared(select(*artifacts.c).where(_OWNER, _REF, IS_THERE))
 NEEDED = Prepared(select(artifacts.c.ref).where(artifacts.c.path == bindparam("path")).limit(1))
 SESSION = Prepared(
     select(sessions.c.id).where(
@@ -105,7 +89,7 @@ class SqlArtifacts:
     ) -> Sequence[ArtifactRow]:
         """See `Artifacts.find`."""
         place = (artifacts.c.created_at, artifacts.c.ref)
-        chosen: list[ColumnElement[bool]] = [artifacts.c.owner == owner]
+        chosen: list[ColumnElement[bool]] = [artifacts.c.owner == owner, IS_THERE]
         if before is not None:
             chosen.append(tuple_(*place) < before)
         if turn_id is not None:
@@ -160,7 +144,11 @@ class SqlArtifacts:
         )
         if not due:
             return 0
-        return await self._database.write(lambda connection: expire(connection, due, now))
+        removed = 0
+        for at in range(0, len(due), AT_ONCE):
+            some = due[at : at + AT_ONCE]
+            removed += await self._database.write(lambda connection, some=some: expire(connection, some, now))
+        return removed
 
     async def doubted(self, before: int, limit: int) -> Sequence[str]:
         """See `Artifacts.doubted`."""
@@ -171,8 +159,11 @@ class SqlArtifacts:
 
     async def is_needed(self, path: str) -> bool:
         """See `Artifacts.is_needed`. The writer tells: what is on its way there is there first."""
-        row = await self._database.write(lambda connection: NEEDED.one(connection, path=path))
-        return row is not None
+
+        def work(connection: Connection) -> bool:
+            return any(each.one(connection, path=path) is not None for each in (NEEDED, NAMED))
+
+        return await self._database.write(work)
 
     async def settle(self, path: str) -> None:
         """See `Artifacts.settle`."""
@@ -183,8 +174,8 @@ class SqlArtifacts:
         return await self._database.read(lambda connection: room(connection, owner), snapshot=False)
 
     async def stock(self) -> Stock:
-        """See `Artifacts.stock`. An index has all that it looks at."""
-        return await self._database.read(_stock, snapshot=False)
+        """See `Artifacts.stock`."""
+        return await self._database.read(stock, snapshot=False)
 
 
 def add(connection: Connection, row: ArtifactRow, quota: int) -> None:
@@ -194,13 +185,12 @@ def add(connection: Connection, row: ArtifactRow, quota: int) -> None:
         if found is None:
             raise NotFound(f"There is no session {row.session_id}.", code="session_not_found")
     used = room(connection, row.owner).used
-    is_known = HAS.one(connection, owner=row.owner, path=row.path) is not None
-    if used + (LEAST_COUNTED if is_known else max(row.size, LEAST_COUNTED)) > quota:
+    if used + counted(connection, row.owner, row.path, row.size) > quota:
         raise ArtifactsFull(
             f"Artifacts take {used} of {quota} bytes: no room is left for {row.size} more. Delete some.",
             details={"quota": quota, "used": used},
         )
-    ADD.run(connection, **_columns_of(row))
+    insert_artifact(connection, _columns_of(row))
     if row.session_id is not None:
         use(connection, row.owner, row.session_id, [row.ref])
     SETTLE.run(connection, path=row.path)
@@ -211,19 +201,14 @@ def remove(connection: Connection, owner: str, ref: str, at: int) -> None:
     row = ONE.one(connection, owner=owner, ref=ref)
     if row is None:
         raise _no_artifact(ref)
-    end(connection, owner, ref, artifact_of(row).path, at)
+    found = artifact_of(row)
+    end(connection, owner, ref, (found.path, found.size), at)
 
 
-def room(connection: Connection, owner: str) -> Room:
-    row = ROOM.one(connection, owner=owner)
-    assert row is not None
-    return Room(*row)
-
-
-def _stock(connection: Connection) -> Stock:
-    row = STOCK.one(connection)
-    assert row is not None
-    return Stock(*row)
+def insert_artifact(connection: Connection, columns: Mapping[str, Any]) -> None:
+    """Adds the row alone, and to what its owner's take."""
+    count_in(connection, columns["owner"], columns["path"], columns["size"])
+    ADD.run(connection, **columns)
 
 
 def artifact_of(row: Sequence[Any]) -> ArtifactRow:

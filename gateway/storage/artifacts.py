@@ -81,7 +81,7 @@ class Stock(NamedTuple):
 
 class Artifacts(Protocol):
     """The rows of artifacts, which sessions use them, and the blobs that are in doubt: those that may belong
-    to no artifact."""
+    to no artifact, and to no archive of a session."""
 
     async def doubt(self, path: str, at: int) -> None:
         """A blob is about to be written: until an artifact has it, it may be one that nobody needs."""
@@ -144,7 +144,7 @@ class Artifacts(Protocol):
         ...
 
     async def is_needed(self, path: str) -> bool:
-        """Whether an artifact has the blob, one that is just being added too."""
+        """Whether an artifact has the blob, one that is just being added too, or an archive."""
         ...
 
     async def settle(self, path: str) -> None:

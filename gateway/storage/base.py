@@ -5,7 +5,7 @@ half-done is left behind. Owners are user ids; a row of another owner is as abse
 """
 
 from asyncio import Event as Signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
@@ -145,6 +145,26 @@ class History:
     failed_compressions: int = 0
     prefix_hash: str | None = None
     memories: ToldMemories | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A session as of one moment, before its messages are read: `history` is without them, `last` the
+    position of the last one."""
+
+    session: SessionRow
+    open_turn: TurnRow | None
+    history: History
+    last: int
+
+    @property
+    def ranges(self) -> Sequence[tuple[int, int]]:
+        """Where the messages of the history lie: pairs of a position that comes before and the last one."""
+        row = self.history.compression
+        if row is None:
+            return [(0, self.last)]
+        kept = [(row.kept_position - 1, row.kept_position)] if row.kept_position is not None else []
+        return [*kept, (row.to_position, self.last)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +311,10 @@ class Sessions(Protocol):
 
     async def delete(self, session_id: str, owner: str) -> Sequence[str]:
         """Removes the session with all that belongs to it, also the artifacts that were made in it and that
-        no other session uses: returns their blobs, which are in doubt (see `Artifacts`). The id stays taken
-        for nobody: it may be created again.
+        no other session uses. Nobody finds any of it from then on; the rows of a long one go in slices
+        (see `Purges`), and its id may be created again after the last: until then that is refused with
+        errors.Conflict (session_being_removed). Returns blobs that are in doubt since (see
+        `Artifacts`): of its archives all, of artifacts those of the first slice.
 
         Raises:
             errors.NotFound; errors.TurnInProgress while a turn is running or waiting.
@@ -315,11 +337,19 @@ class Sessions(Protocol):
         Raises errors.ArchiveDamaged."""
         ...
 
-    async def snapshot(
-        self, session_id: str, owner: str, *, whole: bool = False
-    ) -> tuple[SessionRow, TurnRow | None, History]:
-        """The session, its running turn and its history, all as of one moment. Raises errors.NotFound,
-        errors.ArchiveDamaged."""
+    async def outline(self, session_id: str, owner: str, *, whole: bool = False) -> Outline:
+        """The session, its running turn and what its history is made of, all as of one moment. Raises
+        errors.NotFound."""
+        ...
+
+    def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:
+        """The messages of its history, in order, a few at a time: however long it is, a page is about as
+        large as the largest message.
+
+        Raises:
+            errors.NotFound: the session was deleted meanwhile.
+            errors.ArchiveDamaged.
+        """
         ...
 
     async def begin_generation(self, session_id: str, after: int, *, instead_of: int) -> None:

@@ -19,6 +19,7 @@ from sqlalchemy import (
 
 from gateway.errors import Conflict, NotFound
 from gateway.messages import Usage
+from gateway.storage.artifact_ends import SETTLE
 from gateway.storage.base import GENERATION_OPEN
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION as HEAD_OF
@@ -130,6 +131,7 @@ def add(connection: Connection, row: CompressionRow) -> None:
 
 def insert_version(connection: Connection, row: CompressionRow) -> None:
     """Adds the row and changes nothing else: which version is in force stays as it is."""
+    SETTLE.run(connection, path=row.archive_path)
     connection.execute(
         insert(compressions).values(
             session_id=row.session_id,

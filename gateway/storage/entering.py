@@ -8,6 +8,7 @@ from gateway.errors import Conflict, NotFound
 from gateway.storage.base import NewTurn
 from gateway.storage.database import Prepared
 from gateway.storage.heads import OF_SESSION, add_head
+from gateway.storage.purges import check_is_free
 from gateway.storage.schema import WAITING, heads, sessions, turns
 
 # What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
@@ -63,6 +64,7 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
     if state is None:
         if not new.create_session:
             raise _no_session(new)
+        check_is_free(connection, new.session_id)
         ADD_SESSION.run(
             connection,
             session_id=new.session_id,

@@ -8,7 +8,7 @@ move to an archive meanwhile is seen before or after that, never in between.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import orjson
 from sqlalchemy import (
@@ -19,19 +19,21 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
-    cast,
+    exists,
     func,
     literal_column,
     select,
 )
+from sqlalchemy import cast as sql_cast
 
 from gateway.messages import Message, Usage
-from gateway.storage.base import History, StoredMessage, ToldMemories
+from gateway.storage.base import History, Outline, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.compressions import COLUMNS as VERSION
 from gateway.storage.compressions import version_of
 from gateway.storage.database import Prepared
+from gateway.storage.heads import OF_SESSION
 from gateway.storage.records import ArchiveRow, CompressionRow
-from gateway.storage.schema import compressions, messages, session_archives, sessions
+from gateway.storage.schema import compressions, heads, messages, session_archives, sessions
 
 LAST = 2**63 - 1
 
@@ -96,7 +98,7 @@ def as_json(rows: Select[Any], *, quoted: frozenset[str]) -> ScalarSelect[Any]:
     table = rows.subquery()
     parts: list[ColumnElement[Any]] = []
     for column in table.c:
-        value, quote = cast(column, Text), '"' if column.name in quoted else ""
+        value, quote = sql_cast(column, Text), '"' if column.name in quoted else ""
         parts += [
             literal_column(f"'{',' if parts else '['}{quote}'", Text),
             value if quote else func.coalesce(value, literal_column("'null'", Text)),
@@ -107,9 +109,20 @@ def as_json(rows: Select[Any], *, quoted: frozenset[str]) -> ScalarSelect[Any]:
     return select(func.aggregate_strings(line, comma)).scalar_subquery()
 
 
-def messages_where(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
+def messages_where(session_id: ColumnElement[str], *conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """Those that no archive has: its rows are removed after it was added."""
     columns = [column for column in messages.c if column.name != "session_id"]
-    rows = select(*columns).where(*conditions).order_by(messages.c.position)
+    archived = (
+        select(func.coalesce(func.max(session_archives.c.to_position), literal_column("0")))
+        .where(session_archives.c.session_id == session_id)
+        .correlate(sessions)
+        .scalar_subquery()
+    )
+    rows = (
+        select(*columns)
+        .where(messages.c.session_id == session_id, messages.c.position > archived, *conditions)
+        .order_by(messages.c.position)
+    )
     return as_json(rows.correlate(sessions, compressions), quoted=frozenset({"turn_id", "role"}))
 
 
@@ -125,37 +138,38 @@ _UNTIL: ColumnElement[int] = bindparam("until")
 SAID = Prepared(
     select(
         archives_where(session_archives.c.session_id == _ID, session_archives.c.to_position > _AFTER),
-        messages_where(
-            messages.c.session_id == _ID, messages.c.position > _AFTER, messages.c.position <= _UNTIL
-        ),
-    )
+        messages_where(_ID, messages.c.position > _AFTER, messages.c.position <= _UNTIL),
+    ).where(exists().where(sessions.c.id == _ID))
 )
 
 _covered = func.coalesce(compressions.c.to_position, literal_column("0"))
+_in_force = and_(
+    compressions.c.session_id == sessions.c.id,
+    compressions.c.version == sessions.c.compression,
+    bindparam("whole") == literal_column("0"),
+)
+_KNOWN = (
+    sessions.c.generation_from,
+    sessions.c.carried,
+    sessions.c.failed_compressions,
+    sessions.c.prefix_hash,
+    sessions.c.told_memories,
+)
 VIEW = Prepared(
     select(
-        sessions.c.generation_from,
-        sessions.c.carried,
-        sessions.c.failed_compressions,
-        sessions.c.prefix_hash,
-        sessions.c.told_memories,
+        *_KNOWN,
         archives_where(session_archives.c.session_id == sessions.c.id),
-        messages_where(
-            messages.c.session_id == sessions.c.id, messages.c.position == compressions.c.kept_position
-        ),
-        messages_where(messages.c.session_id == sessions.c.id, messages.c.position > _covered),
+        messages_where(sessions.c.id, messages.c.position == compressions.c.kept_position),
+        messages_where(sessions.c.id, messages.c.position > _covered),
         *VERSION,
     )
-    .join_from(
-        sessions,
-        compressions,
-        and_(
-            compressions.c.session_id == sessions.c.id,
-            compressions.c.version == sessions.c.compression,
-            bindparam("whole") == literal_column("0"),
-        ),
-        isouter=True,
-    )
+    .join_from(sessions, compressions, _in_force, isouter=True)
+    .where(sessions.c.id == _ID)
+)
+OUTLINE = Prepared(
+    select(*_KNOWN, heads.c.position, *VERSION)
+    .join_from(sessions, heads, OF_SESSION)
+    .join(compressions, _in_force, isouter=True)
     .where(sessions.c.id == _ID)
 )
 
@@ -164,7 +178,8 @@ def said_of(connection: Connection, session_id: str, after: int, until: int | No
     """The messages of a session; none when there is no such session."""
     last = LAST if until is None else until
     row = SAID.one(connection, session_id=session_id, after=after, until=last)
-    assert row is not None
+    if row is None:
+        return Said(after, last, (), ())
     return Said(after, last, archives_of(row[0]), messages_of(row[1]))
 
 
@@ -182,6 +197,31 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     position = covers.kept_position
     one = Said(position - 1, position, archived, messages_of(kept)) if position is not None else None
     return View(one, Said(covers.to_position, LAST, archived, messages_of(since)), covers, *known)
+
+
+def outline_of(
+    connection: Connection, session: SessionRow, open_turn: TurnRow | None, *, whole: bool
+) -> Outline:
+    """What a session's view is made of, before its messages are read."""
+    row = OUTLINE.one(connection, session_id=session.id, whole=int(whole))
+    assert row is not None
+    generation_from, carried, failed, prefix_hash, told, last, *version = row
+    covers = version_of(version) if version[0] is not None else None
+    history = History((), covers, generation_from, carried, failed, prefix_hash, told_of(told))
+    return Outline(session, open_turn, history, last)
+
+
+def size_of(value: object) -> int:
+    """The characters of all texts in a content, about."""
+    match value:
+        case str():
+            return len(value)
+        case list():
+            return sum(map(size_of, cast("list[object]", value)))
+        case dict():
+            return sum(map(size_of, cast("dict[str, object]", value).values()))
+        case _:
+            return 1
 
 
 def messages_of(lines: str | None) -> list[StoredMessage]:

@@ -29,6 +29,7 @@ from gateway.storage.copies import (
 )
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION, add_head
+from gateway.storage.purges import check_is_free
 from gateway.storage.records import CompressionRow, SummaryRow
 from gateway.storage.schema import events, heads, messages, sessions, turns
 from gateway.storage.summaries import OF_SESSION as SUMMARY
@@ -146,6 +147,7 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
     session, versions, summary, _ = incoming.moment
     if TAKEN.one(connection, session_id=session.id) is not None:
         raise session_taken(session.id)
+    check_is_free(connection, session.id)
     fields = session.model_dump(exclude=set(NAMED))
     connection.execute(insert(sessions).values(**fields, generation_from=session.epoch_from, owner=owner))
     add_head(connection, session.id, head=session.head, position=session.last_position)
@@ -193,7 +195,7 @@ def _add_artifacts(
         path = blob_path(owner, copy.sha256)
         known = artifact_table.ONE.one(connection, owner=owner, ref=copy.ref)
         if known is None:
-            artifact_table.ADD.run(connection, **_artifact(owner, path, copy))
+            artifact_table.insert_artifact(connection, _artifact(owner, path, copy))
             grew = True
         elif artifact_table.artifact_of(known).sha256 != copy.sha256:
             raise Conflict(

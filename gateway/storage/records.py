@@ -4,10 +4,10 @@ As in base.py: all methods raise `errors.StorageError` when the database cannot 
 half-done is left behind. Callers have checked the session's owner before, unless a method takes one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from gateway.messages import Usage
 
@@ -81,6 +81,13 @@ class ArchiveRow:
     messages_sha256: str
     messages_index: Sequence[tuple[int, int]]
     created_at: int
+
+
+class Slice(NamedTuple):
+    """What became of a slice of a purge: whether it was the last, and blobs that are in doubt since."""
+
+    is_last: bool
+    blobs: Sequence[str]
 
 
 class Compressions(Protocol):
@@ -174,18 +181,45 @@ class Archives(Protocol):
         ...
 
     async def add(self, row: ArchiveRow) -> None:
-        """Adds the range and frees its rows, in one transaction.
+        """Adds the range: from then on it is read from its archive, and its rows are removed (see `Purges`).
 
         Raises:
             errors.TurnInProgress: a turn is running or waiting.
-            errors.Conflict: (code archive_conflict) the range is not exactly what the tables hold now.
+            errors.Conflict: (code archive_conflict) the range is not exactly what the tables hold now, or
+                its blobs are no longer in doubt: writing them took so long that they were swept.
             errors.NotFound: the session is gone.
         """
+        ...
+
+    async def begin(self, paths: Collection[str], at: int) -> None:
+        """Blobs of archives, or of versions, are about to be written: they are in doubt (see `Artifacts`)
+        until the row that names them is added."""
+        ...
+
+    async def named(self, path: str) -> bool:
+        """Whether an archive, or a version, has its blob there."""
+        ...
+
+    async def settle(self, path: str) -> None:
+        """Ends the doubt about a blob that was removed."""
         ...
 
     async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
         """Sessions (id, owner) without a turn in flight whose last use was before that time and which have
         rows to move."""
+        ...
+
+
+class Purges(Protocol):
+    """The removal, in slices, of rows that nobody sees any more: those of sessions that were deleted, and
+    those of events and messages that an archive has."""
+
+    async def awaited(self) -> None:
+        """Returns once a purge has begun in this process since the last time."""
+        ...
+
+    async def next_slice(self) -> Slice | None:
+        """Removes a slice of the purge that began first; None when there is none."""
         ...
 
 

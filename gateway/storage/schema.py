@@ -1,5 +1,8 @@
 """The tables, once for every engine. Times are Unix milliseconds, JSON is kept as the text that was encoded.
 
+Foreign keys say what belongs to what. Nothing relies on their being enforced: a session's rows are removed in
+slices (purges.py), where a cascade would remove them in one statement.
+
 `tests/storage/test_migrations.py` holds the migrations to these definitions.
 """
 
@@ -211,6 +214,10 @@ session_archives = Table(
     Column("messages_index", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
 )
+# By these it is known whether a blob is one that somebody needs.
+Index("session_archives_by_events", session_archives.c.events_path)
+Index("session_archives_by_messages", session_archives.c.messages_path)
+Index("compressions_by_archive", compressions.c.archive_path)
 
 summaries = Table(
     "summaries",
@@ -305,9 +312,20 @@ artifacts = Table(
 Index("artifacts_by_time", artifacts.c.owner, artifacts.c.created_at, artifacts.c.ref)
 Index("artifacts_by_path", artifacts.c.owner, artifacts.c.path, artifacts.c.size)
 Index("artifacts_by_blob", artifacts.c.path)
-Index("artifacts_by_turn", artifacts.c.turn_id)
+Index("artifacts_by_turn", artifacts.c.owner, artifacts.c.turn_id, artifacts.c.created_at, artifacts.c.ref)
 Index("artifacts_by_session", artifacts.c.session_id)
 Index("artifacts_by_expiry", artifacts.c.expires_at)
+
+# What all artifacts of an owner take, kept up with each that comes and goes: to sum them up would take longer
+# the more there are. `size` are the bytes of their contents, `used` is what counts against the quota.
+artifact_totals = Table(
+    "artifact_totals",
+    metadata,
+    Column("owner", Text, primary_key=True, nullable=False),
+    Column("artifacts", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("used", BigInteger, nullable=False),
+)
 
 # Which sessions refer to an artifact: it was made, attached or read there. Those are not expired.
 artifact_uses = Table(
@@ -321,10 +339,20 @@ artifact_uses = Table(
 )
 Index("artifact_uses_by_ref", artifact_uses.c.owner, artifact_uses.c.ref)
 
-# Blobs that may have lost their last artifact, or that never got one: each is removed once that is certain.
+# Blobs that may have lost their last artifact or archive, or that never got one: each is removed once that is
+# certain.
 doubtful_blobs = Table(
     "doubtful_blobs",
     metadata,
     Column("path", Text, primary_key=True, nullable=False),
+    Column("since", BigInteger, nullable=False),
+)
+
+# Sessions with rows that are still to be removed: all of them where the session itself is gone, else those of
+# events and messages that an archive has.
+purges = Table(
+    "purges",
+    metadata,
+    Column("session_id", Text, primary_key=True, nullable=False),
     Column("since", BigInteger, nullable=False),
 )

@@ -1,7 +1,7 @@
 """Conversations and what was said in them, in SQL."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
@@ -21,13 +21,14 @@ from sqlalchemy import (
 
 from gateway.errors import ArchiveDamaged, Conflict, NotFound, TurnInProgress
 from gateway.ids import now_ms
-from gateway.storage.artifact_ends import drop_session
-from gateway.storage.base import Bus, History, SessionRow, StoredMessage, ToldMemories, TurnRow
+from gateway.storage.archives import doubt_archives
+from gateway.storage.base import Bus, History, Outline, SessionRow, StoredMessage, ToldMemories
 from gateway.storage.database import Database, Prepared
 from gateway.storage.forgetting import forget, places_of
 from gateway.storage.heads import OF_SESSION, add_head
-from gateway.storage.history import ReadArchived, said_of, view_of
-from gateway.storage.schema import events, heads, messages, sessions, turns
+from gateway.storage.history import ReadArchived, outline_of, said_of, size_of, view_of
+from gateway.storage.purges import IndexedWords, SqlPurges, check_is_free
+from gateway.storage.schema import heads, sessions, turns
 from gateway.storage.turns import open_turn_of
 
 COLUMNS = (
@@ -46,6 +47,7 @@ OWN = and_(ID, sessions.c.owner == bindparam("owner"))
 SESSIONS = select(*COLUMNS).join_from(sessions, heads, OF_SESSION)
 SESSION = Prepared(SESSIONS.where(OWN))
 TAKEN = Prepared(select(sessions.c.id).where(ID))
+REMOVE = Prepared(delete(sessions).where(ID))
 RENAME = Prepared(update(sessions).where(OWN).values(title=bindparam("title")))
 OPEN = Prepared(
     select(turns.c.id)
@@ -64,7 +66,11 @@ CARRIED = Prepared(select(sessions.c.carried).where(ID))
 CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values(carried=bindparam("text")))
 
 
-class TextIndex(Protocol):
+MAX_PAGE, PAGE_SIZE = 16, 131_072
+"""Messages of one page of a history, and characters from which on the next page has fewer."""
+
+
+class TextIndex(IndexedWords, Protocol):
     """Finds sessions by their words. The methods that take a connection are part of a transaction."""
 
     def found(self, owner: str, query: str) -> Select[tuple[str]] | None:
@@ -80,20 +86,20 @@ class TextIndex(Protocol):
         """Puts the words of a title in place of those of the former one."""
         ...
 
-    def remove(self, connection: Connection, session_id: str) -> None:
-        """Removes all words of a session."""
-        ...
-
 
 class SqlSessions:
     """The `Sessions` protocol. `bus` forgets a session when it is deleted: its id may be used again.
-    `archived` reads what was moved to archives, `index` is what `list` searches."""
+    `archived` reads what was moved to archives, `index` is what `list` searches, `purges` removes the rows of
+    those that are deleted."""
 
-    def __init__(self, database: Database, bus: Bus, archived: ReadArchived, index: TextIndex) -> None:
+    def __init__(
+        self, database: Database, bus: Bus, archived: ReadArchived, index: TextIndex, purges: SqlPurges
+    ) -> None:
         self._database = database
         self._bus = bus
         self._archived = archived
         self._index = index
+        self._purges = purges
 
     async def create(
         self,
@@ -161,9 +167,13 @@ class SqlSessions:
 
     async def delete(self, session_id: str, owner: str) -> Sequence[str]:
         """See `Sessions.delete`."""
+
+        def gone() -> None:
+            self._bus.forget(session_id)
+            self._purges.begun()
+
         return await self._database.write(
-            lambda connection: delete_session(connection, session_id, owner, self._index),
-            committed=lambda: self._bus.forget(session_id),
+            lambda connection: delete_session(connection, session_id, owner, self._purges), committed=gone
         )
 
     async def messages(
@@ -192,23 +202,28 @@ class SqlSessions:
                 return History([])
             raise
 
-    async def snapshot(
-        self, session_id: str, owner: str, *, whole: bool = False
-    ) -> tuple[SessionRow, TurnRow | None, History]:
-        """See `Sessions.snapshot`."""
-        session, turn, view = await self._database.read(
-            lambda connection: (
-                session_of(connection, session_id, owner),
-                open_turn_of(connection, session_id),
-                view_of(connection, session_id, whole=whole),
-            )
-        )
-        try:
-            return session, turn, await view.read(self._archived)
-        except ArchiveDamaged:
-            if await self._is_gone(session_id):
-                raise _no_session(session_id) from None
-            raise
+    async def outline(self, session_id: str, owner: str, *, whole: bool = False) -> Outline:
+        """See `Sessions.outline`."""
+
+        def work(connection: Connection) -> Outline:
+            session = session_of(connection, session_id, owner)
+            return outline_of(connection, session, open_turn_of(connection, session_id), whole=whole)
+
+        return await self._database.read(work)
+
+    async def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:
+        """See `Sessions.pages`. How many messages a page has follows from the size of the one before."""
+        count, session_id = 1, outline.session.id
+        for after, until in outline.ranges:
+            at = after
+            while at < until:
+                to = min(at + count, until)
+                page = await self.messages(session_id, after=at, until=to)
+                if len(page) < to - at and await self._is_gone(session_id):
+                    raise _no_session(session_id)
+                yield page
+                at, size = to, sum(size_of(item.message.content) for item in page)
+                count = min(count * 2, MAX_PAGE) if size <= PAGE_SIZE else max(count // 2, 1)
 
     async def begin_generation(self, session_id: str, after: int, *, instead_of: int) -> None:
         """See `Sessions.begin_generation`."""
@@ -263,6 +278,7 @@ def session_of(connection: Connection, session_id: str, owner: str) -> SessionRo
 def create_session(connection: Connection, row: SessionRow) -> None:
     if TAKEN.one(connection, session_id=row.id) is not None:
         raise Conflict(f"The session id {row.id} is taken.")
+    check_is_free(connection, row.id)
     connection.execute(
         insert(sessions).values(
             id=row.id,
@@ -277,7 +293,9 @@ def create_session(connection: Connection, row: SessionRow) -> None:
     add_head(connection, row.id)
 
 
-def delete_session(connection: Connection, session_id: str, owner: str, index: TextIndex) -> Sequence[str]:
+def delete_session(connection: Connection, session_id: str, owner: str, purges: SqlPurges) -> Sequence[str]:
+    """Removes the session itself: nobody finds anything of it any more. Returns blobs that are in doubt
+    since: of its archives all, of its artifacts the first."""
     session = session_of(connection, session_id, owner)
     busy = OPEN.one(connection, session_id=session_id)
     if busy is not None:
@@ -285,12 +303,9 @@ def delete_session(connection: Connection, session_id: str, owner: str, index: T
             f"Turn {busy[0]} of session {session_id} is not over: cancel it first.",
             details={"turn_id": busy[0], "seq": session.head},
         )
-    index.remove(connection, session_id)
-    doubtful = drop_session(connection, session_id, owner, now_ms())
-    for table in (events, messages, turns):
-        connection.execute(delete(table).where(table.c.session_id == session_id))
-    connection.execute(delete(sessions).where(sessions.c.id == session_id))
-    return doubtful
+    archived = doubt_archives(connection, session_id, now_ms())
+    REMOVE.run(connection, session_id=session_id)
+    return [*archived, *purges.begin(connection, session_id).blobs]
 
 
 def _no_session(session_id: str) -> NotFound:

@@ -23,7 +23,7 @@ LOOK = 15.0
 """Seconds between two looks at how much there is, about as often as anybody asks."""
 DAMAGE = ("missing", "changed")
 STOPS = ("time", "memory", "busy")
-REMOVED = ("artifact", "blob")
+REMOVED = ("artifact", "blob", "part")
 
 log = structlog.get_logger(__name__)
 
@@ -79,7 +79,8 @@ class ArtifactMeters(Reader):
         self._removed = meter.create_counter(
             "gateway.artifact.removed",
             "{removal}",
-            "Artifacts whose time was over, and blobs that no artifact needed, as they were removed.",
+            "Artifacts whose time was over, blobs that nobody needed, and parts of blobs that a crash left, "
+            "as they were removed.",
         )
         for code in (
             semconv.ARTIFACT_WARNINGS
@@ -116,9 +117,10 @@ class ArtifactMeters(Reader):
                 self._passed.record(size, {semconv.PASSED: "part" if part else "whole"})
             case Damaged(missing=missing):
                 self._damaged.add(1, {semconv.REASON: "missing" if missing else "changed"})
-            case Swept(expired=expired, removed=removed):
+            case Swept(expired=expired, removed=removed, parts=parts):
                 self._removed.add(expired, {semconv.REMOVED: "artifact"})
                 self._removed.add(removed, {semconv.REMOVED: "blob"})
+                self._removed.add(parts, {semconv.REMOVED: "part"})
 
 
 class StoredArtifacts:

@@ -85,6 +85,7 @@ def assemble_parts(
     compressor = Compressor(
         sessions=storage.sessions,
         compressions=storage.compressions,
+        archives=storage.archives,
         blobs=storage.blobs,
         summariser=summariser,
         meter=meter,

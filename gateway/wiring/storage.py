@@ -18,7 +18,8 @@ from gateway.storage.copies import Copies
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.imports import SqlCopies
 from gateway.storage.learned import SqlLearnedSessions
-from gateway.storage.records import Archives, Compressions, LearnedSessions, Search, Summaries
+from gateway.storage.purges import SqlPurges
+from gateway.storage.records import Archives, Compressions, LearnedSessions, Purges, Search, Summaries
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
@@ -39,6 +40,7 @@ class Storage:
     compressions: Compressions
     summaries: Summaries
     archives: Archives
+    purges: Purges
     copies: Copies
     search: Search
     approvals: Approvals
@@ -71,14 +73,16 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
     bus, blobs = MemoryBus(), blobs or open_blobs(None, database.path.parent)
     archived = ArchiveReader(blobs)
     search = SqliteSearch(database, archived.messages)
+    purges = SqlPurges(database, search)
     summaries = SqlSummaries(database)
     return Storage(
         log=SqliteEventLog(database, bus, archived.events),
-        sessions=SqlSessions(database, bus, archived.messages, search),
+        sessions=SqlSessions(database, bus, archived.messages, search, purges),
         turns=SqlTurns(database),
         compressions=SqlCompressions(database),
         summaries=summaries,
-        archives=SqlArchives(database),
+        archives=SqlArchives(database, purges),
+        purges=purges,
         copies=SqlCopies(database, summaries),
         search=search,
         approvals=SqlApprovals(database),

@@ -2,10 +2,12 @@
 behind that nobody needs."""
 
 import asyncio
+import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 import structlog
@@ -52,7 +54,7 @@ class DyingStore(SqlArtifacts):
 
 
 class DyingBlobs(FolderBlobs):
-    async def put(self, path: str, chunks: Iterable[bytes]) -> int:
+    async def put(self, path: str, chunks: Iterable[bytes], *, bulk: bool = False) -> int:
         await super().put(path, chunks)
         raise Killed
 
@@ -77,15 +79,18 @@ class Waiting:
 # Full disks
 
 
-async def test_a_full_disk_of_the_blobs_leaves_nothing(room: Room, shelf: Shelf) -> None:
+async def test_a_full_disk_of_the_blobs_leaves_nothing(
+    room: Room, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The write itself fails as it does there; when there is room again all goes on."""
-    row = await shelf.keep(bytes_content(DATA), ORIGIN)
-    await shelf.delete(OWNER, row.ref)
-    blob = room.folder / row.path
-    blob.with_name(f".{blob.name}.part").symlink_to("/dev/full")
 
-    with pytest.raises(StorageError) as failed:
-        await shelf.keep(bytes_content(DATA), ORIGIN)
+    def full(_: FolderBlobs, path: Path) -> int:
+        return os.open("/dev/full", os.O_WRONLY)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FolderBlobs, "_create", full)
+        with pytest.raises(StorageError) as failed:
+            await shelf.keep(bytes_content(DATA), ORIGIN)
     assert failed.value.code == "storage_full"
     assert await room.is_clear()
 

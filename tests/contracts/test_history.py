@@ -12,7 +12,7 @@ from gateway.errors import ArchiveDamaged, Conflict
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import History, NewTurn, StoredMessage
 from gateway.wiring import Storage
-from tests.storage.saying import archive, finish, positions, talk, version
+from tests.storage.saying import archive, finish, positions, snapshot, talk, version
 from tests.storage.writing import OWNER, Factory, running, sqlite_storage
 
 pytestmark = pytest.mark.anyio
@@ -63,7 +63,7 @@ async def test_an_archive_that_is_missing_is_named_and_the_rest_is_readable(stor
     for reading in (
         storage.sessions.messages("s"),
         storage.sessions.history("s"),
-        storage.sessions.snapshot("s", OWNER),
+        snapshot(storage),
     ):
         with pytest.raises(ArchiveDamaged, match=row.messages_path):
             await reading
@@ -97,9 +97,9 @@ async def test_a_version_stands_for_what_it_covers(storage: Storage) -> None:
     assert await positions(storage) == [5, 6]
     assert await positions(storage, whole=True) == [1, 2, 3, 4, 5, 6]
     assert (await storage.sessions.history("s", whole=True)).compression is None
-    _, _, snapshot = await storage.sessions.snapshot("s", OWNER)
-    assert snapshot == await storage.sessions.history("s")
-    _, _, whole = await storage.sessions.snapshot("s", OWNER, whole=True)
+    _, paged = await snapshot(storage)
+    assert paged == await storage.sessions.history("s")
+    _, whole = await snapshot(storage, whole=True)
     assert whole == await storage.sessions.history("s", whole=True)
 
 

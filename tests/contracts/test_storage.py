@@ -11,6 +11,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import Append, Closing, NewTurn, TurnRow
 from gateway.wiring import Storage
+from tests.storage.saying import snapshot
 from tests.storage.writing import OWNER, Factory, accepted, running, writer_of
 
 pytestmark = pytest.mark.anyio
@@ -284,7 +285,7 @@ async def test_what_belongs_to_somebody_else_is_not_there(storage: Storage) -> N
         storage.sessions.get("x", OWNER),
         storage.sessions.rename("s", "bob", "stolen"),
         storage.sessions.delete("s", "bob"),
-        storage.sessions.snapshot("s", "bob"),
+        storage.sessions.outline("s", "bob"),
         accepted(storage, turn_id="t2", owner="bob", create=False),
         accepted(storage, "x", turn_id="t3", create=False),
     ):
@@ -370,9 +371,9 @@ async def test_a_snapshot_is_of_one_moment(storage: Storage) -> None:
 
     task = asyncio.create_task(write())
     while not task.done():
-        session, turn, history = await storage.sessions.snapshot("s", OWNER)
-        assert turn is not None
-        assert session.head == turn.last_seq == len(history.messages)
+        outline, history = await snapshot(storage)
+        assert outline.open_turn is not None
+        assert outline.session.head == outline.open_turn.last_seq == len(history.messages)
     await task
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.errors import BlobMissing, Conflict
 from gateway.events.upkeep import Compression
-from gateway.history.archive import read_version, version_path
+from gateway.history.archive import read_version
 from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
@@ -67,6 +67,7 @@ class Session:
         return Compressor(
             sessions=parts.sessions,
             compressions=parts.compressions,
+            archives=parts.archives,
             blobs=parts.blobs,
             summariser=self.summariser(parts, **settings),
             meter=TokenMeter(),
@@ -96,11 +97,14 @@ class Session:
         return history.compression, list(history.messages), history.generation_from, versions
 
     async def has_archive(self, version: int) -> bool:
-        try:
-            await self.storage.blobs.read(version_path(self.id, version))
-        except BlobMissing:
-            return False
-        return True
+        """Whether a blob of that version lies there, in force or not."""
+        paths = [row.archive_path for row in await self.storage.compressions.list(self.id)]
+        paths += await self.storage.artifacts.doubted(2**62, 99)
+        for path in (each for each in paths if f"/archive/{version}-" in each):
+            with suppress(BlobMissing):
+                await self.storage.blobs.read(path)
+                return True
+        return False
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -68,8 +69,9 @@ async def imported(
 
 
 def blobs_in(folder: Path) -> list[str]:
-    """The names of the archives in a folder, and of what is left of unfinished ones."""
-    return sorted(path.name for path in folder.rglob("*.jsonl.gz*"))
+    """The names of the archives in a folder, without what makes each of them another one, and of what is left
+    of unfinished ones."""
+    return sorted(re.sub(r"-[0-9a-f]{16}", "", path.name) for path in folder.rglob("*.jsonl.gz*"))
 
 
 def aside_in(folder: Path) -> list[str]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done, TurnStart
-from gateway.history.archive import write_version
+from gateway.history.archive import version_path, write_version
 from gateway.messages import Attached, Message, Usage, attached_block, text_block
 from gateway.settings import Settings, load_settings
 from gateway.storage.base import Closing, NewTurn
@@ -105,7 +105,8 @@ async def compress_past(storage: Storage, session_id: str, to: int) -> Compressi
     begin = parent.to_position + 1 if parent else 1
     number = await storage.compressions.next_version(session_id)
     covered = await storage.sessions.messages(session_id, after=begin - 1, until=to)
-    path, size, sha256 = await write_version(storage.blobs, session_id, number, covered)
+    path = version_path(session_id, number)
+    size, sha256 = await write_version(storage.blobs, path, covered)
     row = replace(
         version(
             number,

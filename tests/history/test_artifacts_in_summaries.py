@@ -241,6 +241,7 @@ async def test_after_a_compression_the_model_still_knows_the_artifacts(
     compressor = Compressor(
         sessions=storage.sessions,
         compressions=storage.compressions,
+        archives=storage.archives,
         blobs=storage.blobs,
         summariser=summariser,
         meter=TokenMeter(),

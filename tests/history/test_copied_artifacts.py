@@ -166,10 +166,10 @@ async def test_the_importers_quota_counts(tmp_path: Path) -> None:
 async def cannot_be_written(storage: Storage, patch: pytest.MonkeyPatch) -> None:
     put = FolderBlobs.put
 
-    async def full(blobs: FolderBlobs, path: str, chunks: Any) -> int:
+    async def full(blobs: FolderBlobs, path: str, chunks: Any, *, bulk: bool = False) -> int:
         if path.startswith("artifacts/") and next(iter(chunks)).startswith(b'{"a"'):
             raise StorageError("The disk is full.", code="storage_full")
-        return await put(blobs, path, chunks)
+        return await put(blobs, path, chunks, bulk=bulk)
 
     patch.setattr(FolderBlobs, "put", full)
 

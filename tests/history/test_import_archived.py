@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import ArchiveDamaged, Conflict, StorageError
 from gateway.history.copies.imports import MOST_ROWS, MOST_ROWS_SIZE
+from gateway.storage.base import History
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.wiring import Storage, open_storage
 from tests.history.copying import blobs_in, exported, imported
@@ -51,6 +53,13 @@ async def storage(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Storage]
         yield opened
 
 
+async def placeless(storage: Storage) -> History:
+    """The history, whose archive lies at another place with each import."""
+    history = await storage.sessions.history("s")
+    row = history.compression
+    return replace(history, compression=replace(row, archive_path="") if row is not None else None)
+
+
 @settings(max_examples=15)
 @given(PASTS.filter(bool), st.data())
 async def test_what_comes_in_archived_answers_as_what_went_out(
@@ -76,10 +85,11 @@ async def test_what_comes_in_archived_answers_as_what_went_out(
             assert await exported(storage) == await exported(source)
             assert await all_events(storage) == await all_events(source)
             assert await storage.sessions.messages("s") == await source.sessions.messages("s")
-            assert await storage.sessions.history("s") == await source.sessions.history("s")
-            for version in await source.compressions.list("s"):
-                path = version.archive_path
-                assert await storage.blobs.read(path) == await source.blobs.read(path)
+            assert await placeless(storage) == await placeless(source)
+            versions = await storage.compressions.list("s"), await source.compressions.list("s")
+            for here, there in zip(*versions, strict=True):
+                blob = await storage.blobs.read(here.archive_path)
+                assert blob == await source.blobs.read(there.archive_path)
             for each in (storage, source):
                 await write_past(each, "s", TALK, name=f"more{again}-")
             await archive(storage)
@@ -127,10 +137,10 @@ async def fails_at_the_end(storage: Storage, monkeypatch: pytest.MonkeyPatch) ->
 async def cannot_be_written(storage: Storage, monkeypatch: pytest.MonkeyPatch) -> type[Exception]:
     put = FolderBlobs.put
 
-    async def full(blobs: FolderBlobs, path: str, chunks: Iterable[bytes]) -> int:
+    async def full(blobs: FolderBlobs, path: str, chunks: Iterable[bytes], *, bulk: bool = False) -> int:
         if "messages-" in path:
             raise StorageError("The disk is full.")
-        return await put(blobs, path, chunks)
+        return await put(blobs, path, chunks, bulk=bulk)
 
     monkeypatch.setattr(FolderBlobs, "put", full)
     return StorageError

@@ -52,12 +52,11 @@ async def lines_of(blobs: Blobs, row: CompressionRow) -> list[bytes]:
 async def test_a_version_comes_back_as_it_was_written(blobs: Blobs, texts: Sequence[str]) -> None:
     """Line by line, message by message, as a file, and with the size that was told."""
     messages = said(*texts)
-    path, size, sha256 = await write_version(blobs, "s", 3, messages)
-    row = archived_at(path, size, sha256)
+    size, sha256 = await write_version(blobs, PATH, messages)
+    row = archived_at(PATH, size, sha256)
     found = await lines_of(blobs, row)
-    file = await blobs.read(path)
+    file = await blobs.read(PATH)
 
-    assert path == PATH
     assert found == [message_line(each) for each in messages]
     assert [message_of(line) for line in found] == messages
     assert len(file) == size
@@ -66,8 +65,8 @@ async def test_a_version_comes_back_as_it_was_written(blobs: Blobs, texts: Seque
 
 async def test_a_line_says_where_a_message_stood_and_what_it_said(blobs: Blobs) -> None:
     """The form that auditors read with jq."""
-    path, size, sha256 = await write_version(blobs, "s", 3, said("好"))
-    [line] = await lines_of(blobs, archived_at(path, size, sha256))
+    size, sha256 = await write_version(blobs, PATH, said("好"))
+    [line] = await lines_of(blobs, archived_at(PATH, size, sha256))
 
     assert (
         line
@@ -81,7 +80,7 @@ async def test_a_line_says_where_a_message_stood_and_what_it_said(blobs: Blobs) 
 async def test_a_large_version_is_read_in_lines_however_the_pieces_fall(blobs: Blobs) -> None:
     """Lines longer than a member, and members with many lines."""
     messages = said("x" * 700_000, *["y" * 90] * 9000, "z" * 300_000)
-    row = archived_at(*await write_version(blobs, "s", 3, messages))
+    row = archived_at(PATH, *await write_version(blobs, PATH, messages))
 
     assert await lines_of(blobs, row) == [message_line(each) for each in messages]
 
@@ -89,7 +88,7 @@ async def test_a_large_version_is_read_in_lines_however_the_pieces_fall(blobs: B
 @pytest.mark.parametrize("damage", ["missing", "changed", "cut off", "emptied", "replaced"])
 async def test_a_damaged_version_is_named(blobs: Blobs, tmp_path: Path, damage: str) -> None:
     """Whether a checksum of the file tells or only the digest that was recorded."""
-    row = archived_at(*await write_version(blobs, "s", 3, said("one", "two")))
+    row = archived_at(PATH, *await write_version(blobs, PATH, said("one", "two")))
     file = tmp_path / "blobs" / PATH
     whole = file.read_bytes()
     if damage == "missing":
@@ -101,7 +100,7 @@ async def test_a_damaged_version_is_named(blobs: Blobs, tmp_path: Path, damage: 
     elif damage == "emptied":
         file.write_bytes(b"")
     else:
-        await write_version(blobs, "s", 3, said("one", "2"))
+        await write_version(blobs, PATH, said("one", "2"))
 
     with pytest.raises(ArchiveDamaged, match=PATH) as told:
         await lines_of(blobs, row)
@@ -110,7 +109,7 @@ async def test_a_damaged_version_is_named(blobs: Blobs, tmp_path: Path, damage: 
 
 async def test_another_digest_is_damage(blobs: Blobs) -> None:
     """A sound file is not enough: it has to be the one that was recorded."""
-    row = replace(archived_at(*await write_version(blobs, "s", 3, said("one"))), sha256="0" * 64)
+    row = replace(archived_at(PATH, *await write_version(blobs, PATH, said("one"))), sha256="0" * 64)
 
     with pytest.raises(ArchiveDamaged, match="sha256"):
         await lines_of(blobs, row)

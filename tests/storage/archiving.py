@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -140,6 +140,15 @@ class Waiting:
 
     async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
         return await self._archives.due(idle_before=idle_before, limit=limit)
+
+    async def begin(self, paths: Collection[str], at: int) -> None:
+        await self._archives.begin(paths, at)
+
+    async def named(self, path: str) -> bool:
+        return await self._archives.named(path)
+
+    async def settle(self, path: str) -> None:
+        await self._archives.settle(path)
 
     async def add(self, row: ArchiveRow) -> None:
         sys.stdout.write(f"{row.events_path} {row.messages_path}\n")

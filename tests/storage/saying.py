@@ -1,9 +1,11 @@
 """Turns that are over, with what was said in them, as a test wants them; and sessions moved to archives."""
 
+from dataclasses import replace
+
 import orjson
 
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.base import Closing, OnConflict
+from gateway.storage.base import Closing, History, OnConflict, Outline
 from gateway.storage.records import CompressionRow, SummaryRow, Trigger
 from gateway.wiring import Storage
 from tests.storage import archiving
@@ -53,6 +55,13 @@ async def talk(storage: Storage, turns: int, *, first: int = 1) -> None:
     """Turns of two messages each, in the session s."""
     for number in range(first, first + turns):
         await said(storage, "s", f"t{number}", f"question {number}", f"answer {number}")
+
+
+async def snapshot(storage: Storage, owner: str = OWNER, *, whole: bool = False) -> tuple[Outline, History]:
+    """The session s as of one moment, and its history once all pages were read."""
+    outline = await storage.sessions.outline("s", owner, whole=whole)
+    found = [each async for page in storage.sessions.pages(outline) for each in page]
+    return outline, replace(outline.history, messages=found)
 
 
 async def positions(storage: Storage, *, whole: bool = False) -> list[int]:

@@ -9,6 +9,7 @@ import pytest
 
 from gateway.errors import ArchiveDamaged
 from gateway.events.envelope import StoredEvent
+from gateway.history.archive import folder_of
 from gateway.storage.archives import ArchiveReader
 from gateway.storage.base import StoredMessage
 from gateway.storage.blobs.folder import FolderBlobs
@@ -61,7 +62,8 @@ async def test_a_damaged_archive_is_named_and_the_rest_is_readable(
         if number < 2:
             await archive(storage)
     events, said = await everything(storage)
-    broken = f"sessions/s/archive/{which}-1.jsonl.gz"
+    first = (await storage.archives.list("s"))[0]
+    broken = first.events_path if which == "events" else first.messages_path
     file = tmp_path / "blobs" / broken
     if damage is None:
         file.unlink()
@@ -126,7 +128,7 @@ async def test_a_session_that_is_deleted_while_it_is_read_is_not_damaged(
 
     async def late(blobs: FolderBlobs, path: str, *, start: int = 0, length: int | None = None) -> bytes:
         await storage.sessions.delete("s", OWNER)
-        await storage.blobs.delete_below("sessions/s")
+        await storage.blobs.delete_below(folder_of("s"))
         return await read(blobs, path, start=start, length=length)
 
     monkeypatch.setattr(FolderBlobs, "read", late)

@@ -34,6 +34,7 @@ from tests.storage.archiving import (
     everything,
     packed_archive,
 )
+from tests.storage.saying import snapshot
 from tests.storage.writing import OWNER, accepted
 
 pytestmark = pytest.mark.anyio
@@ -186,9 +187,9 @@ async def test_a_session_that_is_archived_while_it_is_read_loses_nothing(storage
 
     async def look() -> None:
         while not moved.is_set():
-            session, _, history = await storage.sessions.snapshot("s", OWNER, whole=True)
+            outline, history = await snapshot(storage, whole=True)
             assert list(history.messages) == list(said)
-            assert session.head == len(events)
+            assert outline.session.head == len(events)
 
     async def move() -> None:
         await asyncio.sleep(0.02)

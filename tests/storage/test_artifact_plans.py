@@ -6,22 +6,20 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from gateway.storage import artifact_ends, artifact_table
+from gateway.storage import artifact_ends, artifact_table, artifact_totals
 from gateway.storage.database import Prepared
 from gateway.storage.sqlite import SqliteDatabase
 
 pytestmark = pytest.mark.anyio
-
-BY_PATH = "USING COVERING INDEX artifacts_by_path"
 
 
 @pytest.mark.parametrize(
     ("statement", "given", "index"),
     [
         (artifact_table.NEEDED, {"path": "x"}, "SEARCH artifacts USING INDEX artifacts_by_blob (path=?)"),
-        (artifact_table.HAS, {"owner": "o", "path": "x"}, "artifacts_by_path (owner=? AND path=?)"),
-        (artifact_table.ROOM, {"owner": "o"}, f"SEARCH artifacts {BY_PATH} (owner=?)"),
-        (artifact_table.STOCK, {}, f"SCAN artifacts {BY_PATH}"),
+        (artifact_totals.SAME, {"owner": "o", "path": "x"}, "artifacts_by_path (owner=? AND path=?)"),
+        (artifact_totals.ROOM, {"of": "o"}, "SEARCH artifact_totals USING INDEX"),
+        (artifact_totals.STOCK, {}, "SCAN artifact_totals"),
         (artifact_ends.DUE, {"now": 1, "limit": 1}, "artifacts_by_expiry (expires_at<?)"),
     ],
 )

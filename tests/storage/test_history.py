@@ -6,14 +6,16 @@ from collections.abc import Sequence
 import pytest
 
 from gateway.errors import NotFound
+from gateway.history.archive import folder_of
 from gateway.storage.archives import ArchiveReader
 from gateway.storage.base import History, StoredMessage
+from gateway.storage.purges import SqlPurges
 from gateway.storage.records import ArchiveRow
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch
 from gateway.wiring import Storage
-from tests.storage.saying import archive, talk, version
+from tests.storage.saying import archive, snapshot, talk, version
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +57,7 @@ async def test_nothing_is_lost_to_a_reader_while_a_session_is_archived(storage: 
     while not moving.done():
         assert await storage.sessions.messages("s") == everything
         assert (await storage.sessions.history("s")).messages == everything
-        _, _, history = await storage.sessions.snapshot("s", OWNER)
+        _, history = await snapshot(storage)
         assert history.messages == everything
         reads += 1
     await moving
@@ -72,10 +74,11 @@ async def test_a_session_deleted_while_its_archive_is_read_is_gone(
 
     async def too_late(row: ArchiveRow, *, after: int, until: int) -> Sequence[StoredMessage]:
         await storage.sessions.delete("s", OWNER)
-        await storage.blobs.delete_below("sessions/s")
+        await storage.blobs.delete_below(folder_of("s"))
         return await reader.messages(row, after=after, until=until)
 
-    sessions = SqlSessions(database, storage.bus, too_late, SqliteSearch(database, too_late))
+    search = SqliteSearch(database, too_late)
+    sessions = SqlSessions(database, storage.bus, too_late, search, SqlPurges(database, search))
 
     async def again() -> None:
         await talk(storage, 1)
@@ -86,5 +89,6 @@ async def test_a_session_deleted_while_its_archive_is_read_is_gone(
     await again()
     assert await sessions.history("s") == History([])
     await again()
+    outline = await sessions.outline("s", OWNER)
     with pytest.raises(NotFound):
-        await sessions.snapshot("s", OWNER)
+        await anext(sessions.pages(outline))

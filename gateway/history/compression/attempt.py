@@ -18,7 +18,7 @@ from gateway.storage.records import Trigger
 @dataclass(slots=True)
 class Attempt:
     """One compression of the session `session_id` of `model`, begun now. `summary_model` writes its
-    summary; `context` is the turn or operation that it is a part of."""
+    summary, `path` is where its archive is to lie; `context` is the turn or operation that it is a part of."""
 
     session_id: str
     model: str
@@ -28,6 +28,7 @@ class Attempt:
     weights: Weights
     cut: Cut
     version: int
+    path: str
     context: CallContext
     began: float = field(default_factory=monotonic)
     spent: Spent = field(default_factory=Spent)

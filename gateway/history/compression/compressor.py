@@ -18,12 +18,11 @@ from gateway.errors import (
     CompressionFailed,
     Conflict,
     GatewayError,
-    NotFound,
     RequestRefused,
     StorageError,
 )
 from gateway.events.upkeep import Compression
-from gateway.history.archive import version_path, write_version
+from gateway.history.archive import clear, version_path, write_version
 from gateway.history.compression.attempt import Attempt
 from gateway.history.compression.cut import LEAST, find_cut
 from gateway.history.compression.weights import weigh
@@ -36,7 +35,7 @@ from gateway.settings import Settings
 from gateway.shielding import finish
 from gateway.storage.base import History, Sessions
 from gateway.storage.blobs import Blobs
-from gateway.storage.records import CompressionRow, Compressions, Trigger
+from gateway.storage.records import Archives, CompressionRow, Compressions, Trigger
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +57,7 @@ class Compressor:
         *,
         sessions: Sessions,
         compressions: Compressions,
+        archives: Archives,
         blobs: Blobs,
         summariser: SessionSummariser,
         meter: TokenMeter,
@@ -65,6 +65,7 @@ class Compressor:
     ) -> None:
         self._sessions = sessions
         self._compressions = compressions
+        self._archives = archives
         self._blobs = blobs
         self._summariser = summariser
         self._meter = meter
@@ -174,7 +175,10 @@ class Compressor:
         )
         version = await self._compressions.next_version(session_id)
         summary_model = self._settings.summary_model or model
-        return Attempt(session_id, model, summary_model, trigger, history, weights, cut, version, context)
+        path = version_path(session_id, version)
+        return Attempt(
+            session_id, model, summary_model, trigger, history, weights, cut, version, path, context
+        )
 
     async def _say_started(self, attempt: Attempt, say: Say) -> None:
         try:
@@ -186,10 +190,9 @@ class Compressor:
     async def _carry_out(self, attempt: Attempt, say: Say) -> CompressionRow:
         """The version that is to be put in force, with its archive."""
         try:
-            path, size, sha256 = await write_version(
-                self._blobs, attempt.session_id, attempt.version, attempt.covered
-            )
-            return await self._summarised(attempt, path, size, sha256)
+            await self._archives.begin([attempt.path], now_ms())
+            size, sha256 = await write_version(self._blobs, attempt.path, attempt.covered)
+            return await self._summarised(attempt, size, sha256)
         except asyncio.CancelledError:
             await finish(self._stopped(attempt, say))
             raise
@@ -204,14 +207,14 @@ class Compressor:
         await say(attempt.event("completed", tokens_after=row.tokens_after))
 
     async def _stopped(self, attempt: Attempt, say: Say) -> None:
-        await self._clear(attempt)
+        await clear(self._archives, self._blobs, [attempt.path])
         with suppress(GatewayError):
             await say(attempt.event("failed", reason="cancelled: The compression was stopped."))
 
     async def _failed(self, attempt: Attempt, say: Say, error: Exception) -> GatewayError:
         """What the caller is told of a failure; the log, and the count of failures, have it then. What cannot
         be stored now is lost: the failure itself matters more."""
-        await self._clear(attempt)
+        await clear(self._archives, self._blobs, [attempt.path])
         failure = _named(error)
         if not isinstance(error, RequestRefused):
             with suppress(StorageError):
@@ -220,7 +223,7 @@ class Compressor:
             await say(attempt.event("failed", reason=f"{failure.code}: {failure.message}"))
         return failure
 
-    async def _summarised(self, attempt: Attempt, path: str, size: int, sha256: str) -> CompressionRow:
+    async def _summarised(self, attempt: Attempt, size: int, sha256: str) -> CompressionRow:
         cut, history = attempt.cut, attempt.history
         source, written = await self._summariser.write(
             attempt.session_id,
@@ -239,7 +242,7 @@ class Compressor:
             from_position=cut.from_position,
             to_position=cut.to_position,
             kept_position=cut.kept_position,
-            archive_path=path,
+            archive_path=attempt.path,
             archive_size=size,
             sha256=sha256,
             summary=written.summary.model_dump(mode="json"),
@@ -256,15 +259,6 @@ class Compressor:
         last = history.messages[-1].position
         new = replace(history, messages=attempt.rest, compression=row, generation_from=last)
         return replace(row, tokens_after=await asyncio.to_thread(attempt.weights.after, new))
-
-    async def _clear(self, attempt: Attempt) -> None:
-        """Removes the archive of a version that did not come to be. Where that cannot be known it stays, and
-        the next attempt replaces it."""
-        with suppress(StorageError):
-            try:
-                await self._compressions.get(attempt.session_id, attempt.version)
-            except NotFound:
-                await self._blobs.delete(version_path(attempt.session_id, attempt.version))
 
 
 def _named(error: Exception) -> GatewayError:

@@ -6,14 +6,22 @@ the file to blobs, while turns write as before, and the transaction is a short o
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import BinaryIO, cast
 
 import orjson
 
 from gateway.errors import StorageError
-from gateway.history.archive import Line, archive_paths, store_lines, version_path, write_archive
+from gateway.history.archive import (
+    Line,
+    ToWrite,
+    archive_paths,
+    clear,
+    store_lines,
+    version_path,
+    write_archive,
+)
 from gateway.history.copies.checks import Checked, check
 from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived
 from gateway.history.copies.keeping import content_of
@@ -33,7 +41,7 @@ from gateway.storage.copies import (
     TurnCopy,
     session_taken,
 )
-from gateway.storage.records import ArchiveRow, Archives
+from gateway.storage.records import Archives
 
 MOST_ROWS, MOST_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some
@@ -43,6 +51,8 @@ TurnOf = Callable[[str], AbstractAsyncContextManager[object]]
 """Waits until nobody else writes or removes the blob of that path, and keeps others from doing so."""
 Settle = Callable[[str], Awaitable[object]]
 """Ends the doubt about the blob of that path: removes it unless an artifact has it."""
+Begin = Callable[..., Awaitable[None]]
+"""Is given the paths of blobs before they are written."""
 
 
 async def import_session(
@@ -82,12 +92,17 @@ async def import_session(
         if await copies.taken(session.id):
             raise session_taken(session.id)
         begun: list[str] = []
+
+        async def begin(*paths: str) -> None:
+            begun.extend(paths)
+            await archives.begin(paths, now_ms())
+
         try:
             await _write_contents(file, contents, artifacts, blobs)
-            incoming = await _incoming(file, checked, blobs, begun, most_rows, ttl=ttl)
+            incoming = await _incoming(file, checked, blobs, begin, most_rows, ttl=ttl)
             return await copies.add(owner, incoming, quota)
         except BaseException:
-            await _clear(copies, blobs, session.id, begun)
+            await clear(archives, blobs, begun)
             with suppress(StorageError):  # they stay in doubt then
                 for path in contents:
                     await settle(path)
@@ -104,13 +119,14 @@ async def _write_contents(
 
 
 async def _incoming(
-    file: BinaryIO, checked: Checked, blobs: Blobs, begun: list[str], most_rows: int, *, ttl: float
+    file: BinaryIO, checked: Checked, blobs: Blobs, begin: Begin, most_rows: int, *, ttl: float
 ) -> Incoming:
-    """What is to be added, its archives written. `begun` gets the path of each blob before it is written."""
+    """What is to be added, its archives written."""
     session_id = checked.moment.session.id
     stored: dict[int, Stored] = {}
     for version in checked.moment.versions:
-        begun.append(path := version_path(session_id, version.version))
+        path = version_path(session_id, version.version)
+        await begin(path)
         lines = _message_lines(file, checked, version.from_position, version.to_position)
         archive = await store_lines(blobs, path, lines)
         stored[version.version] = Stored(archive.path, archive.size)
@@ -118,23 +134,13 @@ async def _incoming(
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MOST_ROWS_SIZE:
         return incoming._replace(messages=_messages(file, checked), events=_events(file, checked))
-    begun += archive_paths(session_id, 1)
-    return incoming._replace(archived=await _write_archive(file, checked, blobs))
-
-
-async def _write_archive(file: BinaryIO, checked: Checked, blobs: Blobs) -> ArchiveRow:
-    session = checked.moment.session
-    messages = _message_lines(file, checked, 1, session.last_position)
-    return await write_archive(blobs, session.id, 1, _event_lines(file, checked), messages, after=(0, 0))
-
-
-async def _clear(copies: Copies, blobs: Blobs, session_id: str, paths: Sequence[str]) -> None:
-    """Removes the blobs of an import that came to nothing. Where somebody made a session of that id meanwhile
-    they may be that one's by now, and stay: whatever it archives takes their place, and they go with it."""
-    with suppress(StorageError):
-        if not await copies.taken(session_id):
-            for path in paths:
-                await blobs.delete(path)
+    paths = archive_paths(session_id, 1)
+    await begin(*paths)
+    messages = _message_lines(file, checked, 1, checked.moment.session.last_position)
+    to_write = ToWrite(session_id, 1, paths)
+    return incoming._replace(
+        archived=await write_archive(blobs, to_write, _event_lines(file, checked), messages)
+    )
 
 
 def _message_lines(file: BinaryIO, checked: Checked, first: int, last: int) -> Iterator[Line]:

@@ -11,10 +11,13 @@ class Blobs(Protocol):
     All methods raise `errors.StorageError` when the store cannot do its work.
     """
 
-    async def put(self, path: str, chunks: Iterable[bytes]) -> int:
+    async def put(self, path: str, chunks: Iterable[bytes], *, bulk: bool = False) -> int:
         """Stores a blob whole or not at all, in place of one of the same path; durable when it returns the
         number of bytes. `chunks` is iterated off the event loop and may be long; what it raises is raised
-        here. A caller that is cancelled waits until the store has let go of the blob, stored or not."""
+        here. With `bulk` it may also be slow: nobody waits behind it but others that are `bulk`.
+
+        A caller that is cancelled is let go at once. What has not begun is not begun then; what is under way
+        asks for no further chunk, and whether it was stored is told by nobody: `delete` holds for it too."""
         ...
 
     async def read(self, path: str, *, start: int = 0, length: int | None = None) -> bytes:
@@ -28,9 +31,15 @@ class Blobs(Protocol):
         ...
 
     async def delete(self, path: str) -> None:
-        """Removes the blob; nothing happens when there is none."""
+        """Removes the blob; nothing happens when there is none. One that a cancelled caller has left under
+        way is removed when it comes to be."""
         ...
 
     async def delete_below(self, folder: str) -> None:
-        """Removes every blob whose path begins with `folder` and a slash."""
+        """Removes every blob whose path begins with `folder` and a slash, as `delete` does."""
+        ...
+
+    async def sweep(self, before: int) -> int:
+        """Removes what was written, before that time in Unix milliseconds, of blobs that never became whole,
+        as the process was killed. Returns how many these were."""
         ...

@@ -3,13 +3,19 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 
 from obstore.store import LocalStore
 
 from gateway.errors import StorageError
-from gateway.storage.blobs.objects import ObjectBlobs, checked, failures
+from gateway.storage.blobs.objects import Given, ObjectBlobs, failures
+
+PART_SUFFIX = ".part"
+"""Ends the name, which a dot begins, of what is not whole yet."""
+MAX_ATTEMPTS = 3
+"""To make a folder and a file in it, while others remove the folder because it is empty."""
 
 
 class FolderBlobs(ObjectBlobs):
@@ -25,29 +31,45 @@ class FolderBlobs(ObjectBlobs):
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"The folder {root} cannot be used: {error.strerror}.") from error
-        # One writer, so that a name for what is not whole yet will do; the next put clears what a crash left.
-        super().__init__(LocalStore(root.resolve()), writers=1)
+        super().__init__(LocalStore(root.resolve()))
         self._root = root.resolve()
 
-    async def delete_below(self, folder: str) -> None:
-        """See `Blobs.delete_below`. The folder goes with its blobs."""
-        await asyncio.to_thread(self._remove, checked(folder))
+    async def sweep(self, before: int) -> int:
+        """See `Blobs.sweep`."""
+        return await asyncio.to_thread(self._sweep, before)
 
-    def _put(self, path: str, chunks: Iterable[bytes]) -> None:
+    async def _delete(self, path: str) -> None:
+        await asyncio.to_thread(self._remove_file, path)
+
+    async def _delete_below(self, folder: str) -> None:
+        """The folder goes with its blobs."""
+        await asyncio.to_thread(self._remove, folder)
+
+    def _put(self, path: str, chunks: Given) -> None:
         target = self._root / path
-        partial = target.with_name(f".{target.name}.part")
+        # A name of its own: two may be writing a blob of the same path.
+        partial = target.with_name(f".{target.name}.{token_hex(8)}{PART_SUFFIX}")
         with failures(path):
-            self._make(target.parent)
             try:
-                with os.fdopen(_create(partial), "wb") as file:
+                with os.fdopen(self._create(partial), "wb") as file:
                     file.writelines(chunks)
                     file.flush()
                     os.fsync(file.fileno())
+                chunks.check()
                 partial.replace(target)
             except BaseException:
                 partial.unlink(missing_ok=True)
                 raise
             _reach_disk(target.parent)
+
+    def _create(self, path: Path) -> int:
+        """A new file, which only its owner may read, and the folders to it."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        for _ in range(MAX_ATTEMPTS):
+            with suppress(FileNotFoundError):  # somebody removed the last blob of the folder, and it
+                self._make(path.parent)
+                return os.open(path, flags, 0o600)
+        return os.open(path, flags, 0o600)
 
     def _make(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -55,16 +77,37 @@ class FolderBlobs(ObjectBlobs):
             folder.mkdir(mode=0o700, exist_ok=True)
             _reach_disk(folder.parent)
 
+    def _sweep(self, before: int) -> int:
+        removed = 0
+        with failures("the parts of blobs"):
+            for folder, _, names in os.walk(self._root):
+                for name in names:
+                    if not (name.startswith(".") and name.endswith(PART_SUFFIX)):
+                        continue
+                    part = Path(folder, name)
+                    with suppress(FileNotFoundError):  # it is whole by now, or was given up
+                        if part.stat().st_mtime_ns < before * 1_000_000:
+                            self._remove_file(part.relative_to(self._root).as_posix())
+                            removed += 1
+        return removed
+
+    def _remove_file(self, path: str) -> None:
+        """Removes a blob, and the folders in which nothing is left."""
+        target = self._root / path
+        target.unlink(missing_ok=True)
+        for folder in target.parents:
+            if folder == self._root:
+                return
+            try:
+                folder.rmdir()
+            except OSError:  # something is in it, or it is gone
+                return
+
     def _remove(self, folder: str) -> None:
-        with failures(folder):
-            target = self._root / folder
-            if target.is_dir():
-                shutil.rmtree(target)
-                _reach_disk(target.parent)
-
-
-def _create(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        target = self._root / folder
+        if target.is_dir():
+            shutil.rmtree(target)
+            _reach_disk(target.parent)
 
 
 def _reach_disk(folder: Path) -> None:

@@ -5,8 +5,9 @@ import errno
 import re
 import threading
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -28,23 +29,68 @@ multipart upload limits")."""
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
-class ObjectBlobs:
-    """The `Blobs` protocol. `writers` blobs are stored at a time, on threads of their own: what is stored may
-    be read with the help of others."""
+WRITERS, BULK_WRITERS = 4, 2
+"""Blobs that are stored at a time, and those that come slowly, as a session on its way to its archive."""
 
-    def __init__(self, store: "ObjectStore", *, writers: int = 4) -> None:
-        self._store = store
-        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="blob-writer")
 
-    async def put(self, path: str, chunks: Iterable[bytes]) -> int:
-        """See `Blobs.put`."""
-        given = _Given(chunks)
-        work = asyncio.get_running_loop().run_in_executor(self._writers, self._put, checked(path), given)
+@dataclass(slots=True)
+class Left:
+    """How many writers are still at a blob that nobody waits for, and whether it is to be removed then."""
+
+    count: int = 0
+    is_unwanted: bool = False
+
+
+class Given:
+    """Chunks on their way to the store: counted, and at an end once `stopped` is set. What their source
+    raises is kept, as a store may tell it in other words."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        self.size = 0
+        self.stopped = threading.Event()
+        self.failure: Exception | None = None
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
         try:
-            await asyncio.shield(work)
+            for chunk in self._chunks:
+                self.check()
+                self.size += len(chunk)
+                yield chunk
+        except Exception as error:
+            self.failure = error
+            raise
+
+    def check(self) -> None:
+        """Raises errors.StorageError once nobody wants the blob any more."""
+        if self.stopped.is_set():
+            raise StorageError("Storing the blob was given up.")
+
+
+class ObjectBlobs:
+    """The `Blobs` protocol. What is stored comes on threads of its own: it may be read with the help of
+    others."""
+
+    def __init__(self, store: "ObjectStore") -> None:
+        self._store = store
+        self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="blob-writer")
+        self._bulk_writers = ThreadPoolExecutor(BULK_WRITERS, thread_name_prefix="blob-bulk-writer")
+        self._left: dict[str, Left] = {}
+        self._cleaning: set[asyncio.Task[None]] = set()
+
+    async def put(self, path: str, chunks: Iterable[bytes], *, bulk: bool = False) -> int:
+        """See `Blobs.put`."""
+        given = Given(chunks)
+        writers = self._bulk_writers if bulk else self._writers
+        job = writers.submit(self._put, checked(path), given)
+        if (left := self._left.get(path)) is not None:
+            left.is_unwanted = False
+        try:
+            await asyncio.wrap_future(job)
         except asyncio.CancelledError:
             given.stopped.set()
-            await _over(work)
+            if not job.cancel():
+                self._leave(path, job)
             raise
         except Exception:
             if given.failure is not None:
@@ -76,17 +122,58 @@ class ObjectBlobs:
 
     async def delete(self, path: str) -> None:
         """See `Blobs.delete`."""
+        if (left := self._left.get(path)) is not None:
+            left.is_unwanted = True
         try:
             with failures(checked(path)):
-                await obstore.delete_async(self._store, path)
+                await self._delete(path)
         except BlobMissing:
             return
 
     async def delete_below(self, folder: str) -> None:
         """See `Blobs.delete_below`."""
-        with failures(checked(folder)):
-            async for found in obstore.list(self._store, prefix=folder):
-                await obstore.delete_async(self._store, [each["path"] for each in found])
+        prefix = f"{checked(folder)}/"
+        for path, left in self._left.items():
+            left.is_unwanted |= path.startswith(prefix)
+        with failures(folder):
+            await self._delete_below(folder)
+
+    async def sweep(self, before: int) -> int:
+        """See `Blobs.sweep`. A bucket shows no part of a blob; what it keeps of one is for its own rules."""
+        return 0
+
+    async def _delete(self, path: str) -> None:
+        await obstore.delete_async(self._store, path)
+
+    async def _delete_below(self, folder: str) -> None:
+        async for found in obstore.list(self._store, prefix=folder):
+            await obstore.delete_async(self._store, [each["path"] for each in found])
+
+    def _leave(self, path: str, job: Future[None]) -> None:
+        """Nobody waits for a blob that is under way."""
+        left = self._left.setdefault(path, Left())
+        left.count += 1
+        loop = asyncio.get_running_loop()
+
+        def over(_: Future[None]) -> None:
+            with suppress(RuntimeError):  # the loop was closed: a sweep of the next process finds the blob
+                loop.call_soon_threadsafe(self._over, path, left)
+
+        job.add_done_callback(over)
+
+    def _over(self, path: str, left: Left) -> None:
+        left.count -= 1
+        if left.count:
+            return
+        del self._left[path]
+        if left.is_unwanted:
+            task = asyncio.create_task(self._clean(path), name=f"removal of {path}")
+            self._cleaning.add(task)
+            task.add_done_callback(self._cleaning.discard)
+
+    async def _clean(self, path: str) -> None:
+        with suppress(StorageError):  # a sweep finds it
+            await self.delete(path)
 
     async def _read(self, path: str, start: int, length: int | None) -> bytes:
         if length is not None:
@@ -96,35 +183,13 @@ class ObjectBlobs:
         )
         return bytes(await found.bytes_async())
 
-    def _put(self, path: str, chunks: Iterable[bytes]) -> None:
+    def _put(self, path: str, chunks: Given) -> None:
         """On a writer's thread. A small blob takes one request, a larger one is sent in parts."""
         parts = _in_parts(chunks)
         first, second = next(parts, b""), next(parts, None)
         whole = first if second is None else chain((first, second), parts)
         with failures(path):
             obstore.put(self._store, path, whole, chunk_size=PART, max_concurrency=2)
-
-
-class _Given:
-    """Chunks on their way to the store: counted, and at an end once `stopped` is set. What their source
-    raises is kept, as a store may tell it in other words."""
-
-    def __init__(self, chunks: Iterable[bytes]) -> None:
-        self.size = 0
-        self.stopped = threading.Event()
-        self.failure: Exception | None = None
-        self._chunks = chunks
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            for chunk in self._chunks:
-                if self.stopped.is_set():
-                    raise StorageError("Storing the blob was given up.")
-                self.size += len(chunk)
-                yield chunk
-        except Exception as error:
-            self.failure = error
-            raise
 
 
 def checked(path: str) -> str:
@@ -164,13 +229,3 @@ def _in_parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
             gathered, size = [], 0
     if gathered:
         yield b"".join(gathered)
-
-
-async def _over(work: asyncio.Future[None]) -> None:
-    """Returns when `work` is over, however often the caller is cancelled and however it ended."""
-    while not work.done():
-        try:
-            await asyncio.wait([work])
-        except asyncio.CancelledError:
-            continue
-    work.exception()

@@ -17,7 +17,7 @@ class Chain(NamedTuple):
     head: str
 
 
-HEAD = "0006"
+HEAD = "0007"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD)
 

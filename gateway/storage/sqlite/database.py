@@ -27,9 +27,10 @@ LOCK_WAIT = 5.0
 MIN_ROOM = 1_048_576
 """Bytes that must be free on the disk, after a commit failed, for another attempt to be worth it."""
 
-# No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database.
+# No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database. Foreign
+# keys are not enforced: a cascade would remove all rows of a session in one statement (storage/purges.py).
 WRITER_PRAGMAS = """
-    PRAGMA foreign_keys = ON;
+    PRAGMA foreign_keys = OFF;
     PRAGMA journal_size_limit = 67108864;
     PRAGMA wal_autocheckpoint = 4000;
 """

@@ -29,13 +29,15 @@ READ = """
     FROM (
         SELECT seq, type, turn_id, body, sum(length(body)) OVER (ORDER BY seq) - length(body) AS before
         FROM events WHERE session_id = :session_id AND seq > :after AND seq <= :until {types}
-        ORDER BY seq LIMIT iif({archived} IS NULL, :limit, 0)
+        ORDER BY seq LIMIT iif({archived} IS NULL AND {is_there}, :limit, 0)
     )
     WHERE before < :bytes
 """
 # Part of the same statement, and so of the same moment: a session whose rows move to an archive meanwhile is
 # seen before or after that, never in between.
 ARCHIVED = "(SELECT 1 FROM session_archives WHERE session_id = :session_id AND to_seq > :after)"
+# The rows of a deleted session are removed after it.
+IS_THERE = "EXISTS (SELECT 1 FROM sessions WHERE id = :session_id)"
 LAST = 2**63 - 1
 
 
@@ -167,7 +169,9 @@ def _page_of(
     }
     values.update({f"type_{number}": name for number, name in enumerate(types)})
     names = ", ".join(f":type_{number}" for number in range(len(types)))
-    statement = READ.format(archived=ARCHIVED, types=f"AND type IN ({names})" if types else "")
+    statement = READ.format(
+        archived=ARCHIVED, is_there=IS_THERE, types=f"AND type IN ({names})" if types else ""
+    )
 
     def page(connection: Connection) -> list[StoredEvent] | ArchiveRow:
         *row, is_archived = raw_of(connection).execute(statement, values).fetchone()

@@ -86,6 +86,10 @@ FORGET = "DELETE FROM search_sessions WHERE number = ?"
 HAS_ROW = "SELECT 1 FROM search_index WHERE rowid = ?"
 ADD_ROW = "INSERT INTO search_index (rowid, words) VALUES (?, ?)"
 REMOVE_ROWS = "DELETE FROM search_index WHERE rowid BETWEEN ? AND ?"
+REMOVE_SOME = """
+    DELETE FROM search_index
+    WHERE rowid IN (SELECT rowid FROM search_index WHERE rowid BETWEEN ? AND ? LIMIT ?)
+"""
 INDEXED = "UPDATE sessions SET indexed_head = ? WHERE id = ?"
 
 
@@ -143,14 +147,17 @@ class SqliteSearch:
         raw.execute(REMOVE_ROWS, (row, row))
         add_row(raw, row, owner, words)
 
-    def remove(self, connection: Connection, session_id: str) -> None:
-        """See `TextIndex.remove`."""
+    def remove(self, connection: Connection, session_id: str, most: int) -> int:
+        """See `IndexedWords.remove`."""
         raw = raw_of(connection)
         found = raw.execute(KNOWN, (session_id,)).fetchone()
-        if found is not None:
-            first = found[0] << TURN_BITS
-            raw.execute(REMOVE_ROWS, (first, first + (1 << TURN_BITS) - 1))
+        if found is None:
+            return 0
+        first = found[0] << TURN_BITS
+        removed = raw.execute(REMOVE_SOME, (first, first + (1 << TURN_BITS) - 1, most)).rowcount
+        if removed < most:
             raw.execute(FORGET, (found[0],))
+        return removed
 
     async def _fresh(self, session_id: str) -> Fresh | None:
         """The next part that the index lacks; None when it lacks nothing, or the session is gone."""

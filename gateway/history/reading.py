@@ -1,0 +1,32 @@
+"""What the model sees of a session, for somebody who only reads it: in bounded memory, however long it is."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from gateway.history.summaries.summary import render
+from gateway.history.transcript import Folding, told, user_message
+from gateway.messages import Message
+from gateway.storage.base import Outline, Sessions, StoredMessage
+
+
+async def messages_of(
+    sessions: Sessions, outline: Outline, *, without_turn: str | None = None
+) -> AsyncGenerator[Sequence[Message]]:
+    """`fold(view(history))` of an outline's history, a few messages at a time, without those of one turn.
+
+    Raises:
+        errors.NotFound: the session was deleted meanwhile.
+        errors.ArchiveDamaged: an archive that holds some of them is missing or not what was written.
+    """
+    folding, history = Folding(), outline.history
+    if (row := history.compression) is not None:
+        folding.take([user_message(render(row.summary, row))])
+
+    def folded(page: Sequence[StoredMessage]) -> Sequence[Message]:
+        return folding.take(told(history, [item for item in page if item.turn_id != without_turn]))
+
+    async with aclosing(sessions.pages(outline)) as pages:
+        async for page in pages:
+            yield await asyncio.to_thread(folded, page)
+    yield folding.end()

@@ -1,0 +1,166 @@
+"""Rows that nobody sees any more, removed in slices: one transaction that removed a long session would
+hold up everybody's commits for seconds.
+
+    delete a session:  its row goes, a purge begins  -> slice -> slice -> ... -> over: the id is free
+    archive it:        the archive's row is there, a purge begins -> slice -> ...
+
+The first slice is part of the transaction in which the purge begins, so a short session needs no other.
+What a process that ended has left is found by the next one.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import Any, Protocol
+
+from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func, insert, select, tuple_
+
+from gateway.errors import Conflict
+from gateway.ids import now_ms
+from gateway.storage.artifact_ends import drop_artifacts
+from gateway.storage.database import Database, Prepared
+from gateway.storage.records import Slice
+from gateway.storage.schema import (
+    artifacts,
+    events,
+    messages,
+    metadata,
+    purges,
+    session_archives,
+    sessions,
+    turns,
+)
+
+BATCH = 100
+"""Rows that one statement removes."""
+ARTIFACTS_BATCH = 10
+"""Artifacts that are removed between two looks at the clock: each takes about as long as ten rows."""
+SLICE_TIME = 0.004
+"""Seconds after which a slice ends: what others commit waits no longer than that, and its commit."""
+MIN_FIRST = 8
+"""Full batches that the first slice removes however long they take: so a short session needs no other, on any
+machine."""
+
+
+class IndexedWords(Protocol):
+    """The words of sessions by which they are found."""
+
+    def remove(self, connection: Connection, session_id: str, most: int) -> int:
+        """Removes at most `most` turns' words of a session; how many that were. Fewer: nothing is left."""
+        ...
+
+
+def _removal(table: Table, *where: ColumnElement[bool]) -> Prepared:
+    """Removes at most BATCH rows of a session."""
+    of_session = table.c.session_id == bindparam("session_id")
+    key = [column for column in table.primary_key if column.name != "session_id"]
+    if not key:
+        return Prepared(delete(table).where(of_session))
+    chosen = select(*key).where(of_session, *where).order_by(*key).limit(BATCH)
+    column: ColumnElement[Any] = key[0] if len(key) == 1 else tuple_(*key)
+    return Prepared(delete(table).where(of_session, column.in_(chosen)))
+
+
+def _archived(column: ColumnElement[int]) -> ColumnElement[int]:
+    """How far a session was archived."""
+    found = select(func.max(column)).where(session_archives.c.session_id == bindparam("session_id"))
+    return found.scalar_subquery()
+
+
+_LONG = (turns, messages, events)
+_SHORT = [
+    table
+    for table in metadata.sorted_tables
+    if "session_id" in table.c and table not in {*_LONG, artifacts, purges}
+]
+REMOVE_SHORT = [_removal(table) for table in _SHORT]
+REMOVE_LONG = [_removal(table) for table in _LONG]
+REMOVE_ARCHIVED = [
+    _removal(messages, messages.c.position <= _archived(session_archives.c.to_position)),
+    _removal(events, events.c.seq <= _archived(session_archives.c.to_seq)),
+]
+
+_OF_SESSION = purges.c.session_id == bindparam("session_id")
+BEGIN = Prepared(insert(purges).values(session_id=bindparam("session_id"), since=bindparam("at")))
+END = Prepared(delete(purges).where(_OF_SESSION))
+GOING = Prepared(select(purges.c.session_id).where(_OF_SESSION))
+NEXT = Prepared(select(purges.c.session_id).order_by(purges.c.since, purges.c.session_id).limit(1))
+IS_THERE = Prepared(select(sessions.c.id).where(sessions.c.id == bindparam("session_id")))
+
+
+class SqlPurges:
+    """The `Purges` protocol. One per process: it is told of each purge that begins."""
+
+    def __init__(self, database: Database, index: IndexedWords) -> None:
+        self._database = database
+        self._index = index
+        self._begun = asyncio.Event()
+
+    def begin(self, connection: Connection, session_id: str) -> Slice:
+        """Begins a purge and removes its first slice, as a part of a transaction."""
+        END.run(connection, session_id=session_id)
+        BEGIN.run(connection, session_id=session_id, at=now_ms())
+        return purge(connection, session_id, self._index, least=MIN_FIRST)
+
+    def begun(self) -> None:
+        """A transaction in which a purge began is durable."""
+        self._begun.set()
+
+    async def awaited(self) -> None:
+        """See `Purges.awaited`."""
+        await self._begun.wait()
+        self._begun.clear()
+
+    async def next_slice(self) -> Slice | None:
+        """See `Purges.next_slice`."""
+        row = await self._database.read(NEXT.one, snapshot=False)
+        if row is None:
+            return None
+        return await self._database.write(lambda connection: purge(connection, row[0], self._index))
+
+
+def purge(connection: Connection, session_id: str, index: IndexedWords, *, least: int = 1) -> Slice:
+    """Removes a slice, of `least` full batches at least, as a part of a transaction."""
+    began, blobs = perf_counter(), list[str]()
+    for count, _ in enumerate(_batches(connection, session_id, index, blobs), 1):
+        if count >= least and perf_counter() - began >= SLICE_TIME:
+            return Slice(is_last=False, blobs=blobs)
+    END.run(connection, session_id=session_id)
+    return Slice(is_last=True, blobs=blobs)
+
+
+def check_is_free(connection: Connection, session_id: str) -> None:
+    """Raises errors.Conflict (session_being_removed) while rows of a deleted session of that id are there."""
+    if GOING.one(connection, session_id=session_id) is not None:
+        raise Conflict(
+            f"A session {session_id} was deleted just now and is still being removed: take another id, or "
+            "try again in a moment.",
+            code="session_being_removed",
+            retryable=True,
+        )
+
+
+def _batches(
+    connection: Connection, session_id: str, index: IndexedWords, blobs: list[str]
+) -> Iterator[None]:
+    """Removes everything that the purge is about and yields after each full batch. What other lists may show
+    goes first."""
+    if IS_THERE.one(connection, session_id=session_id) is not None:
+        yield from _emptied(connection, session_id, REMOVE_ARCHIVED)
+        return
+    yield from _emptied(connection, session_id, REMOVE_SHORT)
+    while True:
+        count, doubtful = drop_artifacts(connection, session_id, ARTIFACTS_BATCH, now_ms())
+        blobs += doubtful
+        if count < ARTIFACTS_BATCH:
+            break
+        yield
+    while index.remove(connection, session_id, BATCH) == BATCH:
+        yield
+    yield from _emptied(connection, session_id, REMOVE_LONG)
+
+
+def _emptied(connection: Connection, session_id: str, removals: Sequence[Prepared]) -> Iterator[None]:
+    for removal in removals:
+        while removal.run(connection, session_id=session_id).rowcount == BATCH:
+            yield

@@ -1,0 +1,121 @@
+"""What an archiving or a deletion that was killed leaves in the blob store goes; nothing else does."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gateway.artifacts.shelf import DOUBT
+from gateway.errors import Conflict
+from gateway.history.archive import archive_paths, folder_of, version_path
+from gateway.ids import now_ms
+from gateway.storage.records import ArchiveRow
+from gateway.wiring import Storage, open_shelf
+from tests.forked import telling
+from tests.harness import settings_for
+from tests.storage.archiving import archive, archive_without_end, converse, everything
+from tests.storage.saying import version
+from tests.storage.writing import OWNER, sqlite_storage
+
+pytestmark = pytest.mark.anyio
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+async def swept(storage: Storage, folder: Path, *, began: int = 0, now: int | None = None) -> int:
+    """How many blobs a round of the upkeep removed."""
+    shelf = open_shelf(settings_for(folder, "http://127.0.0.1:9"), storage)
+    return (await shelf.sweep(now or now_ms(), began=began)).removed
+
+
+def test_an_archiving_that_is_killed_leaves_nothing_for_long(tmp_path: Path) -> None:
+    """Its blobs go when the next process looks; the session stays as it was and can be archived."""
+
+    async def prepare() -> None:
+        async with sqlite_storage(tmp_path) as storage:
+            await converse(storage, "t1", ["piece"] * 50)
+
+    asyncio.run(prepare())
+    with telling(archive_without_end, tmp_path) as (process, told):
+        left = sorted(told.readline().split())
+        process.kill()
+        process.join()
+    assert files_in(tmp_path / "blobs") == left
+
+    async def look() -> None:
+        async with sqlite_storage(tmp_path) as storage:
+            before = await everything(storage)
+            assert await swept(storage, tmp_path, began=now_ms() + 1) == 2
+            assert files_in(tmp_path / "blobs") == []
+            row = await archive(storage)
+            assert row is not None
+            assert await swept(storage, tmp_path, now=now_ms() + 2 * DOUBT) == 0
+            assert await everything(storage) == before
+            assert files_in(tmp_path / "blobs") == sorted([row.events_path, row.messages_path])
+
+    asyncio.run(look())
+
+
+async def test_what_is_being_written_is_left_alone(storage: Storage, tmp_path: Path) -> None:
+    """A blob that was begun a while ago is in nobody's way; after an hour it is one that nobody writes."""
+    path = version_path("s", 1)
+    began = now_ms()
+    await storage.archives.begin([path], began)
+    await storage.blobs.put(path, [b"lines"])
+
+    assert await swept(storage, tmp_path, began=began, now=began + DOUBT) == 0
+    assert await storage.blobs.read(path) == b"lines"
+    assert await swept(storage, tmp_path, began=began, now=began + DOUBT + 1) == 1
+    assert files_in(tmp_path / "blobs") == []
+
+
+async def test_an_archive_whose_blobs_were_swept_meanwhile_is_refused(
+    storage: Storage, tmp_path: Path
+) -> None:
+    """However long the writing took: no row is freed of which there is no copy."""
+    await converse(storage, "t1")
+    before = await everything(storage)
+    paths = archive_paths("s", 1)
+    await storage.archives.begin(paths, 1)
+    await swept(storage, tmp_path)
+    row = ArchiveRow("s", 1, 1, 3, paths[0], "e" * 64, [(1, 0)], 1, 2, paths[1], "f" * 64, [(1, 0)], 7)
+
+    with pytest.raises(Conflict, match="took too long"):
+        await storage.archives.add(row)
+
+    assert await storage.archives.list("s") == []
+    assert await everything(storage) == before
+
+
+async def test_a_deletion_that_is_killed_before_the_blobs_are_gone_is_finished(
+    storage: Storage, tmp_path: Path
+) -> None:
+    """Wherever they lie, also where those of former versions lay: all of them are in doubt from the deletion
+    on, and those of other sessions are not."""
+    await converse(storage, "t1")
+    await converse(storage, "t2", session_id="other")
+    row = await archive(storage)
+    kept = await archive(storage, "other")
+    assert row is not None
+    assert kept is not None
+    old = "sessions/s/archive/1.jsonl.gz"
+    await storage.blobs.put(old, [b"lines"])
+    await storage.compressions.add(version(1, 1, 2))
+    assert (await storage.compressions.get("s", 1)).archive_path == old
+
+    doubtful = await storage.sessions.delete("s", OWNER)
+    assert sorted(doubtful) == sorted([row.events_path, row.messages_path, old])
+
+    assert await swept(storage, tmp_path, began=now_ms() + 1) == 3
+    assert files_in(tmp_path / "blobs") == sorted([kept.events_path, kept.messages_path])
+
+
+def test_sessions_whose_ids_differ_in_case_alone_have_folders_of_their_own() -> None:
+    """Also on a disk that does not tell capitals apart; and two archives of one number are two blobs."""
+    assert folder_of("alice_s1").lower() != folder_of("ALICE_S1").lower()
+    assert folder_of("alice_s1") == folder_of("alice_s1").lower()
+    assert not set(archive_paths("s", 1)) & set(archive_paths("s", 1))
+    assert version_path("s", 1) != version_path("s", 1)
+    assert version_path("s", 1).startswith(folder_of("s") + "/")
