@@ -17,8 +17,8 @@ from gateway.storage.records import Trigger
 
 @dataclass(slots=True)
 class Attempt:
-    """One compression of the session `session_id` of `model`, begun now. `summary_model` writes its
-    summary, `path` is where its archive is to lie; `context` is the turn or operation that it is a part of."""
+    """One compression of the session `session_id` of `model`, begun now. `summary_model` writes its summary,
+    `path` is where its archive is to lie; `context` is the turn or operation that it is a part of."""
 
     session_id: str
     model: str
