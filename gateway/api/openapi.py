@@ -28,6 +28,7 @@ MEANING = {
     401: "No API key, or an unknown one",
     403: "Not from this page or host",
     404: "No such thing, or it belongs to somebody else",
+    408: "The body did not come in, or too slowly",
     409: "In conflict with what is there",
     412: "It is at another version than If-Match says",
     413: "The body is too large",
@@ -95,7 +96,8 @@ def _operation(each: Endpoint) -> dict[str, Any]:
         operation["requestBody"] = {"required": True, "content": content}
     for status, answers in each.answers.items():
         operation["responses"][str(status)] = _response(status, answers)
-    for status in sorted({*ALWAYS_REFUSED, *each.refusals} - set(each.answers)):
+    slow = (408,) if content else ()
+    for status in sorted({*ALWAYS_REFUSED, *slow, *each.refusals} - set(each.answers)):
         operation["responses"][str(status)] = _response(
             status, (ProblemReply if status != 503 else _unready(each),)
         )

@@ -99,6 +99,7 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
     import uvicorn
 
     from gateway.cli.catalog import tell
+    from gateway.cli.connections import Connections
     from gateway.cli.memory_desk import check_there
     from gateway.doors.memory_mcp import PATH, http_app, memory_server
     from gateway.wiring import open_memory
@@ -108,7 +109,7 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
     async with open_memory(settings) as room:
         config = uvicorn.Config(
             http_app(memory_server(_tool(settings, room), caller), keys, settings),
-            http="httptools",
+            http=Connections(settings).protocol,
             ws="none",
             lifespan="on",
             log_config=None,
