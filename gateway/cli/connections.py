@@ -97,9 +97,9 @@ class Connection(HttpToolsProtocol):
             raise ValueError("too many header fields")  # httptools makes a 400 of it
 
     def on_headers_complete(self) -> None:
-        before: RequestResponseCycle | None = self.cycle
+        before = self.cycle
         super().on_headers_complete()
-        if before is not None and not before.response_complete:  # pyright: ignore[reportUnnecessaryComparison] - None before the first request
+        if before and not before.response_complete:
             self._earlier.append(before)
         self._is_head = False
         self._end_wait()

@@ -58,13 +58,13 @@ async def reset(connection: socket.socket) -> bool:
 async def test_who_does_not_take_an_answer_loses_the_connection(settings: Settings, what: str) -> None:
     """A reader that takes nothing for the send timeout is reset: neither a descriptor nor what it did not
     take stays behind, be it a stream, a download or an answer that is complete for the server."""
-    given = {"send_timeout": 1.0, "header_timeout": 0.3, "progress_timeout": 10.0}
+    given = {"send_timeout": 1.0, "header_timeout": 0.3, "max_answer_size": 2 * BIG}
     async with running_gateway(settings.model_copy(update=given)) as client:
         if what == "download":
             kept = await client.http.post("/api/artifacts?raw=1", content=b"x" * BIG)
             path = f"/api/artifacts/{kept.json()['ref']}"
         else:
-            await client.chat("/fault huge_delta", session_id="s")
+            await client.chat("/fault huge_delta 8", session_id="s")
             path = "/api/sessions/s/events" if what == "stream" else "/api/sessions/s/messages"
         with stalled_reader(client.url, path) as connection:
             assert await reset(connection)

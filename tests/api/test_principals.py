@@ -49,7 +49,8 @@ async def test_another_users_session_is_as_absent_as_one_that_never_was(guarded:
     """Every route with a session in its path answers 404 to everybody but the owner."""
     anna, bert = {"x-api-key": ANNA}, {"x-api-key": BERT}
     await guarded.post("/api/sessions", {"id": "hers"}, **anna)
-    turn = (await guarded.post("/api/sessions/hers/turns", {"message": "/say hi"}, **anna)).json()["turn_id"]
+    frames = await guarded.all_frames("/api/sessions/hers/turns", {"message": "/say hi"}, anna)
+    turn = frames[-1].data["turn_id"]
     assert (await guarded.post("/api/session/summary", {"session_id": "hers"}, **anna)).status_code == 201
     bodies = {
         "/api/sessions/{session_id}/turns": {"message": "hi"},

@@ -298,7 +298,7 @@ async def test_an_upload_that_stops_coming_is_refused(settings: Settings) -> Non
         writer.close()
         await writer.wait_closed()
 
-    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.startswith(b"HTTP/1.1 408 ")
 
 
 async def test_an_imported_session_can_be_found(client: Client) -> None:
