@@ -19,9 +19,10 @@ PAUSED = (
 
 
 async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
-    """Before the model is sent `request`: compresses when that is over the share of the window that is set.
-    Whether it did; whatever comes of it, the turn goes on, without success with the old view."""
-    if turn.settings.compress_at is None or turn.incompressible:
+    """Before the model is sent `request`, where `compress_at` is set: compresses when that is over this share
+    of the window. Whether it did; whatever comes of it, the turn goes on, without success with the old
+    view."""
+    if turn.incompressible:
         return False
     parts, row, history = turn.parts, turn.row, turn.history
     if parts.compressor.is_pause_news(row.session_id, history):

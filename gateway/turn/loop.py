@@ -39,7 +39,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
                 return ending
             turn.emitter.iteration = progress.iteration + 1
         request = next_request(turn)
-        if await compress_if_due(turn, request):
+        if turn.settings.compress_at is not None and await compress_if_due(turn, request):
             request = next_request(turn)
         shown = await with_files(turn, request)
         try:

@@ -14,7 +14,6 @@ from gateway.model.base import Answer, ModelRequest, Piece, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry import next_delay
 from gateway.prompt.cache_points import mark_messages
-from gateway.settings import Settings
 from gateway.storage.base import History
 from gateway.turn.context import TurnContext
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
@@ -109,7 +108,7 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
                 case Answer():
                     answer = _with_usable_ids(_usable(chunk), progress.call_ids)
                     progress.attempt_usage = answer.usage
-                    check_calls(sum(block["type"] == "tool_use" for block in answer.content), turn.settings)
+                    _check_calls(answer, turn.settings.max_tool_calls)
                     end = _end(answer, request, ttft_ms, _ms_since(asked_at))
                     with emitter.together():
                         turn.emit(end, message=_message(answer), usage=answer.usage)
@@ -119,10 +118,10 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
     raise ModelError("The model's stream ended without an answer.", code="upstream_truncated", retryable=True)
 
 
-def check_calls(count: int, settings: Settings) -> None:
-    """Raises TooManyToolCalls when one message calls more tools than the settings allow."""
-    if count > settings.max_tool_calls:
-        raise TooManyToolCalls(settings.max_tool_calls)
+def _check_calls(answer: Answer, most: int) -> None:
+    """Raises TooManyToolCalls, also where the model's edge has no such limit."""
+    if sum(block["type"] == "tool_use" for block in answer.content) > most:
+        raise TooManyToolCalls(most)
 
 
 def _usable(answer: Answer) -> Answer:

@@ -13,7 +13,6 @@ from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
 from gateway.turn.loop import run_loop
 from gateway.turn.memories import cited
-from gateway.turn.model_call import check_calls
 from gateway.turn.parts import TurnParts
 from gateway.turn.prepare import prepare
 
@@ -28,8 +27,8 @@ async def run_turn(parts: TurnParts, emitter: Emitter, limits: Limits) -> Ending
     if emitter.progress.done:
         raise GatewayError(f"Turn {emitter.turn.id} is over already.")
     try:
-        if emitter.progress.calls:
-            check_calls(len(emitter.progress.calls), parts.settings)  # recorded before there was this limit
+        if len(emitter.progress.calls) > parts.settings.max_tool_calls:  # recorded under another limit
+            raise TooManyToolCalls(parts.settings.max_tool_calls)
         turn = TurnContext(parts, emitter, limits)
         await prepare(turn)
         ending = await run_loop(turn)
