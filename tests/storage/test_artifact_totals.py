@@ -51,7 +51,7 @@ async def test_a_migration_counts_what_is_there(tmp_path: Path) -> None:
     ],
 )
 async def test_a_list_is_read_in_its_order_from_an_index(
-    tmp_path: Path, asked: dict[str, str], index: str
+    tmp_path: Path, asked: dict[str, Any], index: str
 ) -> None:
     """However many artifacts the owner has beside those that are asked for."""
     async with await SqliteDatabase.open(tmp_path / "gateway.db", readers=1) as database:
