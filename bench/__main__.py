@@ -67,6 +67,7 @@ def start(stack: ExitStack, names: list[str]) -> Running:
         "httpx2": partial(servers.relay, "httpx2", upstream.port),
         "aiohttp": partial(servers.relay, "aiohttp", upstream.port),
         "gateway": partial(servers.gateway, upstream.port),
+        "relaxed": partial(servers.relaxed, upstream.port),
         "untold": partial(servers.untold, upstream.port),
         "traced": partial(servers.traced, upstream.port),
     }

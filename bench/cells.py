@@ -162,6 +162,18 @@ CELLS = {
             servers=("untold", "gateway", "traced"),
         ),
         Cell(
+            "durability",
+            "100 streams of 20 pieces a second, each on the disk before it is shown, or left to the system",
+            slow(100, 1.0),
+            servers=("relaxed", "gateway"),
+        ),
+        Cell(
+            "durability50",
+            "50 chats at once, 300 pieces each, with every flush on the disk, or pieces left to the system",
+            burst(50, 400),
+            servers=("relaxed", "gateway"),
+        ),
+        Cell(
             "turns",
             "10,000 short chats on a fresh server",
             turns,

@@ -66,6 +66,12 @@ AIMS: dict[str, Sequence[Aim]] = {
         Aim("latency p99 ms", 5, "added", over="untold", of="traced"),
         NO_FAILURES,
     ),
+    "durability": (
+        Aim("us CPU per piece", 1.2, "ratio", over="relaxed"),
+        Aim("latency p99 ms", 10, "added", over="relaxed"),
+        NO_FAILURES,
+    ),
+    "durability50": (Aim("pieces/s", 0.8, "ratio", "at least", over="relaxed"), NO_FAILURES),
     "turns": (
         Aim("MB grown", 3, "added", over="untold", of="traced"),
         Aim("series grown", 0, of="traced"),

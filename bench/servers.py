@@ -163,6 +163,13 @@ def gateway(upstream: int, name: str = "gateway", module: str = "gateway", **mor
 
 
 @contextmanager
+def relaxed(upstream: int) -> Generator[Server]:
+    """The gateway that leaves pieces of text to the operating system."""
+    with gateway(upstream, "relaxed", GATEWAY_DURABILITY="relaxed") as server:
+        yield server
+
+
+@contextmanager
 def untold(upstream: int) -> Generator[Server]:
     """The gateway without telemetry."""
     with gateway(upstream, "untold", "bench.untold") as server:
