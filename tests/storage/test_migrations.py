@@ -22,12 +22,15 @@ from gateway.storage.migrations import (
     MEMORIES,
     MEMORY_HEAD,
     SESSIONS,
+    Chain,
     current_revision,
     migrate,
     migrate_memories,
+    upgrade,
 )
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.wiring import storage_on
 
 Migrate = Callable[[Path], tuple[str | None, str]]
 
@@ -86,6 +89,58 @@ def test_the_newest_revision_is_the_one_the_code_expects() -> None:
         scripts = ScriptDirectory(str(scripts_folder), version_locations=locations)
 
         assert scripts.get_heads() == [chain.head]
+
+
+OPEN_TURNS = """
+    INSERT INTO sessions (id, owner, created_at, updated_at, head, epoch_from, told_memories) VALUES
+        ('runs', 'ann', 1, 1, 7, 0, NULL), ('waits', 'ann', 1, 1, 4, 2, '{"text": "tea", "digests": {},
+        "epoch_from": 2, "named": [], "forgotten": {}}'), ('moved', 'ann', 1, 1, 9, 0, NULL), ('idle', 'ann',
+        1, 1, 0, 0, NULL);
+    INSERT INTO turns (id, session_id, owner, status, input, model, on_conflict, epoch, created_at, first_seq,
+        last_seq, cancel_requested, iterations, parked_until) VALUES
+        ('t1', 'runs', 'ann', 'done', 'hi', 'm', 'reject', 1, 1, 1, 3, 0, 1, NULL),
+        ('t2', 'runs', 'ann', 'running', 'hi', 'm', 'reject', 3, 1, 4, 0, 0, 0, NULL),
+        ('t3', 'runs', 'ann', 'accepted', 'hi', 'm', 'queue', 0, 1, 0, 0, 0, 0, NULL),
+        ('t4', 'waits', 'ann', 'running', 'hi', 'm', 'reject', 1, 1, 1, 0, 0, 0, 99),
+        ('t5', 'moved', 'ann', 'done', 'hi', 'm', 'reject', 1, 1, 1, 9, 0, 1, NULL);
+    INSERT INTO messages (session_id, position, turn_id, role, content) VALUES
+        ('runs', 1, 't1', 'user', '[]'), ('runs', 2, 't1', 'assistant', '[]');
+    INSERT INTO session_archives VALUES
+        ('moved', 1, 1, 9, 'e', 'x', '[]', 1, 5, 'm', 'x', '[]', 1);
+"""
+HEADS = (
+    "SELECT session_id, head, position, turn_id, epoch, replica, parked_until FROM heads ORDER BY session_id"
+)
+
+
+@pytest.mark.anyio
+async def test_open_turns_of_an_older_database_go_on(tmp_path: Path, anyio_backend: str) -> None:
+    """One that ran is taken over, one that waits for a person waits on, one that is queued stays in the
+    queue; the positions of messages go on behind those that were archived."""
+    path = tmp_path / "gateway.db"
+    upgrade(path, Chain("versions", "0005"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(OPEN_TURNS)
+
+    assert migrate(path) == ("0005", HEAD)
+
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(HEADS).fetchall() == [
+            ("idle", 0, 0, None, 0, None, None),
+            ("moved", 9, 5, None, 1, None, None),
+            ("runs", 7, 2, "t2", 3, None, None),
+            ("waits", 4, 0, "t4", 1, None, 99),
+        ]
+    async with await SqliteDatabase.open(path) as database:
+        storage = storage_on(database)
+        (taken,) = await storage.turns.recover()
+        assert (taken.turn.id, taken.head, taken.turn.recoveries) == ("t2", 7, 3)
+        assert (await storage.turns.get("waits", "t4", "ann")).status == "awaiting_approval"
+        assert (await storage.turns.get("runs", "t3", "ann")).status == "accepted"
+        assert (await storage.approvals.overdue(99, 9)) == ["t4"]
+        memories = (await storage.sessions.history("waits")).memories
+        assert memories is not None
+        assert (memories.text, memories.generation_from) == ("tea", 2)
 
 
 @BOTH

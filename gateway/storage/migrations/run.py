@@ -13,7 +13,7 @@ from gateway.storage.migrations import Chain
 
 
 def run(path: Path, before: str | None, chain: Chain) -> None:
-    """Brings the file from revision `before` to the newest of `chain`, in one transaction per step.
+    """Brings the file from revision `before` to the one that heads `chain`, in one transaction per step.
 
     Raises:
         StorageError: `before` is not a revision of this version, or the database refused; the file is as it
@@ -38,7 +38,7 @@ def run(path: Path, before: str | None, chain: Chain) -> None:
     try:
         with engine.connect() as connection:
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, chain.head)
     except sqlite3.Error as error:
         raise StorageError(f"The database {path} could not be migrated: {error}.") from error
     finally:
