@@ -93,9 +93,10 @@ def test_the_newest_revision_is_the_one_the_code_expects() -> None:
 
 OPEN_TURNS = """
     INSERT INTO sessions (id, owner, created_at, updated_at, head, epoch_from, told_memories) VALUES
-        ('runs', 'ann', 1, 1, 7, 0, NULL), ('waits', 'ann', 1, 1, 4, 2, '{"text": "tea", "digests": {},
-        "epoch_from": 2, "named": [], "forgotten": {}}'), ('moved', 'ann', 1, 1, 9, 0, NULL), ('idle', 'ann',
-        1, 1, 0, 0, NULL);
+        ('runs', 'ann', 1, 1, 7, 0, NULL),
+        ('waits', 'ann', 1, 1, 4, 2, '{"text": "tea", "digests": {}, "epoch_from": 2, "named": []}'),
+        ('moved', 'ann', 1, 1, 9, 0, NULL),
+        ('idle', 'ann', 1, 1, 0, 0, NULL);
     INSERT INTO turns (id, session_id, owner, status, input, model, on_conflict, epoch, created_at, first_seq,
         last_seq, cancel_requested, iterations, parked_until) VALUES
         ('t1', 'runs', 'ann', 'done', 'hi', 'm', 'reject', 1, 1, 1, 3, 0, 1, NULL),
