@@ -26,17 +26,16 @@ async def messages_reply(
     """The JSON of `reply`, which has no messages yet, with `said` for its messages. Raises what iterating
     does while the beginning is read; later that breaks the answer off."""
     pieces = _encoded(reply, said)
-    began = b""
+    began, size = list[bytes](), 0
     async for piece in pieces:
-        began += piece
-        if len(began) >= WHOLE:
+        began.append(piece)
+        size += len(piece)
+        if size >= WHOLE:
             break
     else:
-        return Response(began, 200, {"cache-control": "no-store"}, "application/json")
+        return Response(b"".join(began), 200, {"cache-control": "no-store"}, "application/json")
     return Piecewise(
-        _in_pieces(began, pieces),
-        media_type="application/json",
-        send_timeout=settings_of(request).send_timeout,
+        _sent(began, pieces), media_type="application/json", send_timeout=settings_of(request).send_timeout
     )
 
 
@@ -47,22 +46,35 @@ async def _encoded(reply: Messages, said: AsyncGenerator[Sequence[Message]]) -> 
     async with aclosing(said) as pages:
         async for page in pages:
             if page:
-                encoded = await asyncio.to_thread(_encode, page)
-                yield encoded if is_first else b"," + encoded
+                if not is_first:
+                    yield b","
+                yield await asyncio.to_thread(_encode, page)
                 is_first = False
     yield b"]" + after
 
 
 def _encode(page: Sequence[Message]) -> bytes:
-    return orjson.dumps([{"role": each.role, "content": each.content} for each in page])[1:-1]
+    return b",".join([orjson.dumps({"role": each.role, "content": each.content}) for each in page])
 
 
-async def _in_pieces(began: bytes, rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+async def _sent(began: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     """In pieces of bounded size: the socket's buffer is no place for a message of any length."""
+    held = bytearray()
     async with aclosing(rest):
-        for at in range(0, len(began), WHOLE):
-            yield began[at : at + WHOLE]
-        del began
-        async for piece in rest:
+        async for piece in _all(began, rest):
+            if len(held) + len(piece) <= WHOLE:
+                held += piece
+                continue
+            if held:
+                yield bytes(held)
+                held.clear()
             for at in range(0, len(piece), WHOLE):
                 yield piece[at : at + WHOLE]
+    yield bytes(held)
+
+
+async def _all(began: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    while began:
+        yield began.pop(0)
+    async for piece in rest:
+        yield piece

@@ -109,20 +109,22 @@ def as_json(rows: Select[Any], *, quoted: frozenset[str]) -> ScalarSelect[Any]:
     return select(func.aggregate_strings(line, comma)).scalar_subquery()
 
 
-def messages_where(session_id: ColumnElement[str], *conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
-    """Those that no archive has: its rows are removed after it was added."""
-    columns = [column for column in messages.c if column.name != "session_id"]
+_MESSAGE = [column for column in messages.c if column.name != "session_id"]
+
+
+def rows_of(session_id: ColumnElement[str]) -> ColumnElement[bool]:
+    """The messages of a session that no archive has: its rows are removed after it was added."""
     archived = (
         select(func.coalesce(func.max(session_archives.c.to_position), literal_column("0")))
         .where(session_archives.c.session_id == session_id)
         .correlate(sessions)
         .scalar_subquery()
     )
-    rows = (
-        select(*columns)
-        .where(messages.c.session_id == session_id, messages.c.position > archived, *conditions)
-        .order_by(messages.c.position)
-    )
+    return and_(messages.c.session_id == session_id, messages.c.position > archived)
+
+
+def messages_where(session_id: ColumnElement[str], *conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
+    rows = select(*_MESSAGE).where(rows_of(session_id), *conditions).order_by(messages.c.position)
     return as_json(rows.correlate(sessions, compressions), quoted=frozenset({"turn_id", "role"}))
 
 
@@ -140,6 +142,18 @@ SAID = Prepared(
         archives_where(session_archives.c.session_id == _ID, session_archives.c.to_position > _AFTER),
         messages_where(_ID, messages.c.position > _AFTER, messages.c.position <= _UNTIL),
     ).where(exists().where(sessions.c.id == _ID))
+)
+
+# One message may be large: it is read as it is, as the JSON of several is made of copies.
+SAID_ONE = Prepared(
+    select(
+        archives_where(
+            session_archives.c.session_id == sessions.c.id, session_archives.c.to_position > _AFTER
+        ),
+        *_MESSAGE,
+    )
+    .join_from(sessions, messages, and_(rows_of(sessions.c.id), messages.c.position == _UNTIL), isouter=True)
+    .where(sessions.c.id == _ID)
 )
 
 _covered = func.coalesce(compressions.c.to_position, literal_column("0"))
@@ -177,10 +191,24 @@ OUTLINE = Prepared(
 def said_of(connection: Connection, session_id: str, after: int, until: int | None) -> Said:
     """The messages of a session; none when there is no such session."""
     last = LAST if until is None else until
+    if last == after + 1:
+        return one_of(connection, session_id, last)
     row = SAID.one(connection, session_id=session_id, after=after, until=last)
     if row is None:
         return Said(after, last, (), ())
     return Said(after, last, archives_of(row[0]), messages_of(row[1]))
+
+
+def one_of(connection: Connection, session_id: str, position: int) -> Said:
+    """The message at a position."""
+    row = SAID_ONE.one(connection, session_id=session_id, after=position - 1, until=position)
+    if row is None:
+        return Said(position - 1, position, (), ())
+    archives, at, turn_id, role, content, usage = row
+    rows: Sequence[StoredMessage] = ()
+    if at is not None:
+        rows = [_message(at, turn_id, role, orjson.loads(content), orjson.loads(usage) if usage else None)]
+    return Said(position - 1, position, archives_of(archives), rows)
 
 
 def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:

@@ -74,7 +74,8 @@ async def append(
     storage.log.append(
         Append(session_id, turn_id, epoch, head, events, fate.set_result, message, usage, closing)
     )
-    assert await fate is None
+    failure = await fate
+    assert failure is None, repr(failure)
 
 
 async def converse(
