@@ -161,13 +161,14 @@ async def client_at(url: str) -> AsyncGenerator[Client]:
 
 
 @contextmanager
-def stalled_reader(url: str, path: str) -> Generator[socket.socket]:
+def stalled_reader(url: str, path: str, accept: str = "*/*") -> Generator[socket.socket]:
     """A connection that asks for that path and reads none of the answer."""
     address = urlsplit(url)
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect((address.hostname, address.port))
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+        head = f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\nAccept: {accept}\r\n\r\n"
+        connection.sendall(head.encode())
         yield connection
 
 

@@ -65,8 +65,9 @@ async def test_who_does_not_take_an_answer_loses_the_connection(settings: Settin
             path = f"/api/artifacts/{kept.json()['ref']}"
         else:
             await client.chat("/fault huge_delta 8", session_id="s")
-            path = "/api/sessions/s/events" if what == "stream" else "/api/sessions/s/messages"
-        with stalled_reader(client.url, path) as connection:
+            path = "/api/sessions/s/events"
+        accept = "application/json" if what == "JSON" else "*/*"
+        with stalled_reader(client.url, path, accept) as connection:
             assert await reset(connection)
 
 
