@@ -131,8 +131,7 @@ async def events(request: Request) -> Response:
 
 
 async def _page(request: Request, place: Following, limit: int) -> Response:
-    page, more = await gateway_of(request).page(place, limit)
-    following = page[-1].seq if more and page else None
+    page, following = await gateway_of(request).page(place, limit)
     return json_reply(EventPage(events=[event.load() for event in page], head=place.head, next=following))
 
 

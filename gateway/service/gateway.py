@@ -229,15 +229,16 @@ class Gateway:
                     raise trouble
                 await live.changed.wait()
 
-    async def page(self, place: Following, limit: int) -> tuple[Sequence[StoredEvent], bool]:
-        """At most `limit` stored events from the place on (fewer when they are large), and whether there may
-        be more."""
+    async def page(self, place: Following, limit: int) -> tuple[Sequence[StoredEvent], int | None]:
+        """At most `limit` stored events from the place on (fewer when they are large), and the cursor to go
+        on from; None when there are no more."""
         turn = place.turn
         until = turn.last_seq if turn is not None and turn.status == "done" else place.head
         found = await self._parts.log.read(
             place.session_id, after=place.after, limit=limit, until=until, types=sorted(place.types)
         )
-        return found, bool(found) and found[-1].seq < until
+        more = found and found[-1].seq < until
+        return place.choose(found), found[-1].seq if more else None
 
     # The process
 

@@ -8,6 +8,7 @@ from gateway.errors import GatewayError
 from gateway.events.envelope import EventData
 from gateway.ids import new_operation_id, now_ms
 from gateway.memory.memories import Changed
+from gateway.shielding import finish
 from gateway.storage.base import EventLog
 from gateway.turn.in_flight import InFlight
 
@@ -28,6 +29,9 @@ class SessionEvents:
         Raises:
             errors.StorageError: it is not stored. errors.NotFound: the session is gone.
         """
+        await finish(self._add(session_id, operation_id, data))
+
+    async def _add(self, session_id: str, operation_id: str, data: EventData) -> None:
         entry = await self._log.note(session_id, operation_id, data, now_ms())
         if entry is not None:
             self._in_flight.deliver(session_id, entry)

@@ -22,7 +22,7 @@ from gateway.turn.watching import Tracing
 
 STOPPED = "The user stopped the turn while this call was open."
 ENDED = "The turn ended while this call was open."
-UNKNOWN_OUTCOME = (
+ENDED_WHILE_RUNNING = (
     "The turn ended while this call ran. It may or may not have taken effect: verify before trying again."
 )
 
@@ -140,7 +140,7 @@ async def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
         if progress.unanswered % CALLS_AT_ONCE == 0:
             await emitter.settled()
         status: ResultStatus = "unknown_outcome" if state.may_have_run else "cancelled"
-        content = UNKNOWN_OUTCOME if state.may_have_run else ended
+        content = ENDED_WHILE_RUNNING if state.may_have_run else ended
         result = ToolResult(name=state.name, status=status, content=content, duration_ms=0)
         emitter.emit(result, tool_call_id=call_id, message=progress.answers_with(call_id, result))
 

@@ -119,8 +119,8 @@ class InFlight:
             self._spawn(session_id, None)
 
     async def reap(self) -> None:
-        """Takes over the turns that run and that nobody owns, for as long as the process lives: there should
-        be none. Raises StorageError."""
+        """Takes over the turns that run and that nobody owns, of which there should be none, and tries again
+        to deliver what is left in the outbox, for as long as the process lives. Raises StorageError."""
         suspects: set[OwnedTurn] = set()
         while not self.draining.is_set():
             owned = await self._parts.turns.owned()
@@ -135,6 +135,9 @@ class InFlight:
                     log.error("turn_without_owner", **ids_of(accepted.turn))
                     self.recover([accepted])
             suspects = orphans
+            for session_id in list(self._runner.undelivered):
+                if not self._owned[session_id]:
+                    self._spawn(session_id, None)
             await asyncio.sleep(REAP_EVERY)
 
     async def drain(self, grace: float) -> None:

@@ -2,6 +2,7 @@
 
 import structlog
 
+from gateway.errors import StorageError
 from gateway.storage.base import EventLog, TurnRow, Turns
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Ending, finalize_turn
@@ -50,6 +51,24 @@ async def close_from_log(
     except ValueError:
         log.exception("turn_not_understood")
         progress = Progress(started_at=turn.created_at)
+    emitter = Emitter(events, accepted.turn, accepted.head, progress, tracing=tracing)
+    try:
+        await finalize_turn(emitter, ending)
+        await emitter.settled()
+    except StorageError:
+        raise
+    except Exception:
+        # Whatever of it cannot be said, the turn gets its end.
+        log.exception("turn_not_finalized")
+        await _end_bare(events, turns, turn, ending, tracing)
+
+
+async def _end_bare(events: EventLog, turns: Turns, turn: TurnRow, ending: Ending, tracing: Tracing) -> None:
+    """Ends a turn with `done` alone, and what explains it."""
+    accepted = await turns.take_over(turn.id, recovered=False)
+    if accepted is None:
+        return
+    progress = Progress(started_at=turn.created_at)
     emitter = Emitter(events, accepted.turn, accepted.head, progress, tracing=tracing)
     await finalize_turn(emitter, ending)
     await emitter.settled()

@@ -129,7 +129,7 @@ class TurnRunner:
                 if taken is None:
                     return False
                 accepted = taken
-                running = self.running[turn.id] = running.again()
+                running = self.running[turn.id] = self.running.get(turn.id, running).again()
         except StorageError as error:
             log.error("turn_not_recorded", error=error.message)
             ending = failed("storage_unavailable", error.message, retryable=True)

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import BadImport, Conflict, NotFound, TurnInProgress
-from gateway.storage.base import NewTurn
+from gateway.storage.base import History, NewTurn
 from gateway.wiring import Storage, open_storage
 from tests.history.copying import blobs_in, exported, exporting, imported, sealed_as
 from tests.history.past import (
@@ -80,11 +81,17 @@ async def test_what_comes_back_is_what_went_out(
         assert await exported(storage) == first
         assert await all_events(storage, "s") == events
         assert await storage.sessions.messages("s") == messages
-        assert await storage.sessions.history("s") == history
+        assert without_path(await storage.sessions.history("s")) == without_path(history)
         for version in await storage.compressions.list("s"):
             lines = gzip.decompress(await storage.blobs.read(version.archive_path)).splitlines()
             covered = range(version.from_position, version.to_position + 1)
             assert [orjson.loads(line)["position"] for line in lines] == list(covered)
+
+
+def without_path(history: History) -> History:
+    """A blob has a name of its own in each store."""
+    row = history.compression
+    return history if row is None else replace(history, compression=replace(row, archive_path=""))
 
 
 async def test_an_imported_session_belongs_to_its_importer_and_goes_on(tmp_path: Path) -> None:

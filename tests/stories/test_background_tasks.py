@@ -29,6 +29,7 @@ TASKS = {
     "sessions to learn from",
     "skills",
     "turns without owner",
+    "purge of rows",
     "upkeep",
     "vectors of memories",
 }

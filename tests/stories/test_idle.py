@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import StorageError
+from gateway.history.archive import folder_of
 from gateway.service import archiving, upkeep
 from gateway.service.archiving import Archiver
 from gateway.service.parts import Parts
@@ -80,7 +81,7 @@ async def test_one_session_that_cannot_be_archived_does_not_keep_the_others(sett
     async with running_gateway(settings.model_copy(update={"archive_after": IDLE})) as client:
         for session in ("bad", "good"):
             await client.chat("/say hello", session_id=session)
-        blocked = settings.data_dir / "blobs" / "sessions" / "bad"
+        blocked = settings.data_dir / "blobs" / folder_of("bad")
         blocked.parent.mkdir(parents=True)
         blocked.write_text("in the way")
         await (await later(client)).look()

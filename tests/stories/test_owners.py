@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from gateway.errors import TurnLost
+from gateway.errors import StorageError, TurnLost
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
 from gateway.storage.approvals import SqlApprovals
-from gateway.storage.base import Append
+from gateway.storage.base import Append, OutboxEntry
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn import in_flight, runner
+from gateway.turn.emitter import Emitter
 from tests.harness import PATIENCE, Client, events, running_gateway, text_of, the, types
 from tests.stories.asking import Outbox, ask, parked
 
@@ -218,7 +219,16 @@ async def test_a_queued_turn_ends_with_its_cancel_also_while_another_runs(client
     assert still == "running"
     said = (await client.get(f"/api/sessions/{session}/messages")).text
     assert "never" not in said
+    page = (
+        await client.get(f"/api/sessions/{session}/events?turn_id={first}", accept="application/json")
+    ).json()
+    assert {event["turn_id"] for event in page["events"]} == {first}
+    file = (await client.get(f"/api/sessions/{session}/export")).content
     assert (await client.http.delete(f"/api/sessions/{session}")).status_code == 204
+    headers = {"content-type": "application/x-ndjson"}
+    imported = await client.http.post("/api/sessions/import", content=file, headers=headers)
+    assert imported.status_code == 201, imported.text
+    assert (await client.get(f"/api/sessions/{session}/export")).content == file
 
 
 async def test_a_queued_turn_ends_with_its_cancel_behind_one_that_waits_for_a_person(
@@ -254,6 +264,54 @@ async def test_a_memory_saved_while_an_approval_waits_is_in_the_log_at_once(sett
     assert the(before, "memory")["op"] == "remembered"
     assert "approval_response" not in types(before)
     assert the(rest, "memory") == the(before, "memory")
+
+
+async def test_what_the_outbox_could_not_deliver_is_tried_again(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database fails while a queued turn's end is to be delivered: its follower is told all the same."""
+    monkeypatch.setattr(in_flight, "REAP_EVERY", 0.05)
+    deliver, failures = SqliteEventLog.deliver, [StorageError("for now")] * 3
+
+    async def failing(log: SqliteEventLog, session_id: str, at: int) -> bool:
+        if failures:
+            raise failures.pop()
+        return await deliver(log, session_id, at)
+
+    def refusing(emitter: Emitter, entry: OutboxEntry) -> None:
+        raise StorageError("for now")
+
+    monkeypatch.setattr(SqliteEventLog, "deliver", failing)
+    monkeypatch.setattr(Emitter, "deliver", refusing)
+    async with running_gateway(settings) as client:
+        session = await client.session()
+        async with slow_turn(client, session):
+            queued = (await client.begin(session, "/say never", on_conflict="queue"))["turn_id"]
+            await client.post(f"/api/sessions/{session}/turns/{queued}/cancel")
+        told = await done_of(client, session, queued)
+
+    assert failures == []
+    assert types(told) == ["turn_start", "done"]
+
+
+async def test_a_turn_that_cannot_be_finalized_gets_its_end_all_the_same(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mistake in what closes a turn does not repeat itself for ever."""
+    append = SqliteEventLog.append
+
+    def raising(log: SqliteEventLog, batch: Append) -> None:
+        if any(event.type in {"iteration_start", "iteration_end"} for event in batch.events):
+            raise TypeError("a mistake")
+        append(log, batch)
+
+    monkeypatch.setattr(SqliteEventLog, "append", raising)
+    async with running_gateway(settings) as client:
+        session = await client.session()
+        turn = (await client.begin(session, "/say hi"))["turn_id"]
+        told = await done_of(client, session, turn)
+
+    assert the(told, "done")["status"] == "failed"
 
 
 async def test_a_memory_saved_while_a_turn_runs_is_one_of_its_events(client: Client) -> None:

@@ -65,6 +65,7 @@ class Check:
 
     session: SessionCopy | None = None
     turns: dict[str, Span] = field(default_factory=dict[str, Span])
+    around: list[Span] = field(default_factory=list[Span])
     client_message_ids: set[str] = field(default_factory=set[str])
     versions: dict[int, VersionCopy] = field(default_factory=dict[int, VersionCopy])
     summary: SummaryCopy | None = None
@@ -180,11 +181,25 @@ class Check:
         if span is None:
             demand(event.type != "done", "the event ends a turn that is not there")
             return
-        span.seen += 1
         demand(span.first <= seq <= span.last, "the event is outside of its turn")
+        self._take_place(span, seq)
         demand((event.type == "done") == (seq == span.last), "the last event of a turn must be its only done")
         if event.type == "done":
             demand(event.data.status == span.outcome, "the turn ended otherwise than it tells")
+
+    def _take_place(self, span: Span, seq: int) -> None:
+        """Turns follow each other; one that was cancelled while it waited may lie whole inside another."""
+        while self.around and self.around[-1].last < seq:
+            self.around.pop()
+        if not self.around or self.around[-1] is not span:
+            within = self.around[-1].last if self.around else None
+            whole = span.outcome == "cancelled" and span.last == span.first + 1
+            fits = within is None or (whole and span.last < within)
+            demand(seq == span.first and fits, "the events of turns are mixed")
+            self.around.append(span)
+        span.seen += 1
+        for outer in self.around[:-1]:
+            outer.seen += 1
 
     def finish(self) -> Moment:
         """All lines but the last were taken: do they make a session?"""

@@ -125,7 +125,7 @@ CLOSE_TURN = """
 """
 DELIVERED = "DELETE FROM outbox WHERE number = ?"
 BOUND_TURN = "UPDATE turns SET first_seq = ?, last_seq = ? WHERE id = ?"
-# An epoch that is still open was made for another prompt than this turn's.
+# A prompt generation that is still open was made for another prompt than this turn's.
 TOUCH_SESSION = """
     UPDATE sessions
     SET updated_at = ?, prefix_hash = CASE WHEN generation_from < ? THEN coalesce(?, prefix_hash) END
