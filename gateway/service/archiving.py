@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 import structlog
 
-from gateway.errors import GatewayError, NotFound
+from gateway.errors import GatewayError, NotFound, TurnInProgress
 from gateway.history.archive import archive_session
 from gateway.ids import now_ms
 from gateway.service.parts import Parts
@@ -47,6 +47,12 @@ class Archiver:
         """
         parts = self._parts
         row = await self._move(session.id)
+        if row is None and (turn := await parts.turns.open_turn(session.id)) is not None:
+            # It has said nothing yet, so there was nothing that could have been moved.
+            raise TurnInProgress(
+                f"Turn {turn.id} of session {session.id} is not over: archive it later.",
+                details={"turn_id": turn.id, "seq": session.head},
+            )
         if row is not None:
             log.info("session_archived", session_id=session.id, events=row.to_seq - row.from_seq + 1)
             self.ended(session)
