@@ -3,7 +3,7 @@
 import structlog
 
 from gateway.errors import StorageError
-from gateway.storage.base import EventLog, TurnRow, Turns
+from gateway.storage.base import Accepted, EventLog, TurnRow, Turns
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Ending, finalize_turn
 from gateway.turn.progress import Progress
@@ -51,24 +51,20 @@ async def close_from_log(
     except ValueError:
         log.exception("turn_not_understood")
         progress = Progress(started_at=turn.created_at)
-    emitter = Emitter(events, accepted.turn, accepted.head, progress, tracing=tracing)
     try:
-        await finalize_turn(emitter, ending)
-        await emitter.settled()
+        await _end(events, accepted, progress, ending, tracing)
     except StorageError:
         raise
     except Exception:
-        # Whatever of it cannot be said, the turn gets its end.
+        # Whatever of it cannot be said, the turn gets its end: `done` alone, and what explains it.
         log.exception("turn_not_finalized")
-        await _end_bare(events, turns, turn, ending, tracing)
+        if (accepted := await turns.take_over(turn.id, recovered=False)) is not None:
+            await _end(events, accepted, Progress(started_at=turn.created_at), ending, tracing)
 
 
-async def _end_bare(events: EventLog, turns: Turns, turn: TurnRow, ending: Ending, tracing: Tracing) -> None:
-    """Ends a turn with `done` alone, and what explains it."""
-    accepted = await turns.take_over(turn.id, recovered=False)
-    if accepted is None:
-        return
-    progress = Progress(started_at=turn.created_at)
+async def _end(
+    events: EventLog, accepted: Accepted, progress: Progress, ending: Ending, tracing: Tracing
+) -> None:
     emitter = Emitter(events, accepted.turn, accepted.head, progress, tracing=tracing)
     await finalize_turn(emitter, ending)
     await emitter.settled()

@@ -70,7 +70,7 @@ class Compressor:
         self._summariser = summariser
         self._meter = meter
         self._settings = settings
-        self._busy: dict[str, asyncio.Event] = {}
+        self._busy: set[str] = set()
         self._paused: OrderedDict[str, None] = OrderedDict()
 
     async def window(self, model: str) -> int:
@@ -86,11 +86,6 @@ class Compressor:
         if history.failed_compressions >= MOST_FAILURES:
             return None
         return int(share * await self.window(model))
-
-    async def idle(self, session_id: str) -> None:
-        """Returns when no compression of the session runs."""
-        if (done := self._busy.get(session_id)) is not None:
-            await done.wait()
 
     def is_pause_news(self, session_id: str, history: History) -> bool:
         """Whether automatic compression of the session is paused and nobody was told so yet: True once for
@@ -136,7 +131,7 @@ class Compressor:
                 code="compression_in_progress",
                 retryable=True,
             )
-        done = self._busy[session_id] = asyncio.Event()
+        self._busy.add(session_id)
         try:
             context = context or CallContext(session_id)
             attempt = await self._begin(session_id, model, trigger, overhead, added, context=context)
@@ -145,8 +140,7 @@ class Compressor:
             await finish(self._put_in_force(attempt, row, say))
             return row
         finally:
-            del self._busy[session_id]
-            done.set()
+            self._busy.discard(session_id)
 
     async def _begin(
         self,
