@@ -6,19 +6,20 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import orjson
-from sqlalchemy import Connection, bindparam, exists, func, insert, literal_column, select, union_all
+from sqlalchemy import Connection, bindparam, func, insert, select, union_all
 
-from gateway.errors import ArchiveDamaged, BlobMissing, Conflict, NotFound, TurnInProgress
+from gateway.errors import ArchiveDamaged, BlobMissing, Conflict, NotFound
 from gateway.events.envelope import StoredEvent
 from gateway.storage.archive_lines import event_of, message_of, read_lines
 from gateway.storage.artifact_ends import SETTLE, doubt
 from gateway.storage.base import StoredMessage
 from gateway.storage.blobs import Blobs
+from gateway.storage.busy import BUSY, check_is_idle
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION as OF_HEAD
 from gateway.storage.purges import SqlPurges
 from gateway.storage.records import ArchiveRow
-from gateway.storage.schema import compressions, heads, session_archives, sessions, turns
+from gateway.storage.schema import compressions, heads, session_archives, sessions
 from gateway.storage.segments import damaged, members
 
 OF_SESSION = session_archives.c.session_id == bindparam("session_id")
@@ -37,12 +38,6 @@ ENDS = Prepared(
     select(heads.c.head, heads.c.position)
     .where(heads.c.session_id == bindparam("session_id"))
     .with_for_update()
-)
-OPEN = Prepared(
-    select(turns.c.id)
-    .where(turns.c.session_id == bindparam("session_id"), turns.c.status != literal_column("'done'"))
-    .order_by(turns.c.number)
-    .limit(1)
 )
 _PATHS = (session_archives.c.events_path, session_archives.c.messages_path, compressions.c.archive_path)
 NAMED = Prepared(
@@ -177,11 +172,10 @@ class SqlArchives:
             .where(session_archives.c.session_id == sessions.c.id)
             .scalar_subquery()
         )
-        in_flight = exists().where(turns.c.session_id == sessions.c.id, turns.c.status != "done")
         statement = (
             select(sessions.c.id, sessions.c.owner)
             .join_from(sessions, heads, OF_HEAD)
-            .where(sessions.c.updated_at < idle_before, heads.c.head > func.coalesce(archived, 0), ~in_flight)
+            .where(sessions.c.updated_at < idle_before, heads.c.head > func.coalesce(archived, 0), ~BUSY)
             .order_by(sessions.c.updated_at, sessions.c.id)
             .limit(limit)
         )
@@ -238,11 +232,7 @@ def check_is_next(connection: Connection, row: ArchiveRow) -> None:
     ends = ENDS.one(connection, session_id=row.session_id)
     if ends is None:
         raise NotFound(f"There is no session {row.session_id}.", code="session_not_found")
-    if (busy := OPEN.one(connection, session_id=row.session_id)) is not None:
-        raise TurnInProgress(
-            f"Turn {busy[0]} of session {row.session_id} is not over: archive it later.",
-            details={"turn_id": busy[0], "seq": ends[0]},
-        )
+    check_is_idle(connection, row.session_id, ends[0], "archive it later")
     number, seq, position = LAST_ARCHIVE.one(connection, session_id=row.session_id) or (0, 0, 0)
     if (row.number, row.from_seq, row.from_position) != (number + 1, seq + 1, position + 1):
         raise _conflict(row, "another archive was added meanwhile")

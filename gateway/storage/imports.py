@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Table, and_, bindparam, insert, select
 
-from gateway.errors import ArtifactsFull, Conflict, NotFound, TurnInProgress
+from gateway.errors import ArtifactsFull, Conflict, NotFound
 from gateway.messages import Usage
 from gateway.storage import artifact_table
 from gateway.storage.archives import insert_archive
@@ -14,6 +14,7 @@ from gateway.storage.artifact_uses import refs_used, use
 from gateway.storage.artifacts import blob_path
 from gateway.storage.attached import json_of
 from gateway.storage.base import SessionRow
+from gateway.storage.busy import check_is_idle
 from gateway.storage.compressions import VERSIONS, insert_version, version_of
 from gateway.storage.copies import (
     ArtifactCopy,
@@ -54,9 +55,6 @@ SESSION = Prepared(
     select(*(NAMED[name] if name in NAMED else sessions.c[name] for name in SESSION_FIELDS))
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == _ID, sessions.c.owner == bindparam("owner"))
-)
-OPEN = Prepared(
-    select(turns.c.id).where(turns.c.session_id == _ID, turns.c.status != "done").order_by(turns.c.number)
 )
 # The format counts a turn's owners.
 _OWNERS = turns.c.recoveries + 1
@@ -114,12 +112,7 @@ def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
     if row is None:
         raise NotFound(f"There is no session {session_id}.", code="session_not_found")
     session = SessionCopy(**dict(zip(SESSION_FIELDS, row, strict=True)))
-    busy = OPEN.one(connection, session_id=session_id)
-    if busy is not None:
-        raise TurnInProgress(
-            f"Turn {busy[0]} of session {session_id} is not over: wait for its end, or cancel it.",
-            details={"turn_id": busy[0], "seq": session.head},
-        )
+    check_is_idle(connection, session_id, session.head, "wait for its end, or cancel it")
     versions = [version_of(each) for each in VERSIONS.run(connection, session_id=session_id).fetchall()]
     summary = SUMMARY.one(connection, session_id=session_id, owner=owner)
     return Moment(

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from sqlalchemy import and_, bindparam, case, func, literal_column, not_, null, or_, select, update
 
+from gateway.storage.busy import BUSY
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION
-from gateway.storage.schema import heads, messages, session_archives, sessions, turns
+from gateway.storage.schema import heads, messages, session_archives, sessions
 
 _ID = bindparam("session_id")
 _before = (
@@ -28,8 +29,7 @@ BEGIN = Prepared(
 )
 LEARNED_TO = Prepared(select(sessions.c.learned_to).where(sessions.c.id == _ID))
 _position = select(heads.c.position).where(OF_SESSION).scalar_subquery()
-_open = select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status != "done").exists()
-_more = or_(_open, _position > bindparam("to"))
+_more = or_(BUSY, _position > bindparam("to"))
 ADVANCE = Prepared(
     update(sessions)
     .where(sessions.c.id == _ID, sessions.c.learned_to.is_not(None))
@@ -40,7 +40,7 @@ DUE = Prepared(
     .where(
         sessions.c.learned_to.is_not(None),
         sessions.c.id > bindparam("after"),
-        and_(sessions.c.updated_at < bindparam("before"), not_(_open)),
+        and_(sessions.c.updated_at < bindparam("before"), not_(BUSY)),
     )
     .order_by(sessions.c.id)
     .limit(bindparam("most"))

@@ -19,16 +19,17 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.errors import ArchiveDamaged, Conflict, NotFound, TurnInProgress
+from gateway.errors import ArchiveDamaged, Conflict, NotFound
 from gateway.ids import now_ms
 from gateway.storage.archives import doubt_archives
 from gateway.storage.base import Bus, History, Outline, SessionRow, StoredMessage, ToldMemories
+from gateway.storage.busy import check_is_idle
 from gateway.storage.database import Database, Prepared
 from gateway.storage.forgetting import forget, places_of
 from gateway.storage.heads import OF_SESSION, add_head
 from gateway.storage.history import ReadArchived, outline_of, said_of, size_of, view_of
 from gateway.storage.purges import IndexedWords, SqlPurges, check_is_free
-from gateway.storage.schema import heads, sessions, turns
+from gateway.storage.schema import heads, sessions
 from gateway.storage.turns import open_turn_of
 
 COLUMNS = (
@@ -49,12 +50,6 @@ SESSION = Prepared(SESSIONS.where(OWN))
 TAKEN = Prepared(select(sessions.c.id).where(ID))
 REMOVE = Prepared(delete(sessions).where(ID))
 RENAME = Prepared(update(sessions).where(OWN).values(title=bindparam("title")))
-OPEN = Prepared(
-    select(turns.c.id)
-    .where(turns.c.session_id == bindparam("session_id"), turns.c.status != "done")
-    .order_by(turns.c.number)
-    .limit(1)
-)
 
 BEGIN_GENERATION = Prepared(
     update(sessions)
@@ -297,12 +292,7 @@ def delete_session(connection: Connection, session_id: str, owner: str, purges: 
     """Removes the session itself: nobody finds anything of it any more. Returns blobs that are in doubt
     since: of its archives all, of its artifacts the first."""
     session = session_of(connection, session_id, owner)
-    busy = OPEN.one(connection, session_id=session_id)
-    if busy is not None:
-        raise TurnInProgress(
-            f"Turn {busy[0]} of session {session_id} is not over: cancel it first.",
-            details={"turn_id": busy[0], "seq": session.head},
-        )
+    check_is_idle(connection, session_id, session.head, "cancel it first")
     archived = doubt_archives(connection, session_id, now_ms())
     REMOVE.run(connection, session_id=session_id)
     return [*archived, *purges.begin(connection, session_id).blobs]

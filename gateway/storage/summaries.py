@@ -19,10 +19,11 @@ from sqlalchemy import (
 
 from gateway.errors import NotFound
 from gateway.messages import Usage
+from gateway.storage.busy import BUSY
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION as HEAD_OF
 from gateway.storage.records import SummaryRow
-from gateway.storage.schema import heads, sessions, summaries, turns
+from gateway.storage.schema import heads, sessions, summaries
 
 SUMMARIES = select(*summaries.c, sessions.c.title).join_from(summaries, sessions)
 """In the order that `summary_of` takes them."""
@@ -38,7 +39,6 @@ KNOWN = Prepared(
     .where(sessions.c.id == _ID)
 )
 
-_busy = select(turns.c.id).where(turns.c.session_id == sessions.c.id, turns.c.status != "done").exists()
 DUE = Prepared(
     select(sessions.c.id, sessions.c.owner, sessions.c.project_id)
     .join(summaries, summaries.c.session_id == sessions.c.id, isouter=True)
@@ -46,7 +46,7 @@ DUE = Prepared(
     .where(
         sessions.c.updated_at < bindparam("idle_before"),
         heads.c.position > func.coalesce(summaries.c.to_position, 0),
-        not_(_busy),
+        not_(BUSY),
     )
     .order_by(sessions.c.updated_at)
     .limit(bindparam("most"))
