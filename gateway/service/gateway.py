@@ -243,13 +243,16 @@ class Gateway:
     # The process
 
     async def recover(self) -> None:
-        """Start-up: goes on with the turns that a former process left open."""
+        """Start-up: goes on with the turns that a former process left open, and ends those that wait and
+        were cancelled."""
         turns = self._parts.turns
         self._in_flight.recover(
             await turns.recover(),
             queued=await turns.count_waiting(),
             undelivered=await self._parts.log.undelivered(),
         )
+        for turn in await turns.cancelled_waiting():
+            await self._in_flight.close_waiting(turn)
 
     async def drain(self, grace: float) -> None:
         """Shutdown: no new turns, running ones get `grace` seconds, then all streams end."""

@@ -424,6 +424,10 @@ class Turns(Protocol):
         """How many turns, of all sessions, wait for those before them."""
         ...
 
+    async def cancelled_waiting(self) -> Sequence[TurnRow]:
+        """The turns that wait though they shall stop: a former version left them so."""
+        ...
+
     async def owned(self) -> Sequence[OwnedTurn]:
         """The turns that run and are not parked: each must have an owner that is alive."""
         ...

@@ -72,6 +72,7 @@ NEXT = Prepared(
 )
 NEWEST_MODEL = Prepared(select(turns.c.model).where(OF_SESSION).order_by(turns.c.number.desc()).limit(1))
 WAITING_SESSIONS = Prepared(select(turns.c.session_id).where(turns.c.status == WAITING).distinct())
+CANCELLED_WAITING = Prepared(TURNS.where(turns.c.status == WAITING, turns.c.cancel_requested))
 COUNT_WAITING = Prepared(select(func.count()).select_from(turns).where(turns.c.status == WAITING))
 
 TOUCH_SESSION = Prepared(
@@ -162,6 +163,13 @@ class SqlTurns:
         row = await self._database.read(COUNT_WAITING.one, snapshot=False)
         assert row is not None
         return row[0]
+
+    async def cancelled_waiting(self) -> Sequence[TurnRow]:
+        """See `Turns.cancelled_waiting`."""
+        rows = await self._database.read(
+            lambda connection: CANCELLED_WAITING.run(connection).fetchall(), snapshot=False
+        )
+        return [turn_of(row) for row in rows]
 
     async def owned(self) -> Sequence[OwnedTurn]:
         """See `Turns.owned`."""

@@ -191,6 +191,18 @@ async def test_a_turn_behind_one_that_waits_for_a_person_ends_at_once(storage: S
     assert (closed.first_seq, closed.last_seq) == (2, 3)
 
 
+async def test_turns_that_wait_though_they_shall_stop_are_found(storage: Storage) -> None:
+    """Neither the one that runs, whatever is asked of it, nor one that nobody cancelled."""
+    await running(storage)
+    waiting = [(await accepted(storage, turn_id=each, on_conflict="queue")).turn for each in ("t2", "t3")]
+    await storage.turns.request_cancel("t")
+    assert await storage.turns.cancelled_waiting() == []
+
+    await storage.turns.request_cancel("t3")
+
+    assert await storage.turns.cancelled_waiting() == [replace(waiting[1], cancel_requested=True)]
+
+
 async def test_only_a_turn_that_waits_is_ended_so(storage: Storage) -> None:
     """Neither one that was claimed meanwhile nor one that is over; nothing of it remains then."""
     writer = await running(storage)

@@ -250,6 +250,24 @@ async def test_a_queued_turn_ends_with_its_cancel_behind_one_that_waits_for_a_pe
     assert the(rest, "done")["status"] == "completed"
 
 
+async def test_a_queued_turn_that_a_former_version_cancelled_ends_at_the_start(settings: Settings) -> None:
+    """Its wish was stored and it waited on: it does not wait for the person before it any more."""
+    outbox = Outbox()
+    async with running_gateway(settings, *outbox.tools) as client:
+        asked = await parked(await ask(client, '/call send {"to": "Mei"}\n/then\n/say sent'))
+        queued = (await client.begin(asked.session, "/say never", on_conflict="queue"))["turn_id"]
+        await client.app.state.parts.turns.request_cancel(queued)
+    async with running_gateway(settings, *outbox.tools) as client:
+        told = await done_of(client, asked.session, queued)
+        waiting = await client.app.state.parts.turns.count_waiting()
+        turn = (await client.get(f"/api/sessions/{asked.session}/turns/{asked.turn}")).json()
+
+    assert types(told) == ["turn_start", "done"]
+    assert the(told, "done")["status"] == "cancelled"
+    assert waiting == 0
+    assert turn["status"] == "awaiting_approval"
+
+
 async def test_a_memory_saved_while_an_approval_waits_is_in_the_log_at_once(settings: Settings) -> None:
     """The caller does not wait, and who follows the turn sees it before anybody decides."""
     outbox = Outbox()
