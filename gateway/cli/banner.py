@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gateway import __version__
-from gateway.cli.config import without_userinfo
+from gateway.cli.config import without_secrets
 from gateway.settings import Settings
 
 ANTHROPIC = "https://api.anthropic.com"
@@ -46,7 +46,7 @@ def _model(settings: Settings, *, demo: bool) -> Text:
         return Text.assemble(
             ("DEMO", "bold black on yellow"), "  no real model; export ANTHROPIC_API_KEY=… to use one"
         )
-    return Text(f"{settings.model} at {without_userinfo(settings.anthropic_base_url or ANTHROPIC)}")
+    return Text(f"{settings.model} at {without_secrets(settings.anthropic_base_url or ANTHROPIC)}")
 
 
 def _access(settings: Settings) -> str:

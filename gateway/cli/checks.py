@@ -9,7 +9,7 @@ from pathlib import Path
 from gateway import wiring
 from gateway.auth import ApiKeys
 from gateway.cli.banner import ANTHROPIC
-from gateway.cli.config import unknown_variables, without_userinfo
+from gateway.cli.config import unknown_variables, without_secrets
 from gateway.cli.findings import Finding, State
 from gateway.demo.server import serve_demo
 from gateway.errors import EmbeddingsFailed, ModelError, SettingsError, StorageError
@@ -52,7 +52,7 @@ def check_settings(settings: Settings) -> list[Finding]:
 async def check_model(settings: Settings) -> list[Finding]:
     """Asks the model for one token. Without a real one, asks the demo model."""
     if settings.has_model:
-        address = without_userinfo(settings.anthropic_base_url or ANTHROPIC)
+        address = without_secrets(settings.anthropic_base_url or ANTHROPIC)
         adapted: list[str] = []
         answer = await _ask(settings, None, f"{settings.model} at {address}", adapted.append)
         return [answer, *(Finding("doubtful", "model", says) for says in adapted)]
@@ -96,7 +96,7 @@ async def check_embeddings(settings: Settings) -> list[Finding]:
     except SettingsError as error:
         return [Finding("bad", "embeddings", str(error))]
     assert embeddings is not None  # there is a URL
-    name = f"{settings.embeddings_model} at {without_userinfo(settings.embeddings_url)}"
+    name = f"{settings.embeddings_model} at {without_secrets(settings.embeddings_url)}"
     try:
         size = len(await embeddings.query("Hello"))
     except EmbeddingsFailed as error:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MASK = "********"
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_QUERY = re.compile(r"(://[^?\s]*\?)\S+")
 _ADDRESS = re.compile(
     r"(?P<scheme>\w[\w+.-]*://)(?P<user>[^/?#]*@)?(?P<host>[^/?#@]*)(?P<rest>[/?#].+)?", re.DOTALL
 )
@@ -134,9 +135,9 @@ def _variables_of(name: str, field: "FieldInfo") -> list[str]:
     )
 
 
-def without_userinfo(address: str) -> str:
-    """The address with a mask for the name and password in it."""
-    return _USERINFO.sub(MASK, address)
+def without_secrets(address: str) -> str:
+    """The address with a mask for the name and password in it, and for its query."""
+    return _QUERY.sub(rf"\1{MASK}", _USERINFO.sub(MASK, address))
 
 
 def _masked(value: object) -> Any:
@@ -152,7 +153,7 @@ def _masked(value: object) -> Any:
         case McpServer():
             return _masked_server(value)
         case str() | Path():
-            return without_userinfo(str(value))
+            return without_secrets(str(value))
         case tuple():
             return list(value)
         case dict():

@@ -42,13 +42,16 @@ def test_the_second_name_of_a_setting_is_found(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_no_secret_is_shown(command: Command) -> None:
-    """Neither keys nor a password inside an address appear, as a table or as JSON."""
+    """Neither keys nor what an address carries, a password or a query, appear, as a table or as JSON."""
     table, as_json = (
         command(
             *arguments,
             ANTHROPIC_API_KEY="sk-very-secret",
             ANTHROPIC_BASE_URL="http://me:hidden-word@127.0.0.1:9",
             GATEWAY_API_KEYS="ada:hidden-hidden-hidden",
+            GATEWAY_EMBEDDINGS_URL="https://vectors.example/v1?key=hidden-1",
+            GATEWAY_EMBEDDINGS_MODEL="small",
+            GATEWAY_TRACE_URL="https://traces.example/#/t?id={trace_id}&key=hidden-2",
         )
         for arguments in (["config"], ["config", "--json"])
     )
@@ -58,6 +61,9 @@ def test_no_secret_is_shown(command: Command) -> None:
         assert "secret" not in shown.replace("name:secret", "")
         assert "hidden" not in shown
         assert "********" in shown
+    values = {each["name"]: each["value"] for each in json.loads(as_json.out)}
+    assert values["embeddings_url"] == "https://vectors.example/v1?********"
+    assert values["trace_url"] == "https://traces.example/#/t?********"
 
 
 def test_no_secret_of_an_mcp_server_is_shown(command: Command) -> None:
