@@ -2,10 +2,13 @@
 
 uvicorn waits for ever for the head of a request, and after a close for a client that does not take the rest.
 Here a connection that waits for a head is closed after `header_timeout`, and one that is closed, by whomever,
-is aborted when the client has taken nothing of the rest for `send_timeout`.
+is aborted when the client has taken nothing of the rest for `send_timeout`, or not all of it in a time that
+is enough at `LEAST_RATE`.
 """
 
 import asyncio
+import logging
+import math
 import socket
 import struct
 from functools import partial
@@ -22,10 +25,17 @@ from gateway.settings import Settings
 MAX_HEAD = 65_536
 """Bytes of a request's head, and of all its header fields and trailers together; httptools has no bound."""
 
+LEAST_RATE = 4096
+"""Bytes a second: so fast a client must take what is left of an answer when its connection is closed."""
+
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """struct linger, on and 0 s: the kernel too drops what was not taken (socket(7))."""
 
 log = structlog.get_logger(__name__)
+
+# Who breaks an answer off, as of a reader that takes nothing, says why; to uvicorn each is a mistake of ours.
+_uvicorn = logging.getLogger("uvicorn.error.connections")
+_uvicorn.addFilter(lambda record: record.msg != "ASGI callable returned without completing response.")
 
 
 class Connections:
@@ -50,6 +60,7 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, shared: Connections, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self.logger = _uvicorn
         self._shared = shared
         self._app = self.app
         self.app = self._answer
@@ -58,6 +69,7 @@ class Connection(HttpToolsProtocol):
         self._head_size = 0
         self._fields_size = 0
         self._left = 0
+        self._end = math.inf
         self._earlier: list[RequestResponseCycle] = []
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -152,6 +164,8 @@ class Connection(HttpToolsProtocol):
     def _wait(self) -> None:
         is_closing, self._left = self.transport.is_closing(), self.transport.get_write_buffer_size()
         patience = self._shared.send_timeout if is_closing else self._shared.header_timeout
+        if is_closing and self._end == math.inf:
+            self._end = self.loop.time() + patience + self._left / LEAST_RATE
         self._timer = self.loop.call_later(patience, self._waited)
 
     def _end_wait(self) -> None:
@@ -163,7 +177,7 @@ class Connection(HttpToolsProtocol):
     def _waited(self) -> None:
         if not self.transport.is_closing():
             self.transport.close()
-        elif self.transport.get_write_buffer_size() == self._left:
+        elif self.transport.get_write_buffer_size() == self._left or self.loop.time() >= self._end:
             self.abort()
             return
         self._wait()

@@ -4,15 +4,17 @@ import asyncio
 import resource
 import select
 import socket
+import time
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from pydantic import SecretStr
 
-from gateway.cli.connections import MAX_HEAD
+from gateway.cli import connections
+from gateway.cli.connections import MAX_HEAD, Connection
 from gateway.settings import Settings
 from tests.harness import PATIENCE, Client, client_at, running_gateway, stalled_reader
 from tests.running import gateway_process, limited_gateway_process
@@ -55,9 +57,12 @@ async def reset(connection: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize("what", ["stream", "download", "JSON"])
-async def test_who_does_not_take_an_answer_loses_the_connection(settings: Settings, what: str) -> None:
+async def test_who_does_not_take_an_answer_loses_the_connection(
+    settings: Settings, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A reader that takes nothing for the send timeout is reset: neither a descriptor nor what it did not
-    take stays behind, be it a stream, a download or an answer that is complete for the server."""
+    take stays behind, be it a stream, a download or an answer that is complete for the server. It is no error
+    of the server's."""
     given = {"send_timeout": 1.0, "header_timeout": 0.3, "max_answer_size": 2 * BIG}
     async with running_gateway(settings.model_copy(update=given)) as client:
         if what == "download":
@@ -69,6 +74,39 @@ async def test_who_does_not_take_an_answer_loses_the_connection(settings: Settin
         accept = "application/json" if what == "JSON" else "*/*"
         with stalled_reader(client.url, path, accept) as connection:
             assert await reset(connection)
+    assert '"level": "error"' not in capsys.readouterr().err
+
+
+async def test_who_takes_an_answer_by_the_byte_loses_the_connection_too(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something now and then is not enough for ever: what is left has a time, by its size."""
+    made = Connection.connection_made
+
+    def with_a_small_buffer(connection: Connection, transport: asyncio.Transport) -> None:
+        end = transport.get_extra_info("socket")
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # else the kernel takes much, but seldom
+        made(connection, transport)
+
+    def take(connection: socket.socket) -> int:
+        taken = 0
+        with suppress(ConnectionResetError):
+            while piece := connection.recv(4096):
+                taken += len(piece)
+                time.sleep(0.004)
+        return taken
+
+    given = {"max_answer_size": 2 * BIG}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        await client.chat("/fault huge_delta 8", session_id="s")
+    monkeypatch.setattr(Connection, "connection_made", with_a_small_buffer)
+    monkeypatch.setattr(connections, "LEAST_RATE", 100 * BIG)
+    given = {"send_timeout": 0.5, "header_timeout": 0.3}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        with stalled_reader(client.url, "/api/sessions/s/events", "application/json") as connection:
+            taken = await asyncio.to_thread(take, connection)
+
+    assert taken < BIG
 
 
 @pytest.mark.parametrize("said", [b"", b"\r\n", b"G", POST])
