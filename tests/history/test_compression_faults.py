@@ -210,41 +210,21 @@ async def test_cancelled_at_its_commit_the_log_says_what_is_in_force(
         assert (await long.compress()).version == 1
 
 
-async def test_cancelled_while_its_start_is_told_it_is_told_to_have_ended(long: Session) -> None:
-    """Nobody reads of a compression that goes on for ever."""
+@pytest.mark.parametrize(("phase", "reason"), [("started", "cancelled"), ("failed", "summary_refused")])
+async def test_cancelled_while_a_phase_is_told_it_is_told_once_to_have_ended(
+    long: Session, phase: str, reason: str
+) -> None:
+    """Nobody reads of a compression that goes on for ever; a failure that came before is what the log has."""
     telling, go = asyncio.Event(), asyncio.Event()
 
     async def say(event: Any) -> None:
-        telling.set()
-        await go.wait()
-        await long.told(event)
-
-    compressor = long.compressor()
-    task = asyncio.create_task(compressor.compress("s", model=MODEL, trigger="manual", say=say))
-    await telling.wait()
-    task.cancel()
-    await asyncio.sleep(0)
-    go.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-    assert long.told.phases == ["started", "failed"]
-    assert long.model.requests == []
-
-
-async def test_cancelled_while_its_failure_is_told_it_is_told_once(long: Session) -> None:
-    """The failure itself is what the log has."""
-    telling, go = asyncio.Event(), asyncio.Event()
-
-    async def say(event: Any) -> None:
-        if event.phase == "failed":
+        if event.phase == phase:
             telling.set()
             await go.wait()
         await long.told(event)
 
     long.model.script = [answer("", "refusal")]
-    compressor = long.compressor()
-    task = asyncio.create_task(compressor.compress("s", model=MODEL, trigger="manual", say=say))
+    task = asyncio.create_task(long.compressor().compress("s", model=MODEL, trigger="manual", say=say))
     await telling.wait()
     task.cancel()
     await asyncio.sleep(0)
@@ -253,7 +233,8 @@ async def test_cancelled_while_its_failure_is_told_it_is_told_once(long: Session
         await task
 
     assert long.told.phases == ["started", "failed"]
-    assert str(long.told.events[1].reason).startswith("summary_refused")
+    assert str(long.told.events[1].reason).startswith(reason)
+    assert len(long.model.requests) == (phase == "failed")
 
 
 async def test_of_two_at_once_the_second_is_told_at_once(long: Session) -> None:
