@@ -15,9 +15,12 @@ from hypothesis.internal.conjecture import providers
 from gateway.settings import Settings
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
+from tests.blank import copy_blanks
 from tests.harness import Client, running_gateway, settings_for
 
 ROOT = Path(__file__).parent.parent
+
+copy_blanks()
 
 # The same examples for everybody, on however slow a machine. New ones: ARGS="--hypothesis-profile default".
 examples.register_profile(

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import chdir, contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -16,6 +16,7 @@ import gateway.app
 import gateway.cli.listen
 from gateway.messages import Usage
 from gateway.model.prices import cost_of
+from tests.blank import Blanks, blanks, copy_blanks
 
 # What a gateway would load when it starts, to be forked with the rest.
 assert anthropic.__version__
@@ -29,7 +30,7 @@ FORKED = get_context("forkserver")
 def forked(run: Callable[..., object], *args: object) -> ForkServerProcess:
     """A process that runs this."""
     FORKED.set_forkserver_preload([__name__])
-    process = FORKED.Process(target=run, args=args)
+    process = FORKED.Process(target=_run, args=(blanks(), run, args))
     with chdir(ROOT):  # where the first of them, from which the others are forked, finds this module
         process.start()
     return process
@@ -48,6 +49,11 @@ def telling(run: Callable[..., object], *args: object) -> Generator[tuple[ForkSe
         process.kill()
         process.join()
         process.close()
+
+
+def _run(known: Blanks, run: Callable[..., object], args: Sequence[object]) -> None:
+    copy_blanks(known)
+    run(*args)
 
 
 def write_to(output: int) -> None:
