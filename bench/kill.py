@@ -9,30 +9,35 @@ whether it goes on, and the database is read directly to check each session's re
 
 import asyncio
 import hashlib
+import os
 import random
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
+import time
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import aiohttp
+import httpx2
 
 from bench import servers
 from bench.reader import Reader, Told, seq_of
 from gateway.settings import load_settings
-from tests.disk import power_cut, unreachable
+from tests.disk import Disk, power_cut, unreachable
+from tests.forked import forked
 from tests.harness import client_at
 from tests.invariants import violations
 from tests.loopback import PATIENCE
 from tests.ownership import stuck
 from tests.record import read_records
+from tests.running import run_command
 
 TURNS_PER_SESSION = 5
 
@@ -95,26 +100,40 @@ class Victim:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "log"
         self.folder, self.synced = folder, synced
-        self.module = ["gateway"] if synced is None else ["tests.disk", str(folder), str(synced)]
         # So little that what search_docs finds is kept aside.
         self.settings = servers.gateway_settings(model_port, folder) | {"GATEWAY_ARTIFACT_TOKENS": "500"}
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: ForkServerProcess | None = None
 
     async def start(self) -> None:
-        command = [*self.module, "serve", "--port", str(self.port)]
-        self.process = servers.spawn(command, self.settings, 0, self.log)
-        await asyncio.to_thread(servers.wait_until_up, self.process, f"{self.url}/healthz", self.log)
+        """Raises RuntimeError: it ended or was too slow; the message has what it printed."""
+        given = (["serve", "--port", str(self.port)], servers.environment(**self.settings), self.log)
+        self.process = forked(_serve, *given, self.folder, self.synced)
+        until = time.monotonic() + PATIENCE
+        async with client_at(self.url) as client:
+            while time.monotonic() < until and self.process.is_alive():
+                with suppress(httpx2.TransportError):
+                    await client.get("/healthz")
+                    return
+                await asyncio.sleep(0.02)
+        raise RuntimeError(f"It does not serve:\n{self.log.read_text(errors='replace')[-4000:]}")
 
     async def end(self, how: signal.Signals) -> None:
-        if self.process is not None:
-            self.process.send_signal(how)
-            await asyncio.to_thread(self.process.wait, PATIENCE)
+        if self.process is not None and self.process.pid is not None and self.process.is_alive():
+            os.kill(self.process.pid, how)
+            await asyncio.to_thread(self.process.join, PATIENCE)
 
     async def cut_power(self) -> None:
         """Ends it, and with it what was not synced."""
         assert self.synced is not None
         await self.end(signal.SIGKILL)
         await asyncio.to_thread(power_cut, self.folder, self.synced)
+
+
+def _serve(
+    arguments: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path, synced: Path | None
+) -> None:
+    with nullcontext() if synced is None else Disk(folder, synced).plugged_in():
+        run_command(folder, arguments, environment, log)
 
 
 async def run(
@@ -150,8 +169,7 @@ async def run(
                 outcome.violations += await stuck(client, [reader.session_id for reader in readers])
             await victim.end(signal.SIGTERM)
         finally:
-            if victim.process is not None and victim.process.poll() is None:
-                await victim.end(signal.SIGKILL)
+            await victim.end(signal.SIGKILL)
         database = load_settings(data_dir=folder).database_path
         told = set[str]()
         for record in read_records(database):

@@ -99,7 +99,7 @@ def limited_gateway_process(
     """The same with these limits, the soft and the hard one, of open files."""
     said = _new_said(folder)
     given = (folder, _on_a_free_port(arguments), clean_environment(**environment), said, open_files)
-    process = forked(_run_command, *given)
+    process = forked(run_command, *given)
 
     def ended() -> int:
         process.join(PATIENCE)
@@ -115,20 +115,21 @@ def limited_gateway_process(
         process.close()
 
 
-def _run_command(
+def run_command(
     folder: Path,
     arguments: Sequence[str],
     environment: Mapping[str, str],
     said: Path,
-    open_files: tuple[int, int] | None,
+    open_files: tuple[int, int] | None = None,
 ) -> None:
-    """What a shell does for a command, and then the command."""
+    """What a shell does for a command, and then the `gateway` command, in a forked process. What it prints
+    goes to the end of the file `said`."""
     os.chdir(folder)
     if open_files is not None:
         resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
     os.environ.clear()
     os.environ.update(environment)
-    write_to(os.open(said, os.O_WRONLY))
+    write_to(os.open(said, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
     os.dup2(1, 2)
     sys.path.insert(0, "")
     sys.argv = ["gateway", *arguments]
