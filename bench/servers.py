@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.client import GATEWAY, MESSAGES, Dialect
 
-START_TIMEOUT = 60.0
+START_TIMEOUT = 180.0
 """Seconds a server gets until it answers."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds after which a test that waits has found a bug."""
 
 
