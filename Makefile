@@ -44,7 +44,7 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 		echo "SQLite's functions cannot be called from here: the tests of power cuts are left out."; \
 		export GATEWAY_TEST_WITHOUT_POWER_CUTS=1; \
 	fi; \
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 .PHONY: test-observability
 test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.ready ## Check what Phoenix and MLflow show of our traces (downloads 1 GB the first time)

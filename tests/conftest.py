@@ -39,6 +39,12 @@ assert hasattr(providers, "is_local_module_file")
 providers.__dict__["is_local_module_file"] = lambda _path: False  # pyright: ignore[reportUnknownLambdaType]
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In one of several processes: what takes long goes first, so that none is left with it at the end."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not any(map(item.get_closest_marker, ("long", "browser"))))
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -15,7 +15,7 @@ from tests.harness import PATIENCE, Client, events, the, types
 from tests.invariants import violations
 from tests.record import read_records
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 MOMENTS = {
     "before ask": ("ok", 1),

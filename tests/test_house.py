@@ -16,6 +16,8 @@ import pytest
 from gateway import __version__
 from tests.loopback import PATIENCE
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements.txt", "requirements-build.txt", "requirements-dev.txt")
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]

@@ -5,7 +5,7 @@ import pytest
 from bench.kill import run
 from tests.disk import LEFT_OUT
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 
 async def test_a_killed_server_loses_nothing() -> None:

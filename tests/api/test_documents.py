@@ -20,7 +20,7 @@ from gateway.api.uploads import NDJSON
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import PATIENCE
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 schemathesis.serializer.alias(NDJSON, "text/plain")
 

@@ -3,18 +3,20 @@
 import asyncio
 import types
 from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from gateway import lifespan
 from gateway.errors import StorageError
+from gateway.history.indexing import Indexer
 from gateway.settings import Settings
 from gateway.supervisor import Supervisor, Work
 from tests.harness import PATIENCE, Client, running_gateway
 from tests.mcp_servers.serving import address
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 TASKS = {
     "MCP server gone",
@@ -151,6 +153,7 @@ async def test_every_background_task_survives_whatever_is_raised_at_whatever_awa
     again, turns are taken, and what had to be started again is told by `/readyz` and counted."""
     supervisor = Faulty(KINDS[kind], at)
     monkeypatch.setattr(lifespan, "Supervisor", lambda: supervisor)
+    monkeypatch.setattr(lifespan, "Indexer", partial(Indexer, first_retry=0.01))
     async with running_gateway(everything) as client:
         for fault in supervisor.faults.values():
             fault.poke()

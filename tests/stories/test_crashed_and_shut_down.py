@@ -13,7 +13,7 @@ from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, client_at, events, running_gateway, text_of, the
 from tests.running import gateway_process
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 
 async def _read_until(client: Client, path: str, kind: str, count: int) -> list[dict[str, Any]]:

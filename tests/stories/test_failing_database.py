@@ -14,7 +14,7 @@ from tests.ownership import stuck
 from tests.record import read_records
 from tests.stories.asking import Outbox
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 PLACES = 5
 """Statements that fail for each code, each while new sessions are busy."""

@@ -12,7 +12,7 @@ from gateway.settings import Settings
 from tests.harness import Client, running_gateway, the
 from tests.loopback import PATIENCE
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 TOGETHER = 24
 

@@ -7,7 +7,7 @@ import pytest
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway, text_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 TURNS = 200
 COMPRESSED_AFTER = {69, 139, TURNS - 1}
