@@ -12,11 +12,12 @@ from hypothesis import HealthCheck
 from hypothesis import settings as examples
 from hypothesis.internal.conjecture import providers
 
+from gateway.artifacts.reading import json_path
 from gateway.settings import Settings
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
-from tests.harness import Client, running_gateway, settings_for
+from tests.harness import PATIENCE, Client, running_gateway, settings_for
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,6 +49,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _patient_json_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a process takes long to start; what it costs is bounded by its CPU time."""
+    monkeypatch.setattr(json_path, "WALL_SECONDS", PATIENCE)
+    monkeypatch.setattr(json_path, "PATIENCE", PATIENCE)
 
 
 @pytest.fixture(scope="session")
