@@ -41,6 +41,12 @@ from tests.running import run_command
 
 TURNS_PER_SESSION = 5
 
+LAST_EVENTS = """
+    SELECT session_id, max(seq)
+    FROM (SELECT session_id, seq FROM loose_events UNION ALL SELECT session_id, last_seq FROM event_packs)
+    GROUP BY session_id
+"""
+
 SCRIPTS = (
     "/pieces 40 /pace 10",
     "/think Let me see.\n/pieces 20 /pace 15",
@@ -251,8 +257,7 @@ def missing(synced: Path, readers: Sequence[Reader]) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="cut-") as folder:
         power_cut(Path(folder), synced)
         with closing(sqlite3.connect(load_settings(data_dir=Path(folder)).database_path)) as connection:
-            rows = connection.execute("SELECT session_id, max(seq) FROM events GROUP BY session_id")
-            left: dict[str, int] = dict(rows.fetchall())
+            left: dict[str, int] = dict(connection.execute(LAST_EVENTS).fetchall())
     shown = {reader.session_id: max((told.cursor for told in reader.turns), default=0) for reader in readers}
     return [
         f"power cut: session {session_id} was shown {seq} events, {left.get(session_id, 0)} are left"

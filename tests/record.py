@@ -21,7 +21,10 @@ TURNS = """
     FROM turns JOIN heads ON heads.session_id = turns.session_id
     WHERE turns.session_id = ? ORDER BY number"""
 OPEN = "SELECT turn_id, replica, parked_until FROM heads WHERE session_id = ? AND turn_id IS NOT NULL"
-EVENTS = "SELECT seq, type, turn_id, body FROM events WHERE session_id = ? ORDER BY seq"
+PACKS = """
+    SELECT session_id, first_seq, last_seq, turn_id, types, lines FROM event_packs
+    WHERE session_id = ? ORDER BY last_seq"""
+LOOSE = "SELECT seq, type, turn_id, body FROM loose_events WHERE session_id = ? ORDER BY number"
 MESSAGES = (
     "SELECT position, turn_id, role, content, usage FROM messages WHERE session_id = ? ORDER BY position"
 )
@@ -41,6 +44,18 @@ def read_records(database: Path, blobs: Path | None = None) -> list[Record]:
         return [_record(connection, session, folder) for session in sessions]
 
 
+def stored_events(connection: sqlite3.Connection, session_id: str) -> list[tuple[int, str, str, bytes]]:
+    """Seq, type, turn and body of the events that the tables hold of a session, in order."""
+    found: list[tuple[int, str, str, bytes]] = []
+    for session, first, last, turn_id, types, lines in connection.execute(PACKS, (session_id,)):
+        counted = [part.partition("*") for part in types.split(" ")]
+        names = [name for name, _, count in counted for _ in range(int(count or 1))]
+        said_once = f'"session_id":"{session}","turn_id":"{turn_id}"'.encode()
+        bodies = [lines] if first == last else lines.replace(b"\x01", said_once).split(b"\n")
+        found += zip(range(first, last + 1), names, [turn_id] * len(names), bodies, strict=True)
+    return [*found, *connection.execute(LOOSE, (session_id,))]
+
+
 def _record(connection: sqlite3.Connection, session: SessionRow, folder: Path) -> Record:
     moved = connection.execute(ARCHIVES, (session.id,)).fetchall()
     archived_events = [line for path, _ in moved for line in _lines(folder / path)]
@@ -49,7 +64,7 @@ def _record(connection: sqlite3.Connection, session: SessionRow, folder: Path) -
         session,
         [
             *(orjson.loads(line) for line in archived_events),
-            *(_event(*row) for row in connection.execute(EVENTS, (session.id,))),
+            *(_event(*row) for row in stored_events(connection, session.id)),
         ],
         [_turn(row) for row in connection.execute(TURNS, (session.id,))],
         [

@@ -92,19 +92,19 @@ def encode(  # noqa: PLR0917 - positional: this runs for every token
     tool_call_id: str | None = None,
 ) -> bytes:
     """The bytes of one event. `scope` comes from `encode_scope`, `data` is a JSON object as bytes."""
+    return encode_frame(event_type, scope, iteration, tool_call_id) % (seq, ts, data)
+
+
+def encode_frame(
+    event_type: str, scope: bytes, iteration: int | None = None, tool_call_id: str | None = None
+) -> bytes:
+    """What is the same in many events, with places (`%`) for seq, ts and data."""
     places = b""
     if iteration is not None:
         places = b'"iteration":%d,' % iteration
     if tool_call_id is not None:
-        places += b'"tool_call_id":%b,' % orjson.dumps(tool_call_id)
-    return b'{"v":1,"seq":%d,"type":"%b","ts":%d,%b,%b"data":%b}' % (
-        seq,
-        event_type.encode(),
-        ts,
-        scope,
-        places,
-        data,
-    )
+        places += b'"tool_call_id":%b,' % orjson.dumps(tool_call_id).replace(b"%", b"%%")
+    return b'{"v":1,"seq":%%d,"type":"%b","ts":%%d,%b,%b"data":%%b}' % (event_type.encode(), scope, places)
 
 
 def encode_scope(session_id: str, turn_id: str) -> bytes:

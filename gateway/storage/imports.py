@@ -30,9 +30,10 @@ from gateway.storage.copies import (
 )
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION, add_head
+from gateway.storage.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.purges import check_is_free
 from gateway.storage.records import CompressionRow, SummaryRow
-from gateway.storage.schema import events, heads, messages, sessions, turns
+from gateway.storage.schema import heads, messages, sessions, turns
 from gateway.storage.summaries import OF_SESSION as SUMMARY
 from gateway.storage.summaries import SqlSummaries, save, summary_of
 
@@ -66,7 +67,6 @@ TURNS = Prepared(
 )
 ADD_TURN = Prepared(insert(turns).values(_columns(turns, without="number")))
 ADD_MESSAGE = Prepared(insert(messages).values(_columns(messages)))
-ADD_EVENT = Prepared(insert(events).values(_columns(events)))
 TAKEN = Prepared(select(sessions.c.id).where(sessions.c.id == _ID))
 TURN_TAKEN = Prepared(select(turns.c.id).where(turns.c.id == bindparam("turn_id")))
 
@@ -152,7 +152,8 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
     _add_artifacts(connection, session.id, owner, incoming.artifacts, quota)
     own = {"session_id": session.id}
     ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
-    ADD_EVENT.many(connection, (own | each._asdict() for each in incoming.events))
+    happened = ((session.id, each.seq, each.turn_id, each.type, each.body) for each in incoming.events)
+    ADD_PACK.many(connection, rows_of(packs_of(happened)))
     if incoming.archived is not None:
         insert_archive(connection, incoming.archived)
     return SessionRow(

@@ -12,7 +12,8 @@ from gateway.events.envelope import EventData, StoredEvent, encode, encode_data,
 from gateway.storage.base import OutboxEntry
 from gateway.storage.database import Prepared
 from gateway.storage.heads import HEAD, MOVE
-from gateway.storage.schema import events, outbox, turns
+from gateway.storage.packs import ADD_EVENT
+from gateway.storage.schema import outbox, turns
 
 _SESSION = outbox.c.session_id == bindparam("session_id")
 
@@ -26,15 +27,6 @@ ADD = Prepared(
     )
 )
 REMOVE = Prepared(delete(outbox).where(outbox.c.number == bindparam("number")))
-ADD_EVENT = Prepared(
-    insert(events).values(
-        session_id=bindparam("session_id"),
-        seq=bindparam("seq"),
-        turn_id=bindparam("turn_id"),
-        type=bindparam("type"),
-        body=bindparam("body"),
-    )
-)
 CLOSE_WAITING = Prepared(
     update(turns)
     .where(turns.c.id == bindparam("turn_id"), turns.c.status == literal_column("'accepted'"))

@@ -22,7 +22,8 @@ from gateway.storage.database import Database, Prepared
 from gateway.storage.records import Slice
 from gateway.storage.schema import (
     artifacts,
-    events,
+    event_packs,
+    loose_events,
     messages,
     metadata,
     purges,
@@ -67,7 +68,7 @@ def _archived(column: ColumnElement[int]) -> ColumnElement[int]:
     return found.scalar_subquery()
 
 
-_LONG = (turns, messages, events)
+_LONG = (turns, messages, event_packs)
 _SHORT = [
     table
     for table in metadata.sorted_tables
@@ -77,7 +78,8 @@ REMOVE_SHORT = [_removal(table) for table in _SHORT]
 REMOVE_LONG = [_removal(table) for table in _LONG]
 REMOVE_ARCHIVED = [
     _removal(messages, messages.c.position <= _archived(session_archives.c.to_position)),
-    _removal(events, events.c.seq <= _archived(session_archives.c.to_seq)),
+    _removal(loose_events, loose_events.c.seq <= _archived(session_archives.c.to_seq)),
+    _removal(event_packs, event_packs.c.last_seq <= _archived(session_archives.c.to_seq)),
 ]
 
 _OF_SESSION = purges.c.session_id == bindparam("session_id")

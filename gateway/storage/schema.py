@@ -141,15 +141,32 @@ Index(
     postgresql_where=_named,
 )
 
-# No foreign key: the fence of each append proves in the same transaction that the session is there.
-events = Table(
-    "events",
+# The newest events, in the order in which they came, whatever their session: a piece of text dirties no page
+# of its own, and no index grows with it. There are never many (see `storage/packs.py`): whoever looks for a
+# session's goes through them all. No foreign key: the fence of each append proves in the same transaction
+# that the session is there.
+loose_events = Table(
+    "loose_events",
     metadata,
-    Column("session_id", Text, primary_key=True, nullable=False),
-    Column("seq", BigInteger, primary_key=True, nullable=False, autoincrement=False),
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("session_id", Text, nullable=False),
+    Column("seq", BigInteger, nullable=False),
     Column("turn_id", Text, nullable=False),
     Column("type", Text, nullable=False),
     Column("body", LargeBinary, nullable=False),
+)
+
+# All other events that are not archived: in each row those of one turn that follow each other, in a form of
+# their own (see `storage/packs.py`).
+event_packs = Table(
+    "event_packs",
+    metadata,
+    Column("session_id", Text, primary_key=True, nullable=False),
+    Column("last_seq", BigInteger, primary_key=True, nullable=False, autoincrement=False),
+    Column("first_seq", BigInteger, nullable=False),
+    Column("turn_id", Text, nullable=False),
+    Column("types", Text, nullable=False),
+    Column("lines", LargeBinary, nullable=False),
 )
 
 messages = Table(

@@ -1,7 +1,7 @@
 """The one door that events leave by: number, encode, hand to the log. Writing ends here."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,7 +9,7 @@ from typing import Literal
 import orjson
 
 from gateway.errors import StorageError
-from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
+from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_frame, encode_scope
 from gateway.ids import now_ms
 from gateway.messages import Message, Usage
 from gateway.storage.base import Append, Closing, EventAppender, OutboxEntry, TurnRow
@@ -64,6 +64,8 @@ class Emitter:
         self._batch: _Batch | None = None
         self._delivered: set[int] = set()
         self._held: list[OutboxEntry] = []
+        self._piece: tuple[str, int | None] | None = None
+        self._frame = b""
 
     @property
     def head(self) -> int:
@@ -109,15 +111,18 @@ class Emitter:
 
     def piece(self, kind: Literal["text", "thinking"], text: str) -> None:
         """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
-        batch = _Batch()
-        ts, head = now_ms(), self._head
-        body = encode(head + 1, kind, ts, self._scope, b'{"text":%b}' % orjson.dumps(text), self.iteration)
-        self._add(batch, StoredEvent(head + 1, kind, self.turn.id, body))
-        try:
-            self._hand_over(batch)
-        except BaseException:
-            self._head = head
-            raise
+        self._check()
+        ts, head, turn = now_ms(), self._head, self.turn
+        if self._piece != (kind, self.iteration):
+            self._piece = kind, self.iteration
+            self._frame = encode_frame(kind, self._scope, self.iteration)
+        body = self._frame % (head + 1, ts, b'{"text":%b}' % orjson.dumps(text))
+        events = [StoredEvent(head + 1, kind, turn.id, body)]
+        size = len(body)
+        settled = self._settling(size)
+        self._log.append(Append(turn.session_id, turn.id, turn.epoch, head, events, settled, sync=False))
+        self._head = head + 1
+        self._pending += size
         if kind == "text":
             self.progress.text.append(text)
             if self.progress.first_text_at is None:
@@ -185,7 +190,25 @@ class Emitter:
 
     def _hand_over(self, batch: _Batch) -> None:
         self._check()
-        size = batch.size
+        self._log.append(
+            Append(
+                self.turn.session_id,
+                self.turn.id,
+                self.turn.epoch,
+                self._head - len(batch.events),
+                batch.events,
+                self._settling(batch.size),
+                message=batch.message,
+                usage=batch.usage,
+                closing=batch.closing,
+                entry=batch.entry,
+                sync=batch.sync,
+            )
+        )
+        self._pending += batch.size
+
+    def _settling(self, size: int) -> Callable[[Exception | None], None]:
+        """To be told of the fate of an append of `size` bytes, which are pending until then."""
 
         def settled(error: Exception | None) -> None:
             self._pending -= size
@@ -194,22 +217,7 @@ class Emitter:
             if self._moved is not None:
                 self._moved.set()
 
-        self._log.append(
-            Append(
-                self.turn.session_id,
-                self.turn.id,
-                self.turn.epoch,
-                self._head - len(batch.events),
-                batch.events,
-                settled,
-                message=batch.message,
-                usage=batch.usage,
-                closing=batch.closing,
-                entry=batch.entry,
-                sync=batch.sync,
-            )
-        )
-        self._pending += size
+        return settled
 
     async def _wait(self) -> None:
         if self._moved is None:

@@ -26,7 +26,7 @@ from gateway.storage.base import StoredMessage
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.purges import SqlPurges
 from gateway.storage.records import ArchiveRow
-from gateway.storage.schema import events, messages
+from gateway.storage.schema import loose_events, messages
 from gateway.storage.segments import Packer
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch
@@ -147,7 +147,7 @@ async def test_the_rows_are_gone_from_the_tables(tmp_path: Path) -> None:
         await archive(storage)
 
         def held(connection: Connection) -> list[tuple[str, int]]:
-            rows = [*connection.execute(select(events.c.session_id))]
+            rows = [*connection.execute(select(loose_events.c.session_id))]
             rows += [*connection.execute(select(messages.c.session_id))]
             return sorted(Counter(name for (name,) in rows).items())
 
@@ -288,7 +288,7 @@ async def test_a_store_that_fails_leaves_everything_in_place(
 
 
 @pytest.mark.parametrize(
-    "gone", ["DELETE FROM events WHERE seq = 2", "DELETE FROM messages WHERE position = 1"]
+    "gone", ["DELETE FROM loose_events WHERE seq = 2", "DELETE FROM messages WHERE position = 1"]
 )
 async def test_a_session_with_a_gap_is_not_archived(tmp_path: Path, gone: str) -> None:
     """Its archive could not be read by place: the rows stay as they are."""

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from gateway.storage.sqlite import event_rows
 from gateway.wiring import Storage
 from tests.storage.writing import Writer, accepted, sqlite_storage, writer_of
 
@@ -28,7 +29,8 @@ async def writers(storage: Storage) -> list[Writer]:
 
 
 def append(folder: Path) -> None:
-    """Appends to the sessions of the database in this folder."""
+    """Appends to the sessions of the database in this folder, whose events are packed all the time."""
+    event_rows.LOOSE_EVENTS = 10
     asyncio.run(_append(folder))
 
 

@@ -23,6 +23,7 @@ from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.records import ArchiveRow
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
+from tests.record import stored_events
 from tests.storage.archiving import (
     EVENTS,
     SAID,
@@ -238,7 +239,7 @@ async def test_lines_hold_what_the_rows_held_byte_for_byte(tmp_path: Path) -> No
         ended = Closing("completed", 1, None, None, 9)
         await append(storage, "t2", ending, Message("assistant", [odd]), closing=ended)
         with closing(sqlite3.connect(tmp_path / "gateway.db")) as raw:
-            bodies = [row[0] for row in raw.execute("SELECT body FROM events ORDER BY seq")]
+            bodies = [body for *_, body in stored_events(raw, "s")]
             rows = raw.execute(
                 "SELECT position, turn_id, role, content, usage FROM messages ORDER BY position"
             ).fetchall()

@@ -4,12 +4,14 @@ nothing was shown that is not in it."""
 import asyncio
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import TurnLost
 from gateway.events.envelope import StoredEvent
+from gateway.storage.sqlite import event_rows
 from gateway.wiring import Storage
 from tests.storage.writing import Writer, accepted, running, sqlite_storage, writer_of
 
@@ -74,9 +76,12 @@ class Story:
 
 
 @settings(max_examples=40)
-@given(st.lists(step, max_size=40))
-def test_the_log_stays_whole_whatever_happens_in_whatever_order(steps: list[tuple[str, str, int]]) -> None:
-    """Every wanted append is stored, every other refused; seq has no gap; readers were shown just the log."""
+@given(st.lists(step, max_size=40), st.sampled_from([3, 10, event_rows.LOOSE_EVENTS]))
+def test_the_log_stays_whole_whatever_happens_in_whatever_order(
+    steps: list[tuple[str, str, int]], loose: int
+) -> None:
+    """Every wanted append is stored, every other refused; seq has no gap; readers were shown just the log;
+    whether or not events were packed meanwhile."""
 
     async def story() -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +98,8 @@ def test_the_log_stays_whole_whatever_happens_in_whatever_order(steps: list[tupl
                     assert stored == told.shown[name]
                     assert (await storage.sessions.get(name, "ann")).head == len(stored)
 
-    asyncio.run(story())
+    with patch.object(event_rows, "LOOSE_EVENTS", loose):
+        asyncio.run(story())
 
 
 def test_appends_and_accepts_of_many_sessions_share_flushes_without_harm() -> None:

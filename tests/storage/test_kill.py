@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.forked import telling
+from tests.record import stored_events
 from tests.storage.appending import SESSIONS, append
 
 
@@ -35,8 +36,7 @@ def check(path: Path, acknowledged: dict[str, int]) -> None:
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         for name, last in acknowledged.items():
-            rows = connection.execute("SELECT seq FROM events WHERE session_id = ? ORDER BY seq", (name,))
-            seqs = [seq for (seq,) in rows]
+            seqs = [seq for seq, *_ in stored_events(connection, name)]
             head = connection.execute("SELECT head FROM heads WHERE session_id = ?", (name,)).fetchone()
             assert seqs == list(range(1, len(seqs) + 1))
             assert len(seqs) >= last

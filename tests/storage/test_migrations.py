@@ -15,6 +15,7 @@ from sqlalchemy import MetaData, create_engine
 
 import gateway.storage.migrations
 from gateway.errors import StorageError
+from gateway.events.envelope import encode, encode_scope
 from gateway.storage import folder, memory_schema, schema
 from gateway.storage.folder import opening
 from gateway.storage.migrations import (
@@ -31,6 +32,7 @@ from gateway.storage.migrations import (
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.wiring import storage_on
+from tests.record import stored_events
 
 Migrate = Callable[[Path], tuple[str | None, str]]
 
@@ -142,6 +144,29 @@ async def test_open_turns_of_an_older_database_go_on(tmp_path: Path, anyio_backe
         memories = (await storage.sessions.history("waits")).memories
         assert memories is not None
         assert (memories.text, memories.generation_from) == ("tea", 2)
+
+
+def test_events_of_an_older_database_are_packed(tmp_path: Path) -> None:
+    """Byte for byte, in order, also where a turn that was cancelled has its events inside another turn's, and
+    in packs of bounded size; an event that is no JSON is kept as it is."""
+    path = tmp_path / "gateway.db"
+    upgrade(path, Chain("versions", "0007"))
+    rows = [
+        ("s", seq, turn, "text", encode(seq, "text", 5, encode_scope("s", turn), b'{"text":"tea"}', 1))
+        for seq, turn in enumerate(["t1"] * 3 + ["t2"] * 2 + ["t1"] * 2_000, 1)
+    ] + [("odd", 1, "t3", "text", b"a\nb"), ("odd", 2, "t3", "done", b"\x01")]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", rows)
+
+    assert migrate(path) == ("0007", HEAD)
+
+    with closing(sqlite3.connect(path)) as connection:
+        for session in ("s", "odd"):
+            assert stored_events(connection, session) == [
+                (seq, kind, turn, body) for name, seq, turn, kind, body in rows if name == session
+            ]
+        packs = connection.execute("SELECT first_seq, last_seq FROM event_packs WHERE session_id = 's'")
+        assert packs.fetchall()[:3] == [(1, 3), (4, 5), (6, 517)]
 
 
 @BOTH

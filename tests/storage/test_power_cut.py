@@ -10,9 +10,10 @@ import pytest
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, text_block
-from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.sqlite import SqliteDatabase, event_rows
 from gateway.wiring import Storage, storage_on
 from tests.disk import LEFT_OUT, Disk
+from tests.record import stored_events
 from tests.storage.writing import accepted, running, sqlite_storage, writer_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(**LEFT_OUT)]
@@ -33,9 +34,10 @@ class Shown:
         self.cuts.append((cut, {session: list(seen) for session, seen in self.events.items()}))
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Disk:
-    """A new data folder on a disk that may lose its power."""
+@pytest.fixture(params=[5, event_rows.LOOSE_EVENTS], ids=["packed", "loose"])
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Disk:
+    """A new data folder on a disk that may lose its power; events are packed in every few flushes, or not."""
+    monkeypatch.setattr(event_rows, "LOOSE_EVENTS", request.param)
     (tmp_path / "data").mkdir()
     return Disk(tmp_path / "data", tmp_path / "synced")
 
@@ -70,10 +72,7 @@ async def after_each(shown: Shown) -> None:
 
 def stored(folder: Path, session_id: str) -> list[StoredEvent]:
     with closing(sqlite3.connect(folder / "gateway.db")) as raw:
-        rows = raw.execute(
-            "SELECT seq, type, turn_id, body FROM events WHERE session_id = ? ORDER BY seq", [session_id]
-        )
-        return [StoredEvent(*row) for row in rows]
+        return [StoredEvent(*row) for row in stored_events(raw, session_id)]
 
 
 async def test_nothing_that_was_shown_is_lost(disk: Disk) -> None:

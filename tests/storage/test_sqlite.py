@@ -16,7 +16,7 @@ from gateway.messages import Message, text_block
 from gateway.storage.base import Append
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.event_log import PAGE_BYTES
+from gateway.storage.sqlite.event_rows import PAGE_BYTES
 from gateway.storage.sqlite.writer import Durability
 from gateway.wiring import Storage, storage_on
 from tests.storage.writing import OWNER, accepted, running

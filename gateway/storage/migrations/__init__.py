@@ -17,7 +17,7 @@ class Chain(NamedTuple):
     head: str
 
 
-HEAD = "0007"
+HEAD = "0008"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD)
 

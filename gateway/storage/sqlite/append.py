@@ -1,11 +1,8 @@
-"""What an append does to the tables, for all appends of a flush at once.
-
-Each step of a statement lets go of the interpreter lock and has to win it back from a busy event loop: it is
-the number of statements that counts, so many rows go into one.
-"""
+"""What an append does to the tables, for all appends of a flush at once: many rows go into one statement (see
+event_rows.py)."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -13,9 +10,7 @@ import orjson
 
 from gateway.errors import TurnLost
 from gateway.storage.base import GENERATION_OPEN, Append
-
-CHUNKS = (256, 64, 16, 4, 1)
-"""Rows per statement; few sizes, so that each statement is planned once."""
+from gateway.storage.sqlite.event_rows import Packing, Statements
 
 
 class Pending(NamedTuple):
@@ -34,6 +29,8 @@ class Pending(NamedTuple):
             if event.seq != seq:
                 raise ValueError(f"event {event.seq} of {batch.session_id} should be {seq}")
         closing = batch.closing
+        if batch.message is None and closing is None:
+            return cls(batch, None, None, None)
         return cls(
             batch,
             orjson.dumps(batch.message.content).decode() if batch.message else None,
@@ -69,7 +66,9 @@ class Run:
         return (self.end, self.messages, self.ends, self.session_id, self.head, self.turn_id, self.epoch)
 
 
-def apply(connection: sqlite3.Connection, pending: Sequence[Pending]) -> list[TurnLost | None]:
+def apply(
+    connection: sqlite3.Connection, packing: Packing, pending: Sequence[Pending]
+) -> list[TurnLost | None]:
     """Writes `pending` in the open transaction, in order. Returns for each None, or why it was refused."""
     runs = runs_of(pending)
     alone = len({run.session_id for run in runs}) == len(runs)
@@ -83,7 +82,7 @@ def apply(connection: sqlite3.Connection, pending: Sequence[Pending]) -> list[Tu
             if move_head(connection, run):
                 kept.append(run)
                 write_parts(connection, run)
-    write_events(connection, kept)
+    packing.add(connection, event_rows_of(kept))
     stored = {id(part) for run in kept for part in run.parts}
     return [None if id(part) in stored else refusal(part.batch) for part in pending]
 
@@ -111,7 +110,6 @@ MOVE_HEADS = """
     WHERE session_id = claim.column4 AND head = claim.column5 AND turn_id = claim.column6
     AND epoch = claim.column7
 """
-INSERT_EVENTS = "INSERT INTO events (session_id, seq, turn_id, type, body) VALUES {rows}"
 # The head has moved already: `back` messages of this flush come after the one that is inserted.
 INSERT_MESSAGE = """
     INSERT INTO messages (session_id, position, turn_id, role, content, usage)
@@ -132,21 +130,12 @@ TOUCH_SESSION = """
     WHERE id = ?
 """
 
-HEAD_WIDTH, EVENT_WIDTH = 7, 5
-
-
-def _of_sizes(statement: str, width: int) -> dict[int, str]:
-    row = f"({', '.join('?' * width)})"
-    return {size: statement.format(rows=", ".join([row] * size)) for size in CHUNKS}
-
-
-MANY_HEADS = _of_sizes(MOVE_HEADS, HEAD_WIDTH)
-MANY_EVENTS = _of_sizes(INSERT_EVENTS, EVENT_WIDTH)
+FENCE = Statements(MOVE_HEADS, 7)
 
 
 def move_head(connection: sqlite3.Connection, run: Run) -> bool:
     """The fence: False when another owner, or another head, has come between."""
-    return connection.execute(MANY_HEADS[1], run.fence()).rowcount == 1
+    return FENCE.run(connection, run.fence()) == 1
 
 
 def move_heads(connection: sqlite3.Connection, runs: Sequence[Run]) -> bool:
@@ -154,10 +143,7 @@ def move_heads(connection: sqlite3.Connection, runs: Sequence[Run]) -> bool:
     if len(runs) < 2:
         return False
     connection.execute("SAVEPOINT fence")
-    values = [value for run in runs for value in run.fence()]
-    moved = sum(
-        connection.execute(MANY_HEADS[size], chunk).rowcount for size, chunk in chunks(values, HEAD_WIDTH)
-    )
+    moved = FENCE.run(connection, [value for run in runs for value in run.fence()])
     if moved != len(runs):
         connection.execute("ROLLBACK TO fence")
     connection.execute("RELEASE fence")
@@ -205,25 +191,15 @@ def write_parts(connection: sqlite3.Connection, run: Run) -> None:
             )
 
 
-def write_events(connection: sqlite3.Connection, runs: Sequence[Run]) -> None:
+def event_rows_of(runs: Sequence[Run]) -> list[Any]:
+    """The rows of all events, laid end to end."""
     values: list[Any] = []
     for run in runs:
         session_id = run.session_id
         for part in run.parts:
             for seq, event_type, turn_id, body in part.batch.events:
                 values += (session_id, seq, turn_id, event_type, body)
-    for size, chunk in chunks(values, EVENT_WIDTH):
-        connection.execute(MANY_EVENTS[size], chunk)
-
-
-def chunks(values: Sequence[Any], width: int) -> Iterator[tuple[int, Sequence[Any]]]:
-    """Rows of `width` values, laid end to end, cut into the sizes of CHUNKS."""
-    at = 0
-    for size in CHUNKS:
-        length = size * width
-        while len(values) - at >= length:
-            yield size, values[at : at + length]
-            at += length
+    return values
 
 
 def refusal(batch: Append) -> TurnLost:

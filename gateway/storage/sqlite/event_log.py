@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -15,29 +14,10 @@ from gateway.storage.base import Append, Bus, OutboxEntry, TurnRow
 from gateway.storage.records import ArchiveRow
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.database import SqliteDatabase, raw_of
+from gateway.storage.sqlite.event_rows import Page, read_page
 
 log = logging.getLogger(__name__)
 
-PAGE_BYTES = 1_048_576
-"""Most bytes of bodies in one `read`, but always one event."""
-
-# One row holds them all: a reader's thread has to win the interpreter lock back after every row, which takes
-# milliseconds when the event loop is busy.
-READ = """
-    SELECT group_concat(seq), group_concat(type), group_concat(turn_id), group_concat(length(body)),
-        CAST(group_concat(body, '') AS BLOB), {archived}
-    FROM (
-        SELECT seq, type, turn_id, body, sum(length(body)) OVER (ORDER BY seq) - length(body) AS before
-        FROM events WHERE session_id = :session_id AND seq > :after AND seq <= :until {types}
-        ORDER BY seq LIMIT iif({archived} IS NULL AND {is_there}, :limit, 0)
-    )
-    WHERE before < :bytes
-"""
-# Part of the same statement, and so of the same moment: a session whose rows move to an archive meanwhile is
-# seen before or after that, never in between.
-ARCHIVED = "(SELECT 1 FROM session_archives WHERE session_id = :session_id AND to_seq > :after)"
-# The rows of a deleted session are removed after it.
-IS_THERE = "EXISTS (SELECT 1 FROM sessions WHERE id = :session_id)"
 LAST = 2**63 - 1
 
 
@@ -63,16 +43,30 @@ class SqliteEventLog:
     async def read(
         self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
     ) -> list[StoredEvent]:
-        """See `EventLog.read`. A page also ends after PAGE_BYTES, or where a member of an archive does."""
+        """See `EventLog.read`. A page also ends when it is large, after the packs, and where a member of an
+        archive does."""
         last = LAST if until is None else until
-        while True:
-            found = await self._database.read(_page_of(session_id, after, limit, last, types), snapshot=False)
-            if not isinstance(found, ArchiveRow):
+
+        def page(connection: Connection) -> Page | ArchiveRow:
+            found = read_page(
+                raw_of(connection), session_id, after=after, limit=limit, until=last, types=types
+            )
+            if found is not None:
                 return found
-            events = await self._read_archived(found, after=after, limit=limit, until=last, types=types)
+            archives = archives_after(connection, session_id, after)
+            return archives[0] if archives else Page([], last)  # none: the session has been deleted since
+
+        while after < last:
+            found = await self._database.read(page)
+            if isinstance(found, Page):
+                events, seen = found
+            else:
+                events = await self._read_archived(found, after=after, limit=limit, until=last, types=types)
+                seen = found.to_seq
             if events:
                 return events
-            after = found.to_seq
+            after = seen
+        return []
 
     async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> OutboxEntry | None:
         """See `EventLog.note`."""
@@ -154,46 +148,3 @@ class SqliteEventLog:
             except Exception:
                 # One turn's fault must not keep the others from hearing of theirs.
                 log.exception("the writer of turn %s failed to hear of its append", pending.batch.turn_id)
-
-
-def _page_of(
-    session_id: str, after: int, limit: int, until: int, types: Sequence[str]
-) -> Callable[[Connection], list[StoredEvent] | ArchiveRow]:
-    """Reads a page of the table, or finds the archive that holds what comes after the cursor."""
-    values: dict[str, str | int] = {
-        "session_id": session_id,
-        "after": after,
-        "until": until,
-        "limit": limit,
-        "bytes": PAGE_BYTES,
-    }
-    values.update({f"type_{number}": name for number, name in enumerate(types)})
-    names = ", ".join(f":type_{number}" for number in range(len(types)))
-    statement = READ.format(
-        archived=ARCHIVED, is_there=IS_THERE, types=f"AND type IN ({names})" if types else ""
-    )
-
-    def page(connection: Connection) -> list[StoredEvent] | ArchiveRow:
-        *row, is_archived = raw_of(connection).execute(statement, values).fetchone()
-        if is_archived:
-            archives = archives_after(connection, session_id, after)
-            return archives[0] if archives else []  # none: the session has been deleted since
-        return events_of(row)
-
-    return page
-
-
-def events_of(row: Sequence[Any]) -> list[StoredEvent]:
-    """The events in the one row that READ gives."""
-    seqs, types, turn_ids, sizes, bodies = row
-    if seqs is None:
-        return []
-    events: list[StoredEvent] = []
-    at = 0
-    for seq, event_type, turn_id, size in zip(
-        seqs.split(","), types.split(","), turn_ids.split(","), sizes.split(","), strict=True
-    ):
-        end = at + int(size)
-        events.append(StoredEvent(int(seq), event_type, turn_id, bodies[at:end]))
-        at = end
-    return events

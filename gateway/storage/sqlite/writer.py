@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 
 from gateway.errors import StorageError
 from gateway.storage.sqlite.append import Pending, apply
+from gateway.storage.sqlite.event_rows import Packing
 from gateway.storage.sqlite.failures import for_caller, is_broken, storage_error
 
 log = logging.getLogger(__name__)
@@ -113,6 +114,7 @@ class Writer:
         self._connection = connection
         self._durability = durability
         self._synchronous: bool | None = None
+        self._packing: Packing | None = None
         self._loop = asyncio.get_running_loop()
         self._gathered = Flush()
         self._pending = False
@@ -211,7 +213,8 @@ class Writer:
         self._synchronise(flush.sync or self._durability == "synced")
         self._raw.execute("BEGIN IMMEDIATE")
         if flush.appends:
-            flush.refusals = apply(self._raw, flush.appends)
+            self._packing = self._packing or Packing(self._raw)
+            flush.refusals = apply(self._raw, self._packing, flush.appends)
         for write in flush.writes:
             self._run(write)
         self._raw.execute("COMMIT")

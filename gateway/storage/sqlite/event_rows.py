@@ -1,0 +1,221 @@
+"""The rows of events on SQLite: written by the writer, packed when enough have come, and read page by page.
+
+Each step of a statement lets go of the interpreter lock and has to win it back from a busy event loop: it is
+the number of steps that counts. So many rows go in by one statement, and come out in one row.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from gateway.events.envelope import StoredEvent
+from gateway.storage.packs import EventRow, Pack, events_of, packs_of
+
+CHUNKS = (256, 64, 16, 4, 1)
+"""Rows per statement; few sizes, so that each statement is planned once."""
+
+LOOSE_EVENTS = 2048
+LOOSE_SIZE = 1_048_576
+"""Loose events, and bytes of them, from which on they are packed: some 5 ms for the writer. Whoever reads
+goes through so many."""
+
+PAGE_BYTES = 1_048_576
+"""Bytes of a page after which it ends, but always one event."""
+PAGE_PACKS = 128
+"""Packs in a page."""
+FILTERED = 2048
+"""Events that are looked through at a time for those of some types."""
+
+_COUNT = "SELECT count(*), coalesce(sum(length(body)), 0) FROM loose_events"
+_ADD_EVENTS = "INSERT INTO loose_events (session_id, seq, turn_id, type, body) VALUES {rows}"
+_ADD_PACKS = "INSERT INTO event_packs (session_id, last_seq, first_seq, turn_id, types, lines) VALUES {rows}"
+_OLDEST = """
+    SELECT max(number), group_concat(session_id), group_concat(seq), group_concat(turn_id),
+        group_concat(type), group_concat(length(body)), CAST(group_concat(body, '') AS BLOB)
+    FROM (SELECT * FROM loose_events ORDER BY number LIMIT ?)
+"""
+_REMOVE_OLDEST = "DELETE FROM loose_events WHERE number <= ?"
+
+_SESSION = """
+    SELECT EXISTS (SELECT 1 FROM session_archives WHERE session_id = :session_id AND to_seq > :after),
+        (SELECT head FROM heads JOIN sessions ON id = session_id WHERE session_id = :session_id)
+"""
+_PACKS = """
+    SELECT group_concat(last_seq), group_concat(first_seq), group_concat(length(lines))
+    FROM (
+        SELECT last_seq, first_seq, lines FROM event_packs
+        WHERE session_id = :session_id AND last_seq > :after AND first_seq <= :until
+        ORDER BY last_seq LIMIT :most
+    )
+"""
+_LINES = """
+    SELECT group_concat(turn_id), group_concat(types), CAST(group_concat(lines, '') AS BLOB)
+    FROM (
+        SELECT turn_id, types, lines FROM event_packs
+        WHERE session_id = :session_id AND last_seq > :after AND last_seq <= :last ORDER BY last_seq
+    )
+"""
+_LOOSE = """
+    SELECT group_concat(seq), group_concat(turn_id), group_concat(type), group_concat(length(body)),
+        CAST(group_concat(body, '') AS BLOB)
+    FROM (
+        SELECT seq, turn_id, type, body, sum(length(body)) OVER (ORDER BY number) - length(body) AS before
+        FROM loose_events WHERE session_id = :session_id AND seq > :after AND seq <= :until
+        ORDER BY number LIMIT :limit
+    )
+    WHERE before < :bytes
+"""
+
+
+class Statements:
+    """A statement that adds rows, for each of the sizes of CHUNKS."""
+
+    def __init__(self, statement: str, width: int) -> None:
+        row = f"({', '.join('?' * width)})"
+        self._width = width
+        self._of_size = {size: statement.format(rows=", ".join([row] * size)) for size in CHUNKS}
+
+    def run(self, connection: sqlite3.Connection, values: Sequence[Any]) -> int:
+        """Executes for rows that are laid end to end; the number of rows that were changed."""
+        at = changed = 0
+        for size, statement in self._of_size.items():
+            length = size * self._width
+            while len(values) - at >= length:
+                changed += connection.execute(statement, values[at : at + length]).rowcount
+                at += length
+        return changed
+
+
+ADD_EVENTS = Statements(_ADD_EVENTS, 5)
+ADD_PACKS = Statements(_ADD_PACKS, 6)
+
+
+class Packing:
+    """Adds events, and packs them when there are enough, in the same transaction. On the writer's thread."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._count, self._size = connection.execute(_COUNT).fetchone()
+
+    def add(self, connection: sqlite3.Connection, values: Sequence[Any]) -> None:
+        """Adds rows of EventRow, laid end to end."""
+        ADD_EVENTS.run(connection, values)
+        self._count += len(values) // 5
+        self._size += sum(map(len, values[4::5]))
+        if self._count >= LOOSE_EVENTS or self._size >= LOOSE_SIZE:
+            pack(connection)
+            self._count = self._size = 0
+
+
+def pack(connection: sqlite3.Connection) -> None:
+    """Packs the loose events, in the open transaction: twice as many as it takes to do so at most."""
+    last, *columns = connection.execute(_OLDEST, (2 * LOOSE_EVENTS,)).fetchone()
+    if last is not None:
+        ADD_PACKS.run(connection, [value for row in packs_of(_rows(columns)) for value in row])
+        connection.execute(_REMOVE_OLDEST, (last,))
+
+
+class Page(NamedTuple):
+    """Events of a session, in order. `seen` is the seq up to which was looked for them."""
+
+    events: list[StoredEvent]
+    seen: int
+
+
+def read_page(
+    connection: sqlite3.Connection,
+    session_id: str,
+    *,
+    after: int,
+    limit: int,
+    until: int,
+    types: Sequence[str] = (),
+) -> Page | None:
+    """A page of the events with seq > `after` and <= `until`, only of `types` if given; `seen` is `until`
+    when there are no more. None: what comes next is in an archive. All statements must see the same
+    moment."""
+    archived, head = connection.execute(_SESSION, {"session_id": session_id, "after": after}).fetchone()
+    if archived:
+        return None
+    # What is left of a deleted session is nobody's.
+    last = min(until, head or 0)
+    if last <= after:
+        return Page([], until)
+    most = FILTERED if types else limit
+    events, more = _packed(connection, session_id, after, most, last)
+    if not more and len(events) < most:
+        seen = events[-1].seq if events else after
+        events += _loose(connection, session_id, seen, most - len(events), last)
+    seen = events[-1].seq if events else last
+    if types:
+        chosen = [event for event in events if event.type in types]
+        if len(chosen) > limit:
+            chosen = chosen[:limit]
+            seen = chosen[-1].seq
+        events = chosen
+    return Page(events, until if seen == last else seen)
+
+
+def _packed(
+    connection: sqlite3.Connection, session_id: str, after: int, limit: int, until: int
+) -> tuple[list[StoredEvent], bool]:
+    """A page of what is packed, and whether more may be."""
+    place: dict[str, Any] = {"session_id": session_id, "after": after}
+    found = connection.execute(_PACKS, {**place, "until": until, "most": PAGE_PACKS}).fetchone()
+    if found[0] is None:
+        return [], False
+    there = list(zip(*map(_numbers, found), strict=True))
+    bounds: list[tuple[int, int, int]] = []
+    count = size = 0
+    for last, first, length in there:
+        if count >= limit or size >= PAGE_BYTES:
+            break
+        bounds.append((last, first, length))
+        count += last - max(first - 1, after)
+        size += length
+    turn_ids, types, lines = connection.execute(_LINES, {**place, "last": bounds[-1][0]}).fetchone()
+    events: list[StoredEvent] = []
+    at = 0
+    for (last, first, length), turn_id, counted in zip(
+        bounds, turn_ids.split(","), types.split(","), strict=True
+    ):
+        events += events_of(Pack(session_id, last, first, turn_id, counted, lines[at : at + length]))
+        at += length
+    if bounds[0][1] <= after:
+        del events[: after + 1 - bounds[0][1]]
+    del events[limit:]
+    while events and events[-1].seq > until:
+        events.pop()
+    return events, len(bounds) < len(there) or len(there) == PAGE_PACKS or size >= PAGE_BYTES
+
+
+def _loose(
+    connection: sqlite3.Connection, session_id: str, after: int, limit: int, until: int
+) -> list[StoredEvent]:
+    place = {"session_id": session_id, "after": after, "until": until, "limit": limit, "bytes": PAGE_BYTES}
+    *columns, bodies = connection.execute(_LOOSE, place).fetchone()
+    if bodies is None:
+        return []
+    seqs, turn_ids, types, sizes = (column.split(",") for column in columns)
+    return [
+        StoredEvent(int(seq), event_type, turn_id, body)
+        for seq, event_type, turn_id, body in zip(seqs, types, turn_ids, _cut(bodies, sizes), strict=True)
+    ]
+
+
+def _rows(columns: Sequence[Any]) -> Iterator[EventRow]:
+    """Rows from the columns of _OLDEST."""
+    *texts, sizes, bodies = columns
+    session_ids, seqs, turn_ids, types = (column.split(",") for column in texts)
+    return zip(session_ids, map(int, seqs), turn_ids, types, _cut(bodies, sizes.split(",")), strict=True)
+
+
+def _cut(joined: bytes, sizes: Sequence[str]) -> Iterator[bytes]:
+    at = 0
+    for size in sizes:
+        end = at + int(size)
+        yield joined[at:end]
+        at = end
+
+
+def _numbers(column: str) -> Iterator[int]:
+    return map(int, column.split(","))
