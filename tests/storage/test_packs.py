@@ -1,7 +1,8 @@
 """Events that were packed are the events that were appended."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -94,31 +95,40 @@ async def test_every_part_of_a_session_is_read_from_packs_and_loose_events_alike
         sent = await conversation(storage)
         for name, events in sent.items():
             for after in range(0, len(events) + 1, 3):
-                for wanted in [{"until": len(events) - 4}, {"limit": 5}, {"types": ["tool_call", "done"]}]:
-                    assert await read(storage, name, after=after, **wanted) == expected(
-                        events, after, **wanted
-                    )
+                for wanted in (
+                    Wanted(after, until=len(events) - 4),
+                    Wanted(after, limit=5),
+                    Wanted(after, types=["tool_call", "done"]),
+                ):
+                    assert await read(storage, name, wanted) == wanted.of(events)
 
 
-async def read(storage: Storage, name: str, *, after: int, **wanted: Any) -> list[StoredEvent]:
-    """All pages, or with a `limit` the first one."""
-    first = await storage.log.read(name, after=after, **{"limit": 100, **wanted})
-    found = list(first)
-    while first and "limit" not in wanted:
-        first = await storage.log.read(name, after=found[-1].seq, **{"limit": 100, **wanted})
-        found += first
+class Wanted(NamedTuple):
+    """What of a session is read."""
+
+    after: int
+    until: int | None = None
+    limit: int | None = None
+    types: Sequence[str] = ()
+
+    def of(self, events: list[StoredEvent]) -> list[StoredEvent]:
+        last = self.until or len(events)
+        types = self.types or {event.type for event in events}
+        return [event for event in events if self.after < event.seq <= last and event.type in types][
+            : self.limit
+        ]
+
+
+async def read(storage: Storage, name: str, wanted: Wanted) -> list[StoredEvent]:
+    """All pages, or with a limit the first one."""
+    after, until, limit, types = wanted
+    found: list[StoredEvent] = []
+    while page := await storage.log.read(name, after=after, until=until, limit=limit or 100, types=types):
+        found += page
+        after = page[-1].seq
+        if limit is not None:
+            break
     return found
-
-
-def expected(
-    events: list[StoredEvent],
-    after: int,
-    until: int = 2**60,
-    limit: int = 2**60,
-    types: list[str] | None = None,
-) -> list[StoredEvent]:
-    chosen = [event for event in events if after < event.seq <= until and (not types or event.type in types)]
-    return chosen[:limit]
 
 
 @pytest.mark.anyio
