@@ -7,7 +7,7 @@ So the log of a long answer takes half the room, and is read, archived and remov
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby, repeat
+from itertools import chain, groupby, islice, repeat
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert
@@ -108,15 +108,20 @@ def packs_of(rows: Iterable[EventRow]) -> Iterator[Pack]:
         yield from run.packs()
 
 
-def events_of(pack: Pack) -> list[StoredEvent]:
-    """The events of a pack, byte for byte as they were packed."""
+def events_of(pack: Pack, after: int = 0, until: int = 2**63 - 1) -> list[StoredEvent]:
+    """The events of a pack with seq > `after` and <= `until`, byte for byte as they were packed."""
     session_id, last, first, turn_id, types, lines = pack
+    begin, end = max(first, after + 1), min(last, until) + 1
     if first == last:
-        return [StoredEvent(first, types, turn_id, lines)]
+        return [StoredEvent(first, types, turn_id, lines)] if begin < end else []
+    names = _types_of(types)
+    if end - begin <= last - first:
+        lines = b"\n".join(lines.split(b"\n")[begin - first : end - first])
+        names = islice(names, begin - first, end - first)
     bodies = lines.replace(SCOPE, encode_scope(session_id, turn_id)).split(b"\n")
     return [
         StoredEvent(seq, event_type, turn_id, body)
-        for seq, event_type, body in zip(range(first, last + 1), _types_of(types), bodies, strict=True)
+        for seq, event_type, body in zip(range(begin, end), names, bodies, strict=False)
     ]
 
 

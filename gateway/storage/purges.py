@@ -36,6 +36,8 @@ BATCH = 100
 """Rows that one statement removes."""
 ARTIFACTS_BATCH = 10
 """Artifacts that are removed between two looks at the clock: each takes about as long as ten rows."""
+PACKS_BATCH = 4
+"""Packs of events that one statement removes: each may be on a hundred pages."""
 SLICE_TIME = 0.004
 """Seconds after which a slice ends: what others commit waits no longer than that, and its commit."""
 MIN_FIRST = 8
@@ -51,15 +53,23 @@ class IndexedWords(Protocol):
         ...
 
 
-def _removal(table: Table, *where: ColumnElement[bool]) -> Prepared:
-    """Removes at most BATCH rows of a session."""
-    of_session = table.c.session_id == bindparam("session_id")
-    key = [column for column in table.primary_key if column.name != "session_id"]
-    if not key:
-        return Prepared(delete(table).where(of_session))
-    chosen = select(*key).where(of_session, *where).order_by(*key).limit(BATCH)
-    column: ColumnElement[Any] = key[0] if len(key) == 1 else tuple_(*key)
-    return Prepared(delete(table).where(of_session, column.in_(chosen)))
+class Removal:
+    """Removes at most a batch of a session's rows."""
+
+    def __init__(self, table: Table, *where: ColumnElement[bool]) -> None:
+        self._batch = PACKS_BATCH if table is event_packs else BATCH
+        of_session = table.c.session_id == bindparam("session_id")
+        key = [column for column in table.primary_key if column.name != "session_id"]
+        statement = delete(table).where(of_session)
+        if key:
+            chosen = select(*key).where(of_session, *where).order_by(*key).limit(self._batch)
+            column: ColumnElement[Any] = key[0] if len(key) == 1 else tuple_(*key)
+            statement = statement.where(column.in_(chosen))
+        self._statement = Prepared(statement)
+
+    def run(self, connection: Connection, session_id: str) -> bool:
+        """Whether the batch was full: there may be more."""
+        return self._statement.run(connection, session_id=session_id).rowcount == self._batch
 
 
 def _archived(column: ColumnElement[int]) -> ColumnElement[int]:
@@ -74,12 +84,12 @@ _SHORT = [
     for table in metadata.sorted_tables
     if "session_id" in table.c and table not in {*_LONG, artifacts, purges}
 ]
-REMOVE_SHORT = [_removal(table) for table in _SHORT]
-REMOVE_LONG = [_removal(table) for table in _LONG]
+REMOVE_SHORT = [Removal(table) for table in _SHORT]
+REMOVE_LONG = [Removal(table) for table in _LONG]
 REMOVE_ARCHIVED = [
-    _removal(messages, messages.c.position <= _archived(session_archives.c.to_position)),
-    _removal(loose_events, loose_events.c.seq <= _archived(session_archives.c.to_seq)),
-    _removal(event_packs, event_packs.c.last_seq <= _archived(session_archives.c.to_seq)),
+    Removal(messages, messages.c.position <= _archived(session_archives.c.to_position)),
+    Removal(loose_events, loose_events.c.seq <= _archived(session_archives.c.to_seq)),
+    Removal(event_packs, event_packs.c.last_seq <= _archived(session_archives.c.to_seq)),
 ]
 
 _OF_SESSION = purges.c.session_id == bindparam("session_id")
@@ -162,7 +172,7 @@ def _batches(
     yield from _emptied(connection, session_id, REMOVE_LONG)
 
 
-def _emptied(connection: Connection, session_id: str, removals: Sequence[Prepared]) -> Iterator[None]:
+def _emptied(connection: Connection, session_id: str, removals: Sequence[Removal]) -> Iterator[None]:
     for removal in removals:
-        while removal.run(connection, session_id=session_id).rowcount == BATCH:
+        while removal.run(connection, session_id):
             yield

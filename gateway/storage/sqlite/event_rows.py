@@ -178,13 +178,10 @@ def _packed(
     for (last, first, length), turn_id, counted in zip(
         bounds, turn_ids.split(","), types.split(","), strict=True
     ):
-        events += events_of(Pack(session_id, last, first, turn_id, counted, lines[at : at + length]))
+        pack = Pack(session_id, last, first, turn_id, counted, lines[at : at + length])
+        events += events_of(pack, after, until)
         at += length
-    if bounds[0][1] <= after:
-        del events[: after + 1 - bounds[0][1]]
     del events[limit:]
-    while events and events[-1].seq > until:
-        events.pop()
     return events, len(bounds) < len(there) or len(there) == PAGE_PACKS or size >= PAGE_BYTES
 
 
