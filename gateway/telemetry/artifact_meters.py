@@ -39,7 +39,6 @@ class ArtifactMeters(Reader):
 
     def __init__(self, exposition: Exposition) -> None:
         self._errors = FewNames()
-        meter = exposition.meter
         self._sizes = exposition.histogram(
             "gateway.artifact.size",
             "By",
@@ -52,12 +51,12 @@ class ArtifactMeters(Reader):
             "Keeping a content, the look at what is in it included; what was not kept with the error's type.",
             semconv.SHORT_SECONDS,
         )
-        self._reads = meter.create_counter(
+        self._reads = exposition.counter(
             "gateway.artifact.reads",
             "{read}",
             "Parts that the model or a user read, by how; refused ones with the error's type.",
         )
-        self._stopped = meter.create_counter(
+        self._stopped = exposition.counter(
             "gateway.artifact.json_path.stopped",
             "{path}",
             "JSON paths that took too much time or memory, or had to wait for too long (busy).",
@@ -68,15 +67,15 @@ class ArtifactMeters(Reader):
             "Artifacts that were passed to a tool by reference, whole or a part of them.",
             semconv.SIZES,
         )
-        self._warnings = meter.create_counter(
+        self._warnings = exposition.counter(
             "gateway.artifact.warnings", "{warning}", "Warnings of turns about their artifacts, by code."
         )
-        self._damaged = meter.create_counter(
+        self._damaged = exposition.counter(
             "gateway.artifact.damaged",
             "{content}",
             "Times that a content was asked for and found to be missing or changed.",
         )
-        self._removed = meter.create_counter(
+        self._removed = exposition.counter(
             "gateway.artifact.removed",
             "{removal}",
             "Artifacts whose time was over, blobs that nobody needed, and parts of blobs that a crash left, "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from opentelemetry.context import Context
+from opentelemetry.trace import SpanContext
 from opentelemetry.util.types import AttributeValue
 
 from gateway.messages import Usage
@@ -95,9 +95,8 @@ class CallMeters(Reader):
         )
 
     def _make_tokens(self, exposition: Exposition, *, dup: bool) -> None:
-        meter = exposition.meter
         self._tokens = {
-            name: meter.create_counter(f"gen_ai.client.inference.usage.{name}", "{token}", description)
+            name: exposition.counter(f"gen_ai.client.inference.usage.{name}", "{token}", description)
             for name, description in (
                 ("input_tokens", "Input tokens, cached ones included."),
                 ("output_tokens", "Output tokens."),
@@ -119,14 +118,13 @@ class CallMeters(Reader):
             )
 
     def _make_own(self, exposition: Exposition) -> None:
-        meter = exposition.meter
-        self._retries = meter.create_counter(
+        self._retries = exposition.counter(
             "gateway.upstream.retries", "{retry}", "Attempts of a model call that failed and were repeated."
         )
-        self._stops = meter.create_counter(
+        self._stops = exposition.counter(
             "gateway.upstream.stops", "{call}", "Model calls that ended in order, by stop reason."
         )
-        self._cost = meter.create_counter("gateway.cost", "USD", "What model calls cost, where it is known.")
+        self._cost = exposition.counter("gateway.cost", "USD", "What model calls cost, where it is known.")
 
     def call_retried(self, turn: Turn, call: Call, reason: str, usage: Usage | None, at: int) -> None:
         self._count_superseded(call, reason, usage)
@@ -142,7 +140,7 @@ class CallMeters(Reader):
             self._count_superseded(call, attempt.reason, attempt.usage)
         self._count(call, None)
 
-    def _count(self, call: ModelCall, context: Context | None) -> None:
+    def _count(self, call: ModelCall, context: SpanContext | None) -> None:
         chat = self._chat(call.model, call.purpose)
         self._count_tokens(call.usage, chat)
         if call.cost is not None:

@@ -2,24 +2,22 @@
 
 from collections.abc import Callable
 
-from opentelemetry.context import Context
-from opentelemetry.trace import Span, set_span_in_context
+from opentelemetry.trace import Span, SpanContext
 
 from gateway.telemetry.base import Turn
 from gateway.telemetry.traces import root_of
 
-Exemplify = Callable[[Span, Turn], Context | None]
-"""The context in which to record what was measured of a span; None when it must not become an example."""
+Exemplify = Callable[[Span, Turn], SpanContext | None]
+"""The span that is an example of what was measured of one; None when there must be none."""
 
 
-def of_trace(trace_id: str) -> Context:
+def of_trace(trace_id: str) -> SpanContext:
     """The root span of the trace of a turn (32 hex digits), for `Histogram.record`."""
-    return set_span_in_context(root_of(trace_id), Context())
+    return root_of(trace_id).get_span_context()
 
 
-def of_span(span: Span, turn: Turn) -> Context | None:
+def of_span(span: Span, turn: Turn) -> SpanContext | None:
     """`span` of `turn`, or where none is drawn the place of the root span: the trace id alone leads to the
     log lines and to the turn's events."""
-    if span.get_span_context().is_valid:
-        return set_span_in_context(span, Context())
-    return of_trace(turn.trace_id)
+    context = span.get_span_context()
+    return context if context.is_valid else of_trace(turn.trace_id)

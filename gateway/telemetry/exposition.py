@@ -6,18 +6,20 @@ bucket of a histogram leads to a trace that fell into it.
 
 import json
 import logging
+import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal
 
-from opentelemetry.metrics import Histogram as Instrument
+from opentelemetry.sdk.environment_variables import OTEL_METRICS_EXEMPLAR_FILTER
+from opentelemetry.sdk.metrics import Histogram as SdkHistogram
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import (
+    AggregationTemporality,
     ExponentialHistogram,
     Gauge,
-    Histogram,
     HistogramDataPoint,
     InMemoryMetricReader,
     Metric,
@@ -26,6 +28,7 @@ from opentelemetry.sdk.metrics.export import (
     PeriodicExportingMetricReader,
     Sum,
 )
+from opentelemetry.sdk.metrics.export import Histogram as Points
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.util.types import AttributeValue
 from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector
@@ -34,7 +37,8 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from gateway.telemetry.tallies import SCOPE, Tallies
+from gateway.telemetry.instruments import Counter, Histogram
+from gateway.telemetry.tallies import SCOPE, Tallies, Told
 
 _UNITS = {"s": "seconds", "By": "bytes", "USD": "USD"}
 """Units as Prometheus appends them to names. Annotations such as {token} are left out (OpenTelemetry
@@ -51,7 +55,7 @@ class Exposition:
 
     def __init__(self, resource: Resource, push: Sequence[MetricExporter] = ()) -> None:
         self._scrape = InMemoryMetricReader()
-        pushing = [_Push(exporter, lambda data: self.tallies.added_to(data, resource)) for exporter in push]
+        pushing = [_Push(exporter, self._added) for exporter in push]
         self.provider = MeterProvider([self._scrape, *pushing], resource, shutdown_on_exit=False)
         self.meter = self.provider.get_meter(SCOPE)
         self.tallies = Tallies(self.meter)
@@ -61,11 +65,15 @@ class Exposition:
         GCCollector(registry=self._registry)
         self._registry.register(_Families(self._collect, resource))
 
-    def histogram(self, name: str, unit: str, description: str, buckets: Sequence[float]) -> Instrument:
+    def counter(self, name: str, unit: str, description: str) -> Counter:
+        """An instrument that adds up."""
+        return Counter(self.meter, name, unit, description)
+
+    def histogram(self, name: str, unit: str, description: str, buckets: Sequence[float]) -> Histogram:
         """An instrument with these bounds, for what happens less often than events do."""
-        return self.meter.create_histogram(
-            name, unit, description, explicit_bucket_boundaries_advisory=buckets
-        )
+        made = Histogram(buckets, with_exemplars=os.environ.get(OTEL_METRICS_EXEMPLAR_FILTER) != "always_off")
+        self.tallies.tell(name, unit, description, made)
+        return made
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Body and content type for an `Accept` header: OpenMetrics, which has the exemplars, when that is
@@ -74,21 +82,29 @@ class Exposition:
         return encode(self._registry), content_type
 
     def _collect(self) -> MetricsData:
-        return self.tallies.added_to(self._scrape.get_metrics_data(), self._resource)
+        return self._added(self._scrape.get_metrics_data())
+
+    def _added(self, data: MetricsData | None, told: Told | None = None) -> MetricsData:
+        return self.tallies.added_to(data, self._resource, told)
 
 
 class _Push(PeriodicExportingMetricReader):
     """Sends what the SDK collected together with what it did not count itself."""
 
-    def __init__(self, exporter: MetricExporter, complete: Callable[[MetricsData], MetricsData]) -> None:
+    def __init__(
+        self, exporter: MetricExporter, complete: Callable[[MetricsData, Told | None], MetricsData]
+    ) -> None:
         self._complete = complete
+        # What OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE asks for, as the SDK's own reader learns it.
+        wanted = exporter._preferred_temporality or {}  # pyright: ignore[reportPrivateUsage]
+        self._told = Told() if wanted.get(SdkHistogram) is AggregationTemporality.DELTA else None
         super().__init__(exporter)
 
     def _receive_metrics(
         self, metrics_data: MetricsData, timeout_millis: float = 10_000, **more: Any
     ) -> None:
         try:
-            complete = self._complete(metrics_data)
+            complete = self._complete(metrics_data, self._told)
         except Exception:
             # The SDK's thread would end with it, and nothing would be sent any more.
             log.exception("metrics could not be sent")
@@ -119,7 +135,7 @@ class _Families(Collector):
     def _family(self, metric: Metric) -> Family:
         name, unit, about = metric.name, metric.unit or "", metric.description or ""
         match metric.data:
-            case Histogram(data_points=points):
+            case Points(data_points=points):
                 family = family_of(name, unit, about, "histogram")
                 for point in points:
                     self._add_histogram(family, point)

@@ -49,14 +49,13 @@ class MemoryMeters(Reader):
     def __init__(self, exposition: Exposition, exemplify: Exemplify = of_span) -> None:
         self._exemplify = exemplify
         self._errors, self._models, self._reasons = FewNames(), FewNames(), FewNames()
-        meter = exposition.meter
-        self._recalls = meter.create_counter(
+        self._recalls = exposition.counter(
             "gateway.memory.recalls",
             "{recall}",
             "Retrievals of memories that found some, by mode. A degraded one did without a part of the "
             "search.",
         )
-        self._found = meter.create_counter(
+        self._found = exposition.counter(
             "gateway.memory.found",
             "{memory}",
             "Memories that retrievals found: told now, told before, or omitted for want of room.",
@@ -64,12 +63,12 @@ class MemoryMeters(Reader):
         self._search_seconds = exposition.histogram(
             "gateway.memory.search.duration", "s", "Searches that found memories.", semconv.SHORT_SECONDS
         )
-        self._warnings = meter.create_counter(
+        self._warnings = exposition.counter(
             "gateway.memory.warnings", "{warning}", "Warnings of turns about their memories, by code."
         )
         for code in WARNINGS:  # there from the start: a series that begins at 1 hides its first event
             self._warnings.add(0, {semconv.WARNING_CODE: code})
-        self._changes = meter.create_counter(
+        self._changes = exposition.counter(
             "gateway.memory.changes",
             "{change}",
             "Memories that this process remembered, corrected or forgot, by type and by who did it.",
@@ -80,7 +79,7 @@ class MemoryMeters(Reader):
             "Conversations that were read for what is worth remembering.",
             semconv.AGENT_SECONDS,
         )
-        self._dropped = meter.create_counter(
+        self._dropped = exposition.counter(
             "gateway.memory.learning.dropped",
             "{candidate}",
             "What a model offered to remember and was not kept, by reason.",

@@ -44,7 +44,7 @@ class Metrics(Reader):
             "s",
             "How long the longest running turn has run, its waits for a person left out; 0 when none does.",
         )
-        self._turns = meter.create_counter("gateway.turns", "{turn}", "Turns that ended, by outcome.")
+        self._turns = exposition.counter("gateway.turns", "{turn}", "Turns that ended, by outcome.")
         self._seconds = exposition.histogram(
             "gen_ai.invoke_agent.duration",
             "s",
@@ -57,7 +57,7 @@ class Metrics(Reader):
             "How long turns waited for those before them.",
             semconv.AGENT_SECONDS,
         )
-        self._unreported = meter.create_counter(
+        self._unreported = exposition.counter(
             "gateway.usage.unreported",
             "{call}",
             "Model calls that began to answer and never told their usage.",
@@ -75,8 +75,7 @@ class Metrics(Reader):
         )
 
     def _make_upkeep_instruments(self, exposition: Exposition) -> None:
-        meter = exposition.meter
-        self._compressions = meter.create_counter(
+        self._compressions = exposition.counter(
             "gateway.compressions", "{compression}", "Compressions that ended, by what began them and how."
         )
         self._compression_seconds = exposition.histogram(
@@ -85,7 +84,7 @@ class Metrics(Reader):
             "Compressions of a session's history, the summary included.",
             semconv.AGENT_SECONDS,
         )
-        self._saved = meter.create_counter(
+        self._saved = exposition.counter(
             "gateway.compression.tokens_saved",
             "{token}",
             "By how much compressions made the history shorter that the model is sent, estimated.",

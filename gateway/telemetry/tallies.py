@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
 from opentelemetry.metrics import CallbackOptions, Meter, Observation
 from opentelemetry.sdk.metrics.export import (
@@ -87,13 +88,47 @@ class TallyTable(defaultdict[Labels, Tally]):
         )
 
 
+class Points(Protocol):
+    """A histogram that is counted here."""
+
+    def points(self, since: int, now: int) -> list[HistogramDataPoint]: ...
+
+
+class Told:
+    """What a reader was told of histograms that wants to hear only what is new: OTLP's delta temporality."""
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[str, frozenset[Any]], HistogramDataPoint] = {}
+
+    def new(self, name: str, point: HistogramDataPoint) -> HistogramDataPoint | None:
+        """What came to the series since the last time; None when nothing did."""
+        series = name, frozenset((point.attributes or {}).items())
+        before, self._before[series] = self._before.get(series), point
+        if before is None:
+            return point
+        if before.count == point.count:
+            return None
+        return replace(
+            point,
+            start_time_unix_nano=before.time_unix_nano,
+            count=point.count - before.count,
+            sum=point.sum - before.sum,
+            bucket_counts=[
+                now - then for now, then in zip(point.bucket_counts, before.bucket_counts, strict=True)
+            ],
+            min=None,  # pyright: ignore[reportArgumentType] - of these alone it is not known
+            max=None,  # pyright: ignore[reportArgumentType]
+            exemplars=[each for each in point.exemplars if each.time_unix_nano > before.time_unix_nano],
+        )
+
+
 class Tallies:
     """The counts of one process, each by the values of a few labels."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
         self._since = time.time_ns()
-        self._histograms: list[tuple[Metric, TallyTable]] = []
+        self._histograms: list[tuple[Metric, Points]] = []
 
     def counter(
         self, name: str, unit: str, description: str, keys: Keys = (), *, falls: bool = False
@@ -126,26 +161,34 @@ class Tallies:
         """A table of tallies to add to, in whole `parts` of `unit`; `bounds` are in `unit`. `also` is a
         second name under which the same is told."""
         table = TallyTable(bounds, keys, parts)
-        empty = Histogram(data_points=(), aggregation_temporality=AggregationTemporality.CUMULATIVE)
         for each in (name, also):
             if each is not None:
-                self._histograms.append((Metric(each, description, unit, empty), table))
+                self.tell(each, unit, description, table)
         return table
+
+    def tell(self, name: str, unit: str, description: str, histogram: Points) -> None:
+        """From now on a histogram is told under that name."""
+        empty = Histogram(data_points=(), aggregation_temporality=AggregationTemporality.CUMULATIVE)
+        self._histograms.append((Metric(name, description, unit, empty), histogram))
 
     @property
     def histograms(self) -> list[Metric]:
         """Those that were made, without their points."""
         return [metric for metric, _ in self._histograms]
 
-    def added_to(self, data: MetricsData | None, resource: Resource) -> MetricsData:
+    def added_to(self, data: MetricsData | None, resource: Resource, told: Told | None = None) -> MetricsData:
         """`data` as the SDK collected it, with the histograms counted here among those of our own scope:
-        exporters keep only the last of two entries that have the same resource and scope."""
+        exporters keep only the last of two entries that have the same resource and scope. `told` is of a
+        reader that wants to hear what is new alone."""
         now = time.time_ns()
-        ours = [
-            replace(metric, data=Histogram(points, AggregationTemporality.CUMULATIVE))
-            for metric, table in self._histograms
-            if (points := table.points(self._since, now))
-        ]
+        kind = AggregationTemporality.CUMULATIVE if told is None else AggregationTemporality.DELTA
+        ours: list[Metric] = []
+        for metric, histogram in self._histograms:
+            points = histogram.points(self._since, now)
+            if told is not None:
+                points = [new for point in points if (new := told.new(metric.name, point)) is not None]
+            if points:
+                ours.append(replace(metric, data=Histogram(points, kind)))
         scopes = [scope for each in data.resource_metrics for scope in each.scope_metrics] if data else []
         theirs = [metric for scope in scopes if scope.scope.name == SCOPE for metric in scope.metrics]
         others = [scope for scope in scopes if scope.scope.name != SCOPE]

@@ -28,8 +28,7 @@ class ToolMeters(Reader):
         self._tools = FewNames(_MOST_NAMES)
         self._skills = FewNames(_MOST_NAMES)
         self._errors = FewNames()
-        meter = exposition.meter
-        self._calls = meter.create_counter(
+        self._calls = exposition.counter(
             "gateway.tool.calls", "{call}", "Tool calls that ended, by tool and status."
         )
         self._seconds = exposition.histogram(
@@ -38,15 +37,15 @@ class ToolMeters(Reader):
             "Executions of a tool, without the time until they were allowed.",
             semconv.SECONDS,
         )
-        self._steps = meter.create_counter(
+        self._steps = exposition.counter(
             "gateway.tool.steps", "{step}", "Steps that tools told of; failed ones with the error's type."
         )
-        self._suggestions = meter.create_counter(
+        self._suggestions = exposition.counter(
             "gateway.memory.suggestions",
             "{suggestion}",
             "What tools thought to be worth remembering, by type.",
         )
-        self._decisions = meter.create_counter(
+        self._decisions = exposition.counter(
             "gateway.approvals",
             "{decision}",
             "Decisions whether a tool call may run, by whom or what made them.",
@@ -57,7 +56,7 @@ class ToolMeters(Reader):
             "From the question whether a tool call may run to its answer, by a user or by expiry.",
             semconv.APPROVAL_SECONDS,
         )
-        self._uses = meter.create_counter(
+        self._uses = exposition.counter(
             "gateway.skill.uses",
             "{use}",
             "Skills that were read, and calls that were refused because of one.",

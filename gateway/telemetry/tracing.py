@@ -1,10 +1,9 @@
 """Tracing of one process, opened when there is a collector to send spans to."""
 
-from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SpanExporter
-from opentelemetry.trace import Span
+from opentelemetry.trace import Span, SpanContext
 
 from gateway.model.endpoint import takes_sampling
 from gateway.settings import Settings
@@ -73,7 +72,7 @@ class Tracing:
         """How many spans no collector will get, of those that were to be kept."""
         return sum(self.export.lost.values())
 
-    def exemplify(self, span: Span, turn: Turn) -> Context | None:
+    def exemplify(self, span: Span, turn: Turn) -> SpanContext | None:
         """As `exemplars.Exemplify`: only what leads to a trace that is kept."""
         return of_span(span, turn) if self.keeps(turn.trace_id) else None
 

@@ -10,6 +10,7 @@ from gateway.events.lifecycle import IterationStart, IterationSuperseded, TurnEr
 from gateway.events.upkeep import Compression
 from gateway.messages import Usage
 from gateway.telemetry.base import Archived
+from gateway.telemetry.instruments import Counter, Histogram
 from tests.telemetry.counting import AGENT, CHAT, TEXT, Counting
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_tools
 
@@ -266,15 +267,17 @@ def test_a_thousand_turns_have_the_series_and_the_memory_of_one() -> None:
 
 
 def test_a_longer_answer_makes_no_more_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the SDK is told of a turn does not depend on how many pieces it had: those are only added up."""
+    """What is recorded of a turn does not depend on how many pieces it had: those are only added up."""
     from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
 
     told: list[object] = []
 
-    def consume(_: object, measurement: object) -> None:
+    def note(*measurement: object, **_: object) -> None:
         told.append(measurement)
 
-    monkeypatch.setattr(SynchronousMeasurementConsumer, "consume_measurement", consume)
+    monkeypatch.setattr(SynchronousMeasurementConsumer, "consume_measurement", note)
+    monkeypatch.setattr(Counter, "add", note)
+    monkeypatch.setattr(Histogram, "record", note)
     records: list[int] = []
     for pieces in (1, 1000):
         counting = Counting()

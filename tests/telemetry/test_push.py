@@ -1,7 +1,7 @@
 """Metrics that are pushed."""
 
 import pytest
-from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric
 
 from gateway.settings import load_settings
 from gateway.telemetry.setup import open_telemetry
@@ -62,3 +62,29 @@ async def test_a_collector_that_refuses_is_counted_and_harms_nothing(
 
     assert b'gateway_telemetry_export_failures_total{gateway_signal="metrics"} 1.0' in body
     assert b"gateway_turns_total" in body
+
+
+async def test_who_wants_to_hear_what_is_new_hears_that_alone(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Histograms follow OTLP's delta temporality, too, and a series to which nothing came is left out."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{collector.url}/v1/metrics")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta")
+    telemetry = open_telemetry(load_settings())
+    durations = telemetry.meters.exposition.histogram("test.duration", "s", "A test.", (1, 10))
+
+    told: list[tuple[int, float, list[int]]] = []
+    for values in ((0.5, 5), (20,), ()):
+        collector.metrics.clear()
+        for value in values:
+            durations.record(value, {"a": 1, "b": 2} if value > 1 else {"b": 2, "a": 1})
+        telemetry.meters.exposition.provider.force_flush()
+        if (found := metrics_of(collector).get("test.duration")) is not None:
+            assert (
+                found.histogram.aggregation_temporality
+                == AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA
+            )
+            told += [(each.count, each.sum, list(each.bucket_counts)) for each in found.histogram.data_points]
+    await telemetry.shutdown(30)
+
+    assert told == [(2, 5.5, [1, 1, 0]), (1, 20, [0, 0, 1])]
