@@ -1,7 +1,10 @@
 """Plain functions in threads of their own."""
 
 import asyncio
+import gc
 import threading
+import weakref
+from collections import deque
 from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import replace
@@ -155,9 +158,71 @@ async def test_a_system_without_threads_is_an_answer(monkeypatch: pytest.MonkeyP
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threads, "MOST_THREADS", 1)
+    monkeypatch.setattr(threads, "idle", deque())
     with monkeypatch.context() as without_threads:
         without_threads.setattr(threading.Thread, "start", refuse)
         with pytest.raises(ToolError, match="add did not begin: the server can start no more threads"):
             await in_thread("add", lambda: 1)
 
     assert await in_thread("add", lambda: 1) == 1
+
+
+async def test_one_call_after_the_other_has_the_same_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after one that raised; none is started while one waits."""
+    monkeypatch.setattr(threads, "idle", deque())
+    first = await in_thread("who", threading.get_ident)
+    with pytest.raises(ZeroDivisionError):
+        await in_thread("divide", lambda: 1 // 0)
+
+    assert await in_thread("who", threading.get_ident) == first
+
+
+async def test_a_thread_that_waits_holds_on_to_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither to what a function was given, nor to what it gave back, nor to its caller's context."""
+
+    class Held:
+        pass
+
+    monkeypatch.setattr(threads, "idle", deque())
+    held = weakref.ref(await in_thread("make", Held))
+    for _ in range(2):  # the first one is let go at the latest when the thread takes the second
+        await in_thread("nothing", int)
+    gc.collect()
+
+    assert held() is None
+
+
+async def test_a_thread_that_nobody_needs_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a while; a call that comes then has another one."""
+    monkeypatch.setattr(threads, "idle", deque())
+    monkeypatch.setattr(threads, "IDLE_SECONDS", 0.01)
+    worker = await in_thread("who", threading.current_thread)
+    await asyncio.to_thread(worker.join, PATIENCE)
+
+    assert not worker.is_alive()
+    assert not threads.idle
+    assert await in_thread("who", threading.current_thread) is not worker
+
+
+async def test_a_thread_whose_function_was_left_behind_serves_again_when_it_ends(
+    released: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until then others run in another one."""
+    monkeypatch.setattr(threads, "idle", deque())
+    stuck: list[threading.Thread] = []
+
+    @tool(effect="read_only", timeout=0.05)
+    def sticks() -> bool:
+        """Blocks."""
+        stuck.append(threading.current_thread())
+        return released.wait()
+
+    with pytest.raises(ToolTimedOut):
+        await run_in_time(sticks, {}, context())
+    other = await in_thread("who", threading.current_thread)
+    released.set()
+    while len(threads.idle) < 2:
+        await asyncio.sleep(0)
+
+    assert other is not stuck[0]
+    assert set(threads.idle) == {other, stuck[0]}
