@@ -15,8 +15,12 @@ BATCH = 32
 MAX_WAITING = 10_000
 """Sessions that are remembered. What does not fit is found again by asking the database what is due."""
 
+GATHER = 0.25
+"""Seconds that a batch gathers, unless it is full before: so that turns share a commit, and the words of one
+are not looked up while the next one begins."""
+
 PAUSE = 0.05
-"""Seconds between batches: so that a burst of turns makes few commits, and these do not crowd out others."""
+"""Seconds between full batches, so that their commits do not crowd out others."""
 
 FIRST_RETRY, LAST_RETRY = 1.0, 60.0
 """Seconds after a failure until the next attempt: doubled each time, up to the last."""
@@ -28,8 +32,16 @@ MAX_ATTEMPTS = 5
 class Indexer:
     """Hears of finished turns and indexes their sessions. One per process, on its event loop."""
 
-    def __init__(self, search: Search, *, pause: float = PAUSE, first_retry: float = FIRST_RETRY) -> None:
+    def __init__(
+        self,
+        search: Search,
+        *,
+        gather: float = GATHER,
+        pause: float = PAUSE,
+        first_retry: float = FIRST_RETRY,
+    ) -> None:
         self._search = search
+        self._gather = gather
         self._pause = pause
         self._first_retry = first_retry
         self._waiting: dict[str, int] = {}  # sessions and how often they failed, the oldest first
@@ -66,11 +78,11 @@ class Indexer:
                 retry = min(2 * retry, LAST_RETRY)
                 continue
             retry = self._first_retry
-            if self._waiting or self._behind:
-                await asyncio.sleep(self._pause)
-                continue
-            self._idle.set()
-            await self._wake.wait()
+            if not self._waiting and not self._behind:
+                self._idle.set()
+                await self._wake.wait()
+            is_full = len(self._waiting) >= BATCH or self._behind
+            await asyncio.sleep(self._pause if is_full else self._gather)
 
     async def settled(self) -> None:
         """Returns when all that was heard of until now can be found, or was given up."""

@@ -180,7 +180,8 @@ class TurnRunner:
         if ending is None:
             await emitter.settled()
             return False
-        await finalize_turn(emitter, ending)
+        if not progress.done:
+            await finalize_turn(emitter, ending)
         await emitter.settled()
         return True
 
@@ -201,7 +202,7 @@ class TurnRunner:
             if session_id in self.undelivered:
                 for entry in await self._parts.log.outbox_of(session_id):
                     emitter.deliver(entry)
-            work = await running.work(run_turn(self._parts, emitter, self._limits), self._limits.seconds)
+            work = await running.work(self._run(emitter), self._limits.seconds)
         finally:
             if self._emitters.get(session_id) is emitter:
                 del self._emitters[session_id]
@@ -210,6 +211,14 @@ class TurnRunner:
             emitter.abandon(StorageError("The turn is closed."))
             work.add_done_callback(_report_late)
         return work
+
+    async def _run(self, emitter: Emitter) -> Ending | None:
+        """The turn's work and, where nothing of it is open, its end: in the same tick as its last answer, so
+        that both are one transaction."""
+        ending = await run_turn(self._parts, emitter, self._limits)
+        if ending is not None and not emitter.progress.unanswered:
+            await finalize_turn(emitter, ending)
+        return ending
 
     async def _close(self, running: Running, ending: Ending | None) -> bool:
         """Ends a turn from what the log holds; None leaves it open."""

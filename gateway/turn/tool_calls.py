@@ -56,8 +56,8 @@ async def run_tool_calls(turn: TurnContext) -> Message | None:
     """Runs the recorded calls that have no result yet and returns the message that answers all of them; None
     when the turn was parked, because a person has to decide about one.
 
-    Every intent is durable before any tool starts, every decision before the call it is about, every result
-    before the model is asked again.
+    Every intent is durable before any tool starts, and every decision before the call it is about. The
+    results are on their way to the log: what the model says to them comes after them there.
 
     Raises:
         StorageError: the log failed. Whatever a tool raises becomes a result.
@@ -70,7 +70,6 @@ async def run_tool_calls(turn: TurnContext) -> Message | None:
             break
         if not await hear_decisions(turn) and await park(turn):
             return None
-    await turn.emitter.settled()
     return turn.progress.answers()
 
 

@@ -24,7 +24,7 @@ DONE = [StoredEvent(1, "text", "t", b"{}"), StoredEvent(2, "done", "t", b"{}")]
 @asynccontextmanager
 async def indexing(search: Search) -> AsyncGenerator[Indexer]:
     """An indexer that runs, without pauses."""
-    indexer = Indexer(search, pause=0, first_retry=0)
+    indexer = Indexer(search, gather=0, pause=0, first_retry=0)
     task = asyncio.create_task(indexer.run())
     try:
         async with asyncio.timeout(PATIENCE):
@@ -72,6 +72,23 @@ async def test_finished_turns_become_searchable(tmp_path: Path) -> None:
             await said(storage, "new", "t2", "question", "a new answer")
             await indexer.settled()
             assert await found(storage, "answer") == ["new", "old"]
+
+
+async def test_turns_that_end_one_after_the_other_are_indexed_together() -> None:
+    """Those of a moment share a batch, whoever came first."""
+    search = Recorded()
+    indexer = Indexer(search, gather=0.05)
+    task = asyncio.create_task(indexer.run())
+    await indexer.settled()
+    for name in ("a", "b", "c"):
+        indexer.watch(name, DONE)
+        await asyncio.sleep(0)
+    async with asyncio.timeout(PATIENCE):
+        await indexer.settled()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert search.calls == [("a", "b", "c")]
 
 
 async def found(storage: Storage, query: str) -> list[str]:
@@ -131,7 +148,7 @@ async def test_what_does_not_fit_into_memory_is_asked_for_again() -> None:
     """More sessions than are remembered: those beyond are found by asking what is due."""
     names = [f"s{number:05}" for number in range(MAX_WAITING + 3)]
     search = Recorded(*names)
-    indexer = Indexer(search, pause=0, first_retry=0)
+    indexer = Indexer(search, gather=0, pause=0, first_retry=0)
     for name in names:
         indexer.watch(name, DONE)
     search.waiting = names[-3:]
