@@ -1,9 +1,12 @@
 """`python -m bench.walk`: the walk of a plain message through the code, from its HTTP route until the request
-to the model leaves: which functions are called, and how often that changes the file one has to look at.
+to the model leaves: which functions are called, and how often that changes the file one has to look at. And
+what chats ask of the database: `reads`, each a way to a thread and back, and `transactions`, each a commit.
 
 A whole gateway in this process, with the demo model; one plain chat in a new session, with an empty memory
 and no attachment. Counted is what the request's own tasks call in `gateway/`, without telemetry: what the
 interpreter's profiler sees, so also a coroutine that goes on after a wait. The first chat only warms up.
+The transactions are those until the stream's end, without those that hold nothing but pieces of text; what is
+done beside the turns, a moment later, comes on top.
 """
 
 import asyncio
@@ -18,6 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import orjson
 from starlette.types import ASGIApp, Message
@@ -26,6 +30,8 @@ import gateway
 from bench.figures import Figure, show
 from gateway.app import build_app
 from gateway.settings import load_settings
+from gateway.storage.sqlite.database import SqliteFile
+from gateway.storage.sqlite.writer import Flush, Writer
 
 ROOT = Path(gateway.__file__).parent
 FIRST = ("api/turns.py", "chat")
@@ -33,6 +39,14 @@ LEAVES = "aiohttp/client.py"
 """Where the request to the model leaves the gateway."""
 LEFT_OUT = ("telemetry/", "demo/")
 MOST_CHANGES = 90
+CHATS = (
+    ("a new session", "hello", "walk_1"),
+    ("the session's second turn", "hello", "walk_1"),
+    ("a new session and a tool", "/call current_time {}", "walk_2"),
+)
+"""What is counted: about, message, session."""
+BESIDE = 0.6
+"""Seconds in which what is done beside a turn is over."""
 
 walking: ContextVar[bool] = ContextVar("walking", default=False)
 """Whether what runs belongs to the request: its tasks have it from where they were made."""
@@ -55,14 +69,14 @@ def main() -> None:
     parser.add_argument("--steps", action="store_true", help="prints every call too")
     parser.add_argument("--quick", action="store_true", help="the same: it takes seconds")
     options = parser.parse_args()
-    steps = asyncio.run(walked())
+    steps, asked = asyncio.run(walked())
     if options.steps:
         for step in steps:
             print(f"{step.file:<40}{step.function}")
     for package, arrivals in by_package(steps):
         calls = sum(step.package == package for step in steps)
         print(f"{package:<14}{calls:>5} calls{arrivals:>6} changes of file")
-    show(figures(steps))
+    show([*figures(steps), *asked])
 
 
 def figures(steps: Sequence[Step]) -> list[Figure]:
@@ -81,16 +95,54 @@ def by_package(steps: Sequence[Step]) -> list[tuple[str, int]]:
     return arrivals.most_common()
 
 
-async def walked() -> Sequence[Step]:
-    """The calls of one plain message, in their order."""
+async def walked() -> tuple[Sequence[Step], Sequence[Figure]]:
+    """The calls of one plain message, in their order; and what chats ask of the database."""
     with tempfile.TemporaryDirectory() as folder:
         app = build_app(load_settings(data_dir=Path(folder), log_level="error"), demo=True)
         async with app.router.lifespan_context(app):
             await chat(app, "hello")
             with recorded() as steps:
                 await chat(app, "hello again")
+            asked = [
+                each
+                for about, message, session_id in CHATS
+                for each in await asked_for(app, about, message, session_id)
+            ]
             await app.state.begin_shutdown()
-    return steps
+    return steps, asked
+
+
+async def asked_for(app: ASGIApp, about: str, message: str, session_id: str) -> list[Figure]:
+    """What one chat asks of the database."""
+    walking.set(True)
+    await asyncio.sleep(BESIDE)
+    with counted() as asked:
+        await chat(app, message, session_id)
+    return [
+        Figure(f"{about}: reads", asked["reads"], "", float("inf")),
+        Figure(f"{about}: transactions", asked["transactions"], "", float("inf")),
+    ]
+
+
+@contextmanager
+def counted() -> Generator[Counter[str]]:
+    """Counts what all databases of the process are asked."""
+    asked: Counter[str] = Counter()
+    read, commit = SqliteFile.read, Writer._commit  # pyright: ignore[reportPrivateUsage]
+
+    async def counted_read(file: SqliteFile, *work: Any, **how: Any) -> Any:
+        asked["reads"] += walking.get()
+        return await read(file, *work, **how)
+
+    def counted_commit(writer: Writer, flush: Flush) -> None:
+        asked["transactions"] += flush.sync
+        commit(writer, flush)
+
+    SqliteFile.read, Writer._commit = counted_read, counted_commit  # pyright: ignore[reportAttributeAccessIssue, reportPrivateUsage]
+    try:
+        yield asked
+    finally:
+        SqliteFile.read, Writer._commit = read, commit  # pyright: ignore[reportPrivateUsage]
 
 
 @contextmanager
@@ -123,11 +175,10 @@ def recorded() -> Generator[list[Step]]:
     assert over, "the request never left"
 
 
-async def chat(app: ASGIApp, text: str) -> None:
+async def chat(app: ASGIApp, text: str, session_id: str | None = None) -> None:
     """POST /api/chat, its stream read to the end."""
-    body: list[Message] = [
-        {"type": "http.request", "body": orjson.dumps({"message": text}), "more_body": False}
-    ]
+    said = {"message": text} if session_id is None else {"message": text, "session_id": session_id}
+    body: list[Message] = [{"type": "http.request", "body": orjson.dumps(said), "more_body": False}]
 
     async def receive() -> Message:
         if not body:

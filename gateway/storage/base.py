@@ -97,12 +97,14 @@ class NewTurn:
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """A turn was accepted, or (`repeated`) had been before under the same client_message_id. `head` is the
-    session's last seq at that moment, `interrupts` the running turn that has to make way."""
+    session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
+    session's as of then, without the turn, where it was at hand."""
 
     turn: TurnRow
     head: int
     repeated: bool = False
     interrupts: str | None = None
+    history: "History | None" = None
 
 
 @dataclass(frozen=True, slots=True)

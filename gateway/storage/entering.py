@@ -28,6 +28,7 @@ STATE = Prepared(
         _waiting,
         sessions.c.project_id,
         sessions.c.role_id,
+        heads.c.position,
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
@@ -48,7 +49,7 @@ ADD_SESSION = Prepared(
 
 class Entered(NamedTuple):
     """A session as a turn finds it: its head, its open turn, the epoch of its last owner, how many turns
-    wait, its project and its role."""
+    wait, its project and its role, and how many messages it has."""
 
     head: int
     open_turn: str | None
@@ -56,6 +57,7 @@ class Entered(NamedTuple):
     waiting: int
     project_id: str | None
     role_id: str | None
+    position: int
 
 
 def enter_session(connection: Connection, new: NewTurn) -> Entered:
@@ -75,7 +77,7 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
             role_id=new.role_id,
         )
         add_head(connection, new.session_id)
-        return Entered(0, None, 0, 0, new.project_id, new.role_id)
+        return Entered(0, None, 0, 0, new.project_id, new.role_id, 0)
     owner, *entered = state
     found = Entered(*entered)
     if owner != new.owner:

@@ -81,8 +81,17 @@ class View:
     async def read(self, archived: ReadArchived) -> History:
         """Raises errors.ArchiveDamaged."""
         kept = await self.kept.read(archived) if self.kept else ()
+        return self._of([*kept, *await self.since.read(archived)])
+
+    def at_hand(self) -> History | None:
+        """The history of a session without archives."""
+        if self.since.archives:
+            return None
+        return self._of([*(self.kept.rows if self.kept else ()), *self.since.rows])
+
+    def _of(self, said: Sequence[StoredMessage]) -> History:
         return History(
-            [*kept, *await self.since.read(archived)],
+            said,
             self.compression,
             self.generation_from,
             self.carried,

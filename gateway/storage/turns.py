@@ -24,9 +24,13 @@ from gateway.storage.attached import attachments_of, json_of, take_in
 from gateway.storage.base import Accepted, NewTurn, OwnedTurn, TurnRow
 from gateway.storage.database import Database, Prepared
 from gateway.storage.entering import STATE, Entered, enter_session
+from gateway.storage.history import view_of
 from gateway.storage.schema import RUNNING, WAITING, heads, sessions, turns
 
 TITLE_LENGTH = 80
+
+MOST_AT_HAND = 64
+"""Messages of a session that are read while its turn is accepted. More would hold up the others' writes."""
 
 _open = heads.c.turn_id == turns.c.id
 PARKED = and_(_open, heads.c.parked_until.is_not(None))
@@ -225,12 +229,15 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     )
     if not waits:
         fence.begin_turn(connection, turn.session_id, turn.id, replica)
+    # From here on nobody else adds to it, and the turn need not wait for a reader's thread.
+    at_hand = not waits and 0 < session.position <= MOST_AT_HAND
+    history = view_of(connection, turn.session_id, whole=False).at_hand() if at_hand else None
     take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
     interrupts = running if new.on_conflict == "interrupt" else None
     if interrupts is not None:
         CANCEL.run(connection, turn_id=interrupts)
-    return Accepted(turn, session.head, interrupts=interrupts)
+    return Accepted(turn, session.head, interrupts=interrupts, history=history)
 
 
 def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:

@@ -39,7 +39,8 @@ class TurnContext:
     emitter's), how far it has come, the session's history as the model is told it, and the collaborators.
 
     `history`, `messages` (its view), `tools` (what may be called) and `prefix` (what comes before the
-    messages) belong together, and are there once the turn is prepared: `use` sets them.
+    messages) belong together, and are there once the turn is prepared: `use` sets them. `at_hand` is the
+    history as it was read when the turn was accepted, if it was.
 
     What lasts for one turn only, each written by the one module that it is named after:
     `memories`: what the turn knows of the memories (memories.py).
@@ -55,12 +56,15 @@ class TurnContext:
     tools: Tools
     prefix: Prefix
 
-    def __init__(self, parts: TurnParts, emitter: Emitter, limits: Limits) -> None:
+    def __init__(
+        self, parts: TurnParts, emitter: Emitter, limits: Limits, at_hand: History | None = None
+    ) -> None:
         self.parts = parts
         self.settings = parts.settings
         self.limits = limits
         self.emitter = emitter
         self.emit = emitter.emit
+        self.at_hand = at_hand
         self.row = emitter.turn
         self.progress = emitter.progress
         self.prompt = Prompt.read(parts)

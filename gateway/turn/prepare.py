@@ -64,7 +64,12 @@ STEPS: tuple[Callable[[TurnContext, History], Awaitable[tuple[History, Reason | 
 async def _begin(turn: TurnContext) -> History:
     row, is_first = turn.row, turn.emitter.head == 0
     message = begin_turn(turn.emitter)
-    history = History([], carried=await _carry(turn)) if is_first else without_turn(await _load(turn), row.id)
+    if is_first:
+        history = History([], carried=await _carry(turn))
+    elif turn.at_hand is not None and (turn.settings.use_compressions or turn.at_hand.compression is None):
+        history = turn.at_hand
+    else:
+        history = without_turn(await _load(turn), row.id)
     return with_message(history, row.id, message)
 
 

@@ -8,6 +8,7 @@ A turn that another process left open, or that was parked, enters here too: its 
 finalizes the turn with the ending."""
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls
+from gateway.storage.base import History
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
@@ -17,8 +18,11 @@ from gateway.turn.parts import TurnParts
 from gateway.turn.prepare import prepare
 
 
-async def run_turn(parts: TurnParts, emitter: Emitter, limits: Limits) -> Ending | None:
-    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked.
+async def run_turn(
+    parts: TurnParts, emitter: Emitter, limits: Limits, at_hand: History | None = None
+) -> Ending | None:
+    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked. `at_hand`
+    is the session's history before the turn, where it was read already.
 
     Raises:
         StorageError: the log failed.
@@ -29,7 +33,7 @@ async def run_turn(parts: TurnParts, emitter: Emitter, limits: Limits) -> Ending
     try:
         if len(emitter.progress.calls) > parts.settings.max_tool_calls:  # recorded under another limit
             raise TooManyToolCalls(parts.settings.max_tool_calls)
-        turn = TurnContext(parts, emitter, limits)
+        turn = TurnContext(parts, emitter, limits, at_hand)
         await prepare(turn)
         ending = await run_loop(turn)
     except ArchiveDamaged as error:

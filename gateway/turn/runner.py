@@ -9,7 +9,7 @@ import structlog
 
 from gateway.errors import StorageError, TurnLost
 from gateway.ids import now_ms
-from gateway.storage.base import Accepted, OutboxEntry, TurnRow
+from gateway.storage.base import Accepted, History, OutboxEntry, TurnRow
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
 from gateway.turn.parts import TurnParts
@@ -172,7 +172,7 @@ class TurnRunner:
         )
         ending = self._refuse(turn, progress)
         if ending is None:
-            work = await self._work(emitter, running)
+            work = await self._work(emitter, running, accepted.history)
             if not work.done() or _failure_of(work) is not None:
                 # What the emitter has done no longer says what the log holds.
                 return await self._close(running, self._ending_of(work, running))
@@ -194,7 +194,9 @@ class TurnRunner:
             return Ending("interrupted", error=failed("server_restart", message, retryable=True).error)
         return None
 
-    async def _work(self, emitter: Emitter, running: Running) -> asyncio.Task[Ending | None]:
+    async def _work(
+        self, emitter: Emitter, running: Running, at_hand: History | None
+    ) -> asyncio.Task[Ending | None]:
         """The turn's work, which is over, or silent from now on."""
         session_id = emitter.turn.session_id
         self._emitters[session_id] = emitter
@@ -202,7 +204,7 @@ class TurnRunner:
             if session_id in self.undelivered:
                 for entry in await self._parts.log.outbox_of(session_id):
                     emitter.deliver(entry)
-            work = await running.work(self._run(emitter), self._limits.seconds)
+            work = await running.work(self._run(emitter, at_hand), self._limits.seconds)
         finally:
             if self._emitters.get(session_id) is emitter:
                 del self._emitters[session_id]
@@ -212,10 +214,10 @@ class TurnRunner:
             work.add_done_callback(_report_late)
         return work
 
-    async def _run(self, emitter: Emitter) -> Ending | None:
+    async def _run(self, emitter: Emitter, at_hand: History | None) -> Ending | None:
         """The turn's work and, where nothing of it is open, its end: in the same tick as its last answer, so
         that both are one transaction."""
-        ending = await run_turn(self._parts, emitter, self._limits)
+        ending = await run_turn(self._parts, emitter, self._limits, at_hand)
         if ending is not None and not emitter.progress.unanswered:
             await finalize_turn(emitter, ending)
         return ending

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from gateway.errors import ArchiveDamaged, Conflict
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import History, NewTurn, StoredMessage
+from gateway.storage.turns import MOST_AT_HAND
 from gateway.wiring import Storage
-from tests.storage.saying import archive, finish, positions, snapshot, talk, version
-from tests.storage.writing import OWNER, Factory, running, sqlite_storage
+from tests.storage.saying import archive, finish, positions, said, snapshot, talk, version
+from tests.storage.writing import OWNER, Factory, accepted, running, sqlite_storage, writer_of
 
 pytestmark = pytest.mark.anyio
 
@@ -112,6 +113,29 @@ async def test_a_kept_message_may_lie_in_an_archive(storage: Storage) -> None:
 
     assert await storage.sessions.history("s") == before
     assert [stored.position for stored in before.messages] == [3, 5, 6]
+
+
+async def test_a_turn_that_is_accepted_has_the_history_before_it_at_hand(storage: Storage) -> None:
+    """As it would be read, with the version in force; a session without messages has nothing to be read."""
+    first = await accepted(storage, "s", "t0")
+    assert first.history is None
+    await finish(writer_of(storage, first), "an answer")
+    await talk(storage, 3)
+    await storage.compressions.add(version(1, 1, 3, kept=3))
+    before = await storage.sessions.history("s")
+
+    assert (await accepted(storage, "s", "t")).history == before
+
+
+async def test_a_long_session_and_one_with_an_archive_are_read_by_their_turn(storage: Storage) -> None:
+    """Others do not wait meanwhile for what they write."""
+    await talk(storage, 2)
+    await archive(storage, "s")
+    assert (await accepted(storage, "s", "t")).history is None
+
+    for number in range(MOST_AT_HAND // 2 + 1):
+        await said(storage, "long", f"l{number}", "question", "answer")
+    assert (await accepted(storage, "long", "l")).history is None
 
 
 @settings(max_examples=8)
