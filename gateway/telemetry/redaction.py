@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Set
+from functools import lru_cache
 from typing import Any
 
 from gateway.messages import clean_text
@@ -41,10 +42,14 @@ _HINTS = (
 """What every match contains in lower case: to look for these is much faster, and most texts have none."""
 
 _DEEPEST = 8
+_SHORT = 64
+"""Characters of a name that is looked at once: those of our lines are few, and come again and again."""
 
 
 def redact(value: Any, depth: int = 0) -> Any:
     """`value` as plain JSON values, without secrets; what is not JSON becomes its `repr`."""
+    if type(value) is str:  # as nearly all that is written
+        return redact_text(value)
     if isinstance(value, Mapping | list | tuple | Set):
         return _redact_container(value, depth) if depth < _DEEPEST else f"<{type(value).__name__}>"
     match value:
@@ -61,27 +66,37 @@ def redact(value: Any, depth: int = 0) -> Any:
 def _redact_container(value: Any, depth: int) -> Any:
     match value:
         case Mapping():
-            return {
-                redact_text(_as_text(name)): _redact_named(name, inner, depth)
-                for name, inner in value.items()
-            }
+            return dict(_redact_named(name, inner, depth) for name, inner in value.items())
         case (str() | bytes() as name, inner):  # a header, as a pair
-            return [redact_text(_as_text(name)), _redact_named(name, inner, depth)]
+            return [*_redact_named(name, inner, depth)]
         case _:
             return [redact(inner, depth + 1) for inner in value]
 
 
-def _redact_named(name: object, value: Any, depth: int) -> Any:
-    if _SECRET_NAME.search(_as_text(name)) and value is not None and not isinstance(value, bool):
-        return REDACTED
-    return redact(value, depth + 1)
+def _redact_named(name: object, value: Any, depth: int) -> tuple[str, Any]:
+    text = _as_text(name)
+    told, is_secret = _look_at_short(text) if len(text) <= _SHORT else _look_at(text)
+    if is_secret and value is not None and not isinstance(value, bool):
+        return told, REDACTED
+    return told, redact(value, depth + 1)
+
+
+def _look_at(name: str) -> tuple[str, bool]:
+    """The name as it may be written, and whether what goes under it is a secret."""
+    return redact_text(name), _SECRET_NAME.search(name) is not None
+
+
+_look_at_short = lru_cache(maxsize=1024)(_look_at)
 
 
 def redact_text(text: str) -> str:
     """`text` without what looks like a secret, and without what no encoder accepts."""
     text = clean_text(text)
     folded = text.casefold()
-    return _SECRET_LOOK.sub(_keep_name, text) if any(hint in folded for hint in _HINTS) else text
+    for hint in _HINTS:  # a third of what `any` takes
+        if hint in folded:
+            return _SECRET_LOOK.sub(_keep_name, text)
+    return text
 
 
 def _as_text(value: object) -> str:
