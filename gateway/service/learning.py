@@ -155,13 +155,16 @@ class Learning:
     async def _mark(self) -> None:
         async with self._marking:
             while self._begun:
-                turn_id, session_id = self._begun.popitem(last=False)
-                try:
-                    await self._learned.begin(session_id, turn_id)
-                except GatewayError as error:
-                    log.warning(
-                        "memory_learning_failed", session_id=session_id, code=error.code, error=error.message
-                    )
+                begun = list(self._begun.items())
+                self._begun.clear()
+                # What is asked of the database at once is one transaction.
+                await asyncio.gather(*(self._begin(turn_id, session_id) for turn_id, session_id in begun))
+
+    async def _begin(self, turn_id: str, session_id: str) -> None:
+        try:
+            await self._learned.begin(session_id, turn_id)
+        except GatewayError as error:
+            _warn_of(session_id, error)
 
     # Reading
 
