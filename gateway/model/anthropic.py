@@ -1,15 +1,15 @@
 """The Anthropic Messages API, or any endpoint that speaks it. The only file that imports the SDK.
 
-The SDK does authentication, headers, request building and typed errors. Retries are ours (`retry.py`), and
-so is reading the stream: the SDK takes a cut stream and half a tool input for good ones, and costs 20 times
-as much.
+The SDK does authentication, headers and request building, once for each way to ask; sending is the wire's
+(`transport.py`). Retries are ours (`retry.py`), and so is reading the stream (`upstream.py`): the SDK takes a
+cut stream and half a tool input for good ones, and costs 20 times as much.
 """
 
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import orjson
@@ -23,23 +23,20 @@ from gateway.model.failures import (
     failure_of_status,
     presentable,
     protocol_failure,
+    said_in,
     timed_out,
-    truncated,
     unreachable,
 )
 from gateway.model.message_stream import MessageStream
-from gateway.model.sse import SseParser
+from gateway.model.upstream import chunks_of
 from gateway.model.watchdog import Watchdog
 
 if TYPE_CHECKING:
     import aiohttp
-    import httpx2
 
-MAX_STREAM = 256 * 1024 * 1024
-"""Bytes of one stream: far above any answer, so that an endless one ends."""
+    from gateway.model.transport import Prepared
 
-_LINGER = 0.02
-"""Seconds a complete stream gets to end properly, so that its connection can serve the next call."""
+_MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
 
 
 class AnthropicModel:
@@ -77,13 +74,12 @@ class AnthropicModel:
         import anthropic  # noqa: PLC0415
         import httpx2  # noqa: PLC0415
 
-        from gateway.model.transport import AiohttpTransport, upstream_of  # noqa: PLC0415
+        from gateway.model.transport import Unsent, Wire  # noqa: PLC0415
 
         # Below these levels they log whole requests, or a line for each.
         logging.getLogger("anthropic").setLevel(logging.INFO)
         logging.getLogger("httpx2").setLevel(logging.WARNING)
-        self._response_type, self._stream_type = httpx2.Response, anthropic.AsyncStream[Any]
-        self._upstream_of = upstream_of
+        self._wire, self._prepared = Wire(connect_timeout, proxy), {}
         self._key, self._no_header = api_key, anthropic.omit
         self._endpoint = Endpoint(api_version, key_header, has_key=bool(api_key), adapted=adapted)
         self._max_answer_size, self._max_tool_calls = max_answer_size, max_tool_calls
@@ -99,9 +95,7 @@ class AnthropicModel:
             timeout=first_byte_timeout,
             default_headers=headers,
             open_telemetry=False,
-            http_client=httpx2.AsyncClient(
-                transport=AiohttpTransport(connect_timeout, proxy), follow_redirects=False, trust_env=False
-            ),
+            http_client=httpx2.AsyncClient(transport=Unsent(), trust_env=False),
         )
 
     @asynccontextmanager
@@ -110,7 +104,9 @@ class AnthropicModel:
         upstream = await self._open(request)
         bounds = Bounds.of(request.max_tokens, size=self._max_answer_size, tool_calls=self._max_tool_calls)
         try:
-            async with aclosing(self._chunks(upstream, started + self._first_byte_timeout, bounds)) as chunks:
+            # A connection that is closed ends the read that waits for it.
+            watchdog = Watchdog(started + self._first_byte_timeout, self._progress_timeout, upstream.close)
+            async with aclosing(chunks_of(upstream, MessageStream(bounds), watchdog, self._key)) as chunks:
                 yield chunks
         finally:
             # Keeps the connection when its response has ended, closes it at once when it has not.
@@ -119,12 +115,13 @@ class AnthropicModel:
     async def _open(self, request: ModelRequest) -> "aiohttp.ClientResponse":
         # A method of its own, so that no open stream keeps the body it was asked with.
         temperature = request.temperature if request.thinking_budget is None else None
-        return self._upstream_of(await self._ask("/v1/messages", streamed_body(request), temperature))
+        upstream, _ = await self._ask(_MESSAGES, streamed_body(request), temperature)
+        return upstream
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         try:
-            response = await self._ask("/v1/messages/count_tokens", counted_body(request))
-            counted = orjson.loads(response.content)
+            _, body = await self._ask(_COUNT, counted_body(request))
+            counted = orjson.loads(body)
         except _NoSuchRoute:
             return None
         except orjson.JSONDecodeError:
@@ -133,13 +130,14 @@ class AnthropicModel:
         return count if type(count) is int and count >= 0 else None
 
     async def close(self) -> None:
+        await self._wire.close()
         await self._client.close()
 
     async def _ask(
         self, path: str, body: dict[str, Any], temperature: float | None = None
-    ) -> "httpx2.Response":
-        """A response that is a success; the body of one that streams is still to come. An endpoint that wants
-        to be asked another way is asked once more in that."""
+    ) -> "tuple[aiohttp.ClientResponse, bytes]":
+        """A response that is a success, and its body; that of one that streams is still to come. An endpoint
+        that wants to be asked another way is asked once more in that."""
         first = way = self._endpoint.way(body["model"], temperature)
         key_refused: ModelError | None = None
         while True:
@@ -159,7 +157,11 @@ class AnthropicModel:
                 self._endpoint.answered(body["model"], first, way)
                 return response
 
-    async def _post(self, path: str, body: dict[str, Any], way: Way) -> "httpx2.Response":
+    async def _post(
+        self, path: str, body: dict[str, Any], way: Way
+    ) -> "tuple[aiohttp.ClientResponse, bytes]":
+        from gateway.model.transport import whole_body  # noqa: PLC0415 - already imported by now
+
         sampled = body if way.temperature is None else {**body, "temperature": way.temperature}
         try:
             content = orjson.dumps(sampled)
@@ -167,74 +169,56 @@ class AnthropicModel:
             raise ModelError(
                 f"The request cannot be written as JSON: {why}.", code="upstream_error", retryable=False
             ) from None
-        headers: dict[str, Any] = {"anthropic-version": way.version}
-        if self._key and way.key_header == "x-api-key":
-            headers |= {"x-api-key": self._key, "authorization": self._no_header}
+        limit = asyncio.timeout(self._first_byte_timeout)
         try:
-            async with asyncio.timeout(self._first_byte_timeout):
-                # The body as bytes, the bare response: `messages.create` would double the cost of a call.
-                response = await self._client.post(
-                    path,
-                    cast_to=self._response_type,
-                    content=content,
-                    options={"headers": headers},
-                    stream="stream" in body,
-                    stream_cls=self._stream_type,
-                )
-                return cast("httpx2.Response", response)
-        except TimeoutError:
-            failure = timed_out(f"The model's endpoint did not answer within {self._first_byte_timeout:g} s.")
-        except Exception as error:  # noqa: BLE001 - the edge: whatever the SDK raises becomes ours
-            failure = self._failure_of(error)
-        # Outside of `except`, so that no traceback drags the SDK's request along; and this one not the body.
+            async with limit:
+                request = self._prepared.get((path, way.version, way.key_header))
+                upstream = await self._wire.send(request or await self._prepare(path, way), content)
+                succeeded = 200 <= upstream.status < 300
+                if succeeded and "stream" in body:
+                    return upstream, b""
+                answer = await whole_body(upstream)
+            if succeeded:
+                return upstream, answer
+            failure = self._refusal(path, upstream, answer)
+        except Exception as error:  # noqa: BLE001 - the edge: whatever the wire raises becomes ours
+            failure = self._failure_of(error, late=limit.expired())
+        # Outside of `except`, so that no traceback drags the request along; and this one not the body.
         try:
             raise failure
         finally:
             del failure
 
-    def _failure_of(self, error: Exception) -> ModelError:
-        import anthropic  # noqa: PLC0415 - already imported by now
+    async def _prepare(self, path: str, way: Way) -> "Prepared":
+        """The request to `path` in that way as the SDK builds it, which is the same for every body."""
+        import httpx2  # noqa: PLC0415 - already imported by now
 
-        if isinstance(error, anthropic.APIStatusError):
-            if error.status_code in {404, 405, 501} and error.request.url.path.endswith("/count_tokens"):
-                return _NoSuchRoute()
-            return presentable(
-                failure_of_status(error.status_code, error.response.headers, error.body), self._key
-            )
-        if isinstance(error, anthropic.APIConnectionError) and isinstance(error.__cause__, Exception):
-            error = error.__cause__
+        from gateway.model.transport import prepared  # noqa: PLC0415
+
+        headers: dict[str, Any] = {"anthropic-version": way.version}
+        if self._key and way.key_header == "x-api-key":
+            headers |= {"x-api-key": self._key, "authorization": self._no_header}
+        unsent = await self._client.post(
+            path, cast_to=httpx2.Response, content=b"{}", options={"headers": headers}
+        )
+        found = prepared(unsent.request)
+        self._prepared[path, way.version, way.key_header] = found
+        return found
+
+    def _refusal(self, path: str, upstream: "aiohttp.ClientResponse", body: bytes) -> ModelError:
+        """The failure that a response tells of that is not a success."""
+        if path == _COUNT and upstream.status in {404, 405, 501}:
+            return _NoSuchRoute()
+        said = said_in(body, upstream.charset)
+        return presentable(failure_of_status(upstream.status, upstream.headers, said), self._key)
+
+    def _failure_of(self, error: Exception, *, late: bool) -> ModelError:
+        """The failure that it is when no whole response came."""
+        if late:
+            return timed_out(f"The model's endpoint did not answer within {self._first_byte_timeout:g} s.")
         if isinstance(error, TimeoutError):
             return timed_out(f"The model's endpoint {self._where} could not be reached in time.")
         return presentable(unreachable(self._where, error), self._key)
-
-    async def _chunks(
-        self, upstream: "aiohttp.ClientResponse", deadline: float, bounds: Bounds
-    ) -> AsyncGenerator[Chunk]:
-        content, parser, message = upstream.content, SseParser(), MessageStream(bounds)
-        # A connection that is closed ends the read that waits for it.
-        watchdog = Watchdog(deadline, self._progress_timeout, upstream.close)
-        left = MAX_STREAM
-        try:
-            while not message.finished:
-                data = await _read(content, watchdog)
-                left -= len(data)
-                if not data:
-                    raise truncated() if message.started else _no_stream(upstream)
-                if left < 0:
-                    raise protocol_failure("the stream does not end")
-                chunks = message.feed(parser.feed(data))
-                if chunks:
-                    watchdog.pause()
-                    for chunk in chunks:
-                        yield chunk
-                if message.failure is not None:
-                    raise presentable(message.failure, self._key)
-                if chunks or message.progress:
-                    watchdog.progress()
-        finally:
-            watchdog.stop()
-            message.failure = None  # its traceback ends here, and would keep the answer until a collection
-        await _linger(content)
 
 
 class _NoSuchRoute(ModelError):
@@ -253,34 +237,3 @@ def _origin(address: str, setting: str, example: str) -> str:
     except ValueError:  # a port that is no number, half a bracket
         pass
     raise SettingsError(f"{setting} must be an address like {example}.")
-
-
-async def _read(content: "aiohttp.StreamReader", watchdog: Watchdog) -> bytes:
-    """All bytes that came since the last read; none at the end."""
-    try:
-        return await content.readany()
-    except Exception:  # noqa: BLE001, S110 - the edge: a reset, a broken chunk, a broken encoding
-        pass
-    if watchdog.expired:
-        raise timed_out("The model's endpoint fell silent before its answer was complete.")
-    raise truncated()
-
-
-def _no_stream(upstream: "aiohttp.ClientResponse") -> ModelError:
-    """No message ever began: often the address is some other server's, and its content type tells."""
-    if upstream.content_type in {"text/event-stream", "application/octet-stream"}:
-        return truncated()
-    return protocol_failure(
-        f"it sent {upstream.content_type:.40} instead of a stream (check ANTHROPIC_BASE_URL)"
-    )
-
-
-async def _linger(content: "aiohttp.StreamReader") -> None:
-    if content.is_eof():
-        return
-    try:
-        async with asyncio.timeout(_LINGER):
-            while await content.readany():
-                pass
-    except Exception:  # noqa: BLE001 - the answer is complete; only the connection is lost
-        return

@@ -3,6 +3,7 @@
 Sources: docs.claude.com "Errors" (statuses and error types) and RFC 9110 section 10.2.3 (Retry-After).
 """
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -90,6 +91,19 @@ def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> 
         retryable={"true": True, "false": False}.get(should_retry or ""),
         retry_after=_retry_after(headers),
     )
+
+
+def said_in(body: bytes, charset: str | None) -> object:
+    """What the body of a failure says, for `failure_of_status`: its JSON, else its text. `charset` is the one
+    that the response names."""
+    try:
+        text = body.decode(charset or "utf-8", "replace").strip()
+    except (LookupError, ValueError):  # a name that is none, or of something else than text
+        text = body.decode(errors="replace").strip()
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def failure_of_event(event: Mapping[str, Any]) -> ModelError:

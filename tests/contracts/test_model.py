@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
+import anthropic
 import httpx2
 import orjson
 import pytest
@@ -516,6 +517,50 @@ async def test_the_request_says_what_the_model_is_to_see() -> None:
         "messages": messages,
         "thinking": thinking,
     }
+
+
+@pytest.mark.parametrize("key_header", ["bearer", "x-api-key"])
+async def test_a_call_has_the_headers_that_the_sdk_sends(
+    monkeypatch: pytest.MonkeyPatch, key_header: Literal["bearer", "x-api-key"]
+) -> None:
+    """Each call, also the second, and the environment's own: what the SDK builds once is what it would build
+    for every call."""
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-team: ours\nanthropic-beta: one,two")
+    headers: dict[str, Any] = {"accept-encoding": "identity"}
+    if key_header == "x-api-key":
+        headers |= {"x-api-key": KEY, "authorization": anthropic.omit}
+    async with answering("200 OK", WHOLE, STREAM) as upstream:
+        async with model_at(upstream.url, key_header=key_header) as model:
+            await read(model, asking("x"))
+            await read(model, asking("other"))
+            with pytest.raises(ModelError):  # a stream is no count
+                await model.count_tokens(asking("x"))
+        async with anthropic.AsyncAnthropic(
+            api_key=KEY,
+            base_url=upstream.url,
+            timeout=PATIENCE,
+            default_headers=headers,
+            http_client=anthropic.DefaultAioHttpClient(),
+        ) as sdk:
+            asked: Any = {"model": "demo", "messages": [{"role": "user", "content": "x"}]}
+            streamed = await sdk.messages.create(**asked, max_tokens=1, stream=True)
+            await streamed.close()
+            with suppress(anthropic.AnthropicError):
+                await sdk.messages.count_tokens(**asked)
+    first, second, counted, of_sdk, counted_of_sdk = map(head_of, upstream.requests)
+    assert first == second == of_sdk
+    assert counted == counted_of_sdk
+    assert first["x-team"] == "ours"
+    assert KEY in first[{"bearer": "authorization"}.get(key_header, key_header)]
+
+
+def head_of(request: bytes) -> dict[str, str]:
+    """The first line and the headers of a request, without those of the connection and of the body's size."""
+    line, *lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines)
+    found = {name.lower(): value for name, value in headers.items()}
+    assert len(found) == len(lines)
+    return {"": line} | {name: found[name] for name in found.keys() - {"connection", "content-length"}}
 
 
 async def test_a_large_request_arrives_whole() -> None:

@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from gateway.model.failures import MAX_MESSAGE, failure_of_status, presentable, unreachable
+from gateway.model.failures import MAX_MESSAGE, failure_of_status, presentable, said_in, unreachable
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,23 @@ def test_the_endpoint_may_know_better_whether_to_retry() -> None:
     assert failure_of_status(400, {"x-should-retry": "true"}, None).retryable
     assert not failure_of_status(500, {"x-should-retry": "false"}, None).retryable
     assert failure_of_status(500, {"x-should-retry": "perhaps"}, None).retryable
+
+
+@pytest.mark.parametrize(
+    ("body", "charset", "said"),
+    [
+        (b'{"error":"no"}', None, {"error": "no"}),
+        ('{"error":"没有"}'.encode("gbk"), "gbk", {"error": "没有"}),
+        (b" out of order \n", "utf-8", "out of order"),
+        (b"\xff", "no such charset", "\ufffd"),
+        (b"abc", "hex", "abc"),
+        (b"[" * 100_000, None, "[" * 100_000),
+        (b"", None, ""),
+    ],
+)
+def test_a_body_says_its_json_or_its_text(body: bytes, charset: str | None, said: object) -> None:
+    """Whatever an endpoint sends, and whatever it calls it."""
+    assert said_in(body, charset) == said
 
 
 def test_a_message_is_one_line_short_and_without_the_key() -> None:
