@@ -12,11 +12,13 @@ TEXT_OF = {"text": "text", "thinking": "thinking"}
 
 @dataclass(slots=True)
 class OpenBlock:
-    """A block between its start and its stop. `fresh` is text that no piece carries yet."""
+    """A block between its start and its stop. `fresh` is text that no piece carries yet, `delta_head` how an
+    event that brings more of it usually begins (see text_deltas.py)."""
 
     index: int
     type: str
     start: Block
+    delta_head: bytes | None = None
     fresh: list[str] = field(default_factory=list[str])
     texts: list[str] = field(default_factory=list[str])
     written: list[str] = field(default_factory=list[str])

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gateway.errors import ModelError, TooManyToolCalls
-from gateway.messages import Block, clean_text
+from gateway.messages import Block
 from gateway.model.base import Answer, Chunk, Piece, Started
 from gateway.model.bounds import Bounds
 from gateway.model.content_block import (
@@ -19,8 +19,10 @@ from gateway.model.content_block import (
     tool_block_of,
     unknown_block_of,
 )
+from gateway.model.event_fields import cleaned, object_in, string_in, text_or_none
 from gateway.model.failures import failure_of_event, protocol_failure, too_large
-from gateway.model.strict_json import clean_json, parse_event
+from gateway.model.strict_json import parse_event
+from gateway.model.text_deltas import delta_head, text_in
 from gateway.model.usage import ReportedUsage
 
 _BLOCK_OF = {
@@ -67,7 +69,11 @@ class MessageStream:
             for data in events:
                 if self.finished:
                     break
-                if data:
+                block = self._block
+                if block is not None and (text := text_in(data, block.delta_head)):
+                    block.fresh.append(text)
+                    self.progress = True
+                elif data:
                     self._take(data)
             self._show_text()
             self._check_size()
@@ -105,11 +111,11 @@ class MessageStream:
     def _on_start(self, event: dict[str, Any]) -> None:
         if self.started:
             raise protocol_failure("a second message_start")
-        message = _object(event, "message")
+        message = object_in(event, "message")
         self.started = self.progress = True
-        self._response_id = _text_or_none(message.get("id"))
-        self._model = _text_or_none(message.get("model"))
-        self._stop_reason = _text_or_none(message.get("stop_reason"))
+        self._response_id = text_or_none(message.get("id"))
+        self._model = text_or_none(message.get("model"))
+        self._stop_reason = text_or_none(message.get("stop_reason"))
         self._usage.take(message)
         self._chunks.append(Started(self._response_id, self._model, self._usage.now()))
 
@@ -117,8 +123,8 @@ class MessageStream:
         self._expect_between_blocks("message_delta")
         self.progress = self.progress or not self._closing
         self._closing = True
-        delta = _object(event, "delta")
-        self._stop_reason = _text_or_none(delta.get("stop_reason")) or self._stop_reason
+        delta = object_in(event, "delta")
+        self._stop_reason = text_or_none(delta.get("stop_reason")) or self._stop_reason
         self._usage.take(event)
 
     def _on_stop(self) -> None:
@@ -148,7 +154,7 @@ class MessageStream:
 
     def _on_block_start(self, event: dict[str, Any], size: int) -> None:
         self._expect_between_blocks("content_block_start")
-        index, start = event.get("index"), _object(event, "content_block")
+        index, start = event.get("index"), object_in(event, "content_block")
         if self._closing:
             raise protocol_failure("a content block after message_delta")
         if type(index) is not int or index != self._blocks:
@@ -159,13 +165,14 @@ class MessageStream:
         if not isinstance(kind, str):
             raise protocol_failure("a content block without a type")
         self._unwritten_input = None
-        self._block = OpenBlock(index, kind, _cleaned(start))
+        self._block = OpenBlock(index, kind, cleaned(start))
         self._blocks += 1
         self._size += size
         self.progress = True
         if kind == "tool_use":
             self._expect_new_tool(self._block.start)
         elif kind in TEXT_OF:
+            self._block.delta_head = delta_head(index, kind)
             text = start.get(TEXT_OF[kind])
             self._block.fresh.append(text if isinstance(text, str) else "")
 
@@ -187,7 +194,7 @@ class MessageStream:
             raise protocol_failure("a delta that is not an object")
         kind = delta.get("type")
         if kind == "input_json_delta":
-            self._on_input(block, _string(delta, "partial_json"))
+            self._on_input(block, string_in(delta, "partial_json"))
             return
         belongs = _BLOCK_OF.get(kind) if isinstance(kind, str) else None
         if belongs is None or (block.type not in TEXT_OF and block.type != "tool_use"):
@@ -195,11 +202,11 @@ class MessageStream:
         if block.type != belongs:
             raise protocol_failure(f"{kind} in a {block.type} block")
         if kind == "citations_delta":
-            block.citations.append(_cleaned(delta.get("citation")))
+            block.citations.append(cleaned(delta.get("citation")))
             self._size += size
             self.progress = True
             return
-        text = _string(delta, "signature" if kind == "signature_delta" else belongs)
+        text = string_in(delta, "signature" if kind == "signature_delta" else belongs)
         if not text:
             return
         self.progress = True
@@ -267,30 +274,5 @@ class MessageStream:
             )
 
 
-def _object(event: dict[str, Any], name: str) -> dict[str, Any]:
-    value = event.get(name)
-    if not isinstance(value, dict):
-        raise protocol_failure(f"{event['type']} without {name}")
-    return value
-
-
-def _string(delta: dict[str, Any], name: str) -> str:
-    value = delta.get(name)
-    if not isinstance(value, str):
-        raise protocol_failure(f"{delta['type']} without {name}")
-    return value
-
-
 def _bytes_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-
-
-def _cleaned(value: Any) -> Any:
-    try:
-        return clean_json(value)
-    except ValueError as why:
-        raise protocol_failure(str(why)) from None
-
-
-def _text_or_none(value: object) -> str | None:
-    return clean_text(value) if isinstance(value, str) and value else None

@@ -4,11 +4,15 @@ The format is the WHATWG HTML standard's, "Parsing an event stream". Only `data`
 says in its `event:` line it says again in the data.
 """
 
+import re
+
 from gateway.errors import ModelError
 
 MAX_EVENT = 16 * 1024 * 1024
 """Bytes of one event. The largest real ones are tool inputs written in one piece."""
 
+_USUAL = re.compile(rb"^event: .*\ndata: (.*)\n\n", re.MULTILINE)
+"""An event as most endpoints write it."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -45,20 +49,20 @@ class SseParser:
             # Joined only now, so that an event of many reads is copied once.
             data = b"".join([*self._held, data])
             self._held, self._held_size = [], 0
+        end = data.rfind(b"\n\n") + 2
+        usual = _USUAL.findall(data, 0, end)
+        # Three line ends for each event: there is nothing else.
+        if usual and data.count(b"\n", 0, end) == 3 * len(usual) and len(data) <= self._max_event:
+            if end < len(data):
+                self._hold(data[end:])
+            return usual
         blocks = data.split(b"\n\n")
         rest = blocks.pop()
         if len(data) > self._max_event and any(len(block) > self._max_event for block in blocks):
             raise self._too_long()
         if rest:
             self._hold(rest)
-        found: list[bytes] = []
-        for block in blocks:
-            head, mark, payload = block.partition(b"\ndata: ")
-            if mark and b"\n" not in payload and head.startswith(b"event: ") and b"\n" not in head:
-                found.append(payload)
-            else:
-                found += _data_of(block)
-        return found
+        return [found for block in blocks for found in _data_of(block)]
 
     def _hold(self, data: bytes) -> None:
         self._held.append(data)
