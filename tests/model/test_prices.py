@@ -1,8 +1,13 @@
 """Costs come from the list prices, and only where there are any."""
 
 import socket
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
+from genai_prices import extract_usage
+from genai_prices.data_snapshot import get_snapshot
+from genai_prices.types import ConditionalPrice, ModelPrice, StartDateConstraint
 
 from gateway.messages import Usage
 from gateway.model.prices import cost_of, window_of
@@ -27,6 +32,40 @@ def test_each_kind_of_token_has_its_price() -> None:
         input_tokens=1000, output_tokens=500, cache_read_input_tokens=2000, cache_creation_input_tokens=3000
     )
     assert together == pytest.approx((3000 + 7500 + 600 + 11_250) / MILLION)
+
+
+def test_every_listed_price_is_summed_as_genai_prices_does() -> None:
+    """Each of Anthropic's models, below and above the tiers of its prices, with and without a cache."""
+    listed = get_snapshot().find_provider(None, "anthropic", None).models
+    assert len(listed) > 20
+    for model in listed:
+        for counts in [(7, 11, 0, 0), (1234, 5, 67, 890), (150_000, 9, 50_000, 0), (150_000, 9, 50_000, 1)]:
+            names = (
+                "input_tokens",
+                "output_tokens",
+                "cache_read_input_tokens",
+                "cache_creation_input_tokens",
+            )
+            told = dict(zip(names, counts, strict=True))
+            priced = extract_usage({"model": model.id, "usage": told}, provider_id="anthropic").calc_price()
+            assert cost_of(model.id, Usage(**told)) == float(priced.total_price)
+
+
+def test_a_price_holds_from_its_day_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is remembered of a model are all its prices: the one of today is found for each call."""
+    listed = next(iter(get_snapshot().find_provider(None, "anthropic", None).models))
+    dated = [ConditionalPrice(prices=ModelPrice(input_mtok=Decimal(1)))]
+    monkeypatch.setattr(listed, "prices", dated)
+    usage = Usage(input_tokens=MILLION, output_tokens=0)
+    assert cost_of(listed.id, usage) == 1
+    today = StartDateConstraint(datetime.now(UTC).date())
+    dated.append(ConditionalPrice(today, prices=ModelPrice(input_mtok=Decimal(2))))
+    assert cost_of(listed.id, usage) == 2
+
+
+def test_a_name_of_any_length_is_no_price() -> None:
+    """Nor is it remembered."""
+    assert cost_of("claude-sonnet-4-5" + "x" * 10_000, Usage(input_tokens=10, output_tokens=10)) is None
 
 
 @pytest.mark.parametrize("model", ["demo", "llama3", "", "claude-of-the-future", "gpt-4o"])
