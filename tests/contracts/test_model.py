@@ -554,6 +554,17 @@ async def test_a_call_has_the_headers_that_the_sdk_sends(
     assert KEY in first[{"bearer": "authorization"}.get(key_header, key_header)]
 
 
+async def test_no_cookie_is_sent_back() -> None:
+    """Calls have nothing of each other."""
+    async with (
+        answering("200 OK", WHOLE, STREAM, "set-cookie: a=b") as upstream,
+        model_at(upstream.url) as model,
+    ):
+        await read(model, asking("x"))
+        await read(model, asking("x"))
+    assert "cookie" not in head_of(upstream.requests[1])
+
+
 def head_of(request: bytes) -> dict[str, str]:
     """The first line and the headers of a request, without those of the connection and of the body's size."""
     line, *lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")
