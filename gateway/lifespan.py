@@ -10,6 +10,7 @@ import structlog
 from starlette.applications import Starlette
 
 from gateway import wiring
+from gateway.api.wheel import Wheel
 from gateway.artifacts.shelf import Shelf
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.demo.server import serve_demo
@@ -99,6 +100,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             ),
         )
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
+        app.state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
         app.state.checks = {"storage": storage.check}
         _measure(telemetry, storage, gateway, skills, servers)
         stack.enter_context(telemetry.meters.loop)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 
 import structlog
 from pydantic import Field
@@ -20,7 +21,7 @@ from gateway.api.requests import (
     settings_of,
     telemetry_of,
 )
-from gateway.api.stream import HEADERS, event_stream
+from gateway.api.stream import HEADERS, EventStream
 from gateway.api.uploads import NDJSON, upload
 from gateway.encoders import encode_open
 from gateway.errors import GatewayError
@@ -81,9 +82,9 @@ async def replay(request: Request) -> Response:
     )
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
-    return event_stream(
+    return EventStream(
         request,
-        gateway.records.replay(place),
+        partial(gateway.records.replay, place),
         telemetry_of(request).meters.streams.opened("replay", head=place.until),
         opening=encode_open(place.session_id, place.after, place.until, None, None),
         session_id=place.session_id,

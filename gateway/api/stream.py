@@ -1,23 +1,23 @@
 """Follow the log, encode, send: every stream is a resume from a cursor, the first one too."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 from sse_starlette.sse import AppStatus, EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from gateway.api.requests import gateway_of, settings_of, span_of, telemetry_of
+from gateway.api.wheel import Wheel
 from gateway.encoders import encode_frames, encode_open, encode_trouble
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.service.following import Following
-from gateway.service.gateway import Gateway
+from gateway.service.following import Following, Take
 from gateway.telemetry.http_spans import RequestSpan
 from gateway.telemetry.streams import StreamKind, StreamMeter
 
@@ -26,6 +26,9 @@ HEADERS = {"Cache-Control": "no-store, no-transform"}
 HEARTBEAT = b":\n"
 """A comment without a blank line behind it: common clients take a blank line for the end of an event that is
 empty, and hand that to the application (@microsoft/fetch-event-source, httpx-sse, the OpenAI SDK)."""
+
+Feed = Callable[[Take], Coroutine[Any, Any, None]]
+"""Hands the events of a stream to whoever takes them, in order, until its end. Raises errors.StorageError."""
 
 # Streams end when the service says so, after running turns had their time; not at the first signal.
 AppStatus.disable_automatic_graceful_drain()
@@ -46,15 +49,14 @@ def stream_response(
     `accepted_at` is when the turn was accepted that this request asked for (Unix milliseconds)."""
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
-    gateway = gateway_of(request)
     meter = telemetry_of(request).meters.streams.opened(kind, head=place.head, accepted_at=accepted_at)
     turn_id = place.turn.id if place.turn is not None else None
     span = span_of(request)
     if (turn := turn_id or open_turn) is not None:
         span.follows(turn)
-    return event_stream(
+    return EventStream(
         request,
-        gateway.follow(place),
+        partial(gateway_of(request).follow, place),
         meter,
         opening=encode_open(place.session_id, place.after, place.head, turn_id, open_turn),
         session_id=place.session_id,
@@ -63,113 +65,136 @@ def stream_response(
     )
 
 
-def event_stream(
-    request: Request,
-    events: AsyncGenerator[Sequence[StoredEvent]],
-    meter: StreamMeter,
-    *,
-    opening: bytes,
-    session_id: str,
-    from_seq: int,
-    headers: dict[str, str] | None = None,
-) -> Response:
-    """The SSE response that sends `opening` and then `events` as they come."""
-    settings = settings_of(request)
-    return EventStream(
-        _frames(gateway_of(request), events, opening, meter, span_of(request)),
-        meter,
-        session_id=session_id,
-        from_seq=from_seq,
-        headers={**HEADERS, **(headers or {})},
-        sep="\n",
-        ping=settings.heartbeat,
-        ping_message_factory=lambda: HEARTBEAT,
-        send_timeout=settings.send_timeout,
-    )
-
-
 class EventStream(EventSourceResponse):
-    """The response to one reader of a session, from the cursor `from_seq` on. A reader that takes nothing for
-    `send_timeout` seconds is dropped, within twice that time; it resumes by its cursor."""
+    """The SSE response to one reader of a session: `opening`, and then what `feed` hands on, from the cursor
+    `from_seq` on.
+
+    All is sent by the request's own task or by whoever hands events on; there is no other task but one that
+    hears when the client leaves. Heartbeats come from the wheel, as does the end of a reader that takes
+    nothing for `send_timeout` seconds: it is dropped, within twice that time, and resumes by its cursor.
+    """
 
     def __init__(
         self,
-        frames: AsyncGenerator[bytes],
+        request: Request,
+        feed: Feed,
         meter: StreamMeter,
         *,
+        opening: bytes,
         session_id: str,
         from_seq: int,
-        send_timeout: float,
-        **options: Any,
+        headers: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(frames, client_close_handler_callable=self._client_left, **options)
+        settings = settings_of(request)
+        # No content to pull: it is handed on to `_take`.
+        super().__init__(
+            iter(()),
+            headers={**HEADERS, **(headers or {})},
+            sep="\n",
+            ping=settings.heartbeat,
+            send_timeout=settings.send_timeout,
+        )
+        self._gateway = gateway_of(request)
+        self._span: RequestSpan = span_of(request)
+        self._wheel: Wheel = request.app.state.wheel
+        self._feed = feed
+        self._opening = opening
         self._meter = meter
         self._from_seq = from_seq
         self._log = log.bind(session_id=session_id, kind=meter.kind, from_seq=from_seq)
-        self._patience = send_timeout
-        self._sending_since: float | None = None
-        self._is_stalled = False
-        self._timer: asyncio.TimerHandle
+        self._patience = settings.send_timeout
+        self._sent_at = 0.0
+        self._waits_since: float | None = None
+        self._is_dropped = False
+        self._send: Send
+        self._task: asyncio.Task[Any]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._watch(task)
+        self._task, self._send = task, send
         self._log.debug("stream_opened")
         try:
-            await super().__call__(scope, receive, send)
+            if scope["method"] == "HEAD":
+                await super().__call__(scope, receive, send)
+            else:
+                await self._stream(receive)
         except asyncio.CancelledError:
-            if not self._is_stalled:
+            if not self._is_dropped or task.uncancel():
                 raise
-            task.uncancel()
-            self._meter.closed("slow")
-            self._log.info("slow_reader_dropped", path=scope["path"], events=self._meter.events)
         finally:
-            self._timer.cancel()
             self._meter.closed("client")
-            self._tell_end(scope["request_span"])
+            self._tell_end()
 
-    def _tell_end(self, span: RequestSpan) -> None:
+    async def _stream(self, receive: Receive) -> None:
+        await self._send(
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        )
+        listening = asyncio.create_task(self._listen(receive))
+        slot = self._wheel.add(self)
+        try:
+            await self._write(self._opening)
+            try:
+                await self._feed(self._take)
+            except StorageError as error:
+                self._meter.closed("error")
+                await self._write(encode_trouble(error))
+            self._meter.closed("shutdown" if self._gateway.is_draining else "done")
+            await self._write(b"", more=False)
+        finally:
+            self.active = False
+            slot.discard(self)
+            listening.cancel()
+
+    async def _take(self, events: Sequence[StoredEvent]) -> None:
+        self._meter.sending(events)
+        self._span.follows(events[-1].turn_id)
+        await self._write(encode_frames(events))
+
+    async def _write(self, body: bytes, *, more: bool = True) -> None:
+        self._sent_at = self._waits_since = monotonic()
+        await self._put(body, more=more)
+        self._waits_since = None
+
+    async def _put(self, body: bytes, *, more: bool = True) -> None:
+        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+    async def _listen(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._drop("client")
+
+    def look(self, now: float) -> None:
+        """Sends a heartbeat when nothing was sent for so long that the next look would be too late for one;
+        drops the reader when it takes nothing for too long."""
+        since = self._waits_since
+        if since is not None and now - since >= self._patience:
+            self._drop("slow")
+            self._log.info("slow_reader_dropped", events=self._meter.events)
+        elif since is not None or now - self._sent_at + self._wheel.period > self.ping_interval:
+            self._beat(now)
+
+    def _beat(self, now: float) -> None:
+        beat = self._put(HEARTBEAT)
+        try:
+            beat.send(None)
+        except StopIteration:
+            self._sent_at, self._waits_since = now, None
+        else:
+            # The reader takes nothing now: the next look tries again.
+            beat.close()
+            if self._waits_since is None:
+                self._waits_since = now
+
+    def _drop(self, reason: Literal["client", "slow"]) -> None:
+        if self.active:
+            self.active = False
+            self._is_dropped = True
+            self._meter.closed(reason)
+            self._task.cancel()
+
+    def _tell_end(self) -> None:
         meter = self._meter
         reason = meter.close_reason or "client"
-        span.streamed(meter.kind, self._from_seq, meter.events, reason)
+        self._span.streamed(meter.kind, self._from_seq, meter.events, reason)
         self._log.debug("stream_closed", reason=reason, events=meter.events)
-
-    async def _send_with_timeout(self, send: Send, message: Message) -> None:
-        # In place of a cancel scope around every send, which took a fifth of what a slow stream costs: the
-        # time is noted, and one timer a stream looks at it.
-        self._sending_since = monotonic()
-        await send(message)
-        self._sending_since = None
-
-    def _watch(self, task: asyncio.Task[Any]) -> None:
-        """Cancels `task` when a send has been waiting for too long, else looks again later."""
-        since = self._sending_since
-        if since is not None and monotonic() - since >= self._patience:
-            self._is_stalled = True
-            task.cancel()
-        else:
-            self._timer = asyncio.get_running_loop().call_later(self._patience, self._watch, task)
-
-    async def _client_left(self, message: Message) -> None:
-        self._meter.closed("client")
-
-
-async def _frames(
-    gateway: Gateway,
-    events: AsyncGenerator[Sequence[StoredEvent]],
-    opening: bytes,
-    meter: StreamMeter,
-    span: RequestSpan,
-) -> AsyncGenerator[bytes]:
-    yield opening
-    try:
-        async with aclosing(events):
-            async for together in events:
-                meter.sending(together)
-                span.follows(together[-1].turn_id)
-                yield encode_frames(together)
-    except StorageError as error:
-        meter.closed("error")
-        yield encode_trouble(error)
-    meter.closed("shutdown" if gateway.is_draining else "done")

@@ -1,12 +1,22 @@
-"""Places to follow a session from, and what a client needs to draw one."""
+"""Places to follow a session from, whoever follows one, and what a client needs to draw a session."""
 
-from collections.abc import AsyncGenerator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from gateway.errors import CursorAhead
+from gateway.errors import CursorAhead, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message
-from gateway.storage.base import TurnRow
+from gateway.service.begun import Begun
+from gateway.storage.base import Bus, EventLog, TurnRow
+
+PAGE = 500
+"""Events read from the log at a time: what a reader that catches up holds in memory."""
+
+Take = Callable[[Sequence[StoredEvent]], Coroutine[Any, Any, None]]
+"""What a reader does with the events that come: at least one, in order. It may wait, and is not asked again
+meanwhile; it must not ask for the current task before that (see `Begun`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +65,107 @@ def following_from(
     if turn is not None:
         after = max(after, turn.first_seq - 1 if turn.first_seq else head)
     return Following(session_id, head, after, turn, types, live)
+
+
+class Follower:
+    """Hands what comes after a place to one reader, in order, as it becomes durable.
+
+    The reader pulls: whoever writes never waits for it. While it waits at the end of the log, what is
+    published is handed on by the publication itself, without a task switch; where `take` has to wait for its
+    client, the reader's task goes on with it, and looks itself for what has come meanwhile.
+    """
+
+    def __init__(
+        self,
+        place: Following,
+        take: Take,
+        *,
+        bus: Bus,
+        events: EventLog,
+        trouble: Callable[[str], StorageError | None],
+    ) -> None:
+        """`trouble` tells of a session why its open turn cannot be recorded now, if so."""
+        self._place = place
+        self._take = take
+        self._bus = bus
+        self._events = events
+        self._trouble = trouble
+        self._cursor = place.after
+        self._is_closing = False
+        self._waiting: asyncio.Future[None] | None = None
+        self._begun: Begun[bool] | None = None
+
+    async def run(self) -> None:
+        """Returns where the place ends, or after `close`. Raises errors.StorageError: the open turn cannot
+        be recorded now; following again later resumes."""
+        place = self._place
+        until, turn = place.head if not place.live else None, place.turn
+        if turn is not None and turn.status == "done" and turn.last_seq:
+            until = turn.last_seq
+        with self._bus.subscribe(place.session_id, self._told) as live:
+            while (until is None or self._cursor < until) and not live.gone:
+                found = live.since(self._cursor)
+                if found is None:
+                    found = await self._events.read(
+                        place.session_id, after=self._cursor, limit=PAGE, until=until
+                    )
+                    if live.gone:
+                        return
+                    if not found:
+                        continue  # what was published while the log was read is known to `since` alone
+                elif until is not None:
+                    found = [event for event in found if event.seq <= until]
+                if found:
+                    if await self._hand_on(found):
+                        return
+                    continue
+                if self._is_closing or until is not None:
+                    return
+                if (trouble := self._trouble(place.session_id)) is not None:
+                    raise trouble
+                if await self._wait():
+                    return
+
+    def close(self) -> None:
+        """Ends it behind what is published by now."""
+        self._is_closing = True
+        self._wake()
+
+    async def _hand_on(self, events: Sequence[StoredEvent]) -> bool:
+        """Whether the turn that is followed has ended with `events`, which come next."""
+        place = self._place
+        self._cursor = events[-1].seq
+        if chosen := place.choose(events):
+            await self._take(chosen)
+        turn = place.turn
+        return turn is not None and any(e.type == "done" and e.turn_id == turn.id for e in events)
+
+    async def _wait(self) -> bool:
+        """Until there is something to do for the task; whether that was the end."""
+        self._waiting = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiting
+            begun, self._begun = self._begun, None
+            return begun is not None and await begun
+        finally:
+            self._waiting = None
+            if self._begun is not None:
+                self._begun.close()
+
+    def _told(self, events: Sequence[StoredEvent]) -> None:
+        waiting = self._waiting
+        if waiting is None or waiting.done():
+            return  # the task looks itself
+        if events and events[0].seq == self._cursor + 1:
+            begun = Begun(self._hand_on(events))
+            if begun.result is False:
+                return
+            self._begun = begun
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
 
 @dataclass(frozen=True, slots=True)

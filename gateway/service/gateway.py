@@ -1,8 +1,7 @@
 """The verbs that every door calls. They check whose session it is, and nothing of HTTP is known here."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from weakref import WeakSet
+from collections.abc import Sequence
 
 from gateway.artifacts.attachments import Upload
 from gateway.auth import Principal
@@ -15,7 +14,7 @@ from gateway.service.approvals import TurnApprovals
 from gateway.service.archiving import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.documents import DocumentedMemories
-from gateway.service.following import Following, Snapshot, following_from
+from gateway.service.following import Follower, Following, Snapshot, Take, following_from
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.parts import Parts
@@ -25,9 +24,6 @@ from gateway.service.skills import SkillsOffered
 from gateway.storage.base import Accepted, NewTurn, SessionRow, TurnRow
 from gateway.turn.in_flight import InFlight
 from gateway.turn.request import TurnRequest
-
-PAGE = 500
-"""Events read from the log at a time: what a reader that catches up holds in memory."""
 
 CLEARED = 100
 """Contents of artifacts that go while somebody waits for the deletion of a session; the others are in doubt,
@@ -57,7 +53,7 @@ class Gateway:
         self.documents = documents
         self.artifacts = artifacts
         self.records = SessionRecords(parts, in_flight, archiver)
-        self._followers: WeakSet[asyncio.Event] = WeakSet()
+        self._followers: set[Follower] = set()
         self._closing = False
 
     @property
@@ -191,43 +187,18 @@ class Gateway:
         after = after if accepted.repeated else 0
         return following_from(accepted.turn.session_id, accepted.head, after, accepted.turn)
 
-    async def follow(self, place: Following) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yields what comes after the place, in order, as it becomes durable, several events at a time.
-
-        The reader pulls: whoever writes never waits for it. Ends as `Following` says, or at shutdown.
-
-        Raises:
-            StorageError: the open turn cannot be recorded now; following again later resumes.
-        """
-        session_id, turn, cursor = place.session_id, place.turn, place.after
-        until = place.head if not place.live else None
-        if turn is not None and turn.status == "done" and turn.last_seq:
-            until = turn.last_seq
-        with self._parts.bus.subscribe(session_id) as live:
-            self._followers.add(live.changed)
-            while (until is None or cursor < until) and not live.gone():
-                events = live.since(cursor)
-                if events is None:
-                    events = await self._parts.log.read(session_id, after=cursor, limit=PAGE, until=until)
-                    if live.gone():
-                        return
-                    if not events:
-                        continue  # what was published while the log was read is known to `since` alone
-                elif until is not None:
-                    events = [event for event in events if event.seq <= until]
-                if events:
-                    cursor = events[-1].seq
-                    chosen = place.choose(events)
-                    if chosen:
-                        yield chosen
-                    if turn is not None and any(e.type == "done" and e.turn_id == turn.id for e in events):
-                        return
-                    continue
-                if self._closing or until is not None:
-                    return
-                if (trouble := self._in_flight.trouble(session_id)) is not None:
-                    raise trouble
-                await live.changed.wait()
+    async def follow(self, place: Following, take: Take) -> None:
+        """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a
+        time. Ends as `Following` says, or at shutdown. Raises errors.StorageError as `Follower.run` does."""
+        parts = self._parts
+        follower = Follower(place, take, bus=parts.bus, events=parts.log, trouble=self._in_flight.trouble)
+        if self._closing:
+            follower.close()
+        self._followers.add(follower)
+        try:
+            await follower.run()
+        finally:
+            self._followers.remove(follower)
 
     async def page(self, place: Following, limit: int) -> tuple[Sequence[StoredEvent], int | None]:
         """At most `limit` stored events from the place on (fewer when they are large), and the cursor to go
@@ -259,8 +230,8 @@ class Gateway:
         await self._in_flight.drain(grace)
         await self.history.close()
         self._closing = True
-        for changed in self._followers:
-            changed.set()
+        for follower in self._followers:
+            follower.close()
 
     async def _accept(self, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
         try:

@@ -1,7 +1,8 @@
 """The verbs on whole sessions: replay, export, import, archive. They check whose session it is."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -13,12 +14,12 @@ from gateway.errors import (
     InvalidRequest,
     NotFound,
 )
-from gateway.events.envelope import StoredEvent
 from gateway.history.archive import folder_of
 from gateway.history.copies.export import Export
 from gateway.history.copies.imports import import_session
 from gateway.history.replay import replay
 from gateway.service.archiving import Archiver
+from gateway.service.following import Take
 from gateway.service.parts import Parts
 from gateway.service.spool import Spool
 from gateway.shielding import finish
@@ -98,9 +99,9 @@ class SessionRecords:
         until = session.head if last is None else last
         return Replaying(session.id, max(first - 1, cursor), until, speed, longest_pause)
 
-    async def replay(self, place: Replaying) -> AsyncGenerator[Sequence[StoredEvent]]:
-        """Yields the events of the range when they are due; ends early at shutdown and when the session is
-        deleted. Raises errors.StorageError, errors.ArchiveDamaged."""
+    async def replay(self, place: Replaying, take: Take) -> None:
+        """Hands the events of the range to `take` when they are due; ends early at shutdown and when the
+        session is deleted. Raises errors.StorageError, errors.ArchiveDamaged."""
         with self._parts.bus.subscribe(place.session_id) as live:
             found = replay(
                 self._parts.log,
@@ -111,10 +112,11 @@ class SessionRecords:
                 longest_pause=place.longest_pause,
                 stop=self._draining,
             )
-            async for events in found:
-                if live.gone():
-                    return
-                yield events
+            async with aclosing(found):
+                async for events in found:
+                    if live.gone:
+                        return
+                    await take(events)
 
     # Export and import
 
@@ -138,7 +140,7 @@ class SessionRecords:
         session_id = exporting.moment.session.id
         with self._parts.bus.subscribe(session_id) as live:
             async for chunk in exporting.chunks():
-                if live.gone():
+                if live.gone:
                     raise NotFound(f"Session {session_id} was deleted.", code="session_not_found")
                 if chunk:
                     yield chunk

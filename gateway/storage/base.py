@@ -4,7 +4,6 @@ All methods raise `errors.StorageError` when the database cannot do its work (lo
 half-done is left behind. Owners are user ids; a row of another owner is as absent as one that never was.
 """
 
-from asyncio import Event as Signal
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -445,31 +444,38 @@ class Turns(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    """A place in a session's live stream. `changed` is set and cleared at each publication."""
+Told = Callable[[Sequence[StoredEvent]], None]
+"""What a reader is told: the events that are published now, in order; none of them: something else changed,
+look again. It must be quick; what it raises is logged and reaches nobody."""
 
-    changed: Signal
-    since: Callable[[int], Sequence[StoredEvent] | None]
-    """Events after a seq that are still in memory. Empty: there are none yet, wait for `changed` (with no
-    other await in between). None: read the log from there, then ask again, also when it had nothing."""
-    gone: Callable[[], bool]
+
+class Subscription(Protocol):
+    """A place in a session's live stream."""
+
+    gone: bool
     """Whether the session was deleted since: nothing that is read under its id belongs to this reader."""
+
+    def since(self, seq: int) -> Sequence[StoredEvent] | None:
+        """Events after `seq` that are still in memory. Empty: there are none yet, wait to be told (with no
+        other await in between). None: read the log from there, then ask again, also when it had nothing."""
+        ...
 
 
 class Bus(Protocol):
     """Tells readers in time that the log has grown. The record is the log; a bus may forget, never invent."""
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Hands durable events, in order, to whoever follows the session; without any it only wakes them up.
-        Never waits for a reader."""
+        """Hands durable events, in order, to whoever follows the session; without any it only has them look
+        again. Never waits for a reader, nor raises what one of them does."""
         ...
 
     def expect(self, session_id: str, head: int) -> None:
         """A turn is about to be written, from `head` on: who has seen `head` need not read the log."""
         ...
 
-    def subscribe(self, session_id: str) -> AbstractContextManager[Subscription]: ...
+    def subscribe(self, session_id: str, told: Told | None = None) -> AbstractContextManager[Subscription]:
+        """A place in the session's stream until the context is left; `told` is called at each publication."""
+        ...
 
     @property
     def readers(self) -> int:

@@ -1,13 +1,12 @@
 """The bus of a single process: each session's newest events in memory, and a wake-up for its readers."""
 
-import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from gateway.events.envelope import StoredEvent
-from gateway.storage.base import Subscription
+from gateway.storage.base import Told
 
 log = logging.getLogger(__name__)
 
@@ -21,12 +20,10 @@ class Topic:
     """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`, which is
     None while it is not known."""
 
-    __slots__ = ("changed", "gone", "head", "readers", "size", "tail")
+    __slots__ = ("head", "readers", "size", "tail")
 
     def __init__(self) -> None:
-        self.changed = asyncio.Event()
-        self.gone = False
-        self.readers = 0
+        self.readers: list[Reader] = []
         self.head: int | None = None
         self.tail: list[StoredEvent] = []
         self.size = 0
@@ -48,9 +45,41 @@ class Topic:
     def clear(self) -> None:
         self.tail, self.size, self.head = [], 0, None
 
-    def wake(self) -> None:
-        self.changed.set()
-        self.changed.clear()
+    def tell(self, events: Sequence[StoredEvent]) -> None:
+        for reader in tuple(self.readers):
+            if reader.told is not None:
+                try:
+                    reader.told(events)
+                except Exception:
+                    # Neither the turn whose events these are nor the other readers have to do with it.
+                    log.exception("a reader of the bus failed")
+
+
+class Reader:
+    """The `Subscription` of one reader."""
+
+    __slots__ = ("_asked", "_topic", "gone", "told")
+
+    def __init__(self, topic: Topic, told: Told | None) -> None:
+        self.told = told
+        self.gone = False
+        self._topic = topic
+        self._asked: tuple[int | None, int] = (None, -1)
+
+    def since(self, seq: int) -> Sequence[StoredEvent] | None:
+        """See `Subscription.since`. Whoever was told to read the log and asks again from the same place has
+        seen its end: unless something was published meanwhile there is nothing to read, and it may wait."""
+        topic = self._topic
+        if topic.head is not None and seq >= topic.head:
+            return ()
+        if topic.tail:
+            first = topic.tail[0].seq
+            if seq >= first - 1:
+                return topic.tail[seq - first + 1 :]
+        if self._asked == (topic.head, seq):
+            return ()
+        self._asked = (topic.head, seq)
+        return None
 
 
 class MemoryBus:
@@ -68,15 +97,15 @@ class MemoryBus:
         self._observers: list[Observer] = []
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Hands durable events, in order, to whoever follows the session; without any it only wakes them."""
-        if not events:
-            if topic := self._followed.get(session_id):
-                topic.wake()
-            return
+        """See `Bus.publish`."""
         topic = self._followed.get(session_id)
+        if not events:
+            if topic is not None:
+                topic.tell(events)
+            return
         if topic is not None:
             topic.extend(events, self._tail_bytes)
-            topic.wake()
+            topic.tell(events)
         else:
             topic = self._take_idle(session_id) or Topic()
             topic.extend(events, self._tail_bytes)
@@ -97,17 +126,18 @@ class MemoryBus:
             topic.head = head
 
     @contextmanager
-    def subscribe(self, session_id: str) -> Generator[Subscription]:
-        """A place in the session's stream, from now until the context is left."""
+    def subscribe(self, session_id: str, told: Told | None = None) -> Generator[Reader]:
+        """See `Bus.subscribe`."""
         topic = self._followed.get(session_id)
         if topic is None:
             topic = self._followed[session_id] = self._take_idle(session_id) or Topic()
-        topic.readers += 1
+        reader = Reader(topic, told)
+        topic.readers.append(reader)
         try:
-            yield Subscription(topic.changed, _reader_of(topic), lambda: topic.gone)
+            yield reader
         finally:
-            topic.readers -= 1
-            if topic.readers == 0 and not topic.gone:
+            topic.readers.remove(reader)
+            if not topic.readers and not reader.gone:
                 del self._followed[session_id]
                 if topic.tail:
                     self._put_idle(session_id, topic)
@@ -115,7 +145,7 @@ class MemoryBus:
     @property
     def readers(self) -> int:
         """Subscriptions that are open now; may be asked in another thread."""
-        return sum(topic.readers for topic in list(self._followed.values()))
+        return sum(len(topic.readers) for topic in list(self._followed.values()))
 
     def watch(self, observer: Observer) -> None:
         """Calls `observer` for every publication from now on."""
@@ -127,8 +157,9 @@ class MemoryBus:
         self._take_idle(session_id)
         if topic := self._followed.pop(session_id, None):
             topic.clear()
-            topic.gone = True
-            topic.wake()
+            for reader in topic.readers:
+                reader.gone = True
+            topic.tell(())
 
     def _take_idle(self, session_id: str) -> Topic | None:
         topic = self._idle.pop(session_id, None)
@@ -142,27 +173,6 @@ class MemoryBus:
         while self._idle_size > self._idle_bytes:
             _, oldest = self._idle.popitem(last=False)
             self._idle_size -= oldest.size
-
-
-def _reader_of(topic: Topic) -> Callable[[int], Sequence[StoredEvent] | None]:
-    """A reader's `since`. Whoever was told to read the log and asks again from the same place has seen its
-    end: unless something was published meanwhile there is nothing to read, and it may wait."""
-    asked: tuple[int | None, int] = (None, -1)
-
-    def since(seq: int) -> Sequence[StoredEvent] | None:
-        nonlocal asked
-        if topic.head is not None and seq >= topic.head:
-            return ()
-        if topic.tail:
-            first = topic.tail[0].seq
-            if seq >= first - 1:
-                return topic.tail[seq - first + 1 :]
-        if asked == (topic.head, seq):
-            return ()
-        asked = (topic.head, seq)
-        return None
-
-    return since
 
 
 def _size(event: StoredEvent) -> int:
