@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from gateway.auth import Principal
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
 from gateway.ids import is_id
+from gateway.service.begun import Begun
 from gateway.service.gateway import Gateway
 from gateway.service.parts import Parts
 from gateway.settings import Settings
@@ -125,8 +126,12 @@ async def receive_body(request: Request) -> AsyncGenerator[bytes]:
     while True:
         asked, silence = monotonic(), settings.send_timeout
         try:
-            async with asyncio.timeout(min(left, silence)):
-                chunk = await anext(stream, None)
+            begun = Begun(_next_of(stream))
+            if begun.is_waiting:  # most bodies are there with the head: no timer for those
+                async with asyncio.timeout(min(left, silence)):
+                    chunk = await begun
+            else:
+                chunk = await begun
         except TimeoutError:
             if left < silence:
                 raise BodyTooSlow("The body came too slowly: see GATEWAY_BODY_TIMEOUT.") from None
@@ -137,6 +142,10 @@ async def receive_body(request: Request) -> AsyncGenerator[bytes]:
             return
         left += len(chunk) / settings.body_min_rate - (monotonic() - asked)
         yield chunk
+
+
+async def _next_of(stream: AsyncGenerator[bytes]) -> bytes | None:
+    return await anext(stream, None)
 
 
 def read_query(request: Request, model: type[B]) -> B:

@@ -1,6 +1,7 @@
 """Follow the log, encode, send: every stream is a resume from a cursor, the first one too."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from time import monotonic
@@ -34,6 +35,7 @@ Feed = Callable[[Take], Coroutine[Any, Any, None]]
 AppStatus.disable_automatic_graceful_drain()
 
 log = structlog.get_logger(__name__)
+told = logging.getLogger(__name__)
 
 
 def stream_response(
@@ -101,35 +103,35 @@ class EventStream(EventSourceResponse):
         self._opening = opening
         self._meter = meter
         self._from_seq = from_seq
-        self._log = log.bind(session_id=session_id, kind=meter.kind, from_seq=from_seq)
+        self._session_id = session_id
         self._patience = settings.send_timeout
         self._sent_at = 0.0
         self._waits_since: float | None = None
         self._is_dropped = False
-        self._send: Send
+        self._send_body: Send
         self._task: asyncio.Task[Any]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._task, self._send = task, send
-        self._log.debug("stream_opened")
+        self._task, self._send_body = task, scope["send_body"]
+        self._tell("stream_opened")
         try:
             if scope["method"] == "HEAD":
                 await super().__call__(scope, receive, send)
             else:
-                await self._stream(receive)
+                await self._stream(receive, send)
         except asyncio.CancelledError:
             if not self._is_dropped or task.uncancel():
                 raise
+            if self._meter.close_reason == "slow":
+                log.info("slow_reader_dropped", **self._about, path=scope["path"], events=self._meter.events)
         finally:
             self._meter.closed("client")
             self._tell_end()
 
-    async def _stream(self, receive: Receive) -> None:
-        await self._send(
-            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        )
+    async def _stream(self, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         listening = asyncio.create_task(self._listen(receive))
         slot = self._wheel.add(self)
         try:
@@ -157,7 +159,7 @@ class EventStream(EventSourceResponse):
         self._waits_since = None
 
     async def _put(self, body: bytes, *, more: bool = True) -> None:
-        await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        await self._send_body({"type": "http.response.body", "body": body, "more_body": more})
 
     async def _listen(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -170,7 +172,6 @@ class EventStream(EventSourceResponse):
         since = self._waits_since
         if since is not None and now - since >= self._patience:
             self._drop("slow")
-            self._log.info("slow_reader_dropped", events=self._meter.events)
         elif since is not None or now - self._sent_at + self._wheel.period > self.ping_interval:
             self._beat(now)
 
@@ -197,4 +198,13 @@ class EventStream(EventSourceResponse):
         meter = self._meter
         reason = meter.close_reason or "client"
         self._span.streamed(meter.kind, self._from_seq, meter.events, reason)
-        self._log.debug("stream_closed", reason=reason, events=meter.events)
+        self._tell("stream_closed", reason=reason, events=meter.events)
+
+    def _tell(self, what: str, **more: object) -> None:
+        # Asked first: what is filtered out would cost more than all else that a stream does at its ends.
+        if told.isEnabledFor(logging.DEBUG):
+            log.debug(what, **self._about, **more)
+
+    @property
+    def _about(self) -> dict[str, object]:
+        return {"session_id": self._session_id, "kind": self._meter.kind, "from_seq": self._from_seq}
