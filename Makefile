@@ -61,9 +61,10 @@ check: $(VENV)/.dev ## Format, lint, types, import direction, generated docs, ho
 	$(BIN)/python -m pytest --quiet tests/test_house.py
 
 .PHONY: bench
-bench: $(VENV)/.dev ## Measure speed beside a bare relay (takes minutes)
+bench: $(VENV)/.dev ## Measure speed beside a bare relay, and where the time goes; writes bench/results.md (ARGS=--quick: short, writes nothing)
 	@$(BIN)/python -m bench $(ARGS)
 	@$(BIN)/python -m bench.sessions $(ARGS)
+	@$(BIN)/python -m bench.reading $(ARGS)
 	@$(BIN)/python -m bench.skills $(ARGS)
 	@$(BIN)/python -m bench.memory $(ARGS)
 	@$(BIN)/python -m bench.artifacts $(ARGS)

@@ -1,13 +1,14 @@
 """What is measured: each cell puts the same load on every server and says which figures it takes from it."""
 
 import asyncio
+import tempfile
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from bench import client
-from bench.client import Load, percentile
+from bench import client, servers
+from bench.client import GATEWAY, Load, percentile
 from bench.servers import Server
 
 Figures = dict[str, float]
@@ -17,25 +18,26 @@ Measure = Callable[[Server, bool], Coroutine[Any, Any, Figures]]
 
 SETTLE = 0.3
 """Seconds between two measurements, so that what one server still tidies up is not charged to the next."""
+INDEXED = 2.0
+"""Seconds after which what is done beside the turns, the search index above all, has been done."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A load, and how its figures are taken. `fresh` cells start a server of their own for each measurement;
-    `relayed` is false where a relay cannot do what is asked; `servers` are those it is about, if not any, and
-    `rounds` how often it is measured, if not as often as the others."""
+    `servers` are those it is about, if not any, and `rounds` how often it is measured, if not as often as the
+    others."""
 
     name: str
     about: str
     measure: Measure
     fresh: bool = False
-    relayed: bool = True
     servers: tuple[str, ...] = ()
     rounds: int | None = None
 
     def measured(self, chosen: Sequence[str]) -> Sequence[str]:
         """The servers that are measured when `chosen` are to be."""
-        return self.servers or [name for name in chosen if self.relayed or name == "gateway"]
+        return self.servers or chosen
 
 
 async def loaded(
@@ -48,14 +50,16 @@ async def loaded(
     return load, server.cpu() - before
 
 
-def burst(at_once: int, chats: int) -> Measure:
-    """As many pieces as the server can take, 300 in each chat."""
+def burst(at_once: int, chats: int, call: str = "") -> Measure:
+    """As many pieces as the server can take, 300 in each chat. The gateway makes `call` first."""
 
     async def measure(server: Server, quick: bool) -> Figures:
         count = max(at_once, chats // 2) if quick else chats
-        load, cpu = await loaded(server, "/pieces 300", chats=count, at_once=at_once)
+        message = "/pieces 300" + (call if server.dialect is GATEWAY else "")
+        load, cpu = await loaded(server, message, chats=count, at_once=at_once)
         return {
             "pieces/s": load.pieces / load.seconds,
+            "pieces per CPU s": load.pieces / cpu,
             "us CPU per piece": cpu / max(load.pieces, 1) * 1e6,
             "pieces per event": load.pieces / max(load.events, 1),
             "first text p99 ms": percentile(load.first_text, 0.99) * 1e3,
@@ -83,10 +87,14 @@ def slow(at_once: int, ramp: float) -> Measure:
     return measure
 
 
-async def one_stream(server: Server, quick: bool) -> Figures:
+def one_stream(message: str) -> Measure:
     """One chat after the other."""
-    load, _ = await loaded(server, "/pieces 10 /pace 2", chats=30 if quick else 60, at_once=1)
-    return {"first text p50 ms": percentile(load.first_text, 0.5) * 1e3, "failures": len(load.failures)}
+
+    async def measure(server: Server, quick: bool) -> Figures:
+        load, _ = await loaded(server, message, chats=30 if quick else 60, at_once=1)
+        return {"first text p50 ms": percentile(load.first_text, 0.5) * 1e3, "failures": len(load.failures)}
+
+    return measure
 
 
 def short(message: str) -> Measure:
@@ -142,19 +150,58 @@ async def turns(server: Server, quick: bool) -> Figures:
     }
 
 
+async def disk(server: Server, quick: bool) -> Figures:
+    """What the turns of 20 slow streams leave in the database, each piece an event of its own."""
+    await warm_up(server)
+    await asyncio.sleep(INDEXED)
+    before, pieces = server.stored(), 200 if quick else 500
+    load = await client.run(server.port, server.dialect, f"/pieces {pieces} /pace 20", chats=20, at_once=20)
+    await asyncio.sleep(INDEXED)
+    return {
+        "bytes per text event": (server.stored() - before) / max(load.events, 1),
+        "pieces per event": load.pieces / max(load.events, 1),
+        "failures": len(load.failures),
+    }
+
+
+async def start(server: Server, quick: bool) -> Figures:
+    """The CPU until a server answers, and that of `gateway --help`, with the byte code that the first start
+    leaves; the server that runs already only lends its address for a model's."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        cached = {"PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
+        with servers.gateway(server.port, **cached):
+            pass
+        with servers.gateway(server.port, **cached) as second:
+            ready = second.cpu()
+        helped = servers.cpu_of(["gateway", "--help"], cached)
+    return {"s of CPU to ready": ready, "s of CPU for help": helped}
+
+
+CALL = " /call current_time {} "
+
 CELLS = {
     cell.name: cell
     for cell in (
-        Cell("c1", "one stream: time to first text", one_stream),
+        Cell("c1", "one stream: time to first text", one_stream("/pieces 10 /pace 2")),
+        Cell(
+            "c1tool",
+            "the same after a tool round; relays are asked twice",
+            one_stream("/pieces 10 /pace 2" + CALL),
+        ),
         Cell("c50", "50 chats at once, 300 pieces each, as fast as they come", burst(50, 400)),
+        Cell(
+            "c50tool",
+            "50 chats at once, 300 pieces each, after a tool round; relays are asked once, for the text",
+            burst(50, 400, CALL),
+        ),
         Cell("c200", "200 chats at once, 300 pieces each, as fast as they come", burst(200, 800)),
         Cell("slow100", "100 streams of 20 pieces a second", slow(100, 1.0)),
         Cell("slow500", "500 streams of 20 pieces a second", slow(500, 2.0)),
         Cell("chat", "short chats: one model call, 10 pieces", short("/pieces 10")),
-        Cell(
-            "tool", "short chats with a tool round", short("/pieces 10 /call current_time {} "), relayed=False
-        ),
+        Cell("tool", "short chats with a tool round; relays are asked twice", short("/pieces 10" + CALL)),
         Cell("memory", "300 open streams on a fresh server", memory, fresh=True),
+        Cell("disk", "what slow streams leave on disk", disk, fresh=True, servers=("gateway",)),
+        Cell("start", "the start of `gateway serve`, and `gateway --help`", start, servers=("gateway",)),
         Cell(
             "telemetry",
             "50 streams of 20 pieces a second, telemetry out, in, and with one trace in ten sent",

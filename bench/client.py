@@ -28,15 +28,25 @@ class Dialect:
     text: bytes
     end: bytes
 
-    def request(self, message: str) -> bytes:
-        """The bytes of an HTTP request that says `message`."""
-        body: dict[str, Any] = {"message": message}
+    def requests(self, message: str) -> list[bytes]:
+        """The bytes of the HTTP requests that say `message`, each to be sent when the one before is answered.
+        Who asks for a tool call of what does not call tools asks again with the result."""
+        if self.path != "/v1/messages":
+            return [self._request({"message": message})]
+        said: list[dict[str, Any]] = [{"role": "user", "content": message}]
+        body = {"model": "demo", "max_tokens": 8192, "stream": True}
+        if "/call " not in message:
+            return [self._request(body | {"messages": said})]
+        call = {"type": "tool_use", "id": "toolu_bench", "name": "current_time", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": "toolu_bench", "content": "2026-01-01T12:00:00Z"}
+        round_ = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        return [self._request(body | {"messages": each}) for each in (said, said + round_)]
+
+    def _request(self, body: dict[str, Any]) -> bytes:
+        data = orjson.dumps(body)
         head = f"POST {self.path} HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n"
         if self.path == "/v1/messages":
-            messages = [{"role": "user", "content": message}]
-            body = {"model": "demo", "max_tokens": 8192, "stream": True, "messages": messages}
             head += "x-api-key: bench\r\nanthropic-version: 2023-06-01\r\n"
-        data = orjson.dumps(body)
         head += f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"
         return head.encode() + data
 
@@ -60,8 +70,9 @@ class Load:
 class Chat(asyncio.Protocol):
     """One chat on a connection of its own; `ended` is set when its stream has ended, well or not."""
 
-    def __init__(self, request: bytes, dialect: Dialect, load: Load, *, stamped: bool) -> None:
-        self.request, self.dialect, self.load, self.stamped = request, dialect, load, stamped
+    def __init__(self, message: str, dialect: Dialect, load: Load) -> None:
+        self.requests = iter(dialect.requests(message))
+        self.dialect, self.load, self.stamped = dialect, load, "/stamp" in message
         self.parser = httptools.HttpResponseParser(self)
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.rest = b""
@@ -71,7 +82,7 @@ class Chat(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
         self.asked_at = time.perf_counter()
-        self.transport.write(self.request)
+        self.transport.write(next(self.requests))
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -101,7 +112,12 @@ class Chat(asyncio.Protocol):
             ]
 
     def on_message_complete(self) -> None:
-        self.end()
+        following = next(self.requests, None) if self.finished else None
+        if following is None:
+            self.end()
+        else:
+            self.finished = False
+            self.transport.write(following)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.end()
@@ -114,12 +130,10 @@ class Chat(asyncio.Protocol):
 
 async def chat(port: int, dialect: Dialect, message: str, load: Load) -> None:
     """One chat, added to `load`. Everything but the wanted number of pieces and a good end is a failure."""
-    stamped, wanted = "/stamp" in message, int(message.split("/pieces ")[1].split(maxsplit=1)[0])
+    wanted = int(message.split("/pieces ")[1].split(maxsplit=1)[0])
     loop = asyncio.get_running_loop()
     try:
-        _, protocol = await loop.create_connection(
-            lambda: Chat(dialect.request(message), dialect, load, stamped=stamped), "127.0.0.1", port
-        )
+        _, protocol = await loop.create_connection(lambda: Chat(message, dialect, load), "127.0.0.1", port)
     except OSError as error:
         load.failures.append(str(error))
         return

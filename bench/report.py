@@ -9,6 +9,10 @@ from bench.cells import Figures
 
 Rounds = Mapping[str, Sequence[Figures]]
 """Server name -> its figures in each round."""
+Readings = Mapping[tuple[str, str], float]
+"""Cell and figure -> what it is compared by."""
+NOISE = 1.2
+"""How much worse a reading may be than the recorded one before that is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +53,21 @@ class Aim:
 
 
 NO_FAILURES = Aim("failures", 0)
-BURST = (Aim("pieces/s", 1.5, "ratio", "at least"), NO_FAILURES)
-SLOW = (Aim("us CPU per piece", 1, "ratio"), Aim("latency p99 ms", 50, "added", over="direct"), NO_FAILURES)
-CHAT = (Aim("ms CPU per chat", 2), NO_FAILURES)
+BURST = (Aim("pieces per CPU s", 3, "ratio", "at least"), NO_FAILURES)
+SLOW = (Aim("us CPU per piece", 0.9, "ratio"), Aim("latency p99 ms", 50, "added"), NO_FAILURES)
 AIMS: dict[str, Sequence[Aim]] = {
-    "c1": (Aim("first text p50 ms", 5, "added"), NO_FAILURES),
+    "c1": (Aim("first text p50 ms", 2, "added"), NO_FAILURES),
+    "c1tool": (Aim("first text p50 ms", 6, "added"), NO_FAILURES),
     "c50": BURST,
+    "c50tool": (Aim("pieces per CPU s", 1.5, "ratio", "at least"), NO_FAILURES),
     "c200": BURST,
     "slow100": SLOW,
     "slow500": SLOW,
-    "chat": CHAT,
-    "tool": (NO_FAILURES,),
+    "chat": (Aim("ms CPU per chat", 1.4, "ratio"), NO_FAILURES),
+    "tool": (Aim("ms CPU per chat", 2, "ratio"), NO_FAILURES),
     "memory": (Aim("kB per stream", 60), NO_FAILURES),
+    "disk": (Aim("bytes per text event", 120), NO_FAILURES),
+    "start": (Aim("s of CPU to ready", 1.2), Aim("s of CPU for help", 0.25)),
     "telemetry": (
         Aim("us CPU per piece", 1.05, "ratio", over="untold", of="traced"),
         Aim("latency p99 ms", 5, "added", over="untold", of="traced"),
@@ -80,20 +87,50 @@ AIMS: dict[str, Sequence[Aim]] = {
 }
 
 
-def table(cell: str, about: str, rounds: Rounds) -> str:
-    """A cell's figures: one line each, one column per server."""
-    names = list(rounds)
+def reading(cell: str, figure: str, rounds: Rounds) -> float | None:
+    """What a figure is compared by: as its aim reads it, else the gateway's ratio to the bare relay."""
+    aim = next((aim for aim in AIMS[cell] if aim.figure == figure), Aim(figure, 0, "ratio"))
+    return aim.reading(rounds) if aim.measured(rounds) and figure != "failures" else None
+
+
+def rows(cell: str, rounds: Rounds) -> list[list[str]]:
+    """The head, and a line for each figure: each server's median, the reading, and the aim in words."""
     aims = {aim.figure: aim for aim in AIMS[cell]}
-    head = "".join(f"{name:>12}" for name in names)
-    lines = [f"{cell}: {about}", f"  {'':20}{head}{'ratio':>9}  aim"]
+    lines = [["figure", *rounds, "reading", "aim"]]
     for figure in next(iter(rounds.values()))[0]:
-        values = {name: median(figures[figure] for figures in rounds[name]) for name in names}
-        cells = "".join(f"{number(values[name]):>12}" for name in names)
-        compared = {"gateway", "httpx2"} <= set(names) and figure != "failures"
-        ratio = Aim(figure, 0, "ratio").reading(rounds) if compared else 0
+        values = [number(median(figures[figure] for figures in measured)) for measured in rounds.values()]
+        read = reading(cell, figure, rounds)
         words = aims[figure].words(rounds) if figure in aims and aims[figure].measured(rounds) else ""
-        lines.append(f"  {figure:20}{cells}{f'{ratio:.2f}' if ratio else '':>9}  {words}".rstrip())
-    return "\n".join(lines)
+        lines.append([figure, *values, f"{read:.4g}" if read is not None else "", words])
+    return lines
+
+
+def table(cell: str, about: str, rounds: Rounds, recorded: Readings) -> str:
+    """A cell's figures: one line each, one column per server, and what was recorded."""
+    (figure, *names, read, aim), *lines = rows(cell, rounds)
+    shown = [f"{cell}: {about}", line("", names, read, "was", aim)]
+    for figure, *values, read, words in lines:
+        was = recorded.get((cell, figure))
+        shown.append(line(figure, values, read, f"{was:.4g}" if was is not None else "", words))
+    return "\n".join(shown)
+
+
+def line(figure: str, values: Sequence[str], read: str, was: str, words: str) -> str:
+    cells = "".join(f"{value:>12}" for value in values)
+    return f"  {figure:20}{cells}{read:>10}{was:>10}  {words}".rstrip()
+
+
+def worse(told: Mapping[str, Rounds], recorded: Readings) -> list[str]:
+    """Sentences about what is worse by more than a fifth than it was when it was recorded."""
+    found: list[str] = []
+    for cell, rounds in told.items():
+        for aim in AIMS[cell]:
+            was, now = recorded.get((cell, aim.figure)), reading(cell, aim.figure, rounds)
+            if not was or now is None or aim.kind == "added":
+                continue
+            if (now / was if aim.sense == "at most" else was / (now or was)) > NOISE:
+                found.append(f"{cell} {aim.figure} is {number(now)}, was {number(was)}")
+    return found
 
 
 def number(value: float) -> str:

@@ -1,18 +1,21 @@
 """The servers under test, each a process of its own on core 0; upstream and client share the other core."""
 
 import os
+import resource
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.client import GATEWAY, MESSAGES, Dialect
+from gateway.settings import load_settings
 
 START_TIMEOUT = 180.0
 """Seconds a server gets until it answers."""
@@ -26,6 +29,8 @@ class Server:
     pid: int
     port: int
     dialect: Dialect
+    folder: Path | None = None
+    """Where the gateway keeps its data."""
 
     def cpu(self) -> float:
         """Seconds of CPU used so far: the kernel's clock of a process, its id made of the pid as
@@ -36,6 +41,16 @@ class Server:
         """Resident bytes."""
         pages = Path(f"/proc/{self.pid}/statm").read_text(encoding="ascii").split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def stored(self) -> int:
+        """Bytes of the record's database, once what is in its write-ahead log has moved there."""
+        assert self.folder is not None
+        path = load_settings(data_dir=self.folder).database_path
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            pages, size = (
+                connection.execute(f"PRAGMA {it}").fetchone()[0] for it in ("page_count", "page_size")
+            )
+        return pages * size
 
     def series(self) -> int:
         """Samples on the gateway's /metrics."""
@@ -84,6 +99,15 @@ def spawn(
     return process
 
 
+def cpu_of(arguments: Sequence[str], settings: Mapping[str, str]) -> float:
+    """The seconds of CPU that a command takes from its start to its end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", *arguments]
+    subprocess.run(command, env=environment(**settings), stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def wait_until_up(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     """Returns once `url` answers.
 
@@ -111,15 +135,16 @@ def running(
     dialect: Dialect = MESSAGES,
     core: int = 0,
     path: str = "/healthz",
+    folder: Path | None = None,
 ) -> Generator[Server]:
     """A server process for the time of the context; `{port}` in `arguments` becomes a free port."""
     port = free_port()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        log = Path(folder) / "log"
+    with tempfile.TemporaryDirectory(prefix="bench-") as kept:
+        log = Path(kept) / "log"
         process = spawn([part.format(port=port) for part in arguments], settings, core, log)
         try:
             wait_until_up(process, f"http://127.0.0.1:{port}{path}", log)
-            yield Server(name, process.pid, port, dialect)
+            yield Server(name, process.pid, port, dialect, folder)
         finally:
             process.terminate()
             try:
@@ -155,10 +180,11 @@ def relay(client: str, upstream: int) -> Generator[Server]:
 @contextmanager
 def gateway(upstream: int, name: str = "gateway", module: str = "gateway", **more: str) -> Generator[Server]:
     """The gateway in production mode with a data folder of its own; `more` are further settings."""
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        settings = gateway_settings(upstream, Path(folder)) | more
+    with tempfile.TemporaryDirectory(prefix="bench-") as empty:
+        folder = Path(more.get("GATEWAY_DATA_DIR", empty))
+        settings = gateway_settings(upstream, folder) | more
         command = [module, "serve", "--port", "{port}"]
-        with running(name, command, settings, dialect=GATEWAY) as server:
+        with running(name, command, settings, dialect=GATEWAY, folder=folder) as server:
             yield server
 
 

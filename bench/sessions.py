@@ -243,12 +243,13 @@ async def store(
     *,
     pieces: int = 0,
     rng: random.Random | None = None,
+    owner: str = OWNER,
 ) -> None:
-    """One turn that says all of `messages`, after `pieces` events of text."""
+    """One turn of `owner` that says all of `messages`, after `pieces` events of text."""
     turn_id = f"t_{session_id}"
     first = messages[0].message.content[0]["text"]
     await storage.turns.accept(
-        NewTurn(turn_id, session_id, OWNER, first, "demo", None, "reject", create_session=True, at=1),
+        NewTurn(turn_id, session_id, owner, first, "demo", None, "reject", create_session=True, at=1),
         max_queued=0,
     )
     scope, head, fates = encode_scope(session_id, turn_id), 0, list[asyncio.Future[Exception | None]]()

@@ -1,0 +1,108 @@
+"""The measuring house itself: which stage a sample counts for, and what is kept of a run."""
+
+from importlib import import_module
+from operator import attrgetter
+
+import pytest
+
+from bench import report, results, stages
+from bench.report import Rounds
+from bench.sampled import Profile
+
+LOOP = ("asyncio.runners:Runner.run", "gateway.cli.listen:run", "gateway.cli:main", "__main__:<module>")
+
+STACKS = (
+    (("gateway.turn.emitter:Emitter.emit", "gateway.turn.model_call:ask"), "emit"),
+    (("orjson:dumps", "gateway.turn.emitter:Emitter.emit", "gateway.turn.run:run"), "emit"),
+    (("httpx2._models:Headers.__init__", "gateway.model.anthropic:AnthropicModel._post"), "ask the model"),
+    (("gateway.model.anthropic:AnthropicModel._chunks",), "read the model's stream"),
+    (("gateway.model.anthropic:AnthropicModel._chunks.<locals>.later",), "read the model's stream"),
+    (("gateway.model.anthropic:AnthropicModel._chunksome",), "ask the model"),
+    (("uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send",), "send to the reader"),
+    (("uvicorn.protocols.http.httptools_impl:HttpToolsProtocol.on_url",), "HTTP in"),
+    (("asyncio.timeouts:Timeout.__aexit__", "sse_starlette.sse:EventSourceResponse.x"), "send to the reader"),
+    (("gateway.turning:run",), "event loop"),
+    ((), "event loop"),
+)
+
+
+@pytest.mark.parametrize(("frames", "stage"), STACKS)
+def test_a_sample_counts_for_the_innermost_frame_that_belongs_to_a_stage(
+    frames: tuple[str, ...], stage: str
+) -> None:
+    """By whole names of packages, modules and functions; the longest one decides."""
+    assert stages.stage_of((*frames, *LOOP)) == stage
+
+
+def test_a_sample_of_nobody_is_other() -> None:
+    """Such as what runs before the command does."""
+    assert stages.stage_of(("runpy:_run_code",)) == "other"
+
+
+@pytest.mark.parametrize("place", [place for _, places in stages.STAGES for place in places])
+def test_every_place_of_a_stage_exists(place: str) -> None:
+    """A module or function that was moved moves in the table too."""
+    module, _, name = place.partition(":")
+    found = import_module(module)
+    if name:
+        assert callable(attrgetter(name)(found))
+
+
+def test_every_second_of_a_profile_is_in_one_row() -> None:
+    """The main thread's by stage, the others' by name, and what nobody can name among the others."""
+    profile = Profile(
+        {("gateway.turn.emitter:emit", *LOOP): 1.0, ("runpy:run",): 0.5},
+        {"storage-writer": 0.25, "storage-reader_1": 0.125, "uvloop_0": 0.0625},
+        ended=0.5,
+    )
+
+    shares = stages.shares(Profile.read(profile.written()), 1000)
+
+    assert sum(shares.values()) == pytest.approx(2437.5)
+    told = {row: us for row, us in shares.items() if us}
+    assert told == {
+        "emit": 1000,
+        "other": 500,
+        "writer thread": 250,
+        "readers' threads": 125,
+        "other threads": 562.5,
+    }
+
+
+def test_the_readings_that_are_recorded_are_read_back() -> None:
+    """As the aim reads it, or the ratio to the relay; failures are no reading."""
+    page = results.written({"c50": rounds(2.0, 1.0), "disk": disk(100)}, {}, "")
+
+    recorded = results.read(page)
+
+    assert recorded == {
+        ("c50", "pieces per CPU s"): 2.0,
+        ("c50", "us CPU per piece"): 0.5,
+        ("disk", "bytes per text event"): 100,
+    }
+
+
+def test_what_is_worse_than_recorded_is_said() -> None:
+    """By more than a fifth, in the direction that the aim names."""
+    recorded = {("c50", "pieces per CPU s"): 3.0, ("disk", "bytes per text event"): 100.0}
+
+    def said(ratio: float, size: float) -> list[str]:
+        return report.worse({"c50": rounds(ratio, 1.0), "disk": disk(size)}, recorded)
+
+    assert said(2.6, 115) == said(6.0, 10) == []
+    assert said(2.0, 130) == [
+        "c50 pieces per CPU s is 2, was 3",
+        "disk bytes per text event is 130, was 100",
+    ]
+
+
+def rounds(mine: float, theirs: float) -> Rounds:
+    """Rounds in which the gateway takes `mine` pieces for each CPU second."""
+    return {
+        name: [{"pieces per CPU s": pieces, "us CPU per piece": 1 / pieces, "failures": 0}] * 3
+        for name, pieces in (("httpx2", theirs), ("gateway", mine))
+    }
+
+
+def disk(size: float) -> Rounds:
+    return {"gateway": [{"bytes per text event": size, "failures": 0}]}
