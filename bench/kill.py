@@ -9,35 +9,30 @@ whether it goes on, and the database is read directly to check each session's re
 
 import asyncio
 import hashlib
-import os
 import random
 import signal
 import sqlite3
 import sys
 import tempfile
-import time
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import aiohttp
-import httpx2
 
 from bench import servers
+from bench.progress import progress
 from bench.reader import Reader, Told, seq_of
+from bench.victim import Victim
 from gateway.settings import load_settings
-from tests.disk import Disk, power_cut, unreachable
-from tests.forked import forked
+from tests.disk import power_cut, unreachable
 from tests.harness import client_at
 from tests.invariants import violations
-from tests.loopback import PATIENCE
 from tests.ownership import stuck
 from tests.record import read_records
-from tests.running import run_command
 
 TURNS_PER_SESSION = 5
 
@@ -97,51 +92,6 @@ class Moments:
         return so_far < self.power_cuts and self.chance.random() < 0.5
 
 
-class Victim:
-    """The gateway's process, started again and again over the same data."""
-
-    def __init__(self, model_port: int, folder: Path, synced: Path | None) -> None:
-        """With `synced` its disk is one that may lose its power."""
-        self.port = servers.free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
-        self.log = folder / "log"
-        self.folder, self.synced = folder, synced
-        # So little that what search_docs finds is kept aside.
-        self.settings = servers.gateway_settings(model_port, folder) | {"GATEWAY_ARTIFACT_TOKENS": "500"}
-        self.process: ForkServerProcess | None = None
-
-    async def start(self) -> None:
-        """Raises RuntimeError: it ended or was too slow; the message has what it printed."""
-        given = (["serve", "--port", str(self.port)], servers.environment(**self.settings), self.log)
-        self.process = forked(_serve, *given, self.folder, self.synced)
-        until = time.monotonic() + PATIENCE
-        async with client_at(self.url) as client:
-            while time.monotonic() < until and self.process.is_alive():
-                with suppress(httpx2.TransportError):
-                    await client.get("/healthz")
-                    return
-                await asyncio.sleep(0.02)
-        raise RuntimeError(f"It does not serve:\n{self.log.read_text(errors='replace')[-4000:]}")
-
-    async def end(self, how: signal.Signals) -> None:
-        if self.process is not None and self.process.pid is not None and self.process.is_alive():
-            os.kill(self.process.pid, how)
-            await asyncio.to_thread(self.process.join, PATIENCE)
-
-    async def cut_power(self) -> None:
-        """Ends it, and with it what was not synced."""
-        assert self.synced is not None
-        await self.end(signal.SIGKILL)
-        await asyncio.to_thread(power_cut, self.folder, self.synced)
-
-
-def _serve(
-    arguments: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path, synced: Path | None
-) -> None:
-    with nullcontext() if synced is None else Disk(folder, synced).plugged_in():
-        run_command(folder, arguments, environment, log)
-
-
 async def run(
     turns: int,
     *,
@@ -152,7 +102,7 @@ async def run(
     power_cuts: int = 0,
 ) -> Outcome:
     """Drives `turns` turns in sessions of five; kills about once in `every` events, `most_kills` at most. Of
-    the kills the first `power_cuts` that chance takes are power cuts."""
+    the kills the first `power_cuts` that chance takes are power cuts. Says on stderr how far it is."""
     chance = random.Random(seed)
     outcome = Outcome(turns=turns)
     with tempfile.TemporaryDirectory(prefix="kill-") as temporary, servers.demo() as model:
@@ -168,9 +118,10 @@ async def run(
                 ]
                 work = asyncio.create_task(drive(readers, turns, at_once))
                 moments = Moments(chance, every, most_kills, power_cuts)
-                await kill_while(work, victim, readers, moments, outcome)
-                for reader in readers:
-                    compare(reader.turns, await reader.replay(), outcome)
+                async with progress(lambda: so_far(readers, outcome)):
+                    await kill_while(work, victim, readers, moments, outcome)
+                    for reader in readers:
+                        compare(reader.turns, await reader.replay(), outcome)
             async with client_at(victim.url) as client:
                 outcome.violations += await stuck(client, [reader.session_id for reader in readers])
             await victim.end(signal.SIGTERM)
@@ -264,6 +215,18 @@ def missing(synced: Path, readers: Sequence[Reader]) -> list[str]:
         for session_id, seq in shown.items()
         if seq > left.get(session_id, 0)
     ]
+
+
+def so_far(readers: Sequence[Reader], outcome: Outcome) -> str:
+    """One line about a run that goes on."""
+    told = [each for reader in readers for each in reader.turns]
+    done = sum(each.status is not None for each in told)
+    # What readers found comes to the outcome only when they are compared.
+    wrong = {*outcome.violations, *(problem for each in told for problem in each.problems)}
+    return (
+        f"{done} of {outcome.turns} turns done, {outcome.kills} kills, {outcome.power_cuts} power cuts, "
+        f"{len(wrong)} violations so far"
+    )
 
 
 def events_seen(readers: Sequence[Reader]) -> int:

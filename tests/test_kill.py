@@ -1,8 +1,12 @@
 """`make kill` in short: a server that is killed while turns run, on real sockets and a real database."""
 
+import asyncio
+import io
+
 import pytest
 
-from bench.kill import run
+from bench.kill import Outcome, run, so_far
+from bench.progress import progress
 from tests.disk import LEFT_OUT
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
@@ -27,3 +31,17 @@ async def test_a_server_without_power_loses_nothing_that_was_shown() -> None:
     assert sum(outcome.ended.values()) == 6
     assert outcome.power_cuts > 0
     assert outcome.resumed > 0
+
+
+@pytest.mark.parametrize("over", [False, True])
+async def test_a_long_run_says_how_far_it_is(over: bool) -> None:
+    """A line now and then where it is kept, and one that is written over on a terminal."""
+    lines = io.StringIO()
+    lines.isatty = lambda: over
+    async with progress(lambda: so_far([], Outcome(turns=6, kills=2)), lines, seldom=0.001):
+        while "turns" not in lines.getvalue():
+            await asyncio.sleep(0.001)
+
+    said = "0 of 6 turns done, 2 kills, 0 power cuts, 0 violations so far"
+    assert lines.getvalue().startswith(f"\r{said}\x1b[K" if over else f"{said}\n")
+    assert lines.getvalue().endswith("\r\x1b[K" if over else "\n")
