@@ -165,16 +165,19 @@ async def disk(server: Server, quick: bool) -> Figures:
 
 
 async def start(server: Server, quick: bool) -> Figures:
-    """The CPU until a server answers, and that of `gateway --help`, with the byte code that the first start
-    leaves; the server that runs already only lends its address for a model's."""
+    """The CPU until a server answers, on a folder that was used before and on an empty one, and that of
+    `gateway --help`; all with the byte code that another start has left. The server that runs already only
+    lends its address for a model's."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        cached = {"PYTHONPYCACHEPREFIX": folder, "PYTHONDONTWRITEBYTECODE": ""}
+        cached = {"PYTHONPYCACHEPREFIX": f"{folder}/code", "PYTHONDONTWRITEBYTECODE": ""}
         with servers.gateway(server.port, **cached):
             pass
-        with servers.gateway(server.port, **cached) as second:
-            ready = second.cpu()
+        with servers.gateway(server.port, GATEWAY_DATA_DIR=folder, **cached) as second:
+            empty = second.cpu()
+        with servers.gateway(server.port, GATEWAY_DATA_DIR=folder, **cached) as third:
+            ready = third.cpu()
         helped = servers.cpu_of(["gateway", "--help"], cached)
-    return {"s of CPU to ready": ready, "s of CPU for help": helped}
+    return {"s of CPU to ready": ready, "  on an empty folder": empty, "s of CPU for help": helped}
 
 
 CALL = " /call current_time {} "

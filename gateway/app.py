@@ -19,7 +19,6 @@ from gateway.api.openapi import document
 from gateway.api.problems import on_bug, on_gateway_error, on_http_error
 from gateway.api.routes import routes
 from gateway.auth import ApiKeys
-from gateway.demo.tools import demo_tools
 from gateway.errors import GatewayError
 from gateway.lifespan import lifespan
 from gateway.settings import Settings
@@ -59,8 +58,11 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         settings.model_copy(update={"model": "demo", "allowed_models": ()}) if demo else settings
     )
     app.state.demo = demo
-    given = (*tools, *demo_tools(settings.data_dir)) if demo else tools
-    app.state.functions = wiring.function_skills(settings, given)
+    if demo:
+        from gateway.demo.tools import demo_tools  # noqa: PLC0415 - nobody else waits for the demo model's parts
+
+        tools = (*tools, *demo_tools(settings.data_dir))
+    app.state.functions = wiring.function_skills(settings, tools)
     return app
 
 

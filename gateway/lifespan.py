@@ -13,7 +13,6 @@ from gateway import wiring
 from gateway.api.wheel import Wheel
 from gateway.artifacts.shelf import Shelf
 from gateway.artifacts.summaries import ArtifactSummariser
-from gateway.demo.server import serve_demo
 from gateway.errors import StorageError
 from gateway.history.indexing import Indexer
 from gateway.ids import now_ms
@@ -148,7 +147,11 @@ class Memory:
 
 async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
     settings: Settings = app.state.settings
-    demo_url = await stack.enter_async_context(serve_demo()) if app.state.demo else None
+    demo_url: str | None = None
+    if app.state.demo:
+        from gateway.demo.server import serve_demo  # noqa: PLC0415 - as in app.py
+
+        demo_url = await stack.enter_async_context(serve_demo())
     if (says := left_out(settings)) is not None:
         log.warning("setting_left_out", says=says)
     model = wiring.open_model(settings, demo_url)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from functools import cache
 
 import orjson
 from starlette.requests import Request
@@ -21,8 +22,6 @@ Check = Callable[[], Awaitable[None]]
 
 CHECK_TIMEOUT = 5.0
 """Seconds after which a check has failed that says nothing."""
-
-_SCHEMA = orjson.dumps(json_schema())
 
 
 async def alive(request: Request) -> Response:
@@ -54,7 +53,12 @@ async def metrics(request: Request) -> Response:
 
 async def event_schema(request: Request) -> Response:
     """JSON Schema of one event."""
-    return Response(_SCHEMA, media_type="application/schema+json")
+    return Response(_schema(), media_type="application/schema+json")
+
+
+@cache
+def _schema() -> bytes:
+    return orjson.dumps(json_schema())
 
 
 async def _failed(check: Check) -> FailedCheck | None:

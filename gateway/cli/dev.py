@@ -1,5 +1,6 @@
 """`gateway dev`: the server on this machine, with the demo model when no real one is configured."""
 
+import gc
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ def dev(
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
 ) -> None:
     """Run the server here. Without a model key it answers through a built-in demo model."""
+    gc.disable()  # what is loaded stays: nothing is collected before the server has started
     from gateway.cli.listen import run
     from gateway.settings import load_settings
 

@@ -135,6 +135,7 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, ope
         # What start-up has loaded stays for good: full collections need not walk through it again and again.
         gc.collect()
         gc.freeze()
+        gc.enable()
         show_banner(settings, demo=demo)
         if open_page:
             webbrowser.open(page_url(settings))

@@ -1,5 +1,6 @@
 """`gateway serve`: the server in production."""
 
+import gc
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ def serve(
     ] = None,
 ) -> None:
     """Run the server in production: it needs a model, and keys when others can reach it."""
+    gc.disable()  # what is loaded stays: nothing is collected before the server has started
     from gateway.cli.listen import run
     from gateway.errors import SettingsError
     from gateway.settings import load_settings

@@ -1,6 +1,6 @@
 """The closed union of everything that can be said about a turn, and its JSON Schema."""
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, get_args
 
 import orjson
 from pydantic import Field, TypeAdapter
@@ -52,14 +52,12 @@ EVENT: TypeAdapter[AnyEvent] = TypeAdapter(AnyEvent)
 
 def event_types() -> list[str]:
     """Every event type, in the order of the contract."""
-    references = cast("list[dict[str, str]]", json_schema()["oneOf"])
-    mapping = cast("dict[str, str]", json_schema()["discriminator"]["mapping"])
-    by_reference = {reference: name for name, reference in mapping.items()}
-    return [by_reference[choice["$ref"]] for choice in references]
+    union, _ = get_args(AnyEvent)
+    return [get_args(event.model_fields["type"].annotation)[0] for event in get_args(union)]
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of one event."""
+    """JSON Schema (2020-12) of one event; it takes a good twentieth of a second."""
     schema = EVENT.json_schema(mode="serialization")
     text = orjson.dumps(schema).decode()
     for name, definition in schema["$defs"].items():
