@@ -40,7 +40,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         (
             *("gateway.model.sse", "gateway.model.message_stream", "gateway.model.content_block"),
             *("gateway.model.strict_json", "gateway.model.watchdog", "gateway.model.usage"),
-            "gateway.model.anthropic:AnthropicModel._chunks",
+            *("gateway.model.upstream", "gateway.model.text_deltas"),
             *("aiohttp.streams", "aiohttp.client_proto"),
         ),
     ),
