@@ -34,14 +34,14 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         ),
     ),
     ("run the turn", ("gateway.turn", "gateway.messages")),
-    ("ask the model", ("gateway.model", "anthropic", "httpx2", "aiohttp")),
+    ("ask the model", ("gateway.model", "anthropic", "httpx2", "aiohttp.connector")),
     (
         "read the model's stream",
         (
             *("gateway.model.sse", "gateway.model.message_stream", "gateway.model.content_block"),
             *("gateway.model.strict_json", "gateway.model.watchdog", "gateway.model.usage"),
-            *("gateway.model.upstream", "gateway.model.text_deltas"),
-            *("aiohttp.streams", "aiohttp.client_proto"),
+            *("gateway.model.upstream", "gateway.model.text_deltas", "gateway.model.event_fields"),
+            *("aiohttp.client_proto", "aiohttp.base_protocol"),
         ),
     ),
     ("emit", ("gateway.turn.emitter", "gateway.turn.progress", "gateway.events")),
