@@ -293,6 +293,9 @@ class Timed:
     async def count_tokens(self, request: ModelRequest) -> int | None:
         return await self._model.count_tokens(request)
 
+    async def prepare(self) -> None:
+        await self._model.prepare()
+
     async def close(self) -> None:
         await self._model.close()
 

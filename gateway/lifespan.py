@@ -128,6 +128,8 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (upkeep.run, "upkeep"),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
+        # Beside whatever comes: who serves need not wait for it, only a call that comes at once.
+        stack.callback(asyncio.create_task(model.prepare()).cancel)
         try:
             yield
         finally:

@@ -1,12 +1,11 @@
-"""The Anthropic Messages API, or any endpoint that speaks it. The only file that imports the SDK.
+"""The Anthropic Messages API, or any endpoint that speaks it.
 
-The SDK does authentication, headers and request building, once for each way to ask; sending is the wire's
-(`transport.py`). Retries are ours (`retry.py`), and so is reading the stream (`upstream.py`): the SDK takes a
-cut stream and half a tool input for good ones, and costs 20 times as much.
+The SDK does authentication, headers and request building, once for each way to ask (`sdk.py`); sending is
+the wire's (`transport.py`). Retries are ours (`retry.py`), and so is reading the stream (`upstream.py`): the
+SDK takes a cut stream and half a tool input for good ones, and costs 20 times as much.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,6 +33,7 @@ from gateway.model.watchdog import Watchdog
 if TYPE_CHECKING:
     import aiohttp
 
+    from gateway.model.sdk import SdkRequests
     from gateway.model.transport import Prepared
 
 _MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
@@ -70,33 +70,15 @@ class AnthropicModel:
         self._where = _origin(base_url, "ANTHROPIC_BASE_URL", "https://api.anthropic.com (without /v1)")
         if proxy is not None:
             _origin(proxy, "GATEWAY_MODEL_PROXY", "http://proxy.example:3128")
-        # 2 s of import that only a gateway with a model needs
-        import anthropic  # noqa: PLC0415
-        import httpx2  # noqa: PLC0415
+        # Slow to import, and only a gateway with a model needs it.
+        from gateway.model.transport import Wire  # noqa: PLC0415
 
-        from gateway.model.transport import Unsent, Wire  # noqa: PLC0415
-
-        # Below these levels they log whole requests, or a line for each.
-        logging.getLogger("anthropic").setLevel(logging.INFO)
-        logging.getLogger("httpx2").setLevel(logging.WARNING)
         self._wire, self._prepared = Wire(connect_timeout, proxy), {}
-        self._key, self._no_header = api_key, anthropic.omit
+        self._key, self._base_url = api_key, base_url
+        self._requests: asyncio.Task[SdkRequests] | None = None
         self._endpoint = Endpoint(api_version, key_header, has_key=bool(api_key), adapted=adapted)
         self._max_answer_size, self._max_tool_calls = max_answer_size, max_tool_calls
         self._first_byte_timeout, self._progress_timeout = first_byte_timeout, progress_timeout
-        # An SSE stream that is compressed arrives in lumps.
-        headers: dict[str, Any] = {"accept-encoding": "identity"}
-        if not api_key:
-            headers["authorization"] = anthropic.omit
-        self._client = anthropic.AsyncAnthropic(
-            api_key=api_key or "",
-            base_url=base_url,
-            max_retries=0,
-            timeout=first_byte_timeout,
-            default_headers=headers,
-            open_telemetry=False,
-            http_client=httpx2.AsyncClient(transport=Unsent(), trust_env=False),
-        )
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
@@ -129,9 +111,14 @@ class AnthropicModel:
         count = counted.get("input_tokens") if isinstance(counted, dict) else None
         return count if type(count) is int and count >= 0 else None
 
+    async def prepare(self) -> None:
+        """See `Model.prepare`. The SDK is 2 s of import."""
+        if self._requests is None:
+            self._requests = asyncio.create_task(asyncio.to_thread(self._load))
+        await asyncio.shield(self._requests)
+
     async def close(self) -> None:
         await self._wire.close()
-        await self._client.close()
 
     async def _ask(
         self, path: str, body: dict[str, Any], temperature: float | None = None
@@ -189,19 +176,16 @@ class AnthropicModel:
         finally:
             del failure
 
+    def _load(self) -> "SdkRequests":
+        from gateway.model.sdk import SdkRequests  # noqa: PLC0415 - on a thread, beside the event loop
+
+        return SdkRequests(self._key, self._base_url, self._first_byte_timeout)
+
     async def _prepare(self, path: str, way: Way) -> "Prepared":
         """The request to `path` in that way as the SDK builds it, which is the same for every body."""
-        import httpx2  # noqa: PLC0415 - already imported by now
-
-        from gateway.model.transport import prepared  # noqa: PLC0415
-
-        headers: dict[str, Any] = {"anthropic-version": way.version}
-        if self._key and way.key_header == "x-api-key":
-            headers |= {"x-api-key": self._key, "authorization": self._no_header}
-        unsent = await self._client.post(
-            path, cast_to=httpx2.Response, content=b"{}", options={"headers": headers}
-        )
-        found = prepared(unsent.request)
+        await self.prepare()
+        assert self._requests is not None
+        found = await self._requests.result().request(path, way.version, way.key_header)
         self._prepared[path, way.version, way.key_header] = found
         return found
 

@@ -80,6 +80,10 @@ class Model(Protocol):
         """Input tokens of `request` as the endpoint counts them; None where it cannot say."""
         ...
 
+    async def prepare(self) -> None:
+        """Loads what the first call would have to wait for. Nobody need call it."""
+        ...
+
     async def close(self) -> None:
         """Closes connections. Idempotent."""
         ...

@@ -30,13 +30,6 @@ class Prepared(NamedTuple):
     headers: Sequence[tuple[str, str]]
 
 
-class Unsent(httpx2.AsyncBaseTransport):
-    """Takes every request for answered: a client on it builds its requests whole, and sends nothing."""
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(204, request=request)
-
-
 def prepared(request: httpx2.Request) -> Prepared:
     """What is to be sent of a request that the SDK has built."""
     url = request.url

@@ -63,6 +63,9 @@ class ScriptedModel:
             else _chunks(answer(said) if isinstance(said, str) else said)
         )
 
+    async def prepare(self) -> None:
+        pass
+
     async def count_tokens(self, request: ModelRequest) -> int | None:
         self.counted += 1
         said = self._counts.pop(0)
