@@ -16,7 +16,7 @@ from gateway.events.envelope import StoredEvent, encode_scope
 from gateway.storage.database import Prepared
 from gateway.storage.schema import event_packs, loose_events
 
-MOST_EVENTS = 512
+MOST_EVENTS = 128
 """Events in a pack."""
 MOST_SIZE = 262_144
 """Bytes of a pack's events; one event may be larger."""

@@ -38,7 +38,7 @@ ARTIFACTS_BATCH = 10
 """Artifacts that are removed between two looks at the clock: each takes about as long as ten rows."""
 PACKS_BATCH = 4
 """Packs of events that one statement removes: each may be on a hundred pages."""
-SLICE_TIME = 0.004
+SLICE_TIME = 0.003
 """Seconds after which a slice ends: what others commit waits no longer than that, and its commit."""
 MIN_FIRST = 8
 """Full batches that the first slice removes however long they take: so a short session needs no other, on any

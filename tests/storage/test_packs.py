@@ -48,11 +48,11 @@ def test_what_is_packed_comes_back_byte_for_byte(told: list[tuple[str, str, str,
 
 def test_the_ids_that_all_events_say_are_kept_once() -> None:
     """In a long answer of short pieces an event takes little more than its text."""
-    rows = rows_of([("a", "t1", "text", None)] * 300)
+    rows = rows_of([("a", "t1", "text", None)] * 100)
     (pack,) = packs_of(rows)
     scope = encode_scope("a", "t1")
     assert len(pack.lines) == sum(len(body) - len(scope) + 2 for *_, body in rows) - 1
-    assert pack.types == "text*300"
+    assert pack.types == "text*100"
 
 
 def test_a_pack_is_bounded_in_events_and_in_bytes() -> None:

@@ -32,7 +32,7 @@ MIN_ROOM = 1_048_576
 WRITER_PRAGMAS = """
     PRAGMA foreign_keys = OFF;
     PRAGMA journal_size_limit = 67108864;
-    PRAGMA wal_autocheckpoint = 4000;
+    PRAGMA wal_autocheckpoint = 1000;
 """
 READER_PRAGMAS = """
     PRAGMA query_only = ON;

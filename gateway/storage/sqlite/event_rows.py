@@ -21,7 +21,7 @@ goes through so many."""
 
 PAGE_BYTES = 1_048_576
 """Bytes of a page after which it ends, but always one event."""
-PAGE_PACKS = 128
+PAGE_PACKS = 64
 """Packs in a page."""
 FILTERED = 2048
 """Events that are looked through at a time for those of some types."""
