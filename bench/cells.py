@@ -151,11 +151,14 @@ async def turns(server: Server, quick: bool) -> Figures:
 
 
 async def disk(server: Server, quick: bool) -> Figures:
-    """What the turns of 20 slow streams leave in the database, each piece an event of its own."""
-    await warm_up(server)
+    """What the turns of 20 slow streams add to the database, each piece an event of its own, once there are as
+    many loose events as there ever are."""
+    pieces = 200 if quick else 500
+    message = f"/pieces {pieces} /pace 20"
+    await client.run(server.port, server.dialect, message, chats=20, at_once=20)
     await asyncio.sleep(INDEXED)
-    before, pieces = server.stored(), 200 if quick else 500
-    load = await client.run(server.port, server.dialect, f"/pieces {pieces} /pace 20", chats=20, at_once=20)
+    before = server.stored()
+    load = await client.run(server.port, server.dialect, message, chats=20, at_once=20)
     await asyncio.sleep(INDEXED)
     return {
         "bytes per text event": (server.stored() - before) / max(load.events, 1),

@@ -27,7 +27,9 @@ from bench import servers
 from bench.progress import progress
 from bench.reader import Reader, Told, seq_of
 from bench.victim import Victim
+from gateway.ids import now_ms
 from gateway.settings import load_settings
+from gateway.storage.blobs.folder import FolderBlobs
 from tests.disk import power_cut, unreachable
 from tests.harness import client_at
 from tests.invariants import violations
@@ -135,6 +137,8 @@ async def run(
             outcome.ended.update(str(turn.outcome) for turn in record.turns[:-1])
             told |= {event["data"]["ref"] for event in record.events if event["type"] == "artifact"}
         outcome.kept = len(told)
+        # As upkeep does when they are old: parts of blobs whose writer was killed.
+        await FolderBlobs(database.parent / "blobs").sweep(now_ms() + 1)
         outcome.violations += kept_aside(database, told)
     if sum(outcome.ended.values()) != turns:
         outcome.violations.append(f"{turns} turns were asked for, {sum(outcome.ended.values())} are recorded")
