@@ -151,8 +151,8 @@ async def turns(server: Server, quick: bool) -> Figures:
 
 
 async def disk(server: Server, quick: bool) -> Figures:
-    """What the turns of 20 slow streams add to the database, each piece an event of its own, once there are as
-    many loose events as there ever are."""
+    """What the turns of 20 slow streams add to the database, each piece an event of its own, once there are
+    as many loose events as there ever are."""
     pieces = 200 if quick else 500
     message = f"/pieces {pieces} /pace 20"
     await client.run(server.port, server.dialect, message, chats=20, at_once=20)

@@ -113,9 +113,10 @@ class AnthropicModel:
 
     async def prepare(self) -> None:
         """See `Model.prepare`. The SDK is 2 s of import."""
-        if self._requests is None:
-            self._requests = asyncio.create_task(asyncio.to_thread(self._load))
-        await asyncio.shield(self._requests)
+        loading = self._requests
+        if loading is None or (loading.done() and (loading.cancelled() or loading.exception() is not None)):
+            loading = self._requests = asyncio.create_task(asyncio.to_thread(self._load))
+        await asyncio.shield(loading)
 
     async def close(self) -> None:
         await self._wire.close()
@@ -157,10 +158,10 @@ class AnthropicModel:
                 f"The request cannot be written as JSON: {why}.", code="upstream_error", retryable=False
             ) from None
         limit = asyncio.timeout(self._first_byte_timeout)
+        request = self._prepared.get((path, way.version, way.key_header)) or await self._prepare(path, way)
         try:
             async with limit:
-                request = self._prepared.get((path, way.version, way.key_header))
-                upstream = await self._wire.send(request or await self._prepare(path, way), content)
+                upstream = await self._wire.send(request, content)
                 succeeded = 200 <= upstream.status < 300
                 if succeeded and "stream" in body:
                     return upstream, b""
@@ -183,7 +184,12 @@ class AnthropicModel:
 
     async def _prepare(self, path: str, way: Way) -> "Prepared":
         """The request to `path` in that way as the SDK builds it, which is the same for every body."""
-        await self.prepare()
+        try:
+            await self.prepare()
+        except (ImportError, OSError) as why:
+            raise ModelError(
+                f"The Anthropic SDK cannot be loaded: {why}.", code="upstream_error", retryable=True
+            ) from None
         assert self._requests is not None
         found = await self._requests.result().request(path, way.version, way.key_header)
         self._prepared[path, way.version, way.key_header] = found

@@ -95,7 +95,7 @@ class _Run:
 
 def packs_of(rows: Iterable[EventRow]) -> Iterator[Pack]:
     """The packs of `rows`, which are in order within each session. They are taken one by one, and a pack
-    comes as soon as its end is known."""
+    comes as soon as its end is known; of each session something is held until the end."""
     runs: dict[str, _Run] = {}
     for session_id, seq, turn_id, event_type, body in rows:
         run = runs.get(session_id)

@@ -78,7 +78,7 @@ def _archived(column: ColumnElement[int]) -> ColumnElement[int]:
     return found.scalar_subquery()
 
 
-_LONG = (turns, messages, event_packs)
+_LONG = (turns, messages, loose_events, event_packs)
 _SHORT = [
     table
     for table in metadata.sorted_tables

@@ -25,12 +25,14 @@ from gateway.storage.base import Accepted, NewTurn, OwnedTurn, TurnRow
 from gateway.storage.database import Database, Prepared
 from gateway.storage.entering import STATE, Entered, enter_session
 from gateway.storage.history import view_of
-from gateway.storage.schema import RUNNING, WAITING, heads, sessions, turns
+from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, turns
 
 TITLE_LENGTH = 80
 
 MOST_AT_HAND = 64
-"""Messages of a session that are read while its turn is accepted. More would hold up the others' writes."""
+MOST_SIZE_AT_HAND = 65_536
+"""Messages of a session, and characters of them, that are read while its turn is accepted. More would hold up
+the others' writes."""
 
 _open = heads.c.turn_id == turns.c.id
 PARKED = and_(_open, heads.c.parked_until.is_not(None))
@@ -105,6 +107,11 @@ ADD_TURN = Prepared(
 CANCEL = Prepared(update(turns).where(OF_ID, turns.c.status != "done").values(cancel_requested=true()))
 CLAIM = Prepared(update(turns).where(OF_ID).values(status=RUNNING, first_seq=bindparam("first_seq")))
 COUNT_RECOVERY = Prepared(update(turns).where(OF_ID).values(recoveries=turns.c.recoveries + 1))
+SIZE = Prepared(
+    select(func.coalesce(func.sum(func.length(messages.c.content)), 0)).where(
+        messages.c.session_id == bindparam("session_id")
+    )
+)
 SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 
 
@@ -230,7 +237,7 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     if not waits:
         fence.begin_turn(connection, turn.session_id, turn.id, replica)
     # From here on nobody else adds to it, and the turn need not wait for a reader's thread.
-    at_hand = not waits and 0 < session.position <= MOST_AT_HAND
+    at_hand = not waits and _is_short(connection, turn.session_id, session.position)
     history = view_of(connection, turn.session_id, whole=False).at_hand() if at_hand else None
     take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
@@ -238,6 +245,14 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     if interrupts is not None:
         CANCEL.run(connection, turn_id=interrupts)
     return Accepted(turn, session.head, interrupts=interrupts, history=history)
+
+
+def _is_short(connection: Connection, session_id: str, position: int) -> bool:
+    """Whether a session of that many messages is read in no time."""
+    if not 0 < position <= MOST_AT_HAND:
+        return False
+    size = SIZE.one(connection, session_id=session_id)
+    return size is not None and size[0] <= MOST_SIZE_AT_HAND
 
 
 def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:

@@ -67,7 +67,7 @@ async def _begin(turn: TurnContext) -> History:
     if is_first:
         history = History([], carried=await _carry(turn))
     elif turn.at_hand is not None and (turn.settings.use_compressions or turn.at_hand.compression is None):
-        history = turn.at_hand
+        history, turn.at_hand = turn.at_hand, None
     else:
         history = without_turn(await _load(turn), row.id)
     return with_message(history, row.id, message)

@@ -13,7 +13,8 @@ from gateway.storage.packs import MOST_EVENTS, MOST_SIZE, SCOPE, EventRow, event
 from gateway.storage.sqlite import event_rows
 from gateway.storage.sqlite.event_rows import ADD_PACKS
 from gateway.wiring import Storage
-from tests.storage.writing import Writer, accepted, running, sqlite_storage, writer_of
+from tests.storage.archiving import archive, converse
+from tests.storage.writing import OWNER, Writer, accepted, running, sqlite_storage, writer_of
 
 turn = st.sampled_from(["t1", "t2"])
 kind = st.sampled_from(["turn_start", "text", "tool_call", "done"])
@@ -159,3 +160,21 @@ class Broken:
 
     def run(self, *_: object) -> int:
         raise MemoryError
+
+
+@pytest.mark.anyio
+async def test_nothing_names_the_blobs_of_a_deleted_session_however_many_loose_events_it_has(
+    tmp_path: Path,
+) -> None:
+    """They are removed right after the deletion, when the last of its events may still be there."""
+    async with sqlite_storage(tmp_path) as storage:
+        await converse(storage, "t1")
+        row = await archive(storage)
+        assert row is not None
+        now = await accepted(storage, "s", "t2")
+        writer = writer_of(storage, now)
+        await writer.append(*["text"] * (event_rows.LOOSE_EVENTS - 100))
+        await writer.close()
+        await storage.sessions.delete("s", OWNER)
+        assert not await storage.archives.named(row.events_path)
+        assert await storage.log.read("s", after=0, limit=10) == []

@@ -37,7 +37,10 @@ _OLDEST = """
 _REMOVE_OLDEST = "DELETE FROM loose_events WHERE number <= ?"
 
 _SESSION = """
-    SELECT EXISTS (SELECT 1 FROM session_archives WHERE session_id = :session_id AND to_seq > :after),
+    SELECT EXISTS (
+            SELECT 1 FROM session_archives JOIN sessions ON id = session_id
+            WHERE session_id = :session_id AND to_seq > :after
+        ),
         (SELECT head FROM heads JOIN sessions ON id = session_id WHERE session_id = :session_id)
 """
 _PACKS = """

@@ -203,6 +203,7 @@ class Writer:
                 self._commit(flush)
             except BaseException as error:  # noqa: BLE001 - whatever it was, those who wait are told and the thread lives
                 flush.fail(error)
+                self._packing = None  # what it counted may be undone
                 self._roll_back()
             flush.seconds = perf_counter() - started
             if not self._tell(self._settle, flush):

@@ -1,6 +1,8 @@
 """Events leave their table of a row each: the newest ones lie in the order in which they came, all others
 many in a row. What is there is packed."""
 
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -41,7 +43,8 @@ def upgrade() -> None:
         sa.Column("lines", sa.LargeBinary, nullable=False),
     )
     connection = op.get_bind()
-    # On the driver's cursor, which reads the rows one by one: there may be millions.
+    # On the driver's cursor, which reads the rows one by one, and session by session: there may be millions.
     rows: Any = connection.connection.cursor().execute(EVENTS)
-    ADD_PACK.many(connection, rows_of(packs_of(rows)))
+    packs = (pack for _, of_session in groupby(rows, itemgetter(0)) for pack in packs_of(of_session))
+    ADD_PACK.many(connection, rows_of(packs))
     op.drop_table("events")
