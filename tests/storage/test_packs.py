@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.events.envelope import StoredEvent, encode, encode_scope
+from gateway.storage import purges
 from gateway.storage.packs import MOST_EVENTS, MOST_SIZE, SCOPE, EventRow, events_of, packs_of
 from gateway.storage.sqlite import event_rows
 from gateway.storage.sqlite.event_rows import ADD_PACKS
@@ -164,9 +165,10 @@ class Broken:
 
 @pytest.mark.anyio
 async def test_nothing_names_the_blobs_of_a_deleted_session_however_many_loose_events_it_has(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are removed right after the deletion, when the last of its events may still be there."""
+    monkeypatch.setattr(purges, "SLICE_TIME", 0.0)
     async with sqlite_storage(tmp_path) as storage:
         await converse(storage, "t1")
         row = await archive(storage)
