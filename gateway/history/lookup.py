@@ -4,21 +4,17 @@ BM25 over lexical tokens, so Chinese, simplified or traditional, is found as wel
 indexed: a session is read through once per search, page by page.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gateway.lexical import is_cjk, tokens
+from gateway import bm25
+from gateway.lexical import tokens
 
 EXCERPT = 400
 """Characters of an excerpt."""
 SEARCHED = 100_000
 """Characters of one message that are searched."""
-
-_K1, _B = 1.2, 0.75  # Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond", 2009
-_SINGLE_CHARACTER = 0.3  # one Chinese character says less than a pair: it is there for one-character words
-_WEAKEST = 0.25  # share of the best score below which a message only shares a stray word
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,36 +48,23 @@ class Matches:
     def weights(self) -> dict[str, float]:
         """What each word is worth: the fewer messages have it, the more."""
         having = Counter(word for match in self.found for word in match.counts)
-        return {
-            word: math.log(1 + (self.messages - having[word] + 0.5) / (having[word] + 0.5))
-            * (_SINGLE_CHARACTER if len(word) == 1 and is_cjk(word) else 1.0)
-            for word in self.words
-        }
+        return bm25.weights(self.words, having, self.messages)
 
     def ranked(self) -> list[tuple[float, int]]:
         """Score and position, the best first; of equals the later message, which may correct the former."""
         weights, average = self.weights(), self.length / max(1, self.messages)
-        scored = sorted(
-            ((_score(match, weights, average), match.position) for match in self.found), reverse=True
+        scored = (
+            (bm25.score(match.counts, match.length, average, weights), match.position) for match in self.found
         )
-        return [entry for entry in scored if entry[0] >= _WEAKEST * scored[0][0]]
-
-
-def _score(match: _Match, weights: dict[str, float], average: float) -> float:
-    norm = _K1 * (1 - _B + _B * match.length / average)
-    return sum(weights[word] * count * (_K1 + 1) / (count + norm) for word, count in match.counts.items())
+        return bm25.strong(sorted(scored, reverse=True))
 
 
 def excerpt(text: str, weights: Mapping[str, float]) -> str:
     """The EXCERPT characters of a text that have most of the words; `weights` as `Matches.weights` tells."""
     if len(text) <= EXCERPT:
         return text
-
-    def worth(start: int) -> float:
-        return sum(weights.get(token, 0.0) for token in set(tokens(text[start : start + EXCERPT])))
-
-    ends = min(len(text), SEARCHED) - EXCERPT
-    start = max(range(0, ends + EXCERPT // 2, EXCERPT // 2), key=lambda start: (worth(start), -start))
+    starts = range(0, min(len(text), SEARCHED) - EXCERPT // 2, EXCERPT // 2)
+    start = max(starts, key=lambda start: bm25.worth(text[start : start + EXCERPT], weights))
     piece = text[start : start + EXCERPT]
     if start and (blank := piece.find(" ", 0, 30)) >= 0:
         piece = piece[blank + 1 :]

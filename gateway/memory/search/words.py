@@ -1,10 +1,10 @@
 """The words that a question looks for, and which memories merely brush it. Pure."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gateway.bm25 import rarity
 from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.storage.memories import MemoryRow
 
@@ -54,10 +54,7 @@ def pertinent(question: Sought, rows: Sequence[MemoryRow]) -> list[MemoryRow]:
     the rows have it. A memory longer than READ is never turned away: it is not read to its end."""
     touched = [_touched(question, row) for row in rows]
     having = Counter(word for words in touched for word in words)
-    worth = {
-        word: weight * math.log(1 + _POPULATION / (having[word] + 0.5))
-        for word, weight in question.weights.items()
-    }
+    worth = {word: weight * rarity(having[word], _POPULATION) for word, weight in question.weights.items()}
     covered = [sum(worth[word] for word in words) for words in touched]
     least = min(LEAST_COVERED * sum(worth.values()), ENOUGH)
     least = max(least, LEAST_OF_BEST * max(covered, default=0.0))
