@@ -16,7 +16,7 @@ AWAY = (aiohttp.ClientError, ConnectionError, TimeoutError)
 """What a client sees of a server that was killed."""
 RETRY = 0.05
 """Seconds until it is tried again."""
-PATIENCE = 300.0
+TURN_TIMEOUT = 300.0
 """Seconds after which a turn that has not ended is a lost one, restarts on a busy machine included."""
 TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=2, sock_read=20)
 
@@ -52,11 +52,11 @@ class Reader:
         self.turns.append(told)
         stop = asyncio.create_task(self._stop(told, cancel_after)) if cancel_after is not None else None
         request_id = f"m_{len(self.turns)}"
-        give_up = time.monotonic() + PATIENCE
+        give_up = time.monotonic() + TURN_TIMEOUT
         while told.status is None:
             if time.monotonic() > give_up:
                 told.status = "lost"
-                told.problems.append(f"turn {told.turn_id} has no end after {PATIENCE:g} s")
+                told.problems.append(f"turn {told.turn_id} has no end after {TURN_TIMEOUT:g} s")
             try:
                 await (self._resume(told) if told.turn_id else self._ask(told, request_id))
             except AWAY:

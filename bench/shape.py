@@ -8,7 +8,7 @@ from statistics import median, quantiles
 
 ROOT = Path(__file__).resolve().parents[1]
 LONG_FILE = 300
-LONGEST_SHOWN = 3
+SHOWN_PER_FIGURE = 3
 BROAD = {"Exception", "BaseException"}
 
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
@@ -135,7 +135,7 @@ def figures() -> list[tuple[str, str]]:
     code, tests = read("gateway"), read("tests")
     lines = sum(file.lines for file in code)
     lengths = [length for length, _ in functions(code)]
-    longest = sorted(code, key=lambda file: -file.lines)[:LONGEST_SHOWN]
+    longest = sorted(code, key=lambda file: -file.lines)[:SHOWN_PER_FIGURE]
     long_files = [file for file in code if file.lines > LONG_FILE]
     hidden = hidden_imports([file for file in code if not file.module.startswith("gateway.cli")])
     circles = cycles(code)
@@ -146,7 +146,7 @@ def figures() -> list[tuple[str, str]]:
         ("longest files", ", ".join(f"{file.module} {file.lines}" for file in longest)),
         (f"files over {LONG_FILE} lines", str(len(long_files))),
         ("function: median / p90 / longest", f"{median(lengths):.0f} / {_p90(lengths):.0f} / {lengths[0]}"),
-        ("longest functions", ", ".join(f"{name} {n}" for n, name in functions(code)[:LONGEST_SHOWN])),
+        ("longest functions", ", ".join(f"{name} {n}" for n, name in functions(code)[:SHOWN_PER_FIGURE])),
         ("runtime import cycles", f"{len(circles)} {'; '.join(' <-> '.join(group) for group in circles)}"),
         ("hidden imports outside cli", f"{len(hidden)} {', '.join(hidden)}"),
         ("broad handlers per 1000 lines", f"{broad} / {1000 * broad / lines:.2f}"),

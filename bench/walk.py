@@ -38,7 +38,7 @@ FIRST = ("api/turns.py", "chat")
 LEAVES = "aiohttp/client.py"
 """Where the request to the model leaves the gateway."""
 LEFT_OUT = ("telemetry/", "demo/")
-MOST_CHANGES = 90
+MAX_CHANGES = 90
 CHATS = (
     ("a new session", "hello", "walk_1"),
     ("the session's second turn", "hello", "walk_1"),
@@ -85,7 +85,7 @@ def figures(steps: Sequence[Step]) -> list[Figure]:
         Figure("calls from the route until the request leaves", len(steps), "calls", float("inf")),
         Figure("  functions", len(set(steps)), "", float("inf")),
         Figure("  files", len({step.file for step in steps}), "", float("inf")),
-        Figure("  changes of file", changes, "", MOST_CHANGES),
+        Figure("  changes of file", changes, "", MAX_CHANGES),
     ]
 
 

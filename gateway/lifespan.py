@@ -44,7 +44,7 @@ from gateway.turn.in_flight import InFlight
 from gateway.turn.suggestions import Suggestions
 from gateway.turn.watching import CompositeObserver
 
-START_PATIENCE = 30.0
+START_TIMEOUT = 30.0
 """Seconds that the start waits at most for MCP servers that are not ready before their `connect_timeout`; who
 comes later is connected while the gateway serves."""
 
@@ -247,7 +247,7 @@ async def _wait_for(servers: McpServers, settings: Settings) -> None:
     limits = [server.connect_timeout for server in settings.mcp_servers.values()]
     if not limits:
         return
-    patience = min(START_PATIENCE, max(limits))
+    patience = min(START_TIMEOUT, max(limits))
     log.info("mcp_servers_awaited", servers=sorted(settings.mcp_servers), longest=patience)
     try:
         await asyncio.wait_for(servers.tried(), patience)

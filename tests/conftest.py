@@ -17,7 +17,7 @@ from gateway.settings import Settings
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
-from tests.harness import PATIENCE, Client, running_gateway, settings_for
+from tests.harness import TIMEOUT, Client, running_gateway, settings_for
 
 ROOT = Path(__file__).parent.parent
 
@@ -54,8 +54,8 @@ def anyio_backend() -> str:
 @pytest.fixture(autouse=True)
 def _patient_json_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a process takes long to start; what it costs is bounded by its CPU time."""
-    monkeypatch.setattr(json_path, "WALL_SECONDS", PATIENCE)
-    monkeypatch.setattr(json_path, "PATIENCE", PATIENCE)
+    monkeypatch.setattr(json_path, "WALL_SECONDS", TIMEOUT)
+    monkeypatch.setattr(json_path, "TIMEOUT", TIMEOUT)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from gateway.storage.approvals import SqlApprovals
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from tests.forked import FORKED, forked
-from tests.harness import PATIENCE, running_gateway, settings_for
+from tests.harness import TIMEOUT, running_gateway, settings_for
 
 Step = Callable[..., Awaitable[Any]]
 
@@ -30,7 +30,7 @@ async def doomed_gateway(
     process = forked(_serve, folder, model_url, moment, theirs)
     theirs.close()
     try:
-        if not await asyncio.to_thread(ours.poll, PATIENCE):
+        if not await asyncio.to_thread(ours.poll, TIMEOUT):
             raise AssertionError("the gateway did not start")
         yield ours.recv(), process
     finally:

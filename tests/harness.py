@@ -18,7 +18,7 @@ from gateway.app import build_app
 from gateway.cli.connections import Connections
 from gateway.settings import Settings, load_settings
 from gateway.tools.base import FunctionTool
-from tests.loopback import PATIENCE, served
+from tests.loopback import TIMEOUT, served
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Client:
     async def all_frames(
         self, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> list[Frame]:
-        async with asyncio.timeout(PATIENCE), self.frames(path, body, headers) as frames:
+        async with asyncio.timeout(TIMEOUT), self.frames(path, body, headers) as frames:
             return [frame async for frame in frames]
 
     async def chat(self, message: str, **options: Any) -> list[dict[str, Any]]:
@@ -131,8 +131,8 @@ def settings_for(data_dir: Path, model_url: str, **given: Any) -> Settings:
         "log_level": "error",
         "shutdown_grace": 0.2,
         "retry_after_cap": 0.2,
-        "first_byte_timeout": PATIENCE,
-        "progress_timeout": PATIENCE,
+        "first_byte_timeout": TIMEOUT,
+        "progress_timeout": TIMEOUT,
     }
     return load_settings(**(defaults | given))
 
@@ -175,4 +175,4 @@ def stalled_reader(url: str, path: str, accept: str = "*/*") -> Generator[socket
 def _http(url: str) -> httpx2.AsyncClient:
     # Without the certificates of the machine: reading them takes longer than a turn.
     no_certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False, verify=no_certificates)
+    return httpx2.AsyncClient(base_url=url, timeout=TIMEOUT, trust_env=False, verify=no_certificates)

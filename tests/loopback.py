@@ -9,7 +9,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-PATIENCE = 180.0
+TIMEOUT = 180.0
 """Seconds after which a test that waits has found a bug."""
 
 
@@ -45,7 +45,7 @@ async def served(
         for connection in list(under_way.connections):
             connection.shutdown()
         try:
-            async with asyncio.timeout(PATIENCE if patient else 0.1):
+            async with asyncio.timeout(TIMEOUT if patient else 0.1):
                 while under_way.connections or under_way.tasks:
                     await asyncio.sleep(0.002)
         except TimeoutError:

@@ -7,7 +7,7 @@ until a restart.
 import asyncio
 from collections.abc import Collection
 
-from tests.harness import PATIENCE, Client
+from tests.harness import TIMEOUT, Client
 
 
 async def stuck(client: Client, session_ids: Collection[str]) -> list[str]:
@@ -23,14 +23,14 @@ async def _stuck(client: Client, session_id: str) -> str | None:
     path = f"/api/sessions/{session_id}"
     open_turn = "?"
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while (turn := (await client.get(f"{path}/snapshot")).json().get("open_turn")) is not None:
                 open_turn = turn["turn_id"]
                 # Asked again and again: what is queued behind it is the next to be open.
                 await client.post(f"{path}/turns/{open_turn}/cancel")
                 await asyncio.sleep(0.02)
     except TimeoutError:
-        return f"turn {open_turn} is open {PATIENCE:g} seconds after its cancel"
+        return f"turn {open_turn} is open {TIMEOUT:g} seconds after its cancel"
     try:
         told = await client.chat("/say It goes on.", session_id=session_id)
     except (AssertionError, TimeoutError) as error:

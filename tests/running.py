@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gateway.cli import main
 from tests.forked import forked, write_to
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 ROOT = Path(__file__).parent.parent
 
@@ -40,7 +40,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
         env=clean_environment(**environment),
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=False,
     )
 
@@ -80,11 +80,11 @@ def gateway_command(folder: Path, *arguments: str, **environment: str) -> Genera
         )
     try:
         url = _url(said, lambda: process.poll() is None)
-        yield Running(url, process.pid, said, lambda: process.wait(PATIENCE))
+        yield Running(url, process.pid, said, lambda: process.wait(TIMEOUT))
     finally:
         if process.poll() is None:
             process.kill()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
 
 
 def gateway_process(folder: Path, *arguments: str, **environment: str) -> AbstractContextManager[Running]:
@@ -102,7 +102,7 @@ def limited_gateway_process(
     process = forked(run_command, *given)
 
     def ended() -> int:
-        process.join(PATIENCE)
+        process.join(TIMEOUT)
         assert process.exitcode is not None, "it does not end"
         return process.exitcode
 
@@ -111,7 +111,7 @@ def limited_gateway_process(
         yield Running(_url(said, process.is_alive), process.pid, said, ended)
     finally:
         process.kill()
-        process.join(PATIENCE)
+        process.join(TIMEOUT)
         process.close()
 
 
@@ -147,7 +147,7 @@ def _new_said(folder: Path) -> Path:
 
 
 def _url(said: Path, alive: Callable[[], bool]) -> str:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while time.monotonic() < end and alive():
         if found := re.search(r"Page +(http://\S+)\n(?:.*\n)*Try it:\n.*\n.*\n", said.read_text()):
             return found[1]

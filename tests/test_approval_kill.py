@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.doomed import doomed_gateway, kept
-from tests.harness import PATIENCE, Client, events, the, types
+from tests.harness import TIMEOUT, Client, events, the, types
 from tests.invariants import violations
 from tests.record import read_records
 
@@ -47,7 +47,7 @@ class Waiting:
 
     async def asked(self) -> None:
         """Returns when the call has been asked about."""
-        async with asyncio.timeout(PATIENCE), self.client.frames(self.events_path) as frames:
+        async with asyncio.timeout(TIMEOUT), self.client.frames(self.events_path) as frames:
             async for frame in frames:
                 if frame.event == "approval_request":
                     self.call = frame.data["tool_call_id"]
@@ -63,7 +63,7 @@ class Waiting:
 
 @asynccontextmanager
 async def _client(url: str) -> AsyncGenerator[Client]:
-    async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=url, timeout=TIMEOUT, trust_env=False) as http:
         yield Client(url, None, http)  # pyright: ignore[reportArgumentType] - the app lives in another process
 
 
@@ -101,7 +101,7 @@ async def test_a_process_killed_at_any_moment_leaves_one_outcome(tmp_path: Path,
             if moment is not None:
                 former = await _begin(client, moment)
                 await _meet_the_end(former, moment)
-                await asyncio.to_thread(process.join, PATIENCE)
+                await asyncio.to_thread(process.join, TIMEOUT)
                 assert process.exitcode == -signal.SIGKILL, moment
 
     outcomes = {

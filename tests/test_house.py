@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gateway import __version__
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.long
 
@@ -36,7 +36,7 @@ def run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=10 * PATIENCE,
+        timeout=10 * TIMEOUT,
     )
 
 

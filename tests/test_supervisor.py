@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from gateway.errors import StorageError
 from gateway.supervisor import Supervisor
-from tests.harness import PATIENCE
+from tests.harness import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_whatever_a_task_raises_it_is_logged_counted_and_started_again(
     supervisor, task = Supervisor(first_pause=0), Task(make(), make())
     with capture_logs() as lines:
         async with supervisor.running(task.run, "upkeep"):
-            await asyncio.wait_for(task.works.wait(), PATIENCE)
+            await asyncio.wait_for(task.works.wait(), TIMEOUT)
             failing = supervisor.failing["upkeep"]
 
     assert task.ended.is_set()
@@ -75,7 +75,7 @@ async def test_why_it_fails_is_told_by_type_or_code(make: Callable[[], BaseExcep
     """Of several at once the first counts."""
     supervisor, task = Supervisor(first_pause=0), Task(make())
     async with supervisor.running(task.run, "it"):
-        await asyncio.wait_for(task.works.wait(), PATIENCE)
+        await asyncio.wait_for(task.works.wait(), TIMEOUT)
         assert supervisor.failing["it"].why == why
 
 
@@ -85,8 +85,8 @@ async def test_the_pause_grows_to_its_bound_and_is_short_again_after_a_steady_ru
     task = Task(*[KeyError() for _ in range(4)])
     with capture_logs() as lines:
         async with supervisor.running(task.run, "it"):
-            await asyncio.wait_for(task.works.wait(), PATIENCE)
-            async with asyncio.timeout(PATIENCE):
+            await asyncio.wait_for(task.works.wait(), TIMEOUT)
+            async with asyncio.timeout(TIMEOUT):
                 while supervisor.failing:
                     await asyncio.sleep(0.001)
     assert [line["again_in"] for line in lines] == [0.001, 0.002, 0.003, 0.003]
@@ -103,7 +103,7 @@ async def test_a_task_is_healthy_again_after_a_steady_run_and_then_counts_anew()
         raise KeyError
 
     with capture_logs() as lines:
-        async with supervisor.running(work, "it"), asyncio.timeout(PATIENCE):
+        async with supervisor.running(work, "it"), asyncio.timeout(TIMEOUT):
             for times in (1, 2):
                 fail.set()
                 while supervisor.failures["it"] < times or supervisor.failing:
@@ -141,7 +141,7 @@ async def test_cancelling_ends_it_also_in_the_pause_and_when_the_task_fails_at_i
                 await asyncio.sleep(0)
             running.cancel()
             with suppress(asyncio.CancelledError, KeyError):
-                await asyncio.wait_for(running, PATIENCE)
+                await asyncio.wait_for(running, TIMEOUT)
 
         assert supervisor.failing == {}
         assert [line["event"] for line in lines] == ["background_task_failed"]
@@ -161,7 +161,7 @@ async def test_a_task_that_loses_its_cancellation_is_cancelled_again(monkeypatch
                 lost += 1
         await asyncio.Event().wait()
 
-    async with asyncio.timeout(PATIENCE), Supervisor().running(work, "it"):
+    async with asyncio.timeout(TIMEOUT), Supervisor().running(work, "it"):
         await asyncio.sleep(0)
 
     assert lost == 2

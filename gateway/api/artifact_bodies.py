@@ -9,12 +9,12 @@ from pydantic import AfterValidator, Field, model_validator
 from gateway.api.bodies import Id
 from gateway.api.strict import Base64, Body, FileName, FileText, Mime, Query, Reply
 from gateway.artifacts.content import Content, bytes_content, text_content
-from gateway.artifacts.reading import LEAST_TOKENS, MOST_TOKENS, Part
+from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, Part
 from gateway.artifacts.shelf import EXAMPLES
 from gateway.service.artifacts import Compacted
 from gateway.storage.artifacts import ArtifactRow, Kind
 
-MOST_METADATA = 4096
+MAX_METADATA = 4096
 """Bytes of what a client notes of an artifact, as JSON."""
 
 
@@ -25,8 +25,8 @@ def _small(metadata: dict[str, Any]) -> dict[str, Any]:
         size = len(orjson.dumps([metadata])) - 2  # a line of an export has it within an object
     except orjson.JSONEncodeError:
         raise ValueError("is nested too deeply, or has whole numbers beyond 64 bits") from None
-    if size > MOST_METADATA:
-        raise ValueError(f"has at most {MOST_METADATA} bytes as JSON")
+    if size > MAX_METADATA:
+        raise ValueError(f"has at most {MAX_METADATA} bytes as JSON")
     return metadata
 
 
@@ -42,7 +42,7 @@ class ArtifactBody(Body):
         None, description="A session of yours that it belongs to, and that keeps it."
     )
     metadata: Annotated[dict[str, Any], AfterValidator(_small)] | None = Field(
-        None, description=f"What you want to note of it: at most {MOST_METADATA} bytes of JSON."
+        None, description=f"What you want to note of it: at most {MAX_METADATA} bytes of JSON."
     )
 
     @model_validator(mode="after")
@@ -92,9 +92,9 @@ class PartQuery(Query):
     )
     max_tokens: int | None = Field(
         None,
-        ge=LEAST_TOKENS,
-        le=MOST_TOKENS,
-        description=f"Of the part, estimated: from {LEAST_TOKENS} to {MOST_TOKENS}, which is the default.",
+        ge=MIN_TOKENS,
+        le=MAX_TOKENS,
+        description=f"Of the part, estimated: from {MIN_TOKENS} to {MAX_TOKENS}, which is the default.",
     )
 
 

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field
 
 from gateway.api.attached import AttachmentBody
 from gateway.api.strict import Body, Query, Reply, no_nul
-from gateway.artifacts.attachments import MOST
+from gateway.artifacts.attachments import MAX_FILES
 from gateway.ids import ID_PATTERN
 from gateway.storage.base import SessionRow, TurnRow, TurnStatus
 
@@ -33,7 +33,7 @@ class TurnOptions(Body):
     model: str | None = Field(None, description="One of the allowed models.")
     attachments: list[AttachmentBody] = Field(
         default_factory=list[AttachmentBody],
-        max_length=MOST,
+        max_length=MAX_FILES,
         description="Files that the message brings along.",
     )
 

@@ -14,7 +14,7 @@ from gateway.messages import Usage
 from gateway.service.history import Versions
 from gateway.storage.records import CompressionRow
 
-MOST_VERSIONS = 10**6
+MAX_VERSIONS = 10**6
 
 
 class CompressionVersion(Reply):
@@ -83,7 +83,7 @@ async def versions(request: Request) -> Response:
 async def version(request: Request) -> Response:
     """One version with its summary."""
     row = await gateway_of(request).history.version(
-        principal_of(request), path_id(request, "session_id"), path_number(request, "version", MOST_VERSIONS)
+        principal_of(request), path_id(request, "session_id"), path_number(request, "version", MAX_VERSIONS)
     )
     return json_reply(CompressionDetails.model_validate(row, from_attributes=True))
 
@@ -91,7 +91,7 @@ async def version(request: Request) -> Response:
 async def archive(request: Request) -> Response:
     """What a version archived, byte for byte: zipped JSON, one message a line."""
     session_id = path_id(request, "session_id")
-    number = path_number(request, "version", MOST_VERSIONS)
+    number = path_number(request, "version", MAX_VERSIONS)
     chunks = await gateway_of(request).history.version_archive(principal_of(request), session_id, number)
     return Download(
         chunks,
@@ -104,7 +104,7 @@ async def archive(request: Request) -> Response:
 async def activate(request: Request) -> Response:
     """Puts another version in force, from the next turn on; 0 sends every message again. Nothing is
     lost."""
-    number = path_number(request, "version", MOST_VERSIONS)
+    number = path_number(request, "version", MAX_VERSIONS)
     found = await gateway_of(request).history.activate(
         principal_of(request), path_id(request, "session_id"), number
     )

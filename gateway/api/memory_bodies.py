@@ -5,10 +5,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints
 
 from gateway.api.bodies import Body, Id, Query, no_nul
-from gateway.memory.copies import QUOTES_MOST
+from gateway.memory.copies import MAX_QUOTES
 from gateway.memory.corrections.corrections import Action
-from gateway.memory.memories import DEPENDS_ON_MOST
-from gateway.memory.record import CONTENT_MOST
+from gateway.memory.memories import MAX_DEPENDS_ON
+from gateway.memory.record import MAX_CONTENT
 from gateway.memory.record import NewMemory as New
 from gateway.service.memory_access import Place
 from gateway.storage.memories import (
@@ -55,7 +55,7 @@ class EvidenceBody(Body):
 
 
 class NewMemoryBody(Placed):
-    content: Text = Field(description=f"What to remember, at most {CONTENT_MOST} characters.")
+    content: Text = Field(description=f"What to remember, at most {MAX_CONTENT} characters.")
     type: MemoryType = "fact"
     summary: Text | None = Field(None, description="Absent: the beginning of the content.")
     owner_type: OwnerType = "user"
@@ -74,10 +74,10 @@ class NewMemoryBody(Placed):
     refs: list[Text] = Field([], description="Where more is to be found: files, addresses, tickets.")
     skill: Name | None = None
     reference: Name | None = None
-    evidence: list[EvidenceBody] = Field([], max_length=QUOTES_MOST)
+    evidence: list[EvidenceBody] = Field([], max_length=MAX_QUOTES)
     depends_on: list[Id] = Field(
         [],
-        max_length=DEPENDS_ON_MOST,
+        max_length=MAX_DEPENDS_ON,
         description="Memories of yours that it follows from: when one is corrected, it is flagged.",
     )
     reason: Words = "Saved by its user."

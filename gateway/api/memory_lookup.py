@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from gateway.api.bodies import Body, Id, Message, Reply, no_nul
 from gateway.api.memory_bodies import Placed
-from gateway.api.memory_replies import MOST, EvidenceItem, MemoryChange
+from gateway.api.memory_replies import MAX_PAGE, EvidenceItem, MemoryChange
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, principal_of, read_body
 from gateway.errors import InvalidRequest
@@ -105,7 +105,7 @@ class RetrievedMemory(Reply):
                 "context": row.context,
                 "decisions": list(row.decisions),
                 "refs": list(row.refs),
-                "evidence": [EvidenceItem.of(each) for each in quotes[:MOST]],
+                "evidence": [EvidenceItem.of(each) for each in quotes[:MAX_PAGE]],
             }
         return cls(
             id=row.id,

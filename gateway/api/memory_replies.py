@@ -20,7 +20,7 @@ from gateway.storage.memories import (
     Visibility,
 )
 
-MOST = 100
+MAX_PAGE = 100
 """Of each list that belongs to one memory."""
 
 
@@ -139,9 +139,9 @@ class MemoryDetails(MemoryItem):
     def whole(cls, details: Details) -> "MemoryDetails":
         return cls(
             **MemoryItem.of(details.row).model_dump(),
-            versions=[VersionItem.of(each) for each in details.versions[-MOST:]],
-            evidence=[EvidenceItem.of(each) for each in details.evidence[:MOST]],
-            links=[LinkItem.of(each) for each in details.links[:MOST]],
+            versions=[VersionItem.of(each) for each in details.versions[-MAX_PAGE:]],
+            evidence=[EvidenceItem.of(each) for each in details.evidence[:MAX_PAGE]],
+            links=[LinkItem.of(each) for each in details.links[:MAX_PAGE]],
         )
 
 

@@ -26,7 +26,7 @@ from gateway.api.uploads import NDJSON, upload
 from gateway.encoders import encode_open
 from gateway.errors import GatewayError
 from gateway.history.copies.export import Export, trouble_line
-from gateway.history.replay import LONGEST_PAUSE, SPEED, read_speed
+from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
 from gateway.service.gateway import Gateway
 from gateway.storage.records import ArchiveRow
 
@@ -43,9 +43,7 @@ class ReplayQuery(Query):
     to: int | None = Field(
         None, ge=1, le=10**12, description="seq of the last event; absent: the session's last one now."
     )
-    pause: float = Field(
-        LONGEST_PAUSE, ge=0, le=3600, description="Longest wait between two events, in seconds."
-    )
+    pause: float = Field(MAX_PAUSE, ge=0, le=3600, description="Longest wait between two events, in seconds.")
 
 
 class Moved(Reply):

@@ -21,7 +21,7 @@ from gateway.telemetry.setup import Telemetry
 
 B = TypeVar("B", bound=BaseModel)
 
-LONGEST_NAME = 256
+MAX_NAME_LENGTH = 256
 UPLOAD_FIRST = (
     " Upload large files with POST /api/artifacts, then attach each by its reference: "
     '{"ref": "ART-…"} in attachments.'
@@ -65,8 +65,8 @@ def path_id(request: Request, name: str) -> str:
 def path_text(request: Request, name: str) -> str:
     """A name of the path that is not ours to choose. Raises errors.InvalidRequest when it is no such text."""
     value: str = request.path_params[name]
-    if not (0 < len(value) <= LONGEST_NAME and value.isprintable()):
-        raise InvalidRequest(f"{name} must be 1 to {LONGEST_NAME} printable characters.")
+    if not (0 < len(value) <= MAX_NAME_LENGTH and value.isprintable()):
+        raise InvalidRequest(f"{name} must be 1 to {MAX_NAME_LENGTH} printable characters.")
     return value
 
 

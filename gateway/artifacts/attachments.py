@@ -33,7 +33,7 @@ from gateway.messages import (
 from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK, TEXTS, ArtifactRow
 
-MOST = FILES
+MAX_FILES = FILES
 """Attachments of one message: as many as one request shows."""
 INLINE_BYTES = 32_768
 """Bytes of a text that is shown whole, whatever its tokens."""
@@ -62,7 +62,7 @@ class Upload:
     mime: str | None = None
 
 
-MOST_REFUSED = 10_000
+MAX_REFUSED = 10_000
 """Files that are remembered as refused by the endpoint."""
 
 
@@ -186,7 +186,7 @@ class Attachments:
         shows them to it no more."""
         for ref in refs:
             self._refused[owner, ref, model] = None
-        while len(self._refused) > MOST_REFUSED:
+        while len(self._refused) > MAX_REFUSED:
             self._refused.popitem(last=False)
 
     async def _filled(

@@ -15,13 +15,13 @@ HEAD = 65_536
 """Bytes from the beginning of a content that `Measured` has."""
 TAIL = 16_384
 """Bytes from its end."""
-LONGEST_NAME = 100
+MAX_NAME_LENGTH = 100
 """Characters of a name for a file."""
 NAME_BYTES = 200
 """Bytes of it in UTF-8: file systems take 255, and whoever keeps it may add something."""
 
 _PIECE = 65_536  # bytes (or characters) that are taken at a time: a text of them takes four times as many
-_LONGEST_SUFFIX = 12  # characters, with the dot, that a long name keeps of its end
+_MAX_SUFFIX_LENGTH = 12  # characters, with the dot, that a long name keeps of its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,16 +112,16 @@ def measure(content: Content, most: int | None = None) -> Measured:
 
 
 def plain_name(name: str | None) -> str | None:
-    """The last part of a path as a name for a file: what can be seen of it, at most LONGEST_NAME characters
-    and NAME_BYTES bytes with its suffix. None when nothing is left."""
+    """The last part of a path as a name for a file: what can be seen of it, at most
+    MAX_NAME_LENGTH characters and NAME_BYTES bytes with its suffix. None when nothing is left."""
     if name is None:
         return None
-    last = name[-4 * LONGEST_NAME :].replace("\\", "/").rsplit("/", 1)[-1]
+    last = name[-4 * MAX_NAME_LENGTH :].replace("\\", "/").rsplit("/", 1)[-1]
     seen = "".join(each for each in clean_text(last) if each.isprintable()).strip()
     suffix = PurePosixPath(seen).suffix
-    if len(suffix) > _LONGEST_SUFFIX:
+    if len(suffix) > _MAX_SUFFIX_LENGTH:
         suffix = ""
-    stem = seen.removesuffix(suffix)[: LONGEST_NAME - len(suffix)].encode()[
+    stem = seen.removesuffix(suffix)[: MAX_NAME_LENGTH - len(suffix)].encode()[
         : NAME_BYTES - len(suffix.encode())
     ]
     fitting = f"{stem.decode(errors='ignore')}{suffix}".rstrip()

@@ -16,7 +16,7 @@ from gateway.errors import BadArguments, NotFound, RequestRefused, StorageError,
 from gateway.storage.artifacts import TEXTS, ArtifactRow
 
 KEY, PATH = "$artifact", "json_path"
-MOST = 20
+MAX_REFERENCES = 20
 """References in the arguments of one call."""
 
 _SINGULAR = re.compile(
@@ -49,8 +49,10 @@ class References:
         references = list(_found(arguments))
         if not references:
             return arguments
-        if len(references) > MOST:
-            raise BadArguments(f"{len(references)} artifacts are too many for one call: {MOST} at most.")
+        if len(references) > MAX_REFERENCES:
+            raise BadArguments(
+                f"{len(references)} artifacts are too many for one call: {MAX_REFERENCES} at most."
+            )
         left, contents = self._most_bytes, dict[int, Any]()
         for reference in references:
             contents[id(reference)], size = await self._content(owner, reference, left)

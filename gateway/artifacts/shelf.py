@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 DOUBT = 3_600_000
 """Milliseconds that a blob is left alone after it came in doubt: no write of one takes as long."""
-MOST_OF_TURN = 500
+MAX_PER_TURN = 500
 """Artifacts of a turn among which one that a call made before is looked for."""
 ROUND = 500
 """Artifacts, and blobs, that one `sweep` removes at most."""
@@ -189,7 +189,7 @@ class Shelf:
         ran it before ended before its result was recorded."""
         if row.turn_id is None or row.tool_call_id is None:
             return None
-        made = await self._store.find(row.owner, limit=MOST_OF_TURN, turn_id=row.turn_id)
+        made = await self._store.find(row.owner, limit=MAX_PER_TURN, turn_id=row.turn_id)
         same = [each for each in made if (each.tool_call_id, each.name) == (row.tool_call_id, row.name)]
         return next((each for each in same if each.sha256 == row.sha256), None)
 

@@ -1,6 +1,6 @@
 """The tool `read_artifact`: a part of what was kept aside, when the model needs it."""
 
-from gateway.artifacts.reading import BEGINNING, MOST_TOKENS, Part, read_part, wanted_of
+from gateway.artifacts.reading import BEGINNING, MAX_TOKENS, Part, read_part, wanted_of
 from gateway.artifacts.reading.wanted import Wanted
 from gateway.artifacts.shelf import Shelf
 from gateway.errors import ArtifactDamaged, RequestRefused, ToolError
@@ -30,7 +30,7 @@ def read_artifact(shelf: Shelf | None) -> FunctionTool:
         bytes: str = "",
         json_path: str = "",
         search: str = "",
-        max_tokens: int = MOST_TOKENS,
+        max_tokens: int = MAX_TOKENS,
     ) -> ToolOutput:
         """Reads a part of a large result that was kept aside, by one of lines, bytes, json_path and search
         (plain text; `lines` may bound it). Any tool's argument may be {"$artifact": "ART-…"}: it gets the

@@ -22,7 +22,7 @@ from gateway.tools.mcp.servers import McpServers
 
 DEMO_MODEL = "demo"
 """What `gateway dev` answers through where no model is configured."""
-SDK_PATIENCE = 15.0
+SDK_TIMEOUT = 15.0
 """Seconds that MCP servers get beside their own `connect_timeout`: loading the SDK takes one or two."""
 
 
@@ -113,7 +113,7 @@ async def _connected(
     try:
         if chosen:
             tell(f"Connecting to MCP servers: {', '.join(sorted(chosen))} …")
-            patience = SDK_PATIENCE + 2 * max(server.connect_timeout for server in chosen.values())
+            patience = SDK_TIMEOUT + 2 * max(server.connect_timeout for server in chosen.values())
             with suppress(TimeoutError):
                 await asyncio.wait_for(servers.tried(), patience)
         away = [state for state in servers.states if state.status != "connected"]

@@ -16,7 +16,7 @@ from gateway.settings import LOOPBACK_HOSTS
 CONNECT_TIMEOUT = 10.0
 SILENCE_TIMEOUT = 60.0  # a stream carries a heartbeat every 15 s
 IMPORT_TIMEOUT = 600.0  # a large file is checked before the server answers
-PATIENCE = 60.0  # how long a server may be away before a turn is given up
+RECONNECT_TIMEOUT = 60.0  # how long a server may be away before a turn is given up
 
 
 class Turn(NamedTuple):
@@ -101,14 +101,14 @@ class Client:
 
     def follow(self, turn: Turn, *, after: int) -> Generator[Frame]:
         """The turn's events with seq > `after` up to its `done`, over as many connections as it takes."""
-        given_up_at = time.monotonic() + PATIENCE
+        given_up_at = time.monotonic() + RECONNECT_TIMEOUT
         wait = 0.2
         while True:
             try:
                 for frame in self._connect(turn, after):
                     if frame.seq is None:
                         continue
-                    after, wait, given_up_at = frame.seq, 0.2, time.monotonic() + PATIENCE
+                    after, wait, given_up_at = frame.seq, 0.2, time.monotonic() + RECONNECT_TIMEOUT
                     yield frame
                     if frame.event == "done":
                         return

@@ -3,7 +3,7 @@
 uvicorn waits for ever for the head of a request, and after a close for a client that does not take the rest.
 Here a connection that waits for a head is closed after `header_timeout`, and one that is closed, by whomever,
 is aborted when the client has taken nothing of the rest for `send_timeout`, or not all of it in a time that
-is enough at `LEAST_RATE`.
+is enough at `MIN_RATE`.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from gateway.settings import Settings
 MAX_HEAD = 65_536
 """Bytes of a request's head, and of all its header fields and trailers together; httptools has no bound."""
 
-LEAST_RATE = 4096
+MIN_RATE = 4096
 """Bytes a second: so fast a client must take what is left of an answer when its connection is closed."""
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
@@ -165,7 +165,7 @@ class Connection(HttpToolsProtocol):
         is_closing, self._left = self.transport.is_closing(), self.transport.get_write_buffer_size()
         patience = self._shared.send_timeout if is_closing else self._shared.header_timeout
         if is_closing and self._end == math.inf:
-            self._end = self.loop.time() + patience + self._left / LEAST_RATE
+            self._end = self.loop.time() + patience + self._left / MIN_RATE
         self._timer = self.loop.call_later(patience, self._waited)
 
     def _end_wait(self) -> None:

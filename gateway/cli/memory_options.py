@@ -7,7 +7,7 @@ import typer
 
 from gateway.storage.memories import MemoryType
 
-MOST_INPUT = 1_048_576
+MAX_INPUT = 1_048_576
 """Bytes of a content on the standard input."""
 
 Id = Annotated[str, typer.Argument(help="Of the memory, as `gateway memory list` shows it.")]
@@ -29,9 +29,9 @@ def given_text(text: str) -> str:
     """What was given, or what is on the standard input."""
     if text != "-":
         return text
-    given = sys.stdin.buffer.read(MOST_INPUT + 1)
-    if len(given) > MOST_INPUT:
-        raise typer.BadParameter(f"There are more than {MOST_INPUT} bytes on stdin.")
+    given = sys.stdin.buffer.read(MAX_INPUT + 1)
+    if len(given) > MAX_INPUT:
+        raise typer.BadParameter(f"There are more than {MAX_INPUT} bytes on stdin.")
     try:
         return given.decode()
     except UnicodeDecodeError:

@@ -10,7 +10,7 @@ from gateway.cli.skills import Servers
 if TYPE_CHECKING:
     from gateway.events.calls import ToolResult
 
-MOST_INPUT = 1_048_576
+MAX_INPUT = 1_048_576
 """Bytes of arguments on the standard input."""
 
 
@@ -53,9 +53,9 @@ def _read(arguments: str) -> dict[str, Any]:
 
     try:
         if arguments == "-":
-            given = sys.stdin.buffer.read(MOST_INPUT + 1)
-            if len(given) > MOST_INPUT:
-                raise ValueError(f"more than {MOST_INPUT} bytes")
+            given = sys.stdin.buffer.read(MAX_INPUT + 1)
+            if len(given) > MAX_INPUT:
+                raise ValueError(f"more than {MAX_INPUT} bytes")
             arguments = given.decode()
         return parse_object(arguments)
     except UnicodeDecodeError:

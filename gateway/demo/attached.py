@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from gateway.ids import ARTIFACT_PATTERN
 
-MOST_TOLD = 20
+MAX_REPORTED = 20
 """Files that an answer names."""
 QUOTED = 200
 """Characters of a text that are quoted."""
@@ -76,8 +76,8 @@ def files_in(content: Sequence[Mapping[str, Any]]) -> Iterator[AttachedFile]:
 def tell(files: Sequence[AttachedFile], *, chinese: bool) -> str:
     """Each file by its name, what it is, and what can be seen of it."""
     lines = [_WORDS["attached"][chinese], ""]
-    lines += [_told(file, chinese) for file in files[:MOST_TOLD]]
-    if (more := len(files) - MOST_TOLD) > 0:
+    lines += [_told(file, chinese) for file in files[:MAX_REPORTED]]
+    if (more := len(files) - MAX_REPORTED) > 0:
         lines.append(_WORDS["more"][chinese].format(more))
     return "\n".join(lines)
 

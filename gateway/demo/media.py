@@ -9,9 +9,9 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-MOST_IMAGE = 5_242_880
+MAX_IMAGE = 5_242_880
 """Bytes of an image in base64, as which the API counts its 5 MB."""
-MOST_FILES = 100
+MAX_FILES = 100
 """Images and documents of one request."""
 IMAGE_TOKENS, DOCUMENT_TOKENS = 1600, 2000
 """What an image has at most, and what a page of a document has about."""
@@ -64,8 +64,8 @@ def _check_data(kind: str, media_type: str, data: str) -> None:
         raise NotShown(f".source.base64.media_type: Input should be {expected}")
     if not data:
         raise NotShown(f".source.base64: {kind} cannot be empty")
-    if kind == "image" and len(data) > MOST_IMAGE:
-        raise NotShown(f".source.base64: image exceeds 5 MB maximum: {len(data)} bytes > {MOST_IMAGE} bytes")
+    if kind == "image" and len(data) > MAX_IMAGE:
+        raise NotShown(f".source.base64: image exceeds 5 MB maximum: {len(data)} bytes > {MAX_IMAGE} bytes")
     try:
         b64decode(data, validate=True)
         head = b64decode(data[:_READ])

@@ -22,7 +22,7 @@ from gateway.tools.base import READ_ARTIFACT, FunctionTool
 from gateway.tools.function import ToolError, tool
 
 SAMPLE, TOTALS = reports.SAMPLE_ORDERS, "order_totals"
-MOST_ORDERS = 10_000
+MAX_ORDERS = 10_000
 """Orders of one call: 2 MB of JSON."""
 MOST_TEXT = 20_971_520
 """Characters of orders that are added up."""
@@ -75,7 +75,7 @@ def order_tools() -> tuple[FunctionTool, ...]:
 
 
 @tool(effect="read_only", name=SAMPLE, category="demo", examples=("Show me 10000 sample orders.",))
-def sample_orders(count: Annotated[int, Field(ge=1, le=MOST_ORDERS)]) -> str:
+def sample_orders(count: Annotated[int, Field(ge=1, le=MAX_ORDERS)]) -> str:
     """Gives made-up orders of a shop as JSON, one on each line, the same ones each time.
 
     Args:
@@ -168,9 +168,9 @@ def _part(said: ToolSaid) -> str:
 def _count(found: re.Match[str]) -> int:
     digits = found["number"] or found["digits"]
     if not digits:
-        return MOST_ORDERS
+        return MAX_ORDERS
     number = _DIGITS.get(digits) or int(digits.replace(",", ""))
-    return max(1, min(number * _POWERS.get(found["power"] or "", 1), MOST_ORDERS))
+    return max(1, min(number * _POWERS.get(found["power"] or "", 1), MAX_ORDERS))
 
 
 def _line(what: str, asked: Asked) -> Wanted:

@@ -98,8 +98,8 @@ def check(body: Any, *, counting: bool = False) -> dict[str, Any]:
         _check_block(path, block)
     _check_messages(body.get("messages"))
     _check_thoughts(body)
-    if (files := sum(1 for _ in media.files(body))) > media.MOST_FILES:
-        raise Refused(f"messages: too many images and documents: {files} > {media.MOST_FILES}")
+    if (files := sum(1 for _ in media.files(body))) > media.MAX_FILES:
+        raise Refused(f"messages: too many images and documents: {files} > {media.MAX_FILES}")
     points = sum(1 for _ in _cache_points(body))
     if points > MAX_CACHE_POINTS:
         raise Refused(

@@ -37,7 +37,7 @@ from gateway.tools.wrapping import Wrapped, defuse
 from gateway.turn.tool_run import failure
 
 PATH = "/mcp"
-LONGEST_KEY = 200
+MAX_KEY_LENGTH = 200
 """Characters of a client's idempotency key that count."""
 
 log = structlog.get_logger(__name__)
@@ -143,7 +143,7 @@ def _context_of(caller: Caller, context: ServerRequestContext[Any]) -> ToolConte
     request = context.request
     principal: Principal | None = None if request is None else request.scope.get("principal")
     given = (context.meta or {}).get(IDEMPOTENCY_KEY)
-    key = given[:LONGEST_KEY] if isinstance(given, str) else new_operation_id()
+    key = given[:MAX_KEY_LENGTH] if isinstance(given, str) else new_operation_id()
     return ToolContext(
         session_id="",
         turn_id="",

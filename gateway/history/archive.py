@@ -20,8 +20,8 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.records import ArchiveRow, Archives, CompressionRow
 from gateway.storage.segments import Packer, damaged, unpacked
 
-EVENTS_AT_ONCE = 1000
-MESSAGES_AT_ONCE = 64
+EVENT_BATCH = 1000
+MESSAGE_BATCH = 64
 """How many are read from the tables at a time: what an archiving holds in memory."""
 
 FOLDER = "sessions"
@@ -173,7 +173,7 @@ def _events(log: EventLog, session_id: str, after: int) -> Iterator[Line]:
     """The lines of all events after a seq, for another thread than the event loop's."""
 
     async def page(seq: int) -> Sequence[StoredEvent]:
-        return await log.read(session_id, after=seq, limit=EVENTS_AT_ONCE)
+        return await log.read(session_id, after=seq, limit=EVENT_BATCH)
 
     found = _drawn(page, lambda event: event.seq, after)
     return ((event.seq, event_line(event)) for event in found)
@@ -183,7 +183,7 @@ def _messages(sessions: Sessions, session_id: str, after: int) -> Iterator[Line]
     """The lines of all messages after a position, for another thread than the event loop's."""
 
     async def page(position: int) -> Sequence[StoredMessage]:
-        return await sessions.messages(session_id, after=position, until=position + MESSAGES_AT_ONCE)
+        return await sessions.messages(session_id, after=position, until=position + MESSAGE_BATCH)
 
     found = _drawn(page, lambda stored: stored.position, after)
     return ((stored.position, message_line(stored)) for stored in found)

@@ -11,7 +11,7 @@ from gateway.storage.base import EventLog
 PAGE = 1000
 """Events read from the log at a time: what a replay holds in memory."""
 
-LONGEST_PAUSE = 10.0
+MAX_PAUSE = 10.0
 """Seconds of the longest wait between two events, unless the caller says otherwise: between two messages of
 a person there may be days."""
 
@@ -41,7 +41,7 @@ async def replay(
     after: int,
     until: int,
     speed: float | None,
-    longest_pause: float = LONGEST_PAUSE,
+    longest_pause: float = MAX_PAUSE,
     stop: asyncio.Event | None = None,
 ) -> AsyncGenerator[Sequence[StoredEvent]]:
     """Yields the events with seq > `after` and <= `until`, in order, some at a time.

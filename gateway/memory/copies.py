@@ -35,9 +35,9 @@ from gateway.storage.memory_store import MemoryStore
 
 PAGE = 200
 """Memories read at a time."""
-QUOTES_MOST = 50
-LINKS_MOST = 100
-FLAG_MOST = 1_000
+MAX_QUOTES = 50
+MAX_LINKS = 100
+MAX_FLAG = 1_000
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f]*$")]
 
 
@@ -48,7 +48,7 @@ class Quote(BaseModel):
 
     session_id: str = Field(pattern=ID_PATTERN)
     position: int = Field(ge=1, le=10**9)
-    quote: str = Field(min_length=1, max_length=record.CONTENT_MOST)
+    quote: str = Field(min_length=1, max_length=record.MAX_CONTENT)
 
 
 MemoryId = Annotated[str, Field(pattern=r"^m_[0-9a-f]{16}$")]
@@ -86,8 +86,8 @@ class MemoryCopy(BaseModel):
     tags: tuple[str, ...] = ()
     pinned: bool = False
     quarantined: bool = False
-    flagged: str | None = Field(None, max_length=FLAG_MOST)
-    context: str | None = Field(None, max_length=record.CONTENT_MOST)
+    flagged: str | None = Field(None, max_length=MAX_FLAG)
+    context: str | None = Field(None, max_length=record.MAX_CONTENT)
     decisions: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
     skill: Name | None = None
@@ -95,8 +95,8 @@ class MemoryCopy(BaseModel):
     created_at: int | None = Field(None, ge=0)
     updated_at: int | None = Field(None, ge=0)
     last_used: int | None = Field(None, ge=0)
-    evidence: tuple[Quote, ...] = Field((), max_length=QUOTES_MOST)
-    links: tuple[LinkCopy, ...] = Field((), max_length=LINKS_MOST)
+    evidence: tuple[Quote, ...] = Field((), max_length=MAX_QUOTES)
+    links: tuple[LinkCopy, ...] = Field((), max_length=MAX_LINKS)
 
     @property
     def as_new(self) -> NewMemory:
@@ -137,10 +137,10 @@ async def _line(store: MemoryStore, viewer: Whole, row: MemoryRow) -> bytes:
     quotes = await store.evidence(viewer, row.id) if row.evidence_count else ()
     copied["evidence"] = [
         {"session_id": each.session_id, "position": each.position, "quote": each.quote}
-        for each in quotes[:QUOTES_MOST]
+        for each in quotes[:MAX_QUOTES]
     ]
     links = [link for link in await store.links(row.id) if link.from_id == row.id]
-    copied["links"] = [{"to_id": each.to_id, "relation": each.relation} for each in links[:LINKS_MOST]]
+    copied["links"] = [{"to_id": each.to_id, "relation": each.relation} for each in links[:MAX_LINKS]]
     return (
         orjson.dumps({name: value for name, value in copied.items() if value not in (None, [], ())}) + b"\n"
     )

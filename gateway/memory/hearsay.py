@@ -14,7 +14,7 @@ OWN_TOOLS = frozenset({"manage_memory", "read_skill", "current_time", "calculate
 it has what was attached, and what other tools said."""
 SAID_SHARE = 0.6
 """Of the words of a memory, so many the user must have said themselves once anything else was heard."""
-QUOTE_MOST = 500
+MAX_QUOTE = 500
 """Characters of a quote that is kept."""
 REFUSED = {
     "secret": "That looks like a secret: passwords and keys are not remembered.",
@@ -38,7 +38,7 @@ def evidence_of(content: str, context: ToolContext) -> Sequence[Evidence]:
         quotes = [clause for clause in clauses(said.text) if clause in said.text]
         best = max(quotes, key=lambda quote: _share(content, quote), default="")
         if _share(content, best) >= SAID_SHARE:
-            return [Evidence(context.session_id, said.position, best[:QUOTE_MOST])]
+            return [Evidence(context.session_id, said.position, best[:MAX_QUOTE])]
     return ()
 
 

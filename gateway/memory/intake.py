@@ -12,9 +12,9 @@ from gateway.memory.memories import By, Memories
 from gateway.memory.versions import settled
 from gateway.storage.memories import Evidence, Link, MemoryRow, Scope, Whole
 
-LONGEST_LINE = 1_048_576
+MAX_LINE_LENGTH = 1_048_576
 """Bytes: the longest memory, with every character escaped, has about half of it."""
-MOST_TOLD = 100
+MAX_REPORTED = 100
 """Lines whose refusal is told; more are counted."""
 
 
@@ -51,8 +51,8 @@ async def lines_of(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         for line in lines:
             yield bytes(line)
         held = bytearray(rest)
-        if len(held) > LONGEST_LINE:
-            raise InvalidRequest(f"A line is longer than {LONGEST_LINE} bytes: one line is one memory.")
+        if len(held) > MAX_LINE_LENGTH:
+            raise InvalidRequest(f"A line is longer than {MAX_LINE_LENGTH} bytes: one line is one memory.")
     if held:
         yield bytes(held)
 
@@ -120,7 +120,7 @@ class Intake:
             raise MemoryFull(f"Line {self._number}: {full.message}", details=details) from None
         except RequestRefused as refused:
             self.report.refused += 1
-            if len(self.report.refusals) < MOST_TOLD:
+            if len(self.report.refusals) < MAX_REPORTED:
                 self.report.refusals.append(RefusedLine(self._number, refused.message))
 
     async def _take(self, copy: MemoryCopy) -> None:

@@ -25,7 +25,7 @@ from gateway.storage.memories import (
 )
 from gateway.storage.memory_store import MemoryStore
 
-DEPENDS_ON_MOST = 20
+MAX_DEPENDS_ON = 20
 """Memories that another one may be said at once to follow from."""
 SAYING = frozenset({"content", "summary", "context", "decisions", "refs"})
 """What a memory says, which a person reads before they confirm it."""
@@ -285,8 +285,8 @@ class Memories:
     async def _dependence(self, viewer: Viewer, memory_id: str, on: Sequence[str]) -> Sequence[Link]:
         """Raises errors.NotFound, errors.InvalidRequest."""
         on = list(dict.fromkeys(on))
-        if memory_id in on or len(on) > DEPENDS_ON_MOST:
-            raise InvalidRequest(f"A memory depends on at most {DEPENDS_ON_MOST} others at once.")
+        if memory_id in on or len(on) > MAX_DEPENDS_ON:
+            raise InvalidRequest(f"A memory depends on at most {MAX_DEPENDS_ON} others at once.")
         there = {row.id for row in await self.store.get(viewer, *on)}
         if missing := [each for each in on if each not in there]:
             raise not_found(missing[0])

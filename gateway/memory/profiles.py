@@ -9,11 +9,11 @@ from gateway.memory.versions import check_version, settled
 from gateway.storage.memories import Profile, ProfileKind, Scope
 from gateway.storage.memory_store import MemoryStore
 
-KEYS_MOST = 50
-KEY_MOST = 64
-VALUE_MOST = 1_000
+MAX_KEYS = 50
+MAX_KEY = 64
+MAX_VALUE = 1_000
 """Characters of one value."""
-PROFILE_MOST = 10_000
+MAX_PROFILE = 10_000
 """Characters of all keys and values: they are in every prompt."""
 
 
@@ -62,22 +62,22 @@ class Profiles:
 
 def checked(fields: Mapping[str, str]) -> dict[str, str]:
     """`fields` as they are stored: visible characters only, keys on one line. Raises InvalidRequest."""
-    if len(fields) > KEYS_MOST:
-        raise _invalid(f"A profile has at most {KEYS_MOST} keys, not {len(fields)}.")
+    if len(fields) > MAX_KEYS:
+        raise _invalid(f"A profile has at most {MAX_KEYS} keys, not {len(fields)}.")
     kept: dict[str, str] = {}
     for given, text in fields.items():
         key, value = " ".join(clean(given).split()), clean(text)
-        if not key or len(key) > KEY_MOST:
-            raise _invalid(f"A key has 1 to {KEY_MOST} characters.")
+        if not key or len(key) > MAX_KEY:
+            raise _invalid(f"A key has 1 to {MAX_KEY} characters.")
         if key in kept:
             raise _invalid(f"The key {key} is there twice.")
-        if not value or len(value) > VALUE_MOST:
+        if not value or len(value) > MAX_VALUE:
             raise _invalid(
-                f"The value of {key} has 1 to {VALUE_MOST} characters: leave a key out to remove it."
+                f"The value of {key} has 1 to {MAX_VALUE} characters: leave a key out to remove it."
             )
         kept[key] = value
-    if sum(map(len, (*kept, *kept.values()))) > PROFILE_MOST:
-        raise _invalid(f"A profile has at most {PROFILE_MOST} characters: what is longer is a memory.")
+    if sum(map(len, (*kept, *kept.values()))) > MAX_PROFILE:
+        raise _invalid(f"A profile has at most {MAX_PROFILE} characters: what is longer is a memory.")
     return kept
 
 

@@ -23,9 +23,9 @@ from gateway.storage.memory_store import MemoryStore
 
 CITED_SHARE = 0.6
 """Of a memory's words, so many must be in an answer for it to count as used there."""
-MOST_USERS = 2000
+MAX_USERS = 2000
 """Users of whom it is kept in mind whether anything is remembered."""
-MOST_NOTES = 100
+MAX_NOTES = 100
 """Citations that wait to be stored; more are dropped: freshness is no record."""
 
 log = structlog.get_logger(__name__)
@@ -93,7 +93,7 @@ class Recall:
             is_empty = await self._has_nothing(scope)
             self._empty[user] = state, is_empty
             self._empty.move_to_end(user)
-            while len(self._empty) > MOST_USERS:
+            while len(self._empty) > MAX_USERS:
                 self._empty.popitem(last=False)
         return is_empty
 
@@ -165,7 +165,7 @@ class Recall:
     def cited(self, rows: Sequence[MemoryRow], answer: str) -> None:
         """Notes, beside the turn, which of `rows` the answer made use of: by their ids, or by their words.
         Their freshness begins anew. Never raises and never waits."""
-        if rows and answer and len(self._noting) < MOST_NOTES:
+        if rows and answer and len(self._noting) < MAX_NOTES:
             task = asyncio.create_task(self._note(rows, answer), name="citations of memories")
             self._noting.add(task)
             task.add_done_callback(self._noting.discard)

@@ -11,14 +11,14 @@ from gateway.messages import clean_text
 from gateway.storage.memories import MemoryRow, MemorySource, MemoryType, OwnerType, Scope, Visibility
 from gateway.tools.wrapping import visible
 
-CONTENT_MOST = 8_000
+MAX_CONTENT = 8_000
 """Characters of one memory: what is longer is a document."""
-SUMMARY_MOST = 200
-TAG_MOST = 64
-TAGS_MOST = 20
-REFS_MOST = 20
-REF_MOST = 1_000
-NAME_MOST = 256
+MAX_SUMMARY = 200
+MAX_TAG = 64
+MAX_TAGS = 20
+MAX_REFS = 20
+MAX_REF = 1_000
+MAX_NAME = 256
 
 _WRITES = {
     "user": "leave owner_id out to write for yourself.",
@@ -135,18 +135,18 @@ def checked_owner(owner_type: OwnerType, owner_id: str, scope: Scope) -> str:
 
 
 def checked_name(name: str | None) -> str | None:
-    """A name of something else: one line, at most NAME_MOST characters. Raises InvalidRequest."""
+    """A name of something else: one line, at most MAX_NAME characters. Raises InvalidRequest."""
     cleaned = " ".join(clean(name or "").split())
-    if len(cleaned) > NAME_MOST:
-        raise _invalid(f"A name has at most {NAME_MOST} characters.")
+    if len(cleaned) > MAX_NAME:
+        raise _invalid(f"A name has at most {MAX_NAME} characters.")
     return cleaned or None
 
 
 def checked_context(text: str | None) -> str | None:
     """Raises InvalidRequest when it is too long."""
     cleaned = clean(text or "")
-    if len(cleaned) > CONTENT_MOST:
-        raise _invalid(f"The context has {len(cleaned)} characters, at most {CONTENT_MOST} are kept.")
+    if len(cleaned) > MAX_CONTENT:
+        raise _invalid(f"The context has {len(cleaned)} characters, at most {MAX_CONTENT} are kept.")
     return cleaned or None
 
 
@@ -178,9 +178,9 @@ def clean(text: str) -> str:
 
 def checked_content(text: str) -> str:
     """Raises InvalidRequest when it is empty or too long."""
-    if len(text) > 4 * CONTENT_MOST or len(content := clean(text)) > CONTENT_MOST:
+    if len(text) > 4 * MAX_CONTENT or len(content := clean(text)) > MAX_CONTENT:
         raise _invalid(
-            f"The content has {len(text)} characters, at most {CONTENT_MOST} are kept. Save what matters of "
+            f"The content has {len(text)} characters, at most {MAX_CONTENT} are kept. Save what matters of "
             "it, in several memories if need be."
         )
     if not content:
@@ -192,28 +192,28 @@ def checked_content(text: str) -> str:
 
 
 def checked_summary(given: str | None, content: str) -> str:
-    """At most SUMMARY_MOST characters on one line: as given, or the beginning of the content."""
+    """At most MAX_SUMMARY characters on one line: as given, or the beginning of the content."""
     line = " ".join(clean(given or "").split())
-    if len(line) > SUMMARY_MOST:
-        raise _invalid(f"The summary has {len(line)} characters, at most {SUMMARY_MOST} are kept.")
+    if len(line) > MAX_SUMMARY:
+        raise _invalid(f"The summary has {len(line)} characters, at most {MAX_SUMMARY} are kept.")
     if line:
         return line
     first = " ".join(next(part for part in _SENTENCE.split(content) if part.strip()).split())
-    return first if len(first) <= SUMMARY_MOST else first[: SUMMARY_MOST - 1].rstrip() + "…"
+    return first if len(first) <= MAX_SUMMARY else first[: MAX_SUMMARY - 1].rstrip() + "…"
 
 
 def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
     kept = tuple(dict.fromkeys(tag for tag in (" ".join(clean(each).split()) for each in tags) if tag))
-    if len(kept) > TAGS_MOST or any(len(tag) > TAG_MOST for tag in kept):
-        raise _invalid(f"At most {TAGS_MOST} tags of {TAG_MOST} characters are kept.")
+    if len(kept) > MAX_TAGS or any(len(tag) > MAX_TAG for tag in kept):
+        raise _invalid(f"At most {MAX_TAGS} tags of {MAX_TAG} characters are kept.")
     return kept
 
 
 def checked_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    """Decisions and references: at most REFS_MOST, each of at most REF_MOST characters."""
+    """Decisions and references: at most MAX_REFS, each of at most MAX_REF characters."""
     kept = tuple(line for line in map(clean, lines) if line)
-    if len(kept) > REFS_MOST or any(len(line) > REF_MOST for line in kept):
-        raise _invalid(f"At most {REFS_MOST} decisions or refs of {REF_MOST} characters are kept.")
+    if len(kept) > MAX_REFS or any(len(line) > MAX_REF for line in kept):
+        raise _invalid(f"At most {MAX_REFS} decisions or refs of {MAX_REF} characters are kept.")
     return kept
 
 

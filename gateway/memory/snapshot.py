@@ -15,9 +15,9 @@ from gateway.storage.memories import Filter, MemoryRow, Profile, Scope
 from gateway.storage.memory_store import MemoryStore
 from gateway.tools.wrapping import wrap
 
-PINNED_TOKENS, PINNED_MOST = 4000, 100
+PINNED_TOKENS, MAX_PINNED = 4000, 100
 """Of many, most tokens of the pinned ones that are there in full, and how many."""
-CATALOG_TOKENS, CATALOG_MOST = 2000, 200
+CATALOG_TOKENS, MAX_CATALOG = 2000, 200
 """Of the catalog of those that are not."""
 STANDING = Filter(recallable=True, runtime=True)
 """What may stand in a prompt: documents are found when they are needed."""
@@ -48,11 +48,11 @@ async def take(
     if count <= full_count and characters <= full_characters:
         rows = _in_order(await store.list(scope, STANDING, limit=max(1, full_count)))
         return _made(profiles, rows, (), 0)
-    rows = await store.weighed(scope, STANDING, limit=PINNED_MOST + CATALOG_MOST)
-    full = _fitting([row for row in rows if row.pinned], told.line, PINNED_TOKENS, PINNED_MOST)
+    rows = await store.weighed(scope, STANDING, limit=MAX_PINNED + MAX_CATALOG)
+    full = _fitting([row for row in rows if row.pinned], told.line, PINNED_TOKENS, MAX_PINNED)
     there = {row.id for row in full}
     rest = [row for row in rows if row.id not in there]
-    named = _fitting(rest, told.catalog_line, CATALOG_TOKENS, CATALOG_MOST)
+    named = _fitting(rest, told.catalog_line, CATALOG_TOKENS, MAX_CATALOG)
     return _made(profiles, _in_order(full), _in_order(named), max(0, count - len(full) - len(named)))
 
 

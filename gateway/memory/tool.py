@@ -9,7 +9,7 @@ from pydantic import Field
 from gateway.errors import NotFound, RequestRefused, StorageError, ToolError
 from gateway.memory import told
 from gateway.memory.hearsay import evidence_of, from_outside
-from gateway.memory.memories import DEPENDS_ON_MOST, By, Changed, Memories
+from gateway.memory.memories import MAX_DEPENDS_ON, By, Changed, Memories
 from gateway.memory.reasons import of_search
 from gateway.memory.record import NewMemory, digest_of
 from gateway.memory.search.searcher import Query, Searcher
@@ -82,7 +82,7 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
         importance: Annotated[int | None, Field(ge=1, le=5)] = None,
         tags: list[str] | None = None,
         pinned: bool | None = None,
-        based_on: Annotated[list[str] | None, Field(max_length=DEPENDS_ON_MOST)] = None,
+        based_on: Annotated[list[str] | None, Field(max_length=MAX_DEPENDS_ON)] = None,
         version: int | None = None,
     ) -> str:
         """Keeps what is worth knowing about the user in later conversations, and looks it up or corrects it.

@@ -17,7 +17,7 @@ DEFAULT_WINDOW = 200_000
 """Tokens of a model nobody knows: the smallest window of the Claude models since version 2.1."""
 
 _MILLION = 1_000_000
-_LONGEST_NAME = 512
+_MAX_NAME_LENGTH = 512
 """Characters. What an endpoint calls its model is remembered, so it must not be anything."""
 
 
@@ -66,7 +66,7 @@ def window_of(model: str) -> int | None:
 
 
 def _listed(model: str) -> "ModelInfo | None":
-    return _look_up(model) if len(model) <= _LONGEST_NAME else None
+    return _look_up(model) if len(model) <= _MAX_NAME_LENGTH else None
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,7 @@ from typing import Any
 from gateway.messages import Usage
 
 _NAMES = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-_MOST = 2**53
+_MAX_COUNT = 2**53
 """What every JSON reader still takes for an integer."""
 
 
@@ -24,7 +24,7 @@ class ReportedUsage:
         for name in _NAMES:
             count = usage.get(name)
             if count is not None:
-                self._counts[name] = count if type(count) is int and 0 <= count < _MOST else None
+                self._counts[name] = count if type(count) is int and 0 <= count < _MAX_COUNT else None
 
     def now(self) -> Usage | None:
         """The usage so far; None while a kind is unknown."""

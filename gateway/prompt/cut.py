@@ -12,7 +12,7 @@ _ROUNDING = 2  # one character may cost so many tokens
 
 _JOINS = {"\u200c", "\u200d", *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0x1F3FB, 0x1F400))}
 _FLAG_LETTERS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
-_LONGEST_CLUSTER = 32  # code points looked back over for the start of a character
+_MAX_CLUSTER_LENGTH = 32  # code points looked back over for the start of a character
 
 
 def smallest(tokens: int, min_tokens: int) -> int:
@@ -42,7 +42,7 @@ def _place(text: str, half: int, least: int, most: int) -> int:
         last = max((match.start() for match in re.finditer(boundary, text[: most + 1])), default=0)
         if last > 0 and half <= last <= most:
             return last
-    for place in range(most, max(least, most - _LONGEST_CLUSTER) - 1, -1):
+    for place in range(most, max(least, most - _MAX_CLUSTER_LENGTH) - 1, -1):
         if not _inside_character(text, place):
             return place
     return most

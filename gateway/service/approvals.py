@@ -18,8 +18,8 @@ from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.turn.in_flight import InFlight
 from gateway.turn.tool_run import check_arguments
 
-MOST_LISTED = 200
-LONGEST_ROUND = 5.0
+MAX_LISTED = 200
+MAX_ROUND_SECONDS = 5.0
 """Seconds between two looks for approvals that are overdue: they expire later than set by at most so much."""
 
 log = structlog.get_logger(__name__)
@@ -70,8 +70,8 @@ class TurnApprovals:
         return await asyncio.shield(asyncio.ensure_future(self._decide(row, verdict)))
 
     async def waiting(self, who: Principal) -> Sequence[ApprovalRow]:
-        """The caller's calls that wait for a decision, the first MOST_LISTED of them."""
-        return await self._parts.approvals.waiting(who.user_id, MOST_LISTED)
+        """The caller's calls that wait for a decision, the first MAX_LISTED of them."""
+        return await self._parts.approvals.waiting(who.user_id, MAX_LISTED)
 
     async def grants(self, who: Principal) -> Sequence[Grant]:
         """What the caller allowed to run without asking."""
@@ -90,7 +90,7 @@ class TurnApprovals:
     async def watch_deadlines(self) -> None:
         """Goes on with the turns whose approval did not come in time, for as long as the process lives. What
         fails in a way that was not foreseen is raised, after all other turns of the round had their turn."""
-        every = min(LONGEST_ROUND, self._parts.settings.approval_timeout / 4)
+        every = min(MAX_ROUND_SECONDS, self._parts.settings.approval_timeout / 4)
         while True:
             try:
                 await self._expire()

@@ -14,9 +14,9 @@ from gateway.service.parts import Parts
 from gateway.service.spool import Spool
 from gateway.storage.artifacts import ArtifactRow, Artifacts, Room
 
-MOST_UPLOADS = 8
+MAX_UPLOADS = 8
 """Contents that are received at the same time: each has a file of its own until it is kept."""
-MOST_OF_ONE = 2
+MAX_PER_USER = 2
 """Of them, those of one user: whoever sends slowly keeps nobody else out."""
 
 
@@ -44,11 +44,11 @@ class UserArtifacts:
         self._summariser = summariser
         self._files = Spool(
             parts.settings.database_path.parent,
-            at_once=MOST_UPLOADS,
+            at_once=MAX_UPLOADS,
             most=parts.settings.artifact_max_size,
             limit="artifact_max_size",
             what="uploads",
-            of_one=MOST_OF_ONE,
+            of_one=MAX_PER_USER,
         )
 
     async def keep(

@@ -28,13 +28,13 @@ from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from gateway.storage.memories import Scope
 from gateway.storage.records import LearnedSessions
 
-MOST_KNOWN = 10_000
+MAX_SESSIONS = 10_000
 """Turns that run, of which something is remembered."""
-DRAIN_PATIENCE = 2.0
+DRAIN_TIMEOUT = 2.0
 """Seconds that waiting sessions get when the server stops."""
 CONTEXT = 10
 """Messages before the new ones that are loaded, to understand those by."""
-AT_ONCE = 20
+BATCH = 20
 """Sessions that are looked up at once."""
 
 _UNUSABLE = frozenset((LearningFailed.code, "context_overflow", "content_refused"))
@@ -124,7 +124,7 @@ class Learning:
     async def close(self) -> None:
         """Waits, shortly, for what is due; `run` must still be running. The rest is for the next start."""
         try:
-            await asyncio.wait_for(self.settled(), DRAIN_PATIENCE)
+            await asyncio.wait_for(self.settled(), DRAIN_TIMEOUT)
         except TimeoutError:
             log.info("memory_learning_put_off", waiting=len(self._waiting))
 
@@ -188,8 +188,8 @@ class Learning:
         if self._looked_to is None:
             return False
         try:
-            found = await self._learned.due(before=self._before, after=self._looked_to, limit=AT_ONCE)
-            self._looked_to = found[-1][0] if len(found) == AT_ONCE else None
+            found = await self._learned.due(before=self._before, after=self._looked_to, limit=BATCH)
+            self._looked_to = found[-1][0] if len(found) == BATCH else None
             for session_id, owner in found:
                 try:
                     session = await self._parts.sessions.get(session_id, owner)
@@ -280,5 +280,5 @@ def _warn_of(session_id: str, error: GatewayError) -> None:
 def _remember(known: OrderedDict[str, T], name: str, value: T) -> None:
     known[name] = value
     known.move_to_end(name)
-    if len(known) > MOST_KNOWN:
+    if len(known) > MAX_SESSIONS:
         known.popitem(last=False)

@@ -30,11 +30,11 @@ from gateway.service.session_events import SessionEvents
 from gateway.storage.base import StoredMessage
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
 
-MOST_AT_ONCE = 4
+MAX_CONCURRENT = 4
 """Conversations that are read, and files that are imported, at the same time: those cost model calls, these
 hold up other writers."""
 
-READ_MOST = 1000
+MAX_READ = 1000
 """Messages of a session, the newest, that are read for what is worth remembering."""
 
 
@@ -290,12 +290,14 @@ class UserMemories:
     async def _newest(self, session_id: str) -> Sequence[StoredMessage]:
         now = (await self._parts.sessions.history(session_id)).messages
         last = now[-1].position if now else 0
-        return await self._parts.sessions.messages(session_id, after=max(0, last - READ_MOST))
+        return await self._parts.sessions.messages(session_id, after=max(0, last - MAX_READ))
 
     @contextmanager
     def _one_of_few(self) -> Generator[None]:
-        if self._busy >= MOST_AT_ONCE:
-            raise QueueFull(f"{MOST_AT_ONCE} conversations or files are being read into the memory already.")
+        if self._busy >= MAX_CONCURRENT:
+            raise QueueFull(
+                f"{MAX_CONCURRENT} conversations or files are being read into the memory already."
+            )
         self._busy += 1
         try:
             yield

@@ -27,9 +27,9 @@ from gateway.storage.base import SessionRow
 from gateway.storage.records import ArchiveRow
 from gateway.turn.in_flight import InFlight
 
-MOST_OF_ONE = 2
+MAX_PER_USER = 2
 """Of one user's."""
-MOST_IMPORTS = 4
+MAX_IMPORTS = 4
 """Imports at the same time: each has a file of its own and, at its end, the database's writer."""
 
 
@@ -59,11 +59,11 @@ class SessionRecords:
         self._draining = in_flight.draining
         self._files = Spool(
             parts.settings.database_path.parent,
-            at_once=MOST_IMPORTS,
+            at_once=MAX_IMPORTS,
             most=parts.settings.max_import_size,
             limit="max_import_size",
             what="imports",
-            of_one=MOST_OF_ONE,
+            of_one=MAX_PER_USER,
         )
         self._ids = asyncio.Lock()
 

@@ -15,7 +15,7 @@ from gateway.service.parts import Parts
 
 ROUND = 30.0
 """Seconds between two looks; sessions become due later than set by at most so much."""
-AT_ONCE = 20
+BATCH = 20
 """Sessions of one kind per look: upkeep never has a long list."""
 
 SWEEP_EVERY = 7_200.0
@@ -25,7 +25,7 @@ PART_AGE_MS = 3_600_000
 
 FIRST_RETRY, LAST_RETRY = 300.0, 21_600.0
 """Seconds until a session is tried again with which something failed: doubled each time, up to the last."""
-MOST_FAILED = 500
+MAX_FAILED = 500
 
 log = structlog.get_logger(__name__)
 
@@ -87,7 +87,7 @@ class Upkeep:
         if not self._summarises or settings.summary_after is None:
             return
         idle_before = now_ms() - int(settings.summary_after * 1000)
-        due = await self._parts.summaries.due(idle_before=idle_before, limit=AT_ONCE + len(failed))
+        due = await self._parts.summaries.due(idle_before=idle_before, limit=BATCH + len(failed))
         for session_id, owner, _ in due:
             if session_id in failed:
                 continue
@@ -107,7 +107,7 @@ class Upkeep:
         if settings.archive_after is None:
             return
         idle_before = now_ms() - int(settings.archive_after * 1000)
-        due = await self._parts.archives.due(idle_before=idle_before, limit=AT_ONCE + len(failed))
+        due = await self._parts.archives.due(idle_before=idle_before, limit=BATCH + len(failed))
         for session_id, owner in due:
             if session_id in failed:
                 continue
@@ -132,7 +132,7 @@ class Failed:
         failures, _ = self._pauses.pop(session_id, (0, 0.0))
         pause = min(self._first_retry * 2 ** min(failures, 20), LAST_RETRY)
         self._pauses[session_id] = failures + 1, monotonic() + pause
-        if len(self._pauses) > MOST_FAILED:
+        if len(self._pauses) > MAX_FAILED:
             self._pauses.popitem(last=False)
 
     def forget(self, session_id: str) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from gateway.storage.memories import Scope
 
-MOST_WAITING = 1000
+MAX_WAITING = 1000
 """Sessions that wait at the same time."""
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """Attempts with one session before it is left alone until its next turn, its next end or the next start."""
 FIRST_RETRY, LAST_RETRY = 5.0, 300.0
 """Seconds after a failure until the next attempt: doubled each time, up to the last."""
@@ -38,7 +38,7 @@ class Waiting:
 
     def add(self, session_id: str, scope: Scope) -> bool:
         """False when too many wait already. One that waits goes on doing so."""
-        if session_id not in self._due and len(self._due) >= MOST_WAITING:
+        if session_id not in self._due and len(self._due) >= MAX_WAITING:
             return False
         self._due.setdefault(session_id, Due(scope))
         return True
@@ -58,7 +58,7 @@ class Waiting:
     def put_back(self, session_id: str, due: Due) -> bool:
         """After a failure; False when there were enough."""
         failures = due.failures + 1
-        if failures >= MOST_ATTEMPTS:
+        if failures >= MAX_ATTEMPTS:
             return False
         self._due[session_id] = replace(due, failures=failures, at=_now() + self._delay(due.failures))
         self._due.move_to_end(session_id)

@@ -17,7 +17,7 @@ from pydantic_settings import NoDecode
 
 from gateway.ids import is_id
 
-LONGEST_SERVER_NAME = 32
+MAX_SERVER_NAME_LENGTH = 32
 _SERVER_NAME = re.compile(r"[a-z0-9]+([_-][a-z0-9]+)*")
 VERDICTS = ("allow", "ask", "deny")
 
@@ -75,9 +75,9 @@ def _check_trace_url(value: str | None) -> str | None:
 
 def _check_servers(servers: dict[str, McpServer]) -> dict[str, McpServer]:
     for name in servers:
-        if len(name) > LONGEST_SERVER_NAME or not _SERVER_NAME.fullmatch(name):
+        if len(name) > MAX_SERVER_NAME_LENGTH or not _SERVER_NAME.fullmatch(name):
             raise ValueError(
-                f"the name {name[:64]!r} of a server must be up to {LONGEST_SERVER_NAME} small letters or "
+                f"the name {name[:64]!r} of a server must be up to {MAX_SERVER_NAME_LENGTH} small letters or "
                 "digits, with single - or _ in between: its tools are called mcp__NAME__TOOL"
             )
     return servers

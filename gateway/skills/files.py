@@ -16,7 +16,7 @@ from gateway.tools.wrapping import visible
 
 MAX_NAME = 256
 """Characters of a file's path within its folder."""
-MOST_LISTED, LIST_DEPTH, MOST_FOLDERS, _MOST_ENTRIES = 100, 4, 100, 1000
+MAX_LISTED, LIST_DEPTH, MAX_FOLDERS, _MAX_ENTRIES = 100, 4, 100, 1000
 """Of a skill's folder: files that are listed, how far down, in how many folders, and entries of each."""
 
 _NOT_IN_NAMES = re.compile(r"[\\:<>|*?\"]")  # what Windows or a wrapper tag would read something into
@@ -81,7 +81,7 @@ def digest_of(folder: Path, most: int, root: Path | None = None) -> str | None:
     """The SHA-256 in hex of what can be read in a folder, SKILL.md excepted: names and contents, of files of
     at most `most` bytes. None when there is more than a listing holds, or what cannot be read."""
     files = listing(folder, root)
-    if len(files) == MOST_LISTED:
+    if len(files) == MAX_LISTED:
         return None
     digest = hashlib.sha256()
     for path in files:
@@ -109,15 +109,15 @@ def as_text(content: bytes) -> str:
 
 
 def listing(folder: Path, root: Path | None = None) -> list[str]:
-    """The files of a folder that can be read, but SKILL.md itself, sorted: MOST_LISTED at most, to a depth of
-    LIST_DEPTH folders, of the nearest MOST_FOLDERS ones. Empty when a link lies on the way from `root`."""
+    """The files of a folder that can be read, but SKILL.md itself, sorted: MAX_LISTED at most, to a depth of
+    LIST_DEPTH folders, of the nearest MAX_FOLDERS ones. Empty when a link lies on the way from `root`."""
     try:
         _, home = _home(folder, root)
     except (ValueError, OSError, RuntimeError):
         return []
     found: list[str] = []
     folders, seen = deque([("", 1)]), 1
-    while folders and len(found) < MOST_LISTED:
+    while folders and len(found) < MAX_LISTED:
         prefix, depth = folders.popleft()
         for entry in _entries(home / prefix):
             path = f"{prefix}{entry.name}"
@@ -125,10 +125,10 @@ def listing(folder: Path, root: Path | None = None) -> list[str]:
                 continue
             if _is_file(entry, home):
                 found.append(path)
-            elif depth < LIST_DEPTH and seen < MOST_FOLDERS and entry.is_dir(follow_symlinks=False):
+            elif depth < LIST_DEPTH and seen < MAX_FOLDERS and entry.is_dir(follow_symlinks=False):
                 seen += 1
                 folders.append((f"{path}/", depth + 1))
-    return sorted(found[:MOST_LISTED])
+    return sorted(found[:MAX_LISTED])
 
 
 def _home(folder: Path, root: Path | None) -> tuple[Path, Path]:
@@ -189,6 +189,6 @@ def _is_file(entry: os.DirEntry[str], home: Path) -> bool:
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(islice(entries, _MOST_ENTRIES), key=lambda entry: entry.name)
+            return sorted(islice(entries, _MAX_ENTRIES), key=lambda entry: entry.name)
     except OSError:
         return []

@@ -14,11 +14,11 @@ from pathlib import Path
 from gateway.skills.files import NotNow
 from gateway.skills.markdown import SKILL_FILE, TIERS, MarkdownSkill, Tier, read_definition
 
-DEPTH, MOST_FOLDERS, MOST_SKILLS = 4, 2000, 1000
+DEPTH, MAX_FOLDERS, MAX_SKILLS = 4, 2000, 1000
 """How far down a tier's folder is looked into, at how many folders, and for how many skills."""
-MOST_ENTRIES = 10_000
+MAX_ENTRIES = 10_000
 """Entries of one folder that are looked at."""
-MOST_WARNINGS = 100
+MAX_WARNINGS = 100
 
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
@@ -60,7 +60,7 @@ class SkillFolders:
             if reading.skill is None:
                 warnings.append(f"{tier} skills: {location} cannot be used: {reading.problem}.")
         skills = tuple(reading.skill for reading in read.values() if reading.skill is not None)
-        told = tuple(warnings[:MOST_WARNINGS])
+        told = tuple(warnings[:MAX_WARNINGS])
         if (skills, told) != (self._last.skills, self._last.warnings):
             self._last = Found(skills, told)
         return self._last
@@ -104,8 +104,8 @@ def _walk(root: Path) -> _Look:
     while waiting:
         prefix, depth = waiting.popleft()
         entered += 1
-        if entered > MOST_FOLDERS:
-            look.warnings.append(f"there are more than {MOST_FOLDERS} folders: the rest is left out.")
+        if entered > MAX_FOLDERS:
+            look.warnings.append(f"there are more than {MAX_FOLDERS} folders: the rest is left out.")
             break
         try:
             entries = _entries(root / prefix)
@@ -115,8 +115,8 @@ def _walk(root: Path) -> _Look:
             look.warnings.append(f"{prefix or 'the folder'} cannot be listed: {error.strerror}.")
             continue
         if SKILL_FILE in entries and prefix:
-            if len(look.files) == MOST_SKILLS:
-                look.warnings.append(f"there are more than {MOST_SKILLS} skills: the rest is left out.")
+            if len(look.files) == MAX_SKILLS:
+                look.warnings.append(f"there are more than {MAX_SKILLS} skills: the rest is left out.")
                 break
             look.files[prefix + SKILL_FILE] = _state(entries[SKILL_FILE])
             continue
@@ -130,7 +130,7 @@ def _walk(root: Path) -> _Look:
 
 def _entries(folder: Path) -> dict[str, os.DirEntry[str]]:
     with os.scandir(folder) as entries:
-        return {entry.name: entry for entry in islice(entries, MOST_ENTRIES)}
+        return {entry.name: entry for entry in islice(entries, MAX_ENTRIES)}
 
 
 def _is_entered(entry: os.DirEntry[str], prefix: str, root: Path, look: _Look) -> bool:

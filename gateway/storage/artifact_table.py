@@ -27,7 +27,7 @@ from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs, ses
 
 COLUMNS = tuple(artifacts.c.keys())
 
-AT_ONCE = 50
+BATCH = 50
 """Artifacts whose time is over that go in one transaction: some 5 ms, for which every commit waits."""
 
 _OWNER = artifacts.c.owner == bindparam("owner")
@@ -145,8 +145,8 @@ class SqlArtifacts:
         if not due:
             return 0
         removed = 0
-        for at in range(0, len(due), AT_ONCE):
-            some = due[at : at + AT_ONCE]
+        for at in range(0, len(due), BATCH):
+            some = due[at : at + BATCH]
             removed += await self._database.write(lambda connection, some=some: expire(connection, some, now))
         return removed
 

@@ -3,7 +3,7 @@ transactions."""
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from gateway.storage.artifacts import LEAST_COUNTED, Room, Stock
+from gateway.storage.artifacts import MIN_COUNTED, Room, Stock
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifact_totals, artifacts, doubtful_blobs
 
@@ -39,7 +39,7 @@ STOCK = Prepared(
 
 def counted(connection: Connection, owner: str, path: str, size: int) -> int:
     """The bytes that one more artifact with this blob would count: content that its owner has already counts
-    LEAST_COUNTED."""
+    MIN_COUNTED."""
     return _counted(size, is_new=not _has(connection, owner, path))
 
 
@@ -73,7 +73,7 @@ def _has(connection: Connection, owner: str, path: str) -> bool:
 
 
 def _counted(size: int, *, is_new: bool) -> int:
-    return max(size, LEAST_COUNTED) if is_new else LEAST_COUNTED
+    return max(size, MIN_COUNTED) if is_new else MIN_COUNTED
 
 
 def _change(connection: Connection, owner: str, more: int, size: int, used: int) -> None:

@@ -22,7 +22,7 @@ EXAMPLES = "examples"
 LOCATORS = frozenset({"lines", "bytes", "json_path", "search"})
 """What those arguments are called."""
 
-LEAST_COUNTED = 4096
+MIN_COUNTED = 4096
 """Bytes that an artifact counts at least against its owner's quota: what a block of a disk takes. It bounds
 their number too: content that the owner has already counts this much once more."""
 
@@ -92,7 +92,7 @@ class Artifacts(Protocol):
 
         Raises:
             errors.ArtifactsFull: the owner's artifacts would count more than `quota` bytes; details: quota,
-                used. Content that the owner has already counts LEAST_COUNTED.
+                used. Content that the owner has already counts MIN_COUNTED.
             errors.NotFound: (session_not_found) the owner has no such session.
         """
         ...

@@ -19,7 +19,7 @@ from gateway.storage.records import ArchiveRow, Source, Trigger
 
 LATEST = 2**53
 """No time, seq or count is beyond it: whole numbers up to there are the same in JSON, SQL and Python."""
-LONGEST_EXAMPLE = 1_000
+MAX_EXAMPLE_LENGTH = 1_000
 """Characters of a query that reads a part of an artifact: a key or a word of it may be in it."""
 
 
@@ -40,7 +40,7 @@ def _with_examples(metadata: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(examples, dict):
         raise ValueError(f"{EXAMPLES} must be an object")
     for name, value in cast("dict[str, object]", examples).items():
-        if name not in LOCATORS or not isinstance(value, str) or len(value) > LONGEST_EXAMPLE:
+        if name not in LOCATORS or not isinstance(value, str) or len(value) > MAX_EXAMPLE_LENGTH:
             raise ValueError(f"{EXAMPLES} must be short texts, one for each way to read a part")
     return metadata
 

@@ -42,12 +42,12 @@ Operation = Literal[
 Relation = Literal["depends_on", "merged_from", "contradicts"]
 ProfileKind = Literal["user", "household"]
 
-QUARANTINED_MOST = 100
+MAX_QUARANTINED = 100
 """Memories of one user in quarantine: so many may a tool make, whose room is not that of the others."""
 ROWS_PER_LIVE = 2
 """There may be so many times as many memories of one user, frozen and replaced ones too, as may be live."""
 
-VERSIONS_MOST = 100
+MAX_VERSIONS = 100
 """Versions of one memory that are kept."""
 
 EVERYBODY = "everybody"

@@ -40,11 +40,11 @@ class MemoryStore(Protocol):
                 digest, or the key was used for one of this user before; `details` has its id, and as `same`
                 digest or key.
             errors.MemoryFull: a change makes more of a user's memories than there may be: `most` live ones
-                outside of quarantine, QUARANTINED_MOST in quarantine that are not replaced, ROWS_PER_LIVE *
+                outside of quarantine, MAX_QUARANTINED in quarantine that are not replaced, ROWS_PER_LIVE *
                 `most` of all that are not deleted. `details` has of (live, quarantined, all), count, limit.
 
         Of a user's tombstones the newest `most` stay, older ones are erased; of one memory's versions the
-        first and the newest, VERSIONS_MOST together.
+        first and the newest, MAX_VERSIONS together.
         """
         ...
 

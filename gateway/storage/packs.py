@@ -16,9 +16,9 @@ from gateway.events.envelope import StoredEvent, encode_scope
 from gateway.storage.database import Prepared
 from gateway.storage.schema import event_packs, loose_events
 
-MOST_EVENTS = 128
+MAX_EVENTS = 128
 """Events in a pack."""
-MOST_SIZE = 262_144
+MAX_SIZE = 262_144
 """Bytes of a pack's events; one event may be larger."""
 
 SCOPE = b"\x01"
@@ -66,8 +66,8 @@ class _Run:
         return (
             turn_id == self.turn_id
             and seq == self.first_seq + count
-            and count < MOST_EVENTS
-            and self.size + len(body) <= MOST_SIZE
+            and count < MAX_EVENTS
+            and self.size + len(body) <= MAX_SIZE
         )
 
     def add(self, event_type: str, body: bytes) -> None:

@@ -29,8 +29,8 @@ from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, 
 
 TITLE_LENGTH = 80
 
-MOST_AT_HAND = 64
-MOST_SIZE_AT_HAND = 65_536
+MAX_HISTORY_MESSAGES = 64
+MAX_HISTORY_CHARACTERS = 65_536
 """Messages of a session, and characters of them, that are read while its turn is accepted. More would hold up
 the others' writes."""
 
@@ -249,10 +249,10 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
 
 def _is_short(connection: Connection, session_id: str, position: int) -> bool:
     """Whether a session of that many messages is read in no time."""
-    if not 0 < position <= MOST_AT_HAND:
+    if not 0 < position <= MAX_HISTORY_MESSAGES:
         return False
     size = SIZE.one(connection, session_id=session_id)
-    return size is not None and size[0] <= MOST_SIZE_AT_HAND
+    return size is not None and size[0] <= MAX_HISTORY_CHARACTERS
 
 
 def repeated(row: tuple[Any, ...], new: NewTurn) -> Accepted:

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from gateway.telemetry.endpoints import Signal
 from gateway.telemetry.redaction import redact_text
 
-MOST_WORDS = 200
+MAX_WORDS = 200
 """Characters of an answer's body that are shown."""
 
 _READ = 4000  # of a body's characters, before it is tidied
@@ -87,7 +87,7 @@ def _words(content_type: str, body: bytes) -> str:
 
 def _tidy(text: str) -> str:
     words = " ".join(redact_text(text[:_READ]).split())
-    return words if len(words) <= MOST_WORDS else f"{words[:MOST_WORDS]}…"
+    return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}…"
 
 
 def _with_words(said: str, words: str) -> str:

@@ -19,7 +19,7 @@ NO_ATTRIBUTES: Attributes = MappingProxyType({})
 
 _NOTHING = Usage(input_tokens=0, output_tokens=0)
 
-_MOST_SEEDED = 20  # models
+_MAX_SEEDED = 20  # models
 
 RETRIED = (
     "upstream_error",
@@ -65,7 +65,7 @@ class CallMeters(Reader):
         self._make_times(exposition, dup=dup)
         self._make_tokens(exposition, dup=dup)
         self._make_own(exposition)
-        for model in models[:_MOST_SEEDED]:
+        for model in models[:_MAX_SEEDED]:
             for reason in RETRIED:  # there from the start: a series that begins at 1 hides its first event
                 self._count_retry(model, reason, 0)
 

@@ -21,7 +21,7 @@ from gateway.telemetry.redaction import redact, redact_text
 from gateway.telemetry.tool_runs import ToolRun
 
 VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-MOST_KEPT = 4
+MAX_KEPT = 4
 """Times the limit of an attribute: what is kept of one turn's texts, or of its open tools' arguments, until
 they are written."""
 
@@ -87,7 +87,7 @@ class Content(Reader):
 
     def piece(self, turn: Turn, call: Call, event: StoredEvent) -> None:
         said = self._of(turn)
-        if said.size > MOST_KEPT * self._limit:
+        if said.size > MAX_KEPT * self._limit:
             said.cut = True
             return
         said.size += len(event.body)
@@ -173,7 +173,7 @@ class Content(Reader):
 
     def _keep_arguments(self, said: _Said, call_id: str, arguments: Any) -> None:
         said.arguments.pop(call_id, None)  # a person may have put others in their place
-        room = MOST_KEPT * self._limit - sum(map(len, said.arguments.values()))
+        room = MAX_KEPT * self._limit - sum(map(len, said.arguments.values()))
         said.arguments[call_id] = clean_json(arguments, max(min(self._limit, room), 0))
 
     def _result(self, turn: Turn, said: _Said, call_id: str, data: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ class Content(Reader):
         said.pieces, said.size, said.cut = [], 0, False
 
     def _clean(self, text: str) -> str:
-        return redact_text(text[: MOST_KEPT * self._limit])
+        return redact_text(text[: MAX_KEPT * self._limit])
 
     def _of(self, turn: Turn) -> _Said:
         return self._said.get(turn.id) or self._said.setdefault(turn.id, _Said(Messages(self._limit)))

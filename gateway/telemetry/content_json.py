@@ -11,7 +11,7 @@ from gateway.telemetry.redaction import redact
 TRUNCATED = "…[truncated]"
 _SHORTEST = 32
 """Characters below which texts are not cut any more: then whole parts go."""
-_MOST_KEPT = 4
+_MAX_KEPT = 4
 """Times the limit of an attribute: what is kept of one turn's messages."""
 
 Part = dict[str, Any]
@@ -62,7 +62,7 @@ class Messages:
         message.parts.append(text)
         message.size += len(text)
         self._size += len(text)
-        while self._size > _MOST_KEPT * self._limit:
+        while self._size > _MAX_KEPT * self._limit:
             self._drop_oldest()
 
     def before_newest(self) -> str:

@@ -17,7 +17,7 @@ from gateway.telemetry.upkeep_spans import UpkeepSpans
 
 UNTOLD = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that machines ask for all the time: no spans."""
-MOST_LINKS = 32
+MAX_LINKS = 32
 
 OUTCOMES: Mapping[CloseReason, str] = {
     "done": "completed",
@@ -82,7 +82,7 @@ class RequestSpan:
             return
         self._followed = turn_id
         self._links += 1
-        if self._links > MOST_LINKS:
+        if self._links > MAX_LINKS:
             return
         trace_id = trace_id_of(turn_id)
         root = SpanContext(int(trace_id, 16), int(root_span_id(trace_id), 16), is_remote=False)

@@ -19,7 +19,7 @@ from gateway.telemetry.tool_runs import Approval, SkillUse, ToolRun
 
 log = structlog.get_logger(__name__)
 
-_LONGEST_MESSAGE = 500
+_MAX_MESSAGE_LENGTH = 500
 """Characters. What an endpoint says about a failure may quote the prompt at length."""
 _COMPRESSION = ("trigger", "version", "tokens_before", "tokens_after", "cost", "duration_ms")
 
@@ -146,12 +146,12 @@ class Lines(Reader):
                 pass
 
     def warned(self, turn: Turn, data: dict[str, Any]) -> None:
-        _line(turn).warning("turn warning", code=data["code"], message=data["message"][:_LONGEST_MESSAGE])
+        _line(turn).warning("turn warning", code=data["code"], message=data["message"][:_MAX_MESSAGE_LENGTH])
 
     def failed(self, turn: Turn, data: dict[str, Any]) -> None:
         line = _line(turn).bind(code=data["code"], retryable=data["retryable"])
         if self._messages:
-            line = line.bind(message=data["message"][:_LONGEST_MESSAGE])
+            line = line.bind(message=data["message"][:_MAX_MESSAGE_LENGTH])
         line.error("turn error")
 
     def compressed(self, turn: Turn | None, session_id: str, data: dict[str, Any], at: int) -> None:

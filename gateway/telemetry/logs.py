@@ -17,7 +17,7 @@ from gateway.telemetry.redaction import redact
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "json", "pretty"]
 
-_LEAST_LEVELS = {
+_MIN_LEVELS = {
     "sse_starlette": logging.INFO,  # writes every frame it sends at debug
     "anthropic": logging.INFO,  # writes request bodies at debug
     "sqlalchemy": logging.WARNING,  # writes bound parameters at info
@@ -61,7 +61,7 @@ def configure_logging(
     root.handlers = [handler]
     root.setLevel(max(threshold, logging.INFO))
     logging.getLogger("gateway").setLevel(threshold)
-    for name, least in _LEAST_LEVELS.items():
+    for name, least in _MIN_LEVELS.items():
         logging.getLogger(name).setLevel(max(threshold, least))
     for name in _WITH_HANDLERS_OF_THEIR_OWN:
         logger = logging.getLogger(name)

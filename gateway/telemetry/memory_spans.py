@@ -12,7 +12,7 @@ from gateway.telemetry.span_facts import changer, ids_of, memory_facts
 from gateway.telemetry.tool_runs import ToolRun
 from gateway.telemetry.traces import Traces, add_event, close
 
-MOST_CHANGES = 100
+MAX_CHANGES = 100
 """Changes of one run that are told by name."""
 
 
@@ -53,7 +53,7 @@ class MemorySpans(Reader):
             attributes[semconv.LEARNING_OUTPUT] = run.usage.output_tokens
         trace_id = trace_id_of(learning_id(run.session_id, run.started_at))
         span = self._traces.root(semconv.LEARN, trace_id, at=run.started_at, attributes=attributes)
-        for changed in run.changed[:MOST_CHANGES]:
+        for changed in run.changed[:MAX_CHANGES]:
             at = min(max(changed.row.updated_at, run.started_at), run.ended_at)
             add_event(span, semconv.MEMORY, at, memory_facts(changed.event.model_dump(exclude_none=True)))
         close(span, run.ended_at, run.started_at, run.error)

@@ -16,7 +16,7 @@ from gateway.telemetry.tool_runs import Approval, SkillUse, ToolRun
 
 Attributes = Mapping[str, AttributeValue]
 
-_MOST_NAMES = 200
+_MAX_NAMES = 200
 
 
 class ToolMeters(Reader):
@@ -25,8 +25,8 @@ class ToolMeters(Reader):
     def __init__(self, exposition: Exposition, agent: str, exemplify: Exemplify = of_span) -> None:
         self._agent: Attributes = {semconv.AGENT: agent}
         self._exemplify = exemplify
-        self._tools = FewNames(_MOST_NAMES)
-        self._skills = FewNames(_MOST_NAMES)
+        self._tools = FewNames(_MAX_NAMES)
+        self._skills = FewNames(_MAX_NAMES)
         self._errors = FewNames()
         self._calls = exposition.counter(
             "gateway.tool.calls", "{call}", "Tool calls that ended, by tool and status."

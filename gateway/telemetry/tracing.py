@@ -22,7 +22,7 @@ from gateway.telemetry.tool_spans import ToolSpans
 from gateway.telemetry.traces import Traces, TurnIds
 from gateway.telemetry.upkeep_spans import UpkeepSpans
 
-LONGEST_WAIT = 3600.0
+MAX_WAIT = 3600.0
 """Seconds a trace may wait for its turn's end, at least."""
 
 
@@ -38,7 +38,7 @@ class Tracing:
             ratio=settings.trace_ratio,
             slow=settings.trace_slow_seconds,
             slow_first=settings.trace_slow_first_seconds,
-            longest_wait=max(LONGEST_WAIT, 2 * settings.turn_timeout),
+            longest_wait=max(MAX_WAIT, 2 * settings.turn_timeout),
         )
         self.provider = TracerProvider(resource=resource, id_generator=ids, shutdown_on_exit=False)
         self.export = SpanExport(exporter)

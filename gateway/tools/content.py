@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from gateway.errors import ToolError
 from gateway.tools.base import File
 
-MOST_CONTENT = 64 * 1024 * 1024
+MAX_CONTENT = 64 * 1024 * 1024
 """Characters of one result. Of what is over GATEWAY_ARTIFACT_TOKENS the model reads the compact form."""
 
 _SLICE = 2000
@@ -29,17 +29,17 @@ async def content_of(tool_name: str, value: object) -> str:
     nor the memory is held up by them.
 
     Raises:
-        errors.ToolError: it is no JSON, or longer than MOST_CONTENT.
+        errors.ToolError: it is no JSON, or longer than MAX_CONTENT.
     """
     if isinstance(value, str):
-        if len(value) > MOST_CONTENT:
+        if len(value) > MAX_CONTENT:
             raise _too_long(tool_name)
         return value
     text, size = StringIO(), 0
     try:
         for number, piece in enumerate(_ENCODER.iterencode(value), 1):
             size += len(piece)
-            if size > MOST_CONTENT:
+            if size > MAX_CONTENT:
                 raise _too_long(tool_name)
             text.write(piece)
             if not number % _SLICE or len(piece) > _LONG:
@@ -107,5 +107,5 @@ def _why(error: Exception) -> str:
 
 
 def _too_long(tool_name: str) -> ToolError:
-    told = f"{tool_name} {_DONE}, but gave back more than {MOST_CONTENT:,} characters: ask it for less."
+    told = f"{tool_name} {_DONE}, but gave back more than {MAX_CONTENT:,} characters: ask it for less."
     return ToolError(told)

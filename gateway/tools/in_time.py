@@ -15,11 +15,11 @@ from gateway.events.envelope import EventData
 from gateway.tools.base import Tool, ToolContext, ToolOutput
 from gateway.tools.result import sound
 
-STOP_PATIENCE = 1.0
+STOP_TIMEOUT = 1.0
 """Seconds that a cancelled call gets to end; then it is left behind."""
-MOST_LEFT_BEHIND = 8
+MAX_ABANDONED = 8
 """Calls of one tool that may be left behind; while there are so many, no other one of it begins."""
-EMIT_PATIENCE = 10.0
+EMIT_TIMEOUT = 10.0
 """Seconds that a thread waits for the event loop to say what it emits: only a blocked loop takes so long."""
 
 log = structlog.get_logger(__name__)
@@ -63,10 +63,8 @@ async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContex
 
 def refuse_stuck(name: str) -> None:
     """Raises errors.ToolError when too many calls of the tool `name` are left behind to begin another."""
-    if len(_left_behind[name]) >= MOST_LEFT_BEHIND:
-        raise ToolError(
-            f"{name} is not available: {MOST_LEFT_BEHIND} earlier calls of it have not ended yet."
-        )
+    if len(_left_behind[name]) >= MAX_ABANDONED:
+        raise ToolError(f"{name} is not available: {MAX_ABANDONED} earlier calls of it have not ended yet.")
 
 
 def leave_behind(name: str, running: asyncio.Future[Any]) -> None:
@@ -92,7 +90,7 @@ async def _run(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> T
 async def _stop(call: asyncio.Task[Any], name: str) -> None:
     call.cancel()
     try:
-        await asyncio.wait((call,), timeout=STOP_PATIENCE)
+        await asyncio.wait((call,), timeout=STOP_TIMEOUT)
     finally:
         if not call.done():
             leave_behind(name, call)
@@ -126,7 +124,7 @@ class _Line:
             return
         said: Future[None] = Future()
         self._loop.call_soon_threadsafe(self._say_for, data, said)
-        said.result(EMIT_PATIENCE)
+        said.result(EMIT_TIMEOUT)
 
     def _say(self, data: EventData) -> None:
         if not self._open:

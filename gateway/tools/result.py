@@ -27,11 +27,11 @@ WRITES_SIZE = 16 * 1024
 one event, which has 64 kB at most."""
 METADATA_SIZE = 4096
 """Bytes of JSON of the metadata of one memory write."""
-MOST_ITEMS = 1000
+MAX_ITEMS = 1000
 """Memory writes, or steps, of one call that are looked at."""
-MOST_FILES = 16
+MAX_FILES = 16
 """Files of one call that are kept."""
-MOST_PROBLEMS = 10
+MAX_PROBLEMS = 10
 PROBLEM_LENGTH = 200
 
 Item = TypeVar("Item")
@@ -88,11 +88,11 @@ def sound(output: ToolOutput) -> ToolOutput:
 
 
 def with_files(first: Sequence[File], items: object, problems: list[str]) -> tuple[File, ...]:
-    """`first` and those of `items` that are files, MOST_FILES at most; the others join `problems`."""
+    """`first` and those of `items` that are files, MAX_FILES at most; the others join `problems`."""
     files = [*first, *_each("files", items, _file, problems)]
-    if (more := len(files) - MOST_FILES) > 0:
-        problems.append(f"files: more than {MOST_FILES}, {more} of them are left out")
-    return tuple(files[:MOST_FILES])
+    if (more := len(files) - MAX_FILES) > 0:
+        problems.append(f"files: more than {MAX_FILES}, {more} of them are left out")
+    return tuple(files[:MAX_FILES])
 
 
 def with_writes(output: ToolOutput, items: object) -> ToolOutput:
@@ -106,8 +106,8 @@ def with_writes(output: ToolOutput, items: object) -> ToolOutput:
     if kept < len(writes):
         left_out = len(writes) - kept
         problems.append(f"memory_writes: over {WRITES_SIZE} bytes together, {left_out} of them are left out")
-    if len(problems) > MOST_PROBLEMS:
-        problems[MOST_PROBLEMS - 1 :] = [f"and {len(problems) - MOST_PROBLEMS + 1} more problems"]
+    if len(problems) > MAX_PROBLEMS:
+        problems[MAX_PROBLEMS - 1 :] = [f"and {len(problems) - MAX_PROBLEMS + 1} more problems"]
     return replace(output, memory_writes=writes[:kept], problems=problems)
 
 
@@ -159,10 +159,10 @@ def _each(name: str, items: object, read: Callable[[object], Item], problems: li
     if not isinstance(items, list | tuple):
         problems.append(f"{name}: is no list")
         return []
-    if len(items) > MOST_ITEMS:
-        problems.append(f"{name}: only the first {MOST_ITEMS} of {len(items)} are looked at")
+    if len(items) > MAX_ITEMS:
+        problems.append(f"{name}: only the first {MAX_ITEMS} of {len(items)} are looked at")
     good: list[Item] = []
-    for position, item in enumerate(items[:MOST_ITEMS]):
+    for position, item in enumerate(items[:MAX_ITEMS]):
         try:
             good.append(read(item))
         except ValidationError as error:

@@ -14,7 +14,7 @@ from gateway.events.calls import StepTrace
 from gateway.ids import now_ms
 from gateway.tools.excerpt import excerpt
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 """Steps of one call that are kept; more are counted."""
 STEPS_SIZE = 14 * 1024
 """Bytes of JSON of all steps of one call. With the memory writes (result.WRITES_SIZE) and the content they
@@ -80,13 +80,13 @@ class Steps:
 
     def told(self, reported: Sequence[StepTrace] = ()) -> list[StepTrace]:
         """The steps for the call's result: the recorded ones, those that still run with the error
-        "unfinished", and then `reported` ones. Each has an id of its own. At most MOST_STEPS, and a last one
+        "unfinished", and then `reported` ones. Each has an id of its own. At most MAX_STEPS, and a last one
         that says how many more there were; inputs and outputs that do not fit into STEPS_SIZE are left out as
         "…", and so are whole steps when their names alone do not."""
         with self._lock:
             recorded = self._ended | {n: begun.trace("unfinished") for n, begun in self._running.items()}
         steps = [recorded[number] for number in sorted(recorded)]
-        kept = reported[: MOST_STEPS - len(steps)]
+        kept = reported[: MAX_STEPS - len(steps)]
         named = [*_with_own_ids([*steps, *map(_sound, kept)])]
         steps = _light(named)
         if more := self._dropped + len(reported) - len(kept) + len(named) - len(steps):
@@ -96,7 +96,7 @@ class Steps:
     def _begin(self, name: str, given: object) -> _Begun:
         with self._lock:
             number = next(self._numbers)
-            if number > MOST_STEPS:
+            if number > MAX_STEPS:
                 self._dropped += 1
                 return _Begun(number, name, None)
         begun = _Begun(number, _label(name), excerpt(given))
@@ -105,7 +105,7 @@ class Steps:
         return begun
 
     def _end(self, begun: _Begun, error: str | None) -> None:
-        if begun.number <= MOST_STEPS:
+        if begun.number <= MAX_STEPS:
             trace = begun.trace(error)
             with self._lock:
                 del self._running[begun.number]

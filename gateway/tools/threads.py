@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from gateway.errors import ToolError, ToolTimedOut
 from gateway.tools.in_time import leave_behind, refuse_stuck
 
-MOST_THREADS = 32
+MAX_THREADS = 32
 """Plain functions that run at the same time, in all turns together and with those that were left behind; more
 of them wait for a place."""
 
@@ -36,11 +36,11 @@ async def in_thread(tool_name: str, function: Callable[[], Any]) -> Any:
         errors.ToolError: too many calls of the tool were left behind meanwhile, or the system gives no more
             threads.
     """
-    places = _places.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_THREADS))
+    places = _places.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_THREADS))
     try:
         await places.acquire()
     except asyncio.CancelledError:
-        told = f"{tool_name} did not begin: {MOST_THREADS} other calls are running. Try again later."
+        told = f"{tool_name} did not begin: {MAX_THREADS} other calls are running. Try again later."
         raise ToolTimedOut(told) from None
     try:
         refuse_stuck(tool_name)

@@ -17,7 +17,7 @@ from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, attached_block, text_block
 from gateway.storage.base import Closing, TurnRow
 from gateway.turn.emitter import Emitter
-from gateway.turn.progress import CALLS_AT_ONCE, Progress
+from gateway.turn.progress import CALLS_PER_STEP, Progress
 from gateway.turn.watching import Tracing
 
 STOPPED = "The user stopped the turn while this call was open."
@@ -137,7 +137,7 @@ async def finalize_turn(emitter: Emitter, ending: Ending) -> None:
 async def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
     progress, ended = emitter.progress, STOPPED if outcome == "cancelled" else ENDED
     async for call_id, state in progress.open_calls():
-        if progress.unanswered % CALLS_AT_ONCE == 0:
+        if progress.unanswered % CALLS_PER_STEP == 0:
             await emitter.settled()
         status: ResultStatus = "unknown_outcome" if state.may_have_run else "cancelled"
         content = ENDED_WHILE_RUNNING if state.may_have_run else ended

@@ -13,7 +13,7 @@ from gateway.ids import now_ms
 from gateway.storage.base import Accepted, OutboxEntry, OwnedTurn, TurnRow
 from gateway.turn.finalize import start_of
 from gateway.turn.parts import TurnParts
-from gateway.turn.runner import CANCEL_PATIENCE, RETRY_DELAYS, Running, TurnRunner
+from gateway.turn.runner import CANCEL_TIMEOUT, RETRY_DELAYS, Running, TurnRunner
 from gateway.turn.watching import NullObserver, Tracing, Watcher, ids_of
 
 REAP_EVERY = 5.0
@@ -149,11 +149,11 @@ class InFlight:
         for running in self._running.values():
             running.request_stop("shutdown")
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=CANCEL_PATIENCE * 2)
+            await asyncio.wait(self._tasks, timeout=CANCEL_TIMEOUT * 2)
         for task in self._tasks:
             task.cancel()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=CANCEL_PATIENCE)
+            await asyncio.wait(self._tasks, timeout=CANCEL_TIMEOUT)
 
     def _spawn(self, session_id: str, accepted: Accepted | None) -> None:
         self._owned[session_id] += 1

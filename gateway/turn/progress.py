@@ -15,7 +15,7 @@ from gateway.events.lifecycle import Done, IterationEnd, IterationStart, Iterati
 from gateway.events.upkeep import Skill
 from gateway.messages import Message, Usage, tool_result_block
 
-CALLS_AT_ONCE = 50
+CALLS_PER_STEP = 50
 """Calls that are looked at, or answered, before others get their share of the event loop. Spans and log lines
 of their events take time, too."""
 
@@ -149,7 +149,7 @@ class Progress:
             state = self.calls[call_id]
             if state.result is None:
                 yield call_id, state
-            if number % CALLS_AT_ONCE == 0:
+            if number % CALLS_PER_STEP == 0:
                 await asyncio.sleep(0)
 
     def answers_with(self, call_id: str, result: ToolResult) -> Message | None:

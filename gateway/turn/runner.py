@@ -21,7 +21,7 @@ from gateway.turn.watching import Tracing, Watcher, ids_of
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to go on after the database failed; the last one repeats."""
 
-CANCEL_PATIENCE = 5.0
+CANCEL_TIMEOUT = 5.0
 """Seconds a cancelled task gets to end; after that its turn is closed without it."""
 
 Why = Literal["cancelled", "shutdown", "out_of_time"]
@@ -55,13 +55,13 @@ class Running:
             self.why = why
             if self._work is not None:
                 self._work.cancel()
-            self._loop.call_later(CANCEL_PATIENCE, self._end)
+            self._loop.call_later(CANCEL_TIMEOUT, self._end)
 
     async def work(
         self, work: Coroutine[Any, Any, Ending | None], seconds: float
     ) -> asyncio.Task[Ending | None]:
         """Runs `work` until it ends, by itself, when asked to, or after `seconds`. The task that is
-        returned is done, unless it did not heed its cancellation for CANCEL_PATIENCE seconds."""
+        returned is done, unless it did not heed its cancellation for CANCEL_TIMEOUT seconds."""
         task = self._work = asyncio.create_task(work)
         task.add_done_callback(self._end)
         if self.why is not None:

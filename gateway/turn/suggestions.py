@@ -8,11 +8,11 @@ import structlog
 
 from gateway.events.calls import MemoryWriteSuggestion
 
-MOST_WAITING = 1000
+MAX_WAITING = 1000
 """Calls whose suggestions may wait for the memory; those of more are dropped."""
-DRAIN_PATIENCE = 2.0
+DRAIN_TIMEOUT = 2.0
 """Seconds that waiting suggestions get when the server stops."""
-PATIENCE = 30.0
+CALL_TIMEOUT = 30.0
 """Seconds that the memory may take for the suggestions of one call."""
 
 log = structlog.get_logger(__name__)
@@ -60,7 +60,7 @@ class Suggestions:
 
     def __init__(self, port: MemoryPort | None = None) -> None:
         self._port = port or LoggedMemory()
-        self._waiting = asyncio.Queue[tuple[Sequence[MemoryWriteSuggestion], WriteSource]](MOST_WAITING)
+        self._waiting = asyncio.Queue[tuple[Sequence[MemoryWriteSuggestion], WriteSource]](MAX_WAITING)
         self.dropped = 0
 
     def hand_over(self, writes: Sequence[MemoryWriteSuggestion], source: WriteSource) -> None:
@@ -77,7 +77,7 @@ class Suggestions:
         while True:
             writes, source = await self._waiting.get()
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(CALL_TIMEOUT):
                     await self._port.suggest(writes, source)
             except Exception as error:  # noqa: BLE001 - whatever the memory lacks, turns go on
                 kind = type(error).__name__
@@ -88,7 +88,7 @@ class Suggestions:
     async def close(self) -> None:
         """Waits, shortly, until what has been handed over has been handed on; `run` must still be running."""
         try:
-            async with asyncio.timeout(DRAIN_PATIENCE):
+            async with asyncio.timeout(DRAIN_TIMEOUT):
                 await self._waiting.join()
         except TimeoutError:
             log.warning("memory_writes_dropped", waiting=self._waiting.qsize())

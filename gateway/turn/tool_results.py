@@ -22,7 +22,7 @@ from gateway.tools.base import ToolOutput
 from gateway.tools.wrapping import Wrapped, defuse, wrap
 from gateway.turn.context import TurnContext
 
-MOST_SIZE = 32_768
+MAX_SIZE = 32_768
 """Bytes of JSON of what the model reads of one result, however few tokens it has: with its steps and memory
 writes its event stays below 64 kB."""
 FILE_SIZE = 600
@@ -63,10 +63,10 @@ async def for_model(
     told: a turn does not fail because of it."""
     row = turn.row
     origin = Origin(row.owner, row.session_id, row.id, call_id, row.project_id)
-    result = _Result(turn.parts.shelf, origin, tool, output.note, MOST_SIZE - FILE_SIZE * len(output.files))
+    result = _Result(turn.parts.shelf, origin, tool, output.note, MAX_SIZE - FILE_SIZE * len(output.files))
     result.add(preface)
     text = clean_text(str(output.content))
-    short = len(text) <= MOST_SIZE and (
+    short = len(text) <= MAX_SIZE and (
         output.bounded or estimate_tokens(text) <= turn.settings.artifact_tokens
     )
     only_files = not text and len(output.files) > 0

@@ -2,9 +2,9 @@
 
 const KEY = "gateway.key";
 const SILENCE_MS = 45_000; // the server sends a heartbeat every 15 s
-const LONGEST_WAIT_MS = 15_000;
+const MAX_WAIT_MS = 15_000;
 const PAGE = 1000; // events that the server gives at once
-const MOST_PAGES = 20; // that are looked through at once
+const MAX_PAGES = 20; // that are looked through at once
 
 export class Refused extends Error {
   constructor(status, problem = {}) {
@@ -120,7 +120,7 @@ export async function lastTurn(session, head) {
 // the files of messages by their references.
 export async function keptIn(session) {
   const kept = { ofCalls: new Map(), notKept: new Map(), files: new Map() };
-  for (let after = 0, count = 0; after !== undefined && count < MOST_PAGES; count += 1) {
+  for (let after = 0, count = 0; after !== undefined && count < MAX_PAGES; count += 1) {
     const path = `/api/sessions/${session}/events?types=turn_start,artifact,warning&after=${after}&limit=${PAGE}`;
     const { events, next } = await request("GET", path);
     for (const { type, tool_call_id: callId, data } of events) {
@@ -167,7 +167,7 @@ export async function follow(session, cursor, { onEvent, onLink, signal }) {
     if (signal.aborted) return;
     onLink(false);
     await pause(wait * (0.5 + Math.random()), signal);
-    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+    wait = Math.min(wait * 2, MAX_WAIT_MS);
   }
 }
 

@@ -4,7 +4,7 @@ import { download } from "./api.js";
 import { button, make, save } from "./dom.js";
 import { fill, inWords, language, words } from "./words.js";
 
-const MOST_SHOWN = 500; // messages of one archive; the file has them all
+const MAX_SHOWN = 500; // messages of one archive; the file has them all
 
 export const count = (number) => number.toLocaleString(language);
 
@@ -90,14 +90,14 @@ async function messagesIn(file) {
   const zipped = new Uint8Array(await file.arrayBuffer());
   const lines = [];
   for (const part of partsOf(zipped).reverse()) {
-    if (lines.length >= MOST_SHOWN) break;
+    if (lines.length >= MAX_SHOWN) break;
     const unzipped = new Blob([part]).stream().pipeThrough(new DecompressionStream("gzip"));
     const text = await new Response(unzipped).text().catch((error) => {
       throw Object.assign(error, { code: "archive_damaged" });
     });
     lines.unshift(...text.trimEnd().split("\n"));
   }
-  return lines.slice(-MOST_SHOWN).map((line) => JSON.parse(line));
+  return lines.slice(-MAX_SHOWN).map((line) => JSON.parse(line));
 }
 
 // A browser unzips one gzip member at a time. All of a file's begin with the same ten bytes.

@@ -13,7 +13,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from gateway.service.artifacts import MOST_OF_ONE, MOST_UPLOADS
+from gateway.service.artifacts import MAX_PER_USER, MAX_UPLOADS
 from gateway.settings import Settings
 from tests.api.artifacts import part, problem, send
 from tests.harness import Client, running_gateway
@@ -178,7 +178,7 @@ async def test_an_upload_that_stalls_ends(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("users", "of_each", "told"), [(1, MOST_OF_ONE, "of yours"), (MOST_UPLOADS, 1, "uploads")]
+    ("users", "of_each", "told"), [(1, MAX_PER_USER, "of yours"), (MAX_UPLOADS, 1, "uploads")]
 )
 async def test_only_so_many_uploads_run_at_a_time(
     settings: Settings, users: int, of_each: int, told: str
@@ -200,7 +200,7 @@ async def test_only_so_many_uploads_run_at_a_time(
 
 async def test_who_sends_slowly_keeps_nobody_else_out(settings: Settings) -> None:
     """However many that user begins."""
-    async with gateway_of(settings, 2) as client, uploading(client, [key_of(0)] * MOST_OF_ONE):
+    async with gateway_of(settings, 2) as client, uploading(client, [key_of(0)] * MAX_PER_USER):
         for _ in range(3):
             other = await client.http.post("/api/artifacts", content=b"x", headers=RAW | key_of(1))
             assert other.status_code == 201

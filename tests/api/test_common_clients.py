@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.settings import Settings
-from tests.harness import PATIENCE, Client, Frame, events, running_gateway
+from tests.harness import TIMEOUT, Client, Frame, events, running_gateway
 
 pytestmark = pytest.mark.anyio
 
@@ -86,7 +86,7 @@ async def test_heartbeats_are_no_messages(settings: Settings, replayed: bool) ->
     """Each is one line, `:` and a single LF, in a live stream and in a replay: no library makes an empty
     message of it."""
     busy = settings.model_copy(update={"heartbeat": 0.02})
-    async with running_gateway(busy) as client, asyncio.timeout(PATIENCE):
+    async with running_gateway(busy) as client, asyncio.timeout(TIMEOUT):
         slow = {"message": "/pieces 6 /pace 100", "session_id": "s"}
         stream = (await client.post("/api/chat", slow, accept="text/event-stream")).content
         if replayed:

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from gateway.cli import connections
 from gateway.cli.connections import MAX_HEAD, Connection
 from gateway.settings import Settings
-from tests.harness import PATIENCE, Client, client_at, running_gateway, stalled_reader
+from tests.harness import TIMEOUT, Client, client_at, running_gateway, stalled_reader
 from tests.running import gateway_process, limited_gateway_process
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ async def all_of(reader: asyncio.StreamReader) -> bytes:
     """What comes until the server closes, or resets, the connection."""
     answer = b""
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while piece := await reader.read(65536):
                 answer += piece
     except ConnectionResetError:
@@ -53,7 +53,7 @@ async def reset(connection: socket.socket) -> bool:
     """Whether the connection is reset, though nothing of what waits in it is read."""
     poller = select.poll()
     poller.register(connection, 0)  # errors and the end of both directions are told in any case
-    return bool(await asyncio.to_thread(poller.poll, PATIENCE * 1000))
+    return bool(await asyncio.to_thread(poller.poll, TIMEOUT * 1000))
 
 
 @pytest.mark.parametrize("what", ["stream", "download", "JSON"])
@@ -100,7 +100,7 @@ async def test_who_takes_an_answer_by_the_byte_loses_the_connection_too(
     async with running_gateway(settings.model_copy(update=given)) as client:
         await client.chat("/fault huge_delta 8", session_id="s")
     monkeypatch.setattr(Connection, "connection_made", with_a_small_buffer)
-    monkeypatch.setattr(connections, "LEAST_RATE", 100 * BIG)
+    monkeypatch.setattr(connections, "MIN_RATE", 100 * BIG)
     given = {"send_timeout": 0.5, "header_timeout": 0.3}
     async with running_gateway(settings.model_copy(update=given)) as client:
         with stalled_reader(client.url, "/api/sessions/s/events", "application/json") as connection:
@@ -192,7 +192,7 @@ async def test_a_body_that_breaks_off_is_the_clients_doing(tmp_path: Path) -> No
             async with connected(running.url) as (_, writer):
                 writer.write(HALF_A_BODY)
                 await writer.drain()
-        async with asyncio.timeout(PATIENCE), client_at(running.url) as client:
+        async with asyncio.timeout(TIMEOUT), client_at(running.url) as client:
             while not (ended := await _requests(client, "/api/sessions")):
                 await asyncio.sleep(0.05)
         said = running.said.read_text()
@@ -212,7 +212,7 @@ async def test_a_stream_ends_with_its_connection_whatever_was_asked_behind_it(se
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             await writer.drain()
         bus = client.app.state.parts.bus
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while bus.readers:
                 await asyncio.sleep(0.01)
 

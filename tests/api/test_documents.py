@@ -18,7 +18,7 @@ from gateway.api.openapi import openapi
 from gateway.api.routes import ENDPOINTS
 from gateway.api.uploads import NDJSON
 from tests.harness import Client, running_gateway, settings_for
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
@@ -98,7 +98,7 @@ def _bombard(url: str) -> list[str]:
     document = openapi()
     loaded = schemathesis.openapi.from_dict(document)
     problems: list[str] = []
-    with httpx2.Client(base_url=url, timeout=PATIENCE, trust_env=False) as http:
+    with httpx2.Client(base_url=url, timeout=TIMEOUT, trust_env=False) as http:
         for result in loaded.get_all_operations():
             operation: Any = result.ok()  # pyright: ignore[reportAttributeAccessIssue] - a document without faults
             known = set(document["paths"][operation.path][operation.method.lower()]["responses"])

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from gateway.settings import Settings
-from tests.harness import PATIENCE, Client, Frame, running_gateway, settings_for
+from tests.harness import TIMEOUT, Client, Frame, running_gateway, settings_for
 from tests.history.past import compress_past
 
 pytestmark = pytest.mark.anyio
@@ -297,7 +297,7 @@ async def test_an_upload_that_stops_coming_is_refused(settings: Settings) -> Non
             b"POST /api/sessions/import HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n"
             b'Content-Type: application/x-ndjson\r\n\r\n{"kind":'
         )
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             answer = await reader.readuntil(b"\r\n\r\n")
         writer.close()
         await writer.wait_closed()
@@ -311,7 +311,7 @@ async def test_an_imported_session_can_be_found(client: Client) -> None:
     file = (await client.get("/api/sessions/s/export")).content
     await client.http.delete("/api/sessions/s")
     await upload(client, file)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await client.app.state.indexer.settled()
 
     for query in ("lighthouse", "米粥"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gateway.artifacts.content import (
     HEAD,
-    LONGEST_NAME,
+    MAX_NAME_LENGTH,
     NAME_BYTES,
     TAIL,
     Content,
@@ -157,7 +157,7 @@ def test_a_name_can_be_shown_and_names_one_file(text: str) -> None:
 
     if name is not None:
         assert name.isprintable()
-        assert 0 < len(name) <= LONGEST_NAME
+        assert 0 < len(name) <= MAX_NAME_LENGTH
         assert len(name.encode()) <= NAME_BYTES
         assert not {"/", "\\"} & set(name)
         assert name.strip(".")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gateway.artifacts.content import Content, bytes_content, text_content
 from gateway.artifacts.shelf import EXAMPLES, Origin, Shelf
 from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge
-from gateway.storage.artifacts import CHUNK, LEAST_COUNTED, ArtifactRow
+from gateway.storage.artifacts import CHUNK, MIN_COUNTED, ArtifactRow
 from gateway.wiring import Storage
 from tests.artifacts.shelving import ORIGIN, Room, is_gone, whole
 from tests.storage.writing import OWNER
@@ -71,8 +71,8 @@ async def test_keeping_a_content_again_mends_what_was_damaged(room: Room, shelf:
 
 async def test_what_cannot_be_kept_leaves_nothing(room: Room) -> None:
     """Too large, no room for it, or not the owner's session: the blob is gone before the answer."""
-    shelf = room.shelf(artifact_max_size=3 * LEAST_COUNTED, artifact_quota=2 * LEAST_COUNTED)
-    large, larger = b"x" * (2 * LEAST_COUNTED + 1), b"x" * (3 * LEAST_COUNTED + 1)
+    shelf = room.shelf(artifact_max_size=3 * MIN_COUNTED, artifact_quota=2 * MIN_COUNTED)
+    large, larger = b"x" * (2 * MIN_COUNTED + 1), b"x" * (3 * MIN_COUNTED + 1)
 
     with pytest.raises(TooLarge):
         await shelf.keep(bytes_content(larger), ORIGIN)
@@ -85,13 +85,13 @@ async def test_what_cannot_be_kept_leaves_nothing(room: Room) -> None:
 
 
 async def test_what_cannot_be_kept_once_more_leaves_the_first(room: Room) -> None:
-    shelf = room.shelf(artifact_quota=LEAST_COUNTED)
-    row = await shelf.keep(bytes_content(b"x" * LEAST_COUNTED), ORIGIN)
+    shelf = room.shelf(artifact_quota=MIN_COUNTED)
+    row = await shelf.keep(bytes_content(b"x" * MIN_COUNTED), ORIGIN)
 
     with pytest.raises(ArtifactsFull):
-        await shelf.keep(bytes_content(b"x" * LEAST_COUNTED), ORIGIN)
+        await shelf.keep(bytes_content(b"x" * MIN_COUNTED), ORIGIN)
 
-    assert await whole(shelf, row) == b"x" * LEAST_COUNTED
+    assert await whole(shelf, row) == b"x" * MIN_COUNTED
     assert await room.doubted() == []
 
 

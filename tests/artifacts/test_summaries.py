@@ -10,7 +10,7 @@ import pytest
 from gateway.artifacts import summaries
 from gateway.artifacts.content import Content, bytes_content, text_content
 from gateway.artifacts.shelf import Shelf
-from gateway.artifacts.summaries import LONGEST, MOST_AT_ONCE, PAUSE, ArtifactSummariser
+from gateway.artifacts.summaries import MAX_CONCURRENT, MAX_LENGTH, PAUSE, ArtifactSummariser
 from gateway.errors import ModelError
 from gateway.model.calls import ModelCalls
 from gateway.storage.artifacts import ArtifactRow
@@ -59,7 +59,7 @@ async def test_a_long_answer_is_cut_and_stays_on_one_line(room: Room, shelf: She
     model = ScriptedModel("一句\n\u202e话 " * 200)
     summary = await summariser(room, model).summary_of(await kept(shelf), "hi")
     assert summary is not None
-    assert len(summary) == LONGEST
+    assert len(summary) == MAX_LENGTH
     assert summary.startswith("一句 话 一句")
     assert summary.endswith("…")
 
@@ -103,7 +103,7 @@ async def test_only_so_many_models_are_asked_at_a_time(room: Room, shelf: Shelf)
     model = ScriptedModel("Said.")
     asking = summariser(room, model)
     said = await asyncio.gather(*(asking.summary_of(row, "hi") for row in rows))
-    assert said == ["Said."] * MOST_AT_ONCE + [None] * (5 - MOST_AT_ONCE)
+    assert said == ["Said."] * MAX_CONCURRENT + [None] * (5 - MAX_CONCURRENT)
     assert await asking.summary_of(rows[-1], "hi") == "Said."
 
 
@@ -120,7 +120,7 @@ async def test_what_is_remembered_of_failures_is_bounded(
     room: Room, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest may be asked for again."""
-    monkeypatch.setattr(summaries, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(summaries, "MAX_REMEMBERED", 2)
     rows = [await kept(shelf, text_content(f"row {number}")) for number in range(3)]
     model = ScriptedModel(BROKEN)
     asking = summariser(room, model)

@@ -11,7 +11,7 @@ from gateway.cli.client import Client
 from gateway.cli.transcript import SNIPPETS, describe, printable
 from tests.cli.calling import Command
 from tests.relay import relaying
-from tests.running import PATIENCE, Running, clean_environment
+from tests.running import TIMEOUT, Running, clean_environment
 from tests.running import command as command_line
 
 
@@ -81,7 +81,7 @@ def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path
         # Not communicate(): it would miss what was read ahead with these lines.
         lines += process.stdout.readlines()
         said = process.stderr.read()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
 
     events = [json.loads(line) for line in lines]
     assert process.returncode == 130
@@ -99,7 +99,7 @@ def test_without_a_message_it_is_a_conversation(running: Running, tmp_path: Path
         env=clean_environment(),
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
         check=True,
     )
 

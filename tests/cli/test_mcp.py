@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.calling import Command
 from tests.doors.test_memory_mcp import over_http
-from tests.running import PATIENCE, Running, clean_environment
+from tests.running import TIMEOUT, Running, clean_environment
 from tests.running import command as command_line
 
 
@@ -40,7 +40,7 @@ def test_it_serves_the_memory_of_a_gateway_that_runs(running: Running, command: 
             listed = command("memory", "list", "--user", "mia", GATEWAY_DATA_DIR=data)
             assert memory_id in listed.out
             process.send_signal(signal.SIGTERM)
-            assert process.wait(PATIENCE) == 0
+            assert process.wait(TIMEOUT) == 0
         finally:
             process.kill()
 

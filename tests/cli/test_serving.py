@@ -8,7 +8,7 @@ import pytest
 
 from gateway.cli.client import Client
 from tests.cli.calling import Command
-from tests.running import PATIENCE, clean_environment, gateway_command, gateway_process, run
+from tests.running import TIMEOUT, clean_environment, gateway_command, gateway_process, run
 from tests.running import command as command_line
 
 KEY = "0123456789abcdef"
@@ -20,7 +20,7 @@ def test_the_banner_says_where_everything_is(tmp_path: Path) -> None:
         said = running.said.read_text()
         curl = said.partition("Try it:\n")[2].strip()
         streamed = subprocess.run(
-            curl, shell=True, capture_output=True, text=True, timeout=PATIENCE, check=True
+            curl, shell=True, capture_output=True, text=True, timeout=TIMEOUT, check=True
         ).stdout
 
         for line in (

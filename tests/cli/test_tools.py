@@ -18,7 +18,7 @@ from gateway.settings import load_settings
 from tests.cli.calling import Command
 from tests.cli.shop import refunded
 from tests.mcp_servers.serving import program
-from tests.running import PATIENCE, clean_environment
+from tests.running import TIMEOUT, clean_environment
 from tests.running import command as command_line
 
 
@@ -258,5 +258,5 @@ def test_ctrl_c_stops_a_run() -> None:
         assert running.stderr is not None
         assert running.stderr.readline() == "… it waits\n"
         running.send_signal(signal.SIGINT)
-        assert running.wait(PATIENCE) == 130
+        assert running.wait(TIMEOUT) == 130
         assert "Traceback" not in running.stderr.read()

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from gateway.errors import ArtifactsFull, NotFound
 from gateway.storage.artifact_ends import PUT_OFF
-from gateway.storage.artifacts import LEAST_COUNTED, ArtifactRow, Room
+from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, Room
 from gateway.wiring import Storage
 from tests.storage.keeping import LATER, add, artifact, begin
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
 
-QUOTA = 6 * LEAST_COUNTED
+QUOTA = 6 * MIN_COUNTED
 OWNERS = {"s1": OWNER, "s2": OWNER, "t1": "bob", "t2": "bob"}
 
 
@@ -40,11 +40,11 @@ class Story:
             str(blocks),
             owner=owner,
             session_id=session_id,
-            size=blocks * LEAST_COUNTED,
+            size=blocks * MIN_COUNTED,
             expires_at=expires_at,
         )
         is_known = any(each.path == row.path for each in self.rows.values())
-        counts = LEAST_COUNTED if is_known else row.size
+        counts = MIN_COUNTED if is_known else row.size
         self.paths.add(row.path)
         if session_id is not None and not self.is_of(session_id, owner):
             with pytest.raises(NotFound):
@@ -126,7 +126,7 @@ class Story:
     def counted(self, owner: str) -> int:
         theirs = [row for row in self.rows.values() if row.owner == owner]
         sizes = {row.path: row.size for row in theirs}
-        return sum(sizes.values()) + (len(theirs) - len(sizes)) * LEAST_COUNTED
+        return sum(sizes.values()) + (len(theirs) - len(sizes)) * MIN_COUNTED
 
     def remove(self, owner: str, ref: str) -> None:
         del self.rows[owner, ref]

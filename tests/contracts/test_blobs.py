@@ -20,7 +20,7 @@ from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.objects import BULK_WRITERS, CHUNK, PART, WRITERS, checked
 from gateway.storage.blobs.opening import open_blobs
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -185,7 +185,7 @@ class Held:
                 self.asked.append(number)
                 if number == self._at:
                     self._loop.call_soon_threadsafe(self.begun.set)
-                    self.go_on.wait(PATIENCE)
+                    self.go_on.wait(TIMEOUT)
                 yield b"x"
         finally:
             with suppress(RuntimeError):  # the loop is closed
@@ -240,7 +240,7 @@ async def test_a_blob_does_not_wait_for_those_that_come_slowly(blobs: Blobs) -> 
     for each in held[:BULK_WRITERS]:
         await each.begun.wait()
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await blobs.put("quick", [b"result"])
     assert await blobs.read("quick") == b"result"
     assert not any(each.done() for each in slow)
@@ -255,7 +255,7 @@ async def test_two_who_write_the_same_blob_do_not_mix(blobs: Blobs) -> None:
 
     def source(letter: bytes) -> Iterator[bytes]:
         for _ in range(3):
-            both.wait(PATIENCE)
+            both.wait(TIMEOUT)
             yield letter * 100_000
 
     await asyncio.gather(blobs.put("a/b", source(b"1")), blobs.put("a/b", source(b"2")))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.errors import ArchiveDamaged, Conflict
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.base import History, NewTurn, StoredMessage
-from gateway.storage.turns import MOST_AT_HAND
+from gateway.storage.turns import MAX_HISTORY_MESSAGES
 from gateway.wiring import Storage
 from tests.storage.saying import archive, finish, positions, said, snapshot, talk, version
 from tests.storage.writing import OWNER, Factory, accepted, running, sqlite_storage, writer_of
@@ -133,7 +133,7 @@ async def test_a_long_session_and_one_with_an_archive_are_read_by_their_turn(sto
     await archive(storage, "s")
     assert (await accepted(storage, "s", "t")).history is None
 
-    for number in range(MOST_AT_HAND // 2 + 1):
+    for number in range(MAX_HISTORY_MESSAGES // 2 + 1):
         await said(storage, "long", f"l{number}", "question", "answer")
     assert (await accepted(storage, "long", "l")).history is None
 

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.errors import DuplicateMemory, MemoryChanged, MemoryFull
 from gateway.storage.memories import (
-    VERSIONS_MOST,
+    MAX_VERSIONS,
     Evidence,
     Filter,
     Link,
@@ -30,7 +30,7 @@ from tests.storage.remembering import (
 
 pytestmark = pytest.mark.anyio
 
-MOST = 10_000
+MAX_MEMORIES = 10_000
 
 
 async def test_a_memory_is_kept_with_all_that_belongs_to_it(opens: MemoryFactory, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ async def test_a_memory_is_kept_with_all_that_belongs_to_it(opens: MemoryFactory
     )
     quote = Evidence("s_1", 3, "我喜欢简洁的")
     async with opens(tmp_path) as store:
-        await store.write([step(row, evidence=[quote], turn_id="t_1")], most=MOST)
+        await store.write([step(row, evidence=[quote], turn_id="t_1")], most=MAX_MEMORIES)
     async with opens(tmp_path) as store:
         scope = Scope("ann", "other", "p")
 
@@ -83,7 +83,7 @@ async def test_each_change_is_a_version(store: MemoryStore) -> None:
     row = memory("m_1", "likes tea")
     await remember(store, row)
     change = became(row, content="likes green tea", updated_at=5)
-    await store.write([change], most=MOST)
+    await store.write([change], most=MAX_MEMORIES)
 
     assert await store.get(ANN, "m_1") == [change.row]
     kept = await store.versions(ANN, "m_1")
@@ -100,7 +100,7 @@ async def test_a_change_of_a_version_that_is_not_the_newest_is_refused(store: Me
     row = memory("m_1")
     await remember(store, row)
     second = became(row, content="second")
-    await store.write([second], most=MOST)
+    await store.write([second], most=MAX_MEMORIES)
     for stale, version in (
         (became(row, content="another"), 2),
         (became(second.row, user_id="bob"), 2),
@@ -108,12 +108,12 @@ async def test_a_change_of_a_version_that_is_not_the_newest_is_refused(store: Me
         (step(row), 2),
     ):
         with pytest.raises(MemoryChanged) as refused:
-            await store.write([step(memory("m_2")), stale], most=MOST)
+            await store.write([step(memory("m_2")), stale], most=MAX_MEMORIES)
         assert refused.value.details == {"id": stale.row.id, "version": version}
 
-    await store.write([became(second.row, "deleted")], most=MOST)
+    await store.write([became(second.row, "deleted")], most=MAX_MEMORIES)
     with pytest.raises(MemoryChanged, match="deleted"):
-        await store.write([became(replace(second.row, version=3))], most=MOST)
+        await store.write([became(replace(second.row, version=3))], most=MAX_MEMORIES)
     assert await listed(store) == []
 
 
@@ -127,49 +127,49 @@ async def test_the_same_content_is_kept_once_for_each_audience(store: MemoryStor
     assert await listed(store) == ["m_1"]
     await remember(store, memory("m_4", "使用繁体字", user_id="bob"))
     await remember(store, memory("m_5", "使用繁体字", visibility="private", role_id="writer"))
-    await store.write([became(memory("m_1", "使用繁体字"), "frozen", status="frozen")], most=MOST)
+    await store.write([became(memory("m_1", "使用繁体字"), "frozen", status="frozen")], most=MAX_MEMORIES)
     await remember(store, memory("m_6", "使用繁体字"))
     thawed = replace(memory("m_1", "使用繁体字"), version=2)
     with pytest.raises(DuplicateMemory):
-        await store.write([became(thawed, "activated", status="active")], most=MOST)
+        await store.write([became(thawed, "activated", status="active")], most=MAX_MEMORIES)
 
 
 async def test_a_key_makes_one_memory_also_when_that_is_deleted(store: MemoryStore) -> None:
     row = memory("m_1")
-    await store.write([step(row, key="k")], most=MOST)
+    await store.write([step(row, key="k")], most=MAX_MEMORIES)
     for _ in range(2):
         with pytest.raises(DuplicateMemory) as refused:
-            await store.write([step(memory("m_2", row.content), key="k")], most=MOST)
+            await store.write([step(memory("m_2", row.content), key="k")], most=MAX_MEMORIES)
         assert refused.value.details == {"id": "m_1", "same": "key"}
         if await listed(store):
-            await store.write([became(row, "deleted")], most=MOST)
-    await store.write([step(memory("m_3", user_id="bob"), key="k")], most=MOST)
+            await store.write([became(row, "deleted")], most=MAX_MEMORIES)
+    await store.write([step(memory("m_3", user_id="bob"), key="k")], most=MAX_MEMORIES)
 
 
 async def test_a_key_makes_a_change_once(store: MemoryStore) -> None:
     """Whichever memory of the user it changed; another user may take the same."""
     row, other, bobs = memory("m_1"), memory("m_2"), memory("m_3", user_id="bob")
     await remember(store, row, other, bobs)
-    await store.write([replace(became(row, "reinforced"), key="k")], most=MOST)
+    await store.write([replace(became(row, "reinforced"), key="k")], most=MAX_MEMORIES)
     for again in (became(replace(row, version=2), "reinforced"), became(other), step(memory("m_4"))):
         with pytest.raises(DuplicateMemory) as refused:
-            await store.write([replace(again, key="k")], most=MOST)
+            await store.write([replace(again, key="k")], most=MAX_MEMORIES)
         assert refused.value.details == {"id": "m_1", "same": "key"}
 
-    await store.write([replace(became(bobs), key="k")], most=MOST)
+    await store.write([replace(became(bobs), key="k")], most=MAX_MEMORIES)
 
 
 async def test_of_many_versions_the_first_and_the_newest_stay(store: MemoryStore) -> None:
     row = memory("m_1")
     await remember(store, row)
-    for number in range(2, VERSIONS_MOST + 4):
+    for number in range(2, MAX_VERSIONS + 4):
         change = became(row, updated_at=number)
-        await store.write([change], most=MOST)
+        await store.write([change], most=MAX_MEMORIES)
         row = change.row
 
     kept = [each.version for each in await store.versions(ANN, "m_1")]
-    assert kept == [1, *range(5, VERSIONS_MOST + 4)]
-    assert len(kept) == VERSIONS_MOST
+    assert kept == [1, *range(5, MAX_VERSIONS + 4)]
+    assert len(kept) == MAX_VERSIONS
 
 
 async def test_of_many_tombstones_the_newest_stay(store: MemoryStore) -> None:
@@ -177,7 +177,7 @@ async def test_of_many_tombstones_the_newest_stay(store: MemoryStore) -> None:
     rows = [memory(f"m_{number}") for number in range(4)]
     bobs = memory("m_9", user_id="bob")
     await remember(store, *rows, bobs)
-    await store.write([became(bobs, "deleted", updated_at=1)], most=MOST)
+    await store.write([became(bobs, "deleted", updated_at=1)], most=MAX_MEMORIES)
     await store.write([became(row, "deleted", updated_at=5) for row in rows[:2]], most=2)
     for number, row in enumerate(rows[2:]):
         await store.write([became(row, "deleted", updated_at=6 + number)], most=2)
@@ -191,12 +191,12 @@ async def test_of_many_tombstones_the_newest_stay(store: MemoryStore) -> None:
 async def test_quotes_count_for_the_content_they_are_of(store: MemoryStore) -> None:
     row = memory("m_1", "喜欢茶")
     first, second = Evidence("s", 1, "我喜欢茶"), Evidence("s", 3, "咖啡")
-    await store.write([step(row, evidence=[first], said_by="ann")], most=MOST)
+    await store.write([step(row, evidence=[first], said_by="ann")], most=MAX_MEMORIES)
     other = became(row, content="喜欢咖啡")
-    await store.write([replace(other, evidence=[second], said_by="ann")], most=MOST)
+    await store.write([replace(other, evidence=[second], said_by="ann")], most=MAX_MEMORIES)
     assert await store.evidence(ANN, "m_1") == [second]
 
-    await store.write([became(other.row, content="喜歡茶。")], most=MOST)
+    await store.write([became(other.row, content="喜歡茶。")], most=MAX_MEMORIES)
     assert await store.evidence(ANN, "m_1") == [first]
 
 
@@ -210,7 +210,7 @@ async def test_what_is_a_sessions_is_erased_with_it(store: MemoryStore) -> None:
         memory("m_5", **{**there, "owner_id": "t"}),
     ]
     await remember(store, *mine, *others)
-    await store.write([became(mine[1], "deleted")], most=MOST)
+    await store.write([became(mine[1], "deleted")], most=MAX_MEMORIES)
 
     assert await store.forget_session("ann", "s") == 2
     assert await store.forget_session("ann", "s") == 0
@@ -243,9 +243,9 @@ async def test_a_full_store_takes_no_more_until_there_is_room(store: MemoryStore
 
 async def test_what_is_deleted_is_found_nowhere_but_its_versions(store: MemoryStore) -> None:
     row = memory("m_1", "对花生过敏 peanut allergy", evidence_count=1)
-    await store.write([step(row, evidence=[Evidence("s", 1, "花生")])], most=MOST)
+    await store.write([step(row, evidence=[Evidence("s", 1, "花生")])], most=MAX_MEMORIES)
     await store.put_vectors("small", [Vector("m_1", row.digest, b"\0" * 8)])
-    await store.write([became(row, "deleted", updated_at=9)], most=MOST)
+    await store.write([became(row, "deleted", updated_at=9)], most=MAX_MEMORIES)
 
     for viewer in (ANN, Whole("ann")):
         assert await store.get(viewer, "m_1") == []
@@ -263,11 +263,11 @@ async def test_what_is_erased_leaves_nothing_behind(store: MemoryStore) -> None:
     old, new, third = memory("m_1", superseded_by="m_2", status="replaced"), memory("m_2"), memory("m_3")
     links = [Link("m_2", "m_1", "merged_from"), Link("m_3", "m_2", "depends_on")]
     await store.write(
-        [step(old), step(new, evidence=[Evidence("s", 1, "q")], links=links), step(third)], most=MOST
+        [step(old), step(new, evidence=[Evidence("s", 1, "q")], links=links), step(third)], most=MAX_MEMORIES
     )
     await store.put_vectors("small", [Vector("m_2", new.digest, b"\0" * 8)])
     assert await store.links("m_2") == links
-    await store.write([became(new, "deleted")], most=MOST)
+    await store.write([became(new, "deleted")], most=MAX_MEMORIES)
 
     assert not await store.erase(Scope("bob"), "m_2")
     assert not await store.erase(ANN, "m_9")
@@ -284,10 +284,12 @@ async def test_what_is_erased_leaves_nothing_behind(store: MemoryStore) -> None:
 
 async def test_a_link_to_what_is_not_there_is_dropped_and_one_is_kept_once(store: MemoryStore) -> None:
     link = Link("m_1", "m_2", "depends_on")
-    await store.write([step(memory("m_1"), links=[link, Link("m_1", "m_9", "depends_on")])], most=MOST)
+    await store.write(
+        [step(memory("m_1"), links=[link, Link("m_1", "m_9", "depends_on")])], most=MAX_MEMORIES
+    )
     assert await store.links("m_1") == []
 
-    await store.write([step(memory("m_2"), links=[link, link])], most=MOST)
+    await store.write([step(memory("m_2"), links=[link, link])], most=MAX_MEMORIES)
     assert await store.links("m_2") == [link]
 
 
@@ -317,7 +319,7 @@ async def test_a_census_counts_what_there_is_of_everybody(store: MemoryStore) ->
     }
     assert all(type(quarantined) is bool for _, _, quarantined in census)
     (row,) = await store.get(ANN, "m_1")
-    await store.write([became(row, "deleted")], most=MOST)
+    await store.write([became(row, "deleted")], most=MAX_MEMORIES)
     assert (await store.census())["fact", "active", False] == 1
 
 

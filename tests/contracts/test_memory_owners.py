@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import MemoryFull
-from gateway.storage.memories import QUARANTINED_MOST, Evidence, MemoryRow, Scope, Viewer, Whole
+from gateway.storage.memories import MAX_QUARANTINED, Evidence, MemoryRow, Scope, Viewer, Whole
 from gateway.storage.memory_store import MemoryStore
 from tests.storage.remembering import ANN, became, listed, memory, remember, step
 
 pytestmark = pytest.mark.anyio
 
-MOST = 10_000
+MAX_MEMORIES = 10_000
 ANNAS = Evidence("s_ann", 1, "我的病又復發了, so we eat at seven")
 BERTS = Evidence("s_bert", 3, "I am home at seven")
 HERE: tuple[Viewer, ...] = (Scope("ann", households=("home",)), Whole("ann", ("home",)))
@@ -21,9 +21,9 @@ THERE: tuple[Viewer, ...] = (Scope("bert", households=("home",)), Whole("bert", 
 async def test_each_member_of_a_household_is_shown_their_own_quotes_alone(store: MemoryStore) -> None:
     """Of one memory, whoever made it and whoever changed it last."""
     row = memory("m_1", "We eat at seven.", owner_type="household", owner_id="home")
-    await store.write([step(row, evidence=[ANNAS], said_by="ann")], most=MOST)
+    await store.write([step(row, evidence=[ANNAS], said_by="ann")], most=MAX_MEMORIES)
     second = replace(row, version=2)
-    await store.write([step(second, "reinforced", evidence=[BERTS], said_by="bert")], most=MOST)
+    await store.write([step(second, "reinforced", evidence=[BERTS], said_by="bert")], most=MAX_MEMORIES)
 
     for viewer in HERE:
         assert await store.evidence(viewer, "m_1") == [ANNAS]
@@ -34,23 +34,23 @@ async def test_each_member_of_a_household_is_shown_their_own_quotes_alone(store:
 
 async def test_what_is_in_quarantine_takes_no_room_from_the_rest(store: MemoryStore) -> None:
     """It has little of its own: what a tool says can fill neither the store nor, for long, the quarantine."""
-    await remember(store, *unconfirmed(0, QUARANTINED_MOST), most=3)
-    await remember(store, *[memory(f"m_{number}") for number in range(3)], most=MOST)
+    await remember(store, *unconfirmed(0, MAX_QUARANTINED), most=3)
+    await remember(store, *[memory(f"m_{number}") for number in range(3)], most=MAX_MEMORIES)
     with pytest.raises(MemoryFull) as refused:
-        await remember(store, *unconfirmed(QUARANTINED_MOST, 2), most=MOST)
+        await remember(store, *unconfirmed(MAX_QUARANTINED, 2), most=MAX_MEMORIES)
 
-    assert refused.value.details == {"of": "quarantined", "count": 100, "limit": QUARANTINED_MOST}
+    assert refused.value.details == {"of": "quarantined", "count": 100, "limit": MAX_QUARANTINED}
     assert "quarantine" in refused.value.message
-    await remember(store, *unconfirmed(QUARANTINED_MOST, 1, user_id="bob"), most=MOST)
+    await remember(store, *unconfirmed(MAX_QUARANTINED, 1, user_id="bob"), most=MAX_MEMORIES)
     # One that is confirmed or deleted makes room there, one that is only frozen does not.
     first, second, third = unconfirmed(0, 3)
     await store.write([became(first, "frozen", status="frozen")], most=3)
     with pytest.raises(MemoryFull):
-        await remember(store, *unconfirmed(QUARANTINED_MOST, 1), most=MOST)
-    await store.write([became(second, "confirmed", quarantined=False)], most=MOST)
-    await remember(store, *unconfirmed(QUARANTINED_MOST, 1), most=MOST)
-    await store.write([became(third, "deleted")], most=MOST)
-    await remember(store, *unconfirmed(QUARANTINED_MOST + 1, 1), most=MOST)
+        await remember(store, *unconfirmed(MAX_QUARANTINED, 1), most=MAX_MEMORIES)
+    await store.write([became(second, "confirmed", quarantined=False)], most=MAX_MEMORIES)
+    await remember(store, *unconfirmed(MAX_QUARANTINED, 1), most=MAX_MEMORIES)
+    await store.write([became(third, "deleted")], most=MAX_MEMORIES)
+    await remember(store, *unconfirmed(MAX_QUARANTINED + 1, 1), most=MAX_MEMORIES)
 
 
 async def test_what_is_confirmed_counts_as_the_rest_does(store: MemoryStore) -> None:

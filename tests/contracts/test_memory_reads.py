@@ -32,7 +32,7 @@ from tests.storage.remembering import (
 pytestmark = pytest.mark.anyio
 
 
-MOST = 10_000
+MAX_MEMORIES = 10_000
 
 
 async def test_the_newest_come_first_page_by_page(store: MemoryStore) -> None:
@@ -166,7 +166,7 @@ async def test_of_a_document_and_a_memory_about_the_same_the_newer_is_recalled(s
     assert sorted(await matched(store, "logo", ANN, Filter())) == ["d_1", "m_1"]
     assert await matched(store, "logo", Whole("ann")) == ["m_1"]
 
-    await store.write([became(row, "frozen", status="frozen", updated_at=99)], most=MOST)
+    await store.write([became(row, "frozen", status="frozen", updated_at=99)], most=MAX_MEMORIES)
     assert await matched(store, "logo") == ["d_1"]
     await store.put_documents([document("d_2", "a logo", **{**about, "reference": "r"}, updated_at=1)])
     assert await matched(store, "logo") == ["d_2"]
@@ -218,7 +218,7 @@ async def test_vectors_count_while_their_content_stays(store: MemoryStore) -> No
     assert await store.vectors(ANN, "small") == [replace(made[0], data=b"\1" * 8), made[1]]
     assert await store.vectors(ANN, "large") == []
     assert await store.lacking(ANN, "small", limit=9) == []
-    await store.write([became(rows[0], content="something else")], most=MOST)
+    await store.write([became(rows[0], content="something else")], most=MAX_MEMORIES)
     assert await store.vectors(ANN, "small") == [made[1]]
     assert [row.id for row in await store.lacking(ANN, "small", limit=9)] == ["m_1"]
 
@@ -284,7 +284,7 @@ async def test_nobody_is_shown_what_is_outside_of_their_audiences(
     """Whatever is stored and whoever asks: list, get, count, match, versions, vectors, lacking and erase."""
     await emptied(store)
     runtime = [row for row in made if row.source != "document"]
-    await store.write([Change(row, "remembered", "x", "y", ["fact"]) for row in runtime], most=MOST)
+    await store.write([Change(row, "remembered", "x", "y", ["fact"]) for row in runtime], most=MAX_MEMORIES)
     await store.put_documents([(row, ["fact"]) for row in made if row.source == "document"])
     await store.put_vectors("small", [Vector(row.id, row.digest, b"") for row in made])
 

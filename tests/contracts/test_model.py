@@ -18,7 +18,7 @@ from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_b
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Chunk, Model, ModelRequest, Piece, Started
 from gateway.model.endpoint import OLDER_VERSION
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -47,14 +47,14 @@ def asking(text: str, *more: Message) -> ModelRequest:
 
 @asynccontextmanager
 async def model_at(
-    url: str, *, patience: float = PATIENCE, key: str | None = KEY, **given: Any
+    url: str, *, patience: float = TIMEOUT, key: str | None = KEY, **given: Any
 ) -> AsyncGenerator[Model]:
     """A model that leaves no task behind."""
     before = asyncio.all_tasks()
     model = AnthropicModel(
         api_key=key,
         base_url=url,
-        connect_timeout=PATIENCE,
+        connect_timeout=TIMEOUT,
         first_byte_timeout=patience,
         progress_timeout=patience,
         **given,
@@ -65,7 +65,7 @@ async def model_at(
         await model.close()
         await model.close()
         if left := asyncio.all_tasks() - before:
-            _, left = await asyncio.wait(left, timeout=PATIENCE)
+            _, left = await asyncio.wait(left, timeout=TIMEOUT)
         assert not left
 
 
@@ -98,7 +98,7 @@ async def counters(url: str) -> dict[str, int]:
 
 async def until(url: str, **wanted: int) -> None:
     """Returns once the demo's counters say so."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while not wanted.items() <= (await counters(url)).items():
             await asyncio.sleep(0.01)
 
@@ -191,7 +191,7 @@ async def test_every_fault_ends_in_its_code_or_a_complete_answer(demo: str, name
     expected code, and afterwards nothing of it is left."""
     fault = CATALOGUE[name]
     request = asking(f"/say one two three four five six 七八九\n/fault {name}")
-    patience = SHORT if fault.expected == "upstream_timeout" else PATIENCE
+    patience = SHORT if fault.expected == "upstream_timeout" else TIMEOUT
     async with model_at(demo, patience=patience) as model:
         if fault.expected == "ok" or name.startswith("stop_reason_"):
             chunks = await read(model, request)
@@ -326,7 +326,7 @@ async def test_more_tokens_may_take_more_bytes(demo: str) -> None:
 @pytest.mark.parametrize("name", ["empty_deltas_forever", "unknown_events_forever", "ping_forever"])
 async def test_what_says_nothing_is_silence(demo: str, name: str) -> None:
     """An endpoint that sends something that says nothing meets the progress timeout."""
-    async with model_at(demo, patience=SHORT) as model, asyncio.timeout(PATIENCE):
+    async with model_at(demo, patience=SHORT) as model, asyncio.timeout(TIMEOUT):
         error = await failure(model, asking(f"/fault {name}"))
     assert error.code == "upstream_timeout"
 
@@ -538,7 +538,7 @@ async def test_a_call_has_the_headers_that_the_sdk_sends(
         async with anthropic.AsyncAnthropic(
             api_key=KEY,
             base_url=upstream.url,
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
             default_headers=headers,
             http_client=anthropic.DefaultAioHttpClient(),
         ) as sdk:

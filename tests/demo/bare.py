@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gateway.demo.versions import NEWEST
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ async def read(reader: asyncio.StreamReader) -> Received:
     raw = bytearray()
     try:
         while not _complete(raw):
-            data = await asyncio.wait_for(reader.read(2**20), PATIENCE)
+            data = await asyncio.wait_for(reader.read(2**20), TIMEOUT)
             if not data:
                 return Received(bytes(raw), "closed")
             raw += data

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.media import DOCUMENT_TOKENS, IMAGE_TOKENS, MOST_FILES, MOST_IMAGE
+from gateway.demo.media import DOCUMENT_TOKENS, IMAGE_TOKENS, MAX_FILES, MAX_IMAGE
 from gateway.demo.strictness import Refused, check
 from gateway.demo.usage import count
 from gateway.history.transcript import in_words
@@ -116,7 +116,7 @@ async def test_a_call_may_name_an_attached_file(send: Send) -> None:
         (image(source("")), "image cannot be empty"),
         (image(source("no base64!")), "Invalid base64 data"),
         (image(source(media_type="image/jpeg")), "specified using the image/jpeg media type"),
-        (image(source(PNG[:60] + "A" * MOST_IMAGE)), "image exceeds 5 MB maximum"),
+        (image(source(PNG[:60] + "A" * MAX_IMAGE)), "image exceeds 5 MB maximum"),
         (document(source(PNG, "image/png")), "media_type: Input should be 'application/pdf'"),
         (document(source(PNG, "application/pdf")), "specified using the application/pdf media type"),
         (document({"type": "text", "media_type": "text/plain", "data": " "}), "that is not empty"),
@@ -138,7 +138,7 @@ def test_an_image_that_the_api_refuses_is_refused(block: dict[str, Any], says: s
         [image(), document(), text_block("And?")],
         [image({"type": "url", "url": "https://example.org/a.png"})],
         [document({"type": "text", "media_type": "text/plain", "data": "合同"})],
-        [image()] * MOST_FILES,
+        [image()] * MAX_FILES,
     ],
 )
 def test_images_and_documents_that_are_right_are_accepted(blocks: list[dict[str, Any]]) -> None:
@@ -151,7 +151,7 @@ def test_images_and_documents_that_are_right_are_accepted(blocks: list[dict[str,
 def test_there_is_a_most_of_files_and_only_users_have_them() -> None:
     """Results of tools count as well."""
     with pytest.raises(Refused, match="too many images and documents: 101 > 100"):
-        check(body(*[image()] * (MOST_FILES + 1)))
+        check(body(*[image()] * (MAX_FILES + 1)))
     with pytest.raises(Refused, match="not permitted in `assistant` messages"):
         check(body(image(), role="assistant"))
 

@@ -22,7 +22,7 @@ from gateway.tools.wrapping import wrap
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
 from tests.harness import Client, text_of, the
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -331,9 +331,9 @@ def model_at(url: str) -> AnthropicModel:
     return AnthropicModel(
         api_key="demo",
         base_url=url,
-        connect_timeout=PATIENCE,
-        first_byte_timeout=PATIENCE,
-        progress_timeout=PATIENCE,
+        connect_timeout=TIMEOUT,
+        first_byte_timeout=TIMEOUT,
+        progress_timeout=TIMEOUT,
     )
 
 

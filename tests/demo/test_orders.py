@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.orders import MOST_ORDERS, SAMPLE, TOTALS, order_totals, sample_orders
+from gateway.demo.orders import MAX_ORDERS, SAMPLE, TOTALS, order_totals, sample_orders
 from gateway.errors import BadArguments, ToolError
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
@@ -122,15 +122,15 @@ async def test_a_call_may_name_the_newest_artifact(send: Send) -> None:
 
 async def test_the_sample_is_two_megabytes_of_orders_in_two_languages() -> None:
     """The same ones each time, one on each line; the totals are of all of them."""
-    made = (await sample_orders.run({"count": MOST_ORDERS}, context())).content
-    again = (await sample_orders.run({"count": MOST_ORDERS}, context())).content
+    made = (await sample_orders.run({"count": MAX_ORDERS}, context())).content
+    again = (await sample_orders.run({"count": MAX_ORDERS}, context())).content
     totals = json.loads((await order_totals.run({"orders": made}, context())).content)
     orders = json.loads(made)["orders"]
 
     assert made == again
     assert 2_000_000 < len(made.encode()) < 2_500_000
     assert [json.loads(line.rstrip(",")) for line in made.splitlines()[1:-1]] == orders
-    assert (totals["orders"], totals["bytes"]) == (MOST_ORDERS, len(made.encode()))
+    assert (totals["orders"], totals["bytes"]) == (MAX_ORDERS, len(made.encode()))
     assert totals["amount"] == sum(order["amount"] for order in orders)
     assert {"green tea", "龙井绿茶"} <= {order["item"] for order in orders}
 
@@ -142,7 +142,7 @@ async def test_what_is_no_order_cannot_be_added_up(given: str) -> None:
         await order_totals.run({"orders": given}, context())
 
 
-@pytest.mark.parametrize("count", [0, MOST_ORDERS + 1])
+@pytest.mark.parametrize("count", [0, MAX_ORDERS + 1])
 async def test_there_is_a_most_of_orders(count: int) -> None:
     """The schema says so, too."""
     with pytest.raises(BadArguments, match="count"):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.demo.bare import Received, ask
 from tests.demo.conftest import Send
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 TOOLS = [
@@ -158,7 +158,7 @@ LONG = 700_000
 @pytest.mark.parametrize("before", ["", "/burst ", "How do I resume a stream? "])
 async def test_a_long_message_is_answered(send: Send, before: str, piece: str) -> None:
     """However long a message is and whatever it repeats, it is read in a time that grows no faster."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         received = await send(ask(before + (piece * LONG)[:LONG], tools=TOOLS, stream=False))
     assert received.status in (200, 400)
     assert json.loads(received.body)["type"] in ("message", "error")
@@ -166,7 +166,7 @@ async def test_a_long_message_is_answered(send: Send, before: str, piece: str) -
 
 async def test_a_long_result_is_quoted(send: Send) -> None:
     """A tool result of one long line that looks like a tag is read once."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         received = await after_the_tools(
             send, "How do I resume a stream?", {"search_docs": "[1] x\n<" + "a" * 200_000}
         )

@@ -11,7 +11,7 @@ from gateway.demo.record import MAX_REQUESTS
 from gateway.demo.server import serve_demo
 from tests.demo.bare import ask, fetch, read, request_of
 from tests.demo.conftest import Send
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_a_client_that_leaves_is_counted(demo_url: str, send: Send) -> Non
     await reader.readuntil(b"message_start")
     running = (await seen(send))["counters"]
     writer.close()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while (left := (await seen(send))["counters"])["streams"]:
             pass  # asking is the wait
     assert (running["streams"], running["started"], running["aborted"]) == (1, 3, 0)
@@ -125,7 +125,7 @@ async def test_requests_in_pieces_and_pipelined_are_answered_in_order(demo_url: 
         writer.write(both[at : at + 50])
         await writer.drain()
         await asyncio.sleep(0)
-    raw = await asyncio.wait_for(reader.read(-1), PATIENCE)
+    raw = await asyncio.wait_for(reader.read(-1), TIMEOUT)
     writer.close()
     assert raw.count(b"HTTP/1.1 200 OK") == 2
     assert raw.index(b'"first ') < raw.index(b'"second"')
@@ -140,7 +140,7 @@ async def test_it_runs_in_the_current_loop_and_ends_at_once() -> None:
         writer.write(request_of(ask("/pieces 1000 /pace 1000")))
         await reader.readuntil(b"message_start")
     with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
-        await asyncio.wait_for(reader.readexactly(10_000_000), PATIENCE)
+        await asyncio.wait_for(reader.readexactly(10_000_000), TIMEOUT)
     writer.close()
     with pytest.raises(OSError, match="Connect call failed"):
         await fetch(url, ask("/say gone"))
@@ -153,7 +153,7 @@ async def test_a_slow_reader_holds_the_writer_back() -> None:
         reader, writer = await asyncio.open_connection(where.hostname, where.port, limit=2**10)
         writer.write(request_of(ask("/pieces 100000"), connection="close"))
         await reader.readuntil(b"message_start")
-        rest = await asyncio.wait_for(reader.read(-1), PATIENCE)
+        rest = await asyncio.wait_for(reader.read(-1), TIMEOUT)
         writer.close()
     assert rest.count(b"content_block_delta\n") == 100_000
     assert rest.endswith(b"0\r\n\r\n")

@@ -20,7 +20,7 @@ from gateway.settings import load_settings
 from gateway.storage.base import StoredMessage
 from tests.demo.bare import Received, ask, fetch
 from tests.demo.conftest import Send
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 INSTRUCTIONS = (Path(__file__).parents[2] / "prompts" / "summary.md").read_text(encoding="utf-8")
@@ -50,9 +50,9 @@ async def summary_of(
     model = AnthropicModel(
         api_key="demo",
         base_url=url,
-        connect_timeout=PATIENCE,
-        first_byte_timeout=PATIENCE,
-        progress_timeout=PATIENCE,
+        connect_timeout=TIMEOUT,
+        first_byte_timeout=TIMEOUT,
+        progress_timeout=TIMEOUT,
     )
     try:
         return await summarise(

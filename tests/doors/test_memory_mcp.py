@@ -23,7 +23,7 @@ from gateway.memory.tool import manage_memory
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import Filter, MemoryRow, Whole
 from gateway.wiring import open_memory
-from tests.harness import PATIENCE
+from tests.harness import TIMEOUT
 from tests.loopback import served
 from tests.mcp_servers.serving import before_2026
 from tests.running import clean_environment
@@ -47,7 +47,7 @@ class Memory:
         return await self.called({"action": action, **arguments}, is_error=True)
 
     async def called(self, arguments: dict[str, Any], *, is_error: bool, **more: Any) -> str:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             result = await self.client.call_tool("manage_memory", arguments, **more)
         (content,) = result.content
         assert isinstance(content, TextContent)
@@ -73,7 +73,7 @@ async def over_stdio(folder: Path, *arguments: str) -> AsyncGenerator[Memory]:
 async def over_http(url: str, key: str | None = None) -> AsyncGenerator[Memory]:
     headers = {"authorization": f"Bearer {key}"} if key else {}
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=PATIENCE, trust_env=False) as http,
+        httpx2.AsyncClient(headers=headers, timeout=TIMEOUT, trust_env=False) as http,
         Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
     ):
         yield Memory(client)
@@ -164,7 +164,7 @@ def test_the_standard_output_carries_messages_alone_and_the_end_of_input_ends_it
                 answer = json.loads(process.stdout.readline())
                 assert answer["jsonrpc"] == "2.0"
                 said[answer.get("id")] = answer
-        rest, _ = process.communicate(timeout=PATIENCE)
+        rest, _ = process.communicate(timeout=TIMEOUT)
 
     assert (process.returncode, rest) == (0, "")
     assert [tool["name"] for tool in said[2]["result"]["tools"]] == ["manage_memory"]

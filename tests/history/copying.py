@@ -12,7 +12,7 @@ import orjson
 
 from gateway.artifacts.shelf import Shelf
 from gateway.history.copies.export import Contents, Export, counts_of
-from gateway.history.copies.imports import MOST_ROWS, import_session
+from gateway.history.copies.imports import MAX_ROWS, import_session
 from gateway.settings import load_settings
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER
@@ -49,7 +49,7 @@ async def imported(
     file: bytes,
     owner: str = OWNER,
     *,
-    most_rows: int = MOST_ROWS,
+    most_rows: int = MAX_ROWS,
     quota: int = QUOTA,
     ttl: float = TTL,
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.artifacts.content import text_content
 from gateway.artifacts.shelf import Origin
 from gateway.history.compression.compressor import Compressor
-from gateway.history.summaries.mentioned import MOST_ARTIFACTS, listed, named_in
+from gateway.history.summaries.mentioned import MAX_ARTIFACTS, listed, named_in
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.summaries.summary import Reference, SessionSummary, render, tell
 from gateway.history.summaries.survivors import complete
@@ -148,7 +148,7 @@ def test_those_used_most_come_first_then_the_newest_and_there_are_not_too_many()
 
     kept = completed(user("go"), *said, *again, known=refs, most_tokens=10**5)
 
-    assert refs_of(kept) == [refs[3], *reversed(refs[40 - MOST_ARTIFACTS + 1 :])]
+    assert refs_of(kept) == [refs[3], *reversed(refs[40 - MAX_ARTIFACTS + 1 :])]
 
 
 def test_artifacts_leave_room_for_what_was_said() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.history.transcript import fold, problems, view
 from tests.forked import forked
-from tests.harness import PATIENCE
+from tests.harness import TIMEOUT
 from tests.history.compressing import archived, session, talk
 from tests.history.killed import STEPS, compress_until
 from tests.history.scripted import summary, words
@@ -26,7 +26,7 @@ async def test_a_compression_that_is_killed_leaves_one_of_two_views(tmp_path: Pa
         old = await opened.state()
 
     process = forked(compress_until, tmp_path, step)
-    await asyncio.to_thread(process.join, PATIENCE)
+    await asyncio.to_thread(process.join, TIMEOUT)
     assert process.exitcode == -signal.SIGKILL
     process.close()
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import NothingToCompress
-from gateway.history.compression.cut import LEAST, Cut, find_cut
+from gateway.history.compression.cut import MIN_TOKENS, Cut, find_cut
 from gateway.messages import Message
 from gateway.storage.base import History
 from tests.history.conversations import conversations, version
@@ -112,7 +112,7 @@ def test_open_calls_stay() -> None:
         ([user("hello")], 9000, "newest_turn_only"),
         ([user("hello"), says("a long answer")], 9000, "newest_turn_only"),
         ([user("go"), says(call("t", "c"))], 9000, "newest_turn_only"),
-        ([*turns(1), user("more")], LEAST // 2 - 1, "too_little"),
+        ([*turns(1), user("more")], MIN_TOKENS // 2 - 1, "too_little"),
     ],
 )
 def test_too_little_is_said_with_the_counts(messages: list[Message], size: int, reason: str) -> None:
@@ -125,7 +125,7 @@ def test_too_little_is_said_with_the_counts(messages: list[Message], size: int, 
     assert details["reason"] == reason
     assert details["messages"] == len(messages)
     assert details["tokens"] == size * len(messages)
-    assert details["covered_tokens"] < details["needed_tokens"] == LEAST
+    assert details["covered_tokens"] < details["needed_tokens"] == MIN_TOKENS
 
 
 @given(conversations(), st.integers(0, 4000), st.sampled_from([30, 200, 2000]))
@@ -158,4 +158,4 @@ def test_no_cut_parts_a_call_from_its_result(messages: list[Message], target: in
     assert called & answered == set()
     assert requests[-1] > cut.to_position or requests[-1] == cut.kept_position
     assert cut.tokens_covered + cut.tokens_kept == size * len(messages)
-    assert cut.tokens_covered >= LEAST
+    assert cut.tokens_covered >= MIN_TOKENS

@@ -2,7 +2,7 @@
 
 from hypothesis import given
 
-from gateway.history.summaries.dialogue import ARGUMENTS_MOST, FILE_MOST, RESULT_MOST, TEXT_MOST, write_out
+from gateway.history.summaries.dialogue import MAX_ARGUMENTS, MAX_FILE, MAX_RESULT, MAX_TEXT, write_out
 from gateway.messages import Attached, Message, attached_block, text_block
 from tests.history.conversations import conversations
 from tests.history.scripted import call, result, results, says, stored, thought, user
@@ -54,7 +54,7 @@ def test_what_is_long_is_told_by_its_beginning_and_its_end() -> None:
         )
     )
 
-    for entry, most in zip(found, (TEXT_MOST, ARGUMENTS_MOST, RESULT_MOST), strict=True):
+    for entry, most in zip(found, (MAX_TEXT, MAX_ARGUMENTS, MAX_RESULT), strict=True):
         assert len(entry.text) < most + 120
         assert "characters left out" in entry.text
     assert "begin" in found[2].text
@@ -95,7 +95,7 @@ def test_a_text_that_was_attached_is_told_as_the_files() -> None:
         "[1] user:",
         "  看",
     ]
-    assert len(told(Message("user", [attached_block(long)]))) < FILE_MOST + 200
+    assert len(told(Message("user", [attached_block(long)]))) < MAX_FILE + 200
 
 
 @given(conversations())

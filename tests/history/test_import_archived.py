@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import ArchiveDamaged, Conflict, StorageError
-from gateway.history.copies.imports import MOST_ROWS, MOST_ROWS_SIZE
+from gateway.history.copies.imports import MAX_ROWS, MAX_ROWS_SIZE
 from gateway.storage.base import History
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.wiring import Storage, open_storage
@@ -97,11 +97,11 @@ async def test_what_comes_in_archived_answers_as_what_went_out(
 
 async def test_only_a_large_session_comes_in_archived(tmp_path: Path, storage: Storage) -> None:
     """By its events and messages, or by its size; a common one is rows, as it was."""
-    many = await a_file(tmp_path / "many", [Past("hi", ("x",) * MOST_ROWS)])
+    many = await a_file(tmp_path / "many", [Past("hi", ("x",) * MAX_ROWS)])
     for name, content, archives in (
         ("common", await a_file(tmp_path / "common", TALK), 0),
         ("many", many, 1),
-        ("long", await a_file(tmp_path / "long", [Past("hi", ("x" * (MOST_ROWS_SIZE // 2),))]), 1),
+        ("long", await a_file(tmp_path / "long", [Past("hi", ("x" * (MAX_ROWS_SIZE // 2),))]), 1),
     ):
         await imported(storage, content)
         assert len(await storage.archives.list("s")) == archives, name

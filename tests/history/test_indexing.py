@@ -12,7 +12,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.history.indexing import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
 from gateway.storage.records import Search
 from gateway.wiring import Storage
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.storage.saying import said
 from tests.storage.writing import OWNER, sqlite_storage
 
@@ -27,7 +27,7 @@ async def indexing(search: Search) -> AsyncGenerator[Indexer]:
     indexer = Indexer(search, gather=0, pause=0, first_retry=0)
     task = asyncio.create_task(indexer.run())
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             yield indexer
     finally:
         task.cancel()
@@ -83,7 +83,7 @@ async def test_turns_that_end_one_after_the_other_are_indexed_together() -> None
     for name in ("a", "b", "c"):
         indexer.watch(name, DONE)
         await asyncio.sleep(0)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await indexer.settled()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
@@ -153,7 +153,7 @@ async def test_what_does_not_fit_into_memory_is_asked_for_again() -> None:
         indexer.watch(name, DONE)
     search.waiting = names[-3:]
     task = asyncio.create_task(indexer.run())
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await indexer.settled()
     task.cancel()
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.history.summaries.summary import (
-    MOST_CHARACTERS,
-    MOST_ITEMS,
+    MAX_CHARACTERS,
+    MAX_ITEMS,
     NOTE_TOKENS,
     SessionSummary,
     read_answer,
@@ -72,8 +72,8 @@ def test_lists_and_sentences_are_bounded() -> None:
     """A model that does not stop fills neither the database nor the prompt."""
     summary = SessionSummary.model_validate({"facts": [f"{n} " + "x" * 10**5 for n in range(500)]})
 
-    assert len(summary.facts) == MOST_ITEMS
-    assert len(summary.facts[0]) == MOST_CHARACTERS
+    assert len(summary.facts) == MAX_ITEMS
+    assert len(summary.facts[0]) == MAX_CHARACTERS
 
 
 def test_a_summary_is_told_in_sections_that_have_something() -> None:

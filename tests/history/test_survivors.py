@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.history.summaries.summary import SessionSummary, tell
-from gateway.history.summaries.survivors import MOST_IDENTIFIERS, complete
+from gateway.history.summaries.survivors import MAX_IDENTIFIERS, complete
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message
 from tests.history.conversations import conversations
@@ -75,7 +75,7 @@ def test_identifiers_are_bounded_and_the_users_come_first() -> None:
     said = [says(" ".join(f"AB-{n}x" for n in range(80))), user(" ".join(f"UV-{n}x" for n in range(40)))]
     kept = completed(*said, previous=SessionSummary(goal="x", identifiers=["OLD-1"]), most_tokens=10**5)
 
-    assert len(kept.identifiers) == MOST_IDENTIFIERS
+    assert len(kept.identifiers) == MAX_IDENTIFIERS
     assert kept.identifiers[0] == "OLD-1"
     assert kept.identifiers[1:41] == [f"UV-{n}x" for n in range(40)]
 
@@ -147,4 +147,4 @@ def test_a_complete_summary_stays_within_its_bound(said: list[Message], most: in
 )
 def test_endless_text_leaves_no_more_than_the_bound(text: str) -> None:
     """What a user pastes is searched once from its beginning to a limit, and what is found has one too."""
-    assert len(completed(user(text), most_tokens=10**6).identifiers) <= MOST_IDENTIFIERS
+    assert len(completed(user(text), most_tokens=10**6).identifiers) <= MAX_IDENTIFIERS

@@ -16,7 +16,7 @@ from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp.offered import RemoteTool
 from gateway.tools.mcp.server import ServerState
 from gateway.tools.mcp.servers import McpServers
-from tests.harness import PATIENCE
+from tests.harness import TIMEOUT
 from tests.tools import calling
 
 HERE = Path(__file__).parent
@@ -42,12 +42,12 @@ class Attached:
         return next(tool for tool in self.servers.tools if tool.remote_name == remote_name)
 
     async def call(self, remote_name: str, **arguments: Any) -> ToolOutput:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             return await self.tool(remote_name).run(arguments, context())
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Waits until something is so."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not holds():
                 await asyncio.sleep(0.01)
 
@@ -83,7 +83,7 @@ async def attached(**servers: McpServer) -> AsyncGenerator[Attached]:
     source = McpServers(servers, changed=changes.set)
     running = asyncio.create_task(source.run())
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await source.tried()
         yield Attached(source, changes)
     finally:

@@ -10,7 +10,7 @@ from gateway.errors import ServerUnreachable, ToolError, ToolTimedOut
 from gateway.settings.values import McpServer
 from gateway.tools.in_time import run_in_time
 from gateway.tools.mcp import bounds, server, stdio
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.mcp_servers.serving import attached, body, context, program
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_a_server_that_chats_on_its_standard_output_is_understood_all_the_
 )
 async def test_a_server_that_cannot_be_spoken_to_has_no_tools_and_a_reason(way: str, reason: str) -> None:
     """Whatever comes instead of messages, or does not come."""
-    async with attached(it=scripted(way, connect_timeout=0.5 if way == "silent" else PATIENCE)) as servers:
+    async with attached(it=scripted(way, connect_timeout=0.5 if way == "silent" else TIMEOUT)) as servers:
         assert servers.state.status == "failed"
         assert servers.state.error == reason
         assert servers.servers.tools == ()

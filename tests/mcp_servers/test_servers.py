@@ -14,7 +14,7 @@ from gateway.settings import Settings
 from gateway.supervisor import Supervisor
 from gateway.tools.mcp import server
 from gateway.tools.mcp.servers import McpServers
-from tests.harness import PATIENCE, running_gateway
+from tests.harness import TIMEOUT, running_gateway
 from tests.mcp_servers.serving import address, program
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +66,7 @@ async def test_it_ends_at_whatever_moment_it_is_cancelled(monkeypatch: pytest.Mo
         for _ in range(steps):
             await asyncio.sleep(0)
         running.cancel()
-        done, _ = await asyncio.wait((running,), timeout=PATIENCE)
+        done, _ = await asyncio.wait((running,), timeout=TIMEOUT)
 
         assert running in done
         assert running.cancelled()
@@ -95,7 +95,7 @@ async def test_the_start_does_not_wait_for_ever(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The log names who was late."""
-    monkeypatch.setattr(lifespan, "START_PATIENCE", 0.01)
+    monkeypatch.setattr(lifespan, "START_TIMEOUT", 0.01)
     servers = {"late": program("scripted.py", "silent")}
     waiting = settings.model_copy(update={"mcp_servers": servers, "log_format": "json", "log_level": "info"})
     async with running_gateway(waiting):
@@ -129,7 +129,7 @@ async def test_a_mistake_with_one_server_ends_no_other(monkeypatch: pytest.Monke
     def states() -> dict[str, tuple[str, int]]:
         return {state.name: (state.status, state.since) for state in source.states}
 
-    async with asyncio.timeout(PATIENCE), supervisor.running(source.run, "MCP servers"):
+    async with asyncio.timeout(TIMEOUT), supervisor.running(source.run, "MCP servers"):
         while states()["good"][0] != "connected":
             await asyncio.sleep(0.01)
         before = states()["good"]

@@ -13,7 +13,7 @@ from gateway.events.envelope import EventData
 from gateway.settings.values import McpServer
 from gateway.tools.base import File
 from gateway.tools.mcp import server
-from tests.harness import PATIENCE
+from tests.harness import TIMEOUT
 from tests.loopback import served
 from tests.mcp_servers.serving import (
     TRACEPARENT,
@@ -150,7 +150,7 @@ async def test_the_server_says_which_arguments_do_not_fit(trial: Attached) -> No
 async def test_progress_is_passed_on_but_not_a_flood_of_it(trial: Attached) -> None:
     """Every report that is passed on becomes an event in the log for good."""
     told: list[EventData] = []
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         output = await trial.tool("hurry").run({}, context(told.append))
 
     assert body(output) == "done"
@@ -162,14 +162,14 @@ async def test_a_cancelled_call_is_cancelled_there_too(trial: Attached) -> None:
     """The server learns that nobody waits any more."""
     begun = asyncio.Event()
     call = asyncio.create_task(trial.tool("wait").run({}, context(lambda _: begun.set())))
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await begun.wait()
     assert json.loads(body(await trial.call("given_up_calls"))) == []
     call.cancel()
     await asyncio.wait((call,))
 
     assert call.cancelled()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while json.loads(body(await trial.call("given_up_calls"))) != ["wait"]:
             pass
 
@@ -187,7 +187,7 @@ async def test_a_changed_list_is_followed(trial: Attached) -> None:
     before = trial.servers.tools
     trial.changes.clear()
     await trial.call("grow", name="more")
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await trial.changes.wait()
 
     assert before is not trial.servers.tools

@@ -14,7 +14,7 @@ from gateway.errors import InvalidRequest, MemoryFull, StorageError
 from gateway.ids import now_ms
 from gateway.memory.copies import PAGE, export
 from gateway.memory.corrections.corrections import Corrections
-from gateway.memory.intake import LONGEST_LINE, MOST_TOLD, Intake, Report, lines_of
+from gateway.memory.intake import MAX_LINE_LENGTH, MAX_REPORTED, Intake, Report, lines_of
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory
 from gateway.storage.memories import Evidence, Filter, Link, MemoryRow, Scope, Whole
@@ -290,14 +290,14 @@ async def test_a_full_store_says_at_which_line(tmp_path: Path, anyio_backend: st
 
 async def test_only_the_first_refusals_are_told_and_all_are_counted(memories: Memories) -> None:
     """A file of rubbish makes a short report."""
-    report = await taken(memories, b"rubbish\n" * (MOST_TOLD + 7))
+    report = await taken(memories, b"rubbish\n" * (MAX_REPORTED + 7))
 
-    assert (report.refused, len(report.refusals)) == (MOST_TOLD + 7, MOST_TOLD)
+    assert (report.refused, len(report.refusals)) == (MAX_REPORTED + 7, MAX_REPORTED)
 
 
 async def test_a_line_without_an_end_is_refused(memories: Memories) -> None:
     """It is not held in memory to see how it goes on."""
-    endless = pieces([b"x" * 300_000] * (LONGEST_LINE // 100_000))
+    endless = pieces([b"x" * 300_000] * (MAX_LINE_LENGTH // 100_000))
 
     with pytest.raises(InvalidRequest, match="longer than"):
         await anext(lines_of(endless))

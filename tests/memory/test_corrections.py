@@ -9,8 +9,8 @@ import pytest
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFound
 from gateway.lexical import tokens
 from gateway.memory.corrections.corrections import Corrections
-from gateway.memory.memories import DEPENDS_ON_MOST, Memories
-from gateway.memory.record import CONTENT_MOST, NewMemory
+from gateway.memory.memories import MAX_DEPENDS_ON, Memories
+from gateway.memory.record import MAX_CONTENT, NewMemory
 from gateway.storage.memories import Evidence, Link, Scope, Whole
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -111,7 +111,7 @@ async def test_a_replacement_by_what_is_known_already_gives_way_to_it(
     [
         ("replace", None, "new_content is missing"),
         ("replace", " \u200b ", "content is missing"),
-        ("replace", "x" * (CONTENT_MOST + 1), "characters"),
+        ("replace", "x" * (MAX_CONTENT + 1), "characters"),
         ("replace", "i like TEA.", "says that already"),
         ("freeze", "I like milk", "not freeze"),
     ],
@@ -202,7 +202,7 @@ async def test_nothing_depends_on_what_is_not_there_or_on_itself(memories: Memor
     for missing in ("m_0000000000000000", private.id):
         with pytest.raises(NotFound, match=missing):
             await saved(memories, "She trains on Mondays", missing)
-    for wrong in ([row.id], [f"m_{number:016x}" for number in range(DEPENDS_ON_MOST + 1)]):
+    for wrong in ([row.id], [f"m_{number:016x}" for number in range(MAX_DEPENDS_ON + 1)]):
         with pytest.raises(InvalidRequest, match="depends on at most"):
             await memories.update(ANN, row.id, {}, BY, depends_on=wrong)
     assert await memories.store.links(row.id) == []

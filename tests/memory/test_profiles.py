@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import InvalidRequest, MemoryChanged, NotFound
-from gateway.memory.profiles import KEY_MOST, KEYS_MOST, PROFILE_MOST, VALUE_MOST, Profiles
+from gateway.memory.profiles import MAX_KEY, MAX_KEYS, MAX_PROFILE, MAX_VALUE, Profiles
 from gateway.storage.memories import Scope
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -71,14 +71,14 @@ async def test_only_its_user_and_the_members_of_a_household_see_a_profile(profil
 @pytest.mark.parametrize(
     "fields",
     [
-        {str(n): "x" for n in range(KEYS_MOST + 1)},
+        {str(n): "x" for n in range(MAX_KEYS + 1)},
         {"": "x"},
         {"\u200b": "x"},
-        {"k" * (KEY_MOST + 1): "x"},
+        {"k" * (MAX_KEY + 1): "x"},
         {"k": ""},
-        {"k": "x" * (VALUE_MOST + 1)},
+        {"k": "x" * (MAX_VALUE + 1)},
         {"k": "x", " k": "y"},
-        {str(n): "x" * VALUE_MOST for n in range(PROFILE_MOST // VALUE_MOST)},
+        {str(n): "x" * MAX_VALUE for n in range(MAX_PROFILE // MAX_VALUE)},
     ],
 )
 async def test_a_profile_stays_small(profiles: Profiles, fields: dict[str, str]) -> None:

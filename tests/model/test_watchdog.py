@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gateway.model.watchdog import Watchdog
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 SOON = 0.02
@@ -23,7 +23,7 @@ async def test_silence_sets_it_off_once() -> None:
 
     deadline = loop.time() + SOON
     Watchdog(deadline, SOON, expire)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await fired.wait()
     await asyncio.sleep(3 * SOON)
     assert len(calls) == 1
@@ -41,7 +41,7 @@ async def test_progress_moves_its_deadline() -> None:
         if not fired.is_set():
             last = loop.time()
             watchdog.progress()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await fired.wait()
     assert loop.time() >= last + SOON
 
@@ -54,7 +54,7 @@ async def test_a_busy_reader_is_not_silence() -> None:
     await asyncio.sleep(4 * SOON)
     assert not fired.is_set()
     watchdog.progress()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         await fired.wait()
     stopped = asyncio.Event()
     Watchdog(asyncio.get_running_loop().time() + SOON, SOON, stopped.set).stop()

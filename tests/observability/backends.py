@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.loopback import PATIENCE, free_port
+from tests.loopback import TIMEOUT, free_port
 
 WITH = "GATEWAY_TEST_BACKENDS"
 """The folder of their environments; without it the tests that ask them are left out."""
@@ -85,7 +85,7 @@ async def _running(
         )
     try:
         url = f"http://127.0.0.1:{port}"
-        async with httpx2.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False) as http:
+        async with httpx2.AsyncClient(base_url=url, timeout=TIMEOUT, trust_env=False) as http:
             yield http
     finally:
         os.killpg(process.pid, 15)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.demo.server import serve_demo
 from gateway.settings import Settings
-from tests.harness import PATIENCE, Client, events, running_gateway, stalled_reader, text_of, the
+from tests.harness import TIMEOUT, Client, events, running_gateway, stalled_reader, text_of, the
 from tests.observability.keeping import KEPT, keeping_round, keeping_tools
 from tests.observability.permitted import LEFT_ALONE, NEEDED, needed_tools, permitted_round
 from tests.observability.remembering import ASKED, remembering, remembering_round
@@ -139,7 +139,7 @@ async def on_record(client: Client) -> dict[str, list[Told]]:
     return {session["id"]: _turns_of(await client.events(session["id"])) for session in sessions}
 
 
-async def until_seen(ask: Callable[[], Awaitable[Any]], *, patience: float = PATIENCE) -> Any:
+async def until_seen(ask: Callable[[], Awaitable[Any]], *, patience: float = TIMEOUT) -> Any:
     """Asks until the answer is something, since what reads telemetry is always a little late.
 
     Raises:

@@ -10,11 +10,11 @@ from tests.harness import Client
 from tests.mcp_servers.serving import program
 from tests.stories.asking import Outbox, ask
 
-PATIENCE_OF_PEOPLE = 3.0
+APPROVAL_TIMEOUT = 3.0
 """Seconds after which a question expires: long enough for the person of this day, who answers at once."""
 SERVER = "trial"
 NEEDED: Mapping[str, Any] = {
-    "approval_timeout": PATIENCE_OF_PEOPLE,
+    "approval_timeout": APPROVAL_TIMEOUT,
     "tool_policy": ("erase=deny",),
     "mcp_servers": {SERVER: program("server.py", trust_hints=True)},
 }

@@ -14,7 +14,7 @@ from gateway.events.envelope import StoredEvent
 from gateway.service.following import Follower, Following, Take
 from gateway.storage.base import EventLog
 from gateway.storage.bus import EVENT_OVERHEAD, MemoryBus
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,7 @@ def follower(
 @asynccontextmanager
 async def waiting(*followers: Follower) -> AsyncGenerator[list[asyncio.Task[None]]]:
     """The tasks of these, which have come to the end of the log."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         tasks = [asyncio.create_task(each.run()) for each in followers]
         for _ in range(9):
             await asyncio.sleep(0)
@@ -122,7 +122,7 @@ def test_every_reader_gets_every_event_once_in_order(
                     await asyncio.sleep(0)
                 bus.publish("s", new)
 
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             *found, _ = await asyncio.gather(*(join(*reader) for reader in readers), write())
         assert all(got == list(range(1, last + 1)) for got in found)
 

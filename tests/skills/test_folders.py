@@ -135,12 +135,12 @@ def test_folders_and_skills_are_bounded(tmp_path: Path, monkeypatch: pytest.Monk
     for number in range(5):
         write_skill(tmp_path, f"s{number}", under="deep" if number == 0 else "")
 
-    monkeypatch.setattr(folders, "MOST_SKILLS", 3)
+    monkeypatch.setattr(folders, "MAX_SKILLS", 3)
     found = scan(tmp_path)
     assert names(found) == ["s1", "s2", "s3"]
     assert told(found) == ["there are more than 3 skills: the rest is left out."]
 
-    monkeypatch.setattr(folders, "MOST_FOLDERS", 3)
+    monkeypatch.setattr(folders, "MAX_FOLDERS", 3)
     found = scan(tmp_path)
     assert names(found) == ["s1"]
     assert told(found) == ["there are more than 3 folders: the rest is left out."]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.skills.files import MOST_LISTED
+from gateway.skills.files import MAX_LISTED
 from gateway.skills.folders import SkillFolders
 from gateway.skills.markdown import MAX_REFERENCE, TIERS, MarkdownSkill, Tier
 from gateway.skills.names import named
@@ -99,7 +99,7 @@ def test_copies_with_other_files_beside_them_are_no_copies(tmp_path: Path) -> No
     assert len(catalog.warnings) == 1
 
 
-@pytest.mark.parametrize(("count", "size"), [(MOST_LISTED, 1), (1, MAX_REFERENCE + 1)])
+@pytest.mark.parametrize(("count", "size"), [(MAX_LISTED, 1), (1, MAX_REFERENCE + 1)])
 def test_what_is_too_much_to_compare_is_no_copy(tmp_path: Path, count: int, size: int) -> None:
     """More files than are listed, or one that is larger than can be read: both skills are kept."""
     roots: dict[Tier, Path] = {"project": tmp_path / "one", "user": tmp_path / "two"}

@@ -12,7 +12,7 @@ from gateway.errors import ToolError
 from gateway.events.envelope import EventData
 from gateway.events.upkeep import Skill
 from gateway.skills.catalog import Catalog
-from gateway.skills.files import MOST_FOLDERS, listing
+from gateway.skills.files import MAX_FOLDERS, listing
 from gateway.skills.folders import SkillFolders
 from gateway.skills.gate import refusal
 from gateway.skills.markdown import MAX_REFERENCE
@@ -384,7 +384,7 @@ async def test_how_many_folders_are_looked_into_is_bounded(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where none of them holds a file: a tree of any width costs the same."""
-    for number in range(3 * MOST_FOLDERS):
+    for number in range(3 * MAX_FOLDERS):
         (home / "assets" / f"{number}" / "empty").mkdir(parents=True)
     really, looked = os.scandir, list[object]()
 
@@ -399,7 +399,7 @@ async def test_how_many_folders_are_looked_into_is_bounded(
     )
     looked.clear()
     assert listing(home) == ["notes.txt", "references/格式.md"]
-    assert len(looked) == MOST_FOLDERS
+    assert len(looked) == MAX_FOLDERS
 
 
 def test_the_model_is_told_the_same_whatever_the_skills(home: Path) -> None:

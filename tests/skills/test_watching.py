@@ -15,7 +15,7 @@ from gateway.skills import library as library_module
 from gateway.skills.catalog import Catalog
 from gateway.skills.library import SkillLibrary
 from gateway.storage.decisions import SkillSwitches
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.skills.writing import Servers, library_of, served, write_skill
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +35,7 @@ async def watching(library: SkillLibrary) -> AsyncGenerator[None]:
 
 async def other_than(library: SkillLibrary, former: Catalog) -> Catalog:
     """The next catalog."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while library.catalog is former:
             await asyncio.sleep(0.005)
     return library.catalog
@@ -102,7 +102,7 @@ async def test_a_look_that_fails_is_told_and_tried_again(
 
     with structlog.testing.capture_logs() as lines:
         async with watching(library):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 while not lines:
                     await asyncio.sleep(0.005)
             away.clear()

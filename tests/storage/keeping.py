@@ -2,11 +2,11 @@
 
 import hashlib
 
-from gateway.storage.artifacts import LEAST_COUNTED, ArtifactRow, Chunk, blob_path
+from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, Chunk, blob_path
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER
 
-QUOTA = 20 * LEAST_COUNTED
+QUOTA = 20 * MIN_COUNTED
 LATER = 1_000
 
 

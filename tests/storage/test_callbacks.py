@@ -14,7 +14,7 @@ from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.database import raw_of
 from gateway.wiring import Storage
-from tests.harness import PATIENCE
+from tests.harness import TIMEOUT
 from tests.storage.writing import running
 
 pytestmark = pytest.mark.anyio
@@ -25,7 +25,7 @@ async def database(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[SqliteD
     """A new database; one that cannot be closed any more fails the test instead of holding it up."""
     opened = await SqliteDatabase.open(tmp_path / "gateway.db")
     yield opened
-    await asyncio.wait_for(opened.close(), PATIENCE)
+    await asyncio.wait_for(opened.close(), TIMEOUT)
 
 
 def answer(connection: Connection) -> int:
@@ -45,7 +45,7 @@ def raising(error: BaseException) -> Callable[[Connection], None]:
 
 async def goes_on(database: SqliteDatabase) -> bool:
     """Whether writes and reads are answered, and the database can be closed."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         answers = [await database.write(answer), await database.read(answer)]
         await database.close()
     return answers == [42, 42]
@@ -70,9 +70,9 @@ async def test_a_receiver_of_appends_that_fails(database: SqliteDatabase, storag
 
     database.on_delivery(fail)
     writer.append("turn_start", sync=True)
-    assert await asyncio.wait_for(database.write(answer), PATIENCE) == 42
+    assert await asyncio.wait_for(database.write(answer), TIMEOUT) == 42
     database.on_delivery(deliver)
-    assert await asyncio.wait_for(writer.append("text"), PATIENCE) is None
+    assert await asyncio.wait_for(writer.append("text"), TIMEOUT) is None
 
     assert len(given) == 1
     assert await goes_on(database)
@@ -85,7 +85,7 @@ async def test_a_bus_that_fails_keeps_no_turn_from_hearing_of_its_append(
     writer = await running(storage)
     monkeypatch.setattr(storage.bus, "publish", mistake)
 
-    assert await asyncio.wait_for(writer.append("turn_start", sync=True), PATIENCE) is None
+    assert await asyncio.wait_for(writer.append("turn_start", sync=True), TIMEOUT) is None
     assert [event.seq for event in await storage.log.read("s", after=0, limit=9)] == [1]
     assert await goes_on(database)
 
@@ -95,13 +95,13 @@ async def test_a_writer_of_a_turn_that_fails_to_hear(database: SqliteDatabase, s
     deaf, other = await running(storage, "a", "ta"), await running(storage, "b", "tb")
     deaf.append("turn_start", sync=True).cancel()  # telling it raises
 
-    assert await asyncio.wait_for(other.append("turn_start", sync=True), PATIENCE) is None
+    assert await asyncio.wait_for(other.append("turn_start", sync=True), TIMEOUT) is None
     assert await goes_on(database)
 
 
 async def test_a_caller_that_fails_to_hear_of_its_commit(database: SqliteDatabase) -> None:
     """It gets its value: the changes are durable. So do the others."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         answers = await asyncio.gather(
             database.write(answer, committed=mistake), database.write(answer), database.write(answer)
         )
@@ -127,7 +127,7 @@ async def test_whatever_a_callers_work_raises_is_the_callers_alone(
 ) -> None:
     """Also what no future can hold, and what would stop the event loop or pass for a cancellation: of these
     the caller hears in a RuntimeError. The others in the transaction are not touched by it."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         first, failed, last = await asyncio.gather(
             database.write(answer),
             database.write(raising(error)),
@@ -159,7 +159,7 @@ async def test_a_reader_whose_rollback_failed_reads_again(database: SqliteDataba
 
         raw_of(connection).set_authorizer(authorize)
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         for _ in range(5):
             with pytest.raises(StorageError):
                 await database.read(fail_to_roll_back)

@@ -29,7 +29,7 @@ from gateway.storage.migrations import (
     migrate_memories,
     upgrade,
 )
-from gateway.storage.packs import MOST_EVENTS
+from gateway.storage.packs import MAX_EVENTS
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.wiring import storage_on
@@ -167,7 +167,7 @@ def test_events_of_an_older_database_are_packed(tmp_path: Path) -> None:
                 (seq, kind, turn, body) for name, seq, turn, kind, body in rows if name == session
             ]
         packs = connection.execute("SELECT first_seq, last_seq FROM event_packs WHERE session_id = 's'")
-        assert packs.fetchall()[:3] == [(1, 3), (4, 5), (6, 5 + MOST_EVENTS)]
+        assert packs.fetchall()[:3] == [(1, 3), (4, 5), (6, 5 + MAX_EVENTS)]
 
 
 @BOTH

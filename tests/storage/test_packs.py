@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.storage import purges
-from gateway.storage.packs import MOST_EVENTS, MOST_SIZE, SCOPE, EventRow, events_of, packs_of
+from gateway.storage.packs import MAX_EVENTS, MAX_SIZE, SCOPE, EventRow, events_of, packs_of
 from gateway.storage.sqlite import event_rows
 from gateway.storage.sqlite.event_rows import ADD_PACKS
 from gateway.wiring import Storage
@@ -59,9 +59,9 @@ def test_the_ids_that_all_events_say_are_kept_once() -> None:
 
 def test_a_pack_is_bounded_in_events_and_in_bytes() -> None:
     """One event alone may be larger."""
-    many = list(packs_of(rows_of([("a", "t1", "text", None)] * (MOST_EVENTS + 1))))
-    assert [pack.last_seq - pack.first_seq + 1 for pack in many] == [MOST_EVENTS, 1]
-    large = list(packs_of([("a", seq, "t1", "text", b"x" * (MOST_SIZE - 1)) for seq in (1, 2)]))
+    many = list(packs_of(rows_of([("a", "t1", "text", None)] * (MAX_EVENTS + 1))))
+    assert [pack.last_seq - pack.first_seq + 1 for pack in many] == [MAX_EVENTS, 1]
+    large = list(packs_of([("a", seq, "t1", "text", b"x" * (MAX_SIZE - 1)) for seq in (1, 2)]))
     assert [(pack.first_seq, pack.last_seq) for pack in large] == [(1, 1), (2, 2)]
 
 

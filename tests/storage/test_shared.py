@@ -21,7 +21,7 @@ from tests.storage.remembering import ANN, became, memory, remember, sqlite_memo
 
 pytestmark = pytest.mark.anyio
 
-MOST = 10_000
+MAX_MEMORIES = 10_000
 
 
 @pytest.fixture
@@ -95,13 +95,13 @@ async def test_erased_bytes_are_in_no_file(opened: SharedDatabase) -> None:
     quote = Evidence("s_1", 1, "zyxquote")
     row = memory("m_1", "zyxquartz 密码本 " * 200, tags=("zyxtag",), context="zyxcontext")
     await remember(store, *others[:100])
-    await store.write([step(row, evidence=[quote])], most=MOST)
+    await store.write([step(row, evidence=[quote])], most=MAX_MEMORIES)
     changed = became(row, content="zyxquartz changed 密码本")
-    await store.write([changed], most=MOST)
+    await store.write([changed], most=MAX_MEMORIES)
     await store.put_vectors("small", [Vector("m_1", changed.row.digest, b"zyxvector" * 500)])
     await remember(store, *others[100:])
     gone = became(changed.row, "deleted")
-    await store.write([gone], most=MOST)
+    await store.write([gone], most=MAX_MEMORIES)
     assert b"zyxquartz" in bytes_beside(opened.path)
 
     assert await store.erase(ANN, "m_1")

@@ -8,7 +8,7 @@ import httpx2
 
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
-from tests.harness import PATIENCE, Client, events
+from tests.harness import TIMEOUT, Client, events
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Outbox:
         @tool(effect="read_only")
         async def look(what: str) -> str:
             """Looks slowly."""
-            await asyncio.wait_for(self.slow.wait(), PATIENCE)
+            await asyncio.wait_for(self.slow.wait(), TIMEOUT)
             return f"saw {what}"
 
         return send, post, look
@@ -80,7 +80,7 @@ async def ask(client: Client, message: str, *, session: str | None = None, waiti
     session = session or await client.session()
     turn = (await client.begin(session, message))["turn_id"]
     asked = Asked(client, session, turn, {}, [])
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         async with client.frames(f"/api/sessions/{session}/events?turn_id={turn}") as frames:
             async for frame in frames:
                 asked.told.append(frame.data)
@@ -93,7 +93,7 @@ async def ask(client: Client, message: str, *, session: str | None = None, waiti
 
 async def parked(asked: Asked, client: Client | None = None) -> Asked:
     """Returns when nobody owns the turn any more."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while await asked.status(client) != "awaiting_approval":
             await asyncio.sleep(0.005)
     return asked

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.settings import Settings
 from tests.harness import Client, events, running_gateway, text_of, the, types
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.stories.asking import Asked, Outbox, ask, parked
 
 pytestmark = pytest.mark.anyio
@@ -143,7 +143,7 @@ async def test_each_of_two_calls_is_decided_on_its_own(settings: Settings) -> No
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await parked(await ask(client, BOTH, waiting=2))
         await asked.decide("approve", "post")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not outbox.sent:
                 await asyncio.sleep(0.005)
         await parked(asked)
@@ -382,7 +382,7 @@ async def test_what_is_approved_is_one_call_whatever_ids_the_endpoint_uses(
     async with running_gateway(settings, *outbox.tools) as client:
         first = await _waiting(client, message)
         assert (await first.decide("approve")).status_code == 200
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not (waiting := (await client.get("/api/approvals")).json()["approvals"]):
                 await asyncio.sleep(0.01)
         assert outbox.sent == ["alice"]

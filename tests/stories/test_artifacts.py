@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.demo.orders import MOST_ORDERS, SAMPLE, TOTALS, order_tools
+from gateway.demo.orders import MAX_ORDERS, SAMPLE, TOTALS, order_tools
 from gateway.errors import ToolError
 from gateway.lexical import estimate_tokens
 from gateway.settings import Settings
@@ -77,7 +77,7 @@ async def test_two_megabytes_are_read_in_parts_and_passed_on_whole(
     assert artifact["size"] == len(whole) > 2_000_000
     assert sample["artifact"] == artifact["ref"]
     assert estimate_tokens(sample["content"]) <= COMPACT_TOKENS
-    assert len(json.loads(whole)["orders"]) == MOST_ORDERS
+    assert len(json.loads(whole)["orders"]) == MAX_ORDERS
     assert [each["status"] for each in reads] == ["ok", "ok"]
     by_path, by_lines = sorted(reads, key=lambda read: "Lines 3-5" in read["content"])
     assert '"id":"A-00001"' in "".join(by_path["content"].split())

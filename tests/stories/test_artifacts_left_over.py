@@ -11,7 +11,7 @@ from gateway.storage.artifacts import blob_path
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.wiring import open_storage
 from tests.api.artifacts import send
-from tests.harness import PATIENCE, Client, running_gateway
+from tests.harness import TIMEOUT, Client, running_gateway
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ async def test_a_gateway_serves_while_it_removes_what_a_former_process_left(
         removed.set()
 
     monkeypatch.setattr(FolderBlobs, "delete", slow)
-    async with asyncio.timeout(PATIENCE), running_gateway(settings) as client:
+    async with asyncio.timeout(TIMEOUT), running_gateway(settings) as client:
         await asked.wait()
         assert (await client.get("/api/artifacts")).status_code == 200
         go_on.set()

@@ -13,7 +13,7 @@ from gateway.errors import StorageError
 from gateway.history.indexing import Indexer
 from gateway.settings import Settings
 from gateway.supervisor import Supervisor, Work
-from tests.harness import PATIENCE, Client, running_gateway
+from tests.harness import TIMEOUT, Client, running_gateway
 from tests.mcp_servers.serving import address
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
@@ -110,7 +110,7 @@ class Faulty(Supervisor):
 
     async def survived(self, name: str) -> None:
         """A task that starts others starts them anew after its own failure, each with a fault of its own."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not (fault := self.faults[name]).survived.is_set():
                 fault.poke()
                 await asyncio.sleep(0.01)
@@ -133,7 +133,7 @@ def everything(settings: Settings) -> Settings:
 
 async def failed(client: Client) -> set[str]:
     """Those background tasks that failed, when `/readyz` and the metrics say the same."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while True:
             counted, ready = await failures(client), await client.get("/readyz")
             assert ready.status_code == 200
@@ -173,4 +173,4 @@ async def test_every_background_task_survives_whatever_is_raised_at_whatever_awa
         assert set(supervisor.faults) == set(await failures(client)) == TASKS
         assert await failed(client) <= TASKS
         assert (await client.chat("/say hello"))[-1]["data"]["status"] == "completed"
-        await asyncio.wait_for(client.app.state.indexer.settled(), PATIENCE)
+        await asyncio.wait_for(client.app.state.indexer.settled(), TIMEOUT)

@@ -10,7 +10,7 @@ from gateway.messages import ToolSpec
 from gateway.settings import Settings
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, running_gateway, text_of, the
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[s
     turn = (await client.begin(session, message))["turn_id"]
     told = []
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         client.frames(f"/api/sessions/{session}/events?turn_id={turn}") as frames,
     ):
         async for frame in frames:
@@ -33,7 +33,7 @@ async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[s
 
 
 async def _upstream_is_idle(demo_url: str) -> None:
-    async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(PATIENCE):
+    async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(TIMEOUT):
         while (await http.get(f"{demo_url}/demo/requests?limit=1")).json()["counters"]["streams"]:
             await asyncio.sleep(0.01)
 

@@ -13,7 +13,7 @@ from gateway.app import build_app
 from gateway.demo.server import serve_demo
 from gateway.settings import Settings
 from tests.harness import Client, client_at, running_gateway, settings_for, text_of, the, types
-from tests.loopback import PATIENCE, served
+from tests.loopback import TIMEOUT, served
 
 pytestmark = pytest.mark.anyio
 
@@ -382,7 +382,7 @@ async def test_a_shutdown_ends_what_somebody_asked_for_with_a_clear_answer(
         await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 2000 /pace 50"]})
         filling = {name: value.format(s=session) for name, value in body.items()}
         answer = asyncio.create_task(client.post(path.format(s=session), filling))
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not (await client.get(f"{demo}/demo/requests?limit=1")).json()["counters"]["streams"]:
                 await asyncio.sleep(0.01)
         await client.app.state.begin_shutdown()
@@ -412,7 +412,7 @@ async def test_a_request_that_outlasts_the_shutdown_is_answered(
         async with served(app, lifespan=False) as url:
             client = await stack.enter_async_context(client_at(url))
             answer = asyncio.create_task(client.get("/api/sessions/s"))
-            await asyncio.wait_for(entered.wait(), PATIENCE)
+            await asyncio.wait_for(entered.wait(), TIMEOUT)
             await app.state.begin_shutdown()
         told = await answer
 
@@ -428,7 +428,7 @@ async def test_an_older_summary_never_replaces_a_newer_one(client: Client, setti
     await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 40 /pace 50"]})
     body = {"session_id": session}
     first = asyncio.create_task(client.post("/api/session/summary", body))
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while not (await client.http.get(f"{demo}/demo/requests")).json()["counters"]["streams"]:
             await asyncio.sleep(0.01)
     second = await client.post("/api/session/summary", body)

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.settings import Settings
 from tests.faults import CODES, Fault, Faults
-from tests.harness import PATIENCE, Client, running_gateway
+from tests.harness import TIMEOUT, Client, running_gateway
 from tests.invariants import violations
 from tests.ownership import stuck
 from tests.record import read_records
@@ -59,7 +59,7 @@ async def use(client: Client, session: str) -> None:
             await cancel(client, session, queued)
     if kind in {"stop", "queue"}:
         await cancel(client, session, turn)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while (await client.get(f"/api/sessions/{session}/snapshot")).json().get("open_turn"):
             for asked in (await client.get("/api/approvals")).json().get("approvals", ()):
                 if asked["session_id"] == session:
@@ -81,6 +81,6 @@ async def begin(client: Client, session: str, message: str, **more: str) -> str 
 
 async def cancel(client: Client, session: str, turn: str) -> None:
     """Until it is taken: the wish must be stored."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while not (answer := await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")).is_success:
             assert answer.status_code == 503, answer.text

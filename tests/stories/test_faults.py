@@ -10,7 +10,7 @@ import pytest
 from gateway.demo.faults import CATALOGUE
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway, the
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
@@ -44,7 +44,7 @@ async def test_every_fault_has_one_classified_end(settings: Settings, demo_url: 
 
 async def _nothing_is_left(client: Client, demo_url: str) -> None:
     """No turn, no task of one, and no upstream stream outlives the turns."""
-    async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(PATIENCE):
+    async with httpx2.AsyncClient(trust_env=False) as http, asyncio.timeout(TIMEOUT):
         while (await http.get(f"{demo_url}/demo/requests?limit=1")).json()["counters"]["streams"]:
             await asyncio.sleep(0.05)
     left = [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("turns of ")]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.harness import client_at, events, text_of, the
 from tests.invariants import violations
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.record import read_records
 from tests.running import gateway_process
 
@@ -31,7 +31,7 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
             turn = (await client.begin(session, "/pieces 3000\n/pace 2"))["turn_id"]
             path = f"/api/sessions/{session}/events?turn_id={turn}"
             shown = []
-            async with asyncio.timeout(PATIENCE), client.frames(path) as frames:
+            async with asyncio.timeout(TIMEOUT), client.frames(path) as frames:
                 async for frame in frames:
                     shown.append(frame)
                     if len(shown) == 20:
@@ -40,7 +40,7 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
             refused = await client.post("/api/chat", {"message": "/say no room"})
             red = await client.get("/readyz")
             _limit_file_size(gateway.pid, resource.RLIM_INFINITY)
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(TIMEOUT):
                 while (told := await client.events(session))[-1]["type"] != "done":
                     await asyncio.sleep(0.1)
             green = await client.get("/readyz")

@@ -18,7 +18,7 @@ from gateway.tools.function import tool
 from gateway.tools.result import ToolResult
 from gateway.turn.tool_calls import CONCURRENT_CALLS
 from tests.harness import Client, running_gateway, text_of, the
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ MB = 1_000_000
 @pytest.fixture
 def released(monkeypatch: pytest.MonkeyPatch) -> Generator[threading.Event]:
     """What blocked tools wait for; set at the end, so that they end with the test."""
-    monkeypatch.setattr(in_time, "STOP_PATIENCE", 0.05)
+    monkeypatch.setattr(in_time, "STOP_TIMEOUT", 0.05)
     event = threading.Event()
     yield event
     event.set()
@@ -37,7 +37,7 @@ def released(monkeypatch: pytest.MonkeyPatch) -> Generator[threading.Event]:
 def hostile(released: threading.Event) -> list[FunctionTool]:
     def blocks() -> str:
         """Blocks its thread."""
-        released.wait(PATIENCE)
+        released.wait(TIMEOUT)
         return "late"
 
     async def deaf() -> str:
@@ -76,7 +76,7 @@ def hostile(released: threading.Event) -> list[FunctionTool]:
         return "很" * (17 * MB)
 
     quick = (raises, exits, nan, packed, circle, huge)
-    made = [tool(effect="read_only", timeout=PATIENCE)(each) for each in quick]
+    made = [tool(effect="read_only", timeout=TIMEOUT)(each) for each in quick]
     return [*made, *(tool(effect="read_only", timeout=0.05)(each) for each in (blocks, deaf))]
 
 

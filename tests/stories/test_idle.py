@@ -17,7 +17,7 @@ from gateway.storage.base import SessionRow
 from gateway.storage.records import SummaryRow
 from gateway.supervisor import Supervisor
 from tests.harness import Client, running_gateway
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -167,9 +167,9 @@ def test_a_session_that_fails_again_and_again_is_left_alone_longer_each_time(
     failed.add("s")
     now += 300.0
     assert "s" not in failed
-    for number in range(2 * upkeep.MOST_FAILED):
+    for number in range(2 * upkeep.MAX_FAILED):
         failed.add(str(number))
-    assert len(failed) == upkeep.MOST_FAILED
+    assert len(failed) == upkeep.MAX_FAILED
 
 
 async def test_a_mistake_does_not_end_the_upkeep(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,5 +183,5 @@ async def test_a_mistake_does_not_end_the_upkeep(client: Client, monkeypatch: py
     monkeypatch.setattr(looking, "look", look)
     running = asyncio.create_task(Supervisor(first_pause=0).keep(looking.run, "upkeep"))
     for _ in range(3):
-        await asyncio.wait_for(looks.acquire(), PATIENCE)
+        await asyncio.wait_for(looks.acquire(), TIMEOUT)
     running.cancel()

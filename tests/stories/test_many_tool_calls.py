@@ -22,14 +22,14 @@ from gateway.messages import Block, Message, text_block
 from gateway.settings import Settings
 from gateway.storage.base import Append
 from tests.harness import Client, running_gateway, settings_for, text_of, the, types
-from tests.loopback import PATIENCE, served
+from tests.loopback import TIMEOUT, served
 from tests.storage.writing import accepted, sqlite_storage
 
 pytestmark = pytest.mark.anyio
 
 FLOOD = 10_000
 LEFT_OPEN = 10_000
-LONGEST_STRETCH = 0.25
+MAX_STRETCH = 0.25
 """Seconds of the processor that the event loop may spend without giving way: some ten times what it takes."""
 
 
@@ -76,7 +76,7 @@ async def test_a_flood_of_tool_calls_ends_by_its_limit_and_nobody_else_waits(
     assert view[-1] == {"role": "assistant", "content": [{"type": "text", "text": "I call."}]}
     assert cancelled.status_code == 200
     assert healthy > 0
-    assert max(stretches) < LONGEST_STRETCH
+    assert max(stretches) < MAX_STRETCH
 
 
 async def test_stopped_at_its_limit_a_message_with_many_calls_keeps_nobody_waiting(
@@ -98,7 +98,7 @@ async def test_stopped_at_its_limit_a_message_with_many_calls_keeps_nobody_waiti
     results = [each["data"]["status"] for each in told if each["type"] == "tool_result"]
     assert results == ["cancelled"] * 900
     assert the(told, "done")["status"] == "cancelled"
-    assert max(stretches) < LONGEST_STRETCH
+    assert max(stretches) < MAX_STRETCH
 
 
 async def test_very_many_calls_that_a_former_version_left_open_get_their_results(settings: Settings) -> None:
@@ -119,12 +119,12 @@ async def test_very_many_calls_that_a_former_version_left_open_get_their_results
     assert [each["type"] for each in last] == ["tool_result", "warning", "done"]
     assert last[1]["data"]["code"] == "max_tool_calls"
     assert turn["last_seq"] == 3 + 2 * LEFT_OPEN + 2
-    assert max(stretches) < LONGEST_STRETCH
+    assert max(stretches) < MAX_STRETCH
 
 
 async def _until(client: Client, path: str, status: str) -> dict[str, Any]:
     """The turn once it has that status; another client is answered meanwhile."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while (turn := (await client.get(path)).json())["status"] != status:
             assert (await client.get("/healthz")).status_code == 200
     return turn

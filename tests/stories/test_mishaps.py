@@ -12,7 +12,7 @@ from gateway.settings import Settings
 from gateway.storage.base import Accepted
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, Frame, events, running_gateway, text_of, the
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ async def test_a_stream_of_a_deleted_session_ends_and_never_shows_who_takes_its_
         await opened.wait()
         await client.http.delete("/api/sessions/main", headers=ANNA)
         await client.all_frames("/api/chat", {"message": "/say secret", "session_id": "main"}, BERT)
-        await asyncio.wait_for(following, PATIENCE)
+        await asyncio.wait_for(following, TIMEOUT)
 
     assert [frame.event for frame in seen] == ["stream_open"]
 

@@ -19,7 +19,7 @@ import httpx2
 import orjson
 import pytest
 
-from tests.harness import PATIENCE, Client, events, text_of, the, types
+from tests.harness import TIMEOUT, Client, events, text_of, the, types
 from tests.invariants import violations
 from tests.record import read_records
 from tests.running import ROOT, Running, gateway_process
@@ -75,14 +75,14 @@ async def desk(folder: Path, model_url: str) -> AsyncGenerator[tuple[Client, Run
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
     }
     with gateway_process(folder, **environment) as running:
-        async with httpx2.AsyncClient(base_url=running.url, timeout=PATIENCE, trust_env=False) as http:
+        async with httpx2.AsyncClient(base_url=running.url, timeout=TIMEOUT, trust_env=False) as http:
             yield Client(running.url, None, http), running  # pyright: ignore[reportArgumentType] - the app lives in another process
 
 
 async def until_asked(client: Client, asking: Curl) -> list[dict[str, Any]]:
     """The events of the turn that the command starts, up to the request."""
     told: list[dict[str, Any]] = []
-    async with asyncio.timeout(PATIENCE), client.frames(asking.path, asking.body) as frames:
+    async with asyncio.timeout(TIMEOUT), client.frames(asking.path, asking.body) as frames:
         async for frame in frames:
             told.append(frame.data)
             if frame.event == "approval_request":

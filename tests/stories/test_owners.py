@@ -16,7 +16,7 @@ from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn import in_flight, runner
 from gateway.turn.emitter import Emitter
-from tests.harness import PATIENCE, Client, events, running_gateway, text_of, the, types
+from tests.harness import TIMEOUT, Client, events, running_gateway, text_of, the, types
 from tests.stories.asking import Outbox, ask, parked
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ async def slow_turn(client: Client, session: str, message: str = SLOW) -> AsyncG
 
 async def done_of(client: Client, session: str, turn: str) -> list[dict[str, Any]]:
     """All events of a turn, when it is over."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         return events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={turn}"))
 
 
@@ -139,7 +139,7 @@ async def test_a_decision_and_a_memory_while_the_parked_task_ends_lose_nothing(
     monkeypatch.setattr(SqlApprovals, "park", parking)
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await ask(client, '/call send {"to": "李雷"}\n/then\n/say sent')
-        await asyncio.wait_for(between.wait(), PATIENCE)
+        await asyncio.wait_for(between.wait(), TIMEOUT)
         saved = await client.post("/api/memory", MEMORY | {"session_id": asked.session})
         approved = await asked.decide("approve")
         decided.set()
@@ -174,7 +174,7 @@ async def test_an_end_that_takes_long_is_the_one_that_was_asked_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, asks: str, status: str
 ) -> None:
     """A tool that does not heed its cancellation is left behind, and the session goes on without it."""
-    monkeypatch.setattr(runner, "CANCEL_PATIENCE", 0.1)
+    monkeypatch.setattr(runner, "CANCEL_TIMEOUT", 0.1)
     released, begun = asyncio.Event(), asyncio.Event()
 
     async def stubborn(arguments: dict[str, object], context: ToolContext) -> ToolOutput:
@@ -191,7 +191,7 @@ async def test_an_end_that_takes_long_is_the_one_that_was_asked_for(
     async with running_gateway(settings.model_copy(update=limits), tool) as client:
         session = await client.session()
         turn = (await client.begin(session, "/call stubborn {}\n/then\n/say never"))["turn_id"]
-        await asyncio.wait_for(begun.wait(), PATIENCE)
+        await asyncio.wait_for(begun.wait(), TIMEOUT)
         if asks == "cancel":
             await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
         told = await done_of(client, session, turn)

@@ -10,7 +10,7 @@ from gateway.errors import StorageError
 from gateway.settings import Settings
 from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, the, types
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.stories.test_memory import memory_events, prompt_of, settings_with
 
 pytestmark = pytest.mark.anyio
@@ -210,7 +210,7 @@ async def test_an_approved_call_runs_though_a_memory_came_meanwhile(tmp_path: Pa
         return "ordered"
 
     gateway = running_gateway(settings_with(tmp_path, demo_url), order)
-    async with asyncio.timeout(PATIENCE), gateway as user:
+    async with asyncio.timeout(TIMEOUT), gateway as user:
         await user.chat("hello", session_id="s")
         turn = await user.begin("s", '/call order {"what": "上次说的花"}\n/then\n/say 好了')
         place = f"/api/sessions/s/turns/{turn['turn_id']}"

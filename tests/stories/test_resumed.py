@@ -6,7 +6,7 @@ import pytest
 
 from gateway.settings import Settings
 from tests.harness import Client, Frame, running_gateway
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -96,7 +96,7 @@ async def test_the_session_stream_goes_on_over_several_turns(client: Client) -> 
     reader = asyncio.create_task(follow())
     for number in range(3):
         await client.chat(f"/say {number}", session_id=session)
-    await asyncio.wait_for(reader, PATIENCE)
+    await asyncio.wait_for(reader, TIMEOUT)
 
     assert list(range(1, len(seen))) == [frame.id for frame in seen[1:]]
     assert len({frame.data["turn_id"] for frame in seen[1:]}) == 3

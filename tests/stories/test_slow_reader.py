@@ -7,7 +7,7 @@ import pytest
 
 from gateway.settings import Settings
 from tests.harness import Client, events, running_gateway, stalled_reader, the
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -17,7 +17,7 @@ async def test_a_stalled_reader_is_dropped_and_the_turn_goes_on(settings: Settin
     completes, and what the reader missed is there for it."""
     large = {"max_answer_size": 16_000_000}
     hasty = settings.model_copy(update={"send_timeout": 1.0, **large})
-    async with running_gateway(hasty) as client, asyncio.timeout(PATIENCE):
+    async with running_gateway(hasty) as client, asyncio.timeout(TIMEOUT):
         session = await client.session()
         turn = (await client.begin(session, "/fault huge_delta 8"))["turn_id"]
         path = f"/api/sessions/{session}/events?turn_id={turn}"
@@ -34,7 +34,7 @@ async def test_a_reader_that_takes_nothing_for_a_while_misses_nothing(settings: 
     """What comes while its socket is full is there when it reads on: every frame once, in order, and the same
     bytes that another reader got meanwhile."""
     large = settings.model_copy(update={"max_answer_size": 16_000_000})
-    async with running_gateway(large) as client, asyncio.timeout(PATIENCE):
+    async with running_gateway(large) as client, asyncio.timeout(TIMEOUT):
         session = await client.session()
         path = f"/api/sessions/{session}/events"
         with stalled_reader(client.url, path) as connection:
@@ -51,7 +51,7 @@ async def test_a_reader_that_takes_nothing_for_a_while_misses_nothing(settings: 
 
 def _read_to(connection: socket.socket, last: bytes) -> bytes:
     """The body that the connection has got up to the frame `last`."""
-    connection.settimeout(PATIENCE)
+    connection.settimeout(TIMEOUT)
     taken = bytearray()
     while last not in taken[-65536 - len(last) :]:
         piece = connection.recv(65536)

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from tests.harness import PATIENCE
+from tests.harness import TIMEOUT
 from tests.loopback import free_port
 
 WITHOUT = "GATEWAY_TEST_WITHOUT_PROMETHEUS"
@@ -66,7 +66,7 @@ class Prometheus:
         Raises:
             TimeoutError: it never did.
         """
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while True:
                 try:
                     if await self.value(query) == wanted:
@@ -122,4 +122,4 @@ async def running_prometheus(
             yield Prometheus(http)
     finally:
         process.terminate()
-        await asyncio.wait_for(process.wait(), PATIENCE)
+        await asyncio.wait_for(process.wait(), TIMEOUT)

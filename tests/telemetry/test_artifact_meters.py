@@ -14,7 +14,7 @@ from gateway.storage.artifacts import Stock
 from gateway.telemetry.lines import Lines
 from gateway.telemetry.logs import configure_logging
 from gateway.telemetry.observer import Observer
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.telemetry.counting import Counting
 from tests.telemetry.kept import row
 from tests.telemetry.story import CANARY, Story
@@ -162,7 +162,7 @@ async def test_the_store_is_counted_in_the_background(monkeypatch: pytest.Monkey
     assert counting.value("gateway_artifacts") is None
 
     task = asyncio.create_task(counting.meters.artifacts.run(store))
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         for _ in range(3):  # the second is over when the third begins
             await store.looked.acquire()
     task.cancel()

@@ -9,7 +9,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from gateway.settings import Settings
 from tests.harness import Client, running_gateway, the
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.telemetry.collector import Collector, about
 from tests.telemetry.prometheus import needs_prometheus, running_prometheus
 
@@ -85,7 +85,7 @@ async def test_a_reader_that_leaves_is_told_apart_from_a_turn_that_stops(client:
         async for frame in frames:
             if frame.event == "text":
                 break
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while not await scraped(client, "gateway_turns_total", gateway_turn_outcome="completed"):
             await asyncio.sleep(0.05)
         while not await scraped(client, "gateway_stream_disconnects_total", gateway_reason="client"):
@@ -118,7 +118,7 @@ async def test_turns_that_wait_are_seen_waiting(client: Client) -> None:
 
     assert await scraped(client, "gateway_admission_queue_depth") == 3
     assert await scraped(client, "gateway_turn_active") == 1
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while await scraped(client, "gateway_turns_total") < 4:
             await asyncio.sleep(0.05)
     assert await scraped(client, "gateway_admission_queue_depth") == 0
@@ -134,7 +134,7 @@ async def test_the_queue_of_a_former_process_is_counted(settings: Settings) -> N
         for _ in range(2):
             await client.begin(session, "/pieces 10 /pace 20", on_conflict="queue")
 
-    async with running_gateway(settings) as client, asyncio.timeout(PATIENCE):
+    async with running_gateway(settings) as client, asyncio.timeout(TIMEOUT):
         assert await scraped(client, "gateway_admission_queue_depth") == 2
         turn = (await client.get(f"/api/sessions/{session}/snapshot")).json()["open_turn"]
         await client.post(f"/api/sessions/{session}/turns/{turn['turn_id']}/cancel")
@@ -151,7 +151,7 @@ async def test_the_process_tells_of_its_log_and_its_loop(client: Client) -> None
     assert await scraped(client, "gateway_log_flush_duration_seconds_count") > 0
     assert await scraped(client, "gateway_log_flush_failures_total") == 0
     assert await scraped(client, "gateway_log_readers") == 0
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while not await scraped(client, "gateway_event_loop_lag_seconds_count"):
             await asyncio.sleep(0.05)
 

@@ -9,7 +9,7 @@ from gateway.errors import StorageError
 from gateway.events.lifecycle import TurnWarning
 from gateway.memory.documents.folder import Found
 from gateway.storage.memories import MemoryType, Status
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.telemetry.counting import Counting
 from tests.telemetry.remembered import changed, learned, recalled
 from tests.telemetry.story import CANARY, MODEL, Story
@@ -162,7 +162,7 @@ async def test_the_store_is_counted_again_only_when_something_was_written(
         "gateway_memory_status": "active",
         "gateway_memory_quarantined": "true",
     }
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         task = asyncio.create_task(counting.meters.memories.run(store))
         await store.looked_at()
         await store.looked_at()

@@ -10,7 +10,7 @@ from opentelemetry import metrics, trace
 from gateway.ids import trace_id_of
 from gateway.settings import load_settings
 from gateway.telemetry.setup import open_telemetry
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.telemetry.collector import Collector, plain
 from tests.telemetry.remembered import changed, learned
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, with_tools
@@ -109,7 +109,7 @@ async def test_shutdown_ends_though_the_collector_does_not_answer(
     telemetry.observe("s_1", with_tools().events)
     collector.answers.clear()
 
-    await asyncio.wait_for(telemetry.shutdown(0.05), PATIENCE)
+    await asyncio.wait_for(telemetry.shutdown(0.05), TIMEOUT)
 
     assert not collector.traces
 

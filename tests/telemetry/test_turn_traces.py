@@ -10,7 +10,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from gateway.events.lifecycle import Done
 from gateway.ids import trace_id_of
 from gateway.settings import Settings
-from tests.harness import PATIENCE, events, running_gateway, settings_for, the, types
+from tests.harness import TIMEOUT, events, running_gateway, settings_for, the, types
 from tests.stories.asking import Outbox, ask, parked
 from tests.telemetry.collector import Collector, about, links_of, place, plain
 
@@ -185,7 +185,7 @@ async def test_a_turn_does_not_care_for_the_collector(
             found = await client.chat("What is 17*23?")
             assert the(found, "done")["status"] == "completed"
         tracing = client.app.state.telemetry.tracing
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not tracing.spans_lost:
                 await asyncio.sleep(0.02)
         lost = dict(tracing.export.lost)

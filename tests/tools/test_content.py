@@ -137,7 +137,7 @@ async def test_what_is_no_json_is_an_error_that_says_what_to_mend(make: Callable
 
 async def test_no_more_of_a_value_is_written_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list without an end, and one long text, end at the limit."""
-    monkeypatch.setattr(content, "MOST_CONTENT", 10_000)
+    monkeypatch.setattr(content, "MAX_CONTENT", 10_000)
 
     for value in (Endless([0]), "长" * 10_001, ["长" * 10_001]):
         with pytest.raises(ToolError, match="list was carried out, but gave back more than 10,000 char"):
@@ -164,7 +164,7 @@ async def test_other_work_goes_on_while_a_large_value_is_written() -> None:
 
 async def test_long_pieces_are_counted_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """A list that repeats one long text is given up at the bound, not some thousand texts later."""
-    monkeypatch.setattr(content, "MOST_CONTENT", 1000)
+    monkeypatch.setattr(content, "MAX_CONTENT", 1000)
     looked_at: list[str] = []
 
     class Repeated(list[str]):

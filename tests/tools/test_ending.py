@@ -15,7 +15,7 @@ from gateway.tools import in_time
 from gateway.tools.base import ToolContext
 from gateway.tools.function import tool
 
-in_time.STOP_PATIENCE = 0.01
+in_time.STOP_TIMEOUT = 0.01
 
 @tool(effect="read_only", timeout=0.01)
 def blocked() -> str:

@@ -8,7 +8,7 @@ from gateway.events.calls import StepTrace, ToolResult
 from gateway.tools import function
 from gateway.tools.function import tool
 from gateway.tools.in_time import run_in_time
-from gateway.tools.steps import MOST_STEPS, STEPS_SIZE
+from gateway.tools.steps import MAX_STEPS, STEPS_SIZE
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ async def test_a_result_with_everything_at_its_most_fits_into_a_frame(letter: st
         return function.ToolResult(
             result="c" * (CONTENT - 2),
             memory_writes=[write | {"owner_id": letter * 50}] * 1000,
-            intermediate_steps=steps * MOST_STEPS,
+            intermediate_steps=steps * MAX_STEPS,
         )
 
     output = await run_in_time(report, {}, given := context())

@@ -8,7 +8,7 @@ import pytest
 from gateway.errors import BadArguments, ToolError, ToolTimedOut
 from gateway.tools.base import File
 from gateway.tools.fetch import fetcher as fetching
-from gateway.tools.fetch.fetcher import MOST_BYTES, MOST_REDIRECTS
+from gateway.tools.fetch.fetcher import MAX_BYTES, MAX_REDIRECTS
 from gateway.tools.fetch.tool import http_fetch
 from tests.tools.calling import context
 from tests.tools.web import PUBLIC, answer, moved, serving
@@ -105,7 +105,7 @@ async def test_a_circle_of_redirects_ends() -> None:
         with pytest.raises(ToolError, match="redirects more than 5 times"):
             await web.fetcher.get("http://news.example/a")
 
-    assert web.accepted == MOST_REDIRECTS + 1
+    assert web.accepted == MAX_REDIRECTS + 1
 
 
 async def test_a_page_that_never_ends_is_cut() -> None:
@@ -115,14 +115,14 @@ async def test_a_page_that_never_ends_is_cut() -> None:
         page = await web.fetcher.get("http://news.example/endless")
         output = await http_fetch(web.fetcher).run({"url": "http://news.example/endless"}, context())
 
-    assert (len(page.body), page.whole) == (MOST_BYTES, False)
+    assert (len(page.body), page.whole) == (MAX_BYTES, False)
     assert "start xxx" in output.content
-    assert output.content.endswith(f"[cut: only the first {MOST_BYTES} bytes of the page were read]")
+    assert output.content.endswith(f"[cut: only the first {MAX_BYTES} bytes of the page were read]")
 
 
 async def test_a_page_that_drips_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time is for all of it, not for each piece."""
-    monkeypatch.setattr(fetching, "MOST_SECONDS", 0.1)
+    monkeypatch.setattr(fetching, "MAX_SECONDS", 0.1)
     async with serving() as web:
         web.pages["/silent"] = answer(b"a", content_length="1000")
         with pytest.raises(ToolTimedOut, match=r"did not arrive within 0\.1 seconds"):
@@ -141,10 +141,10 @@ async def test_a_packed_page_is_unpacked() -> None:
 async def test_a_bomb_is_unpacked_no_further_than_the_limit() -> None:
     """20 MiB from 20 KiB: one is read, and the rest stays packed."""
     async with serving() as web:
-        web.pages["/"] = answer(gzip.compress(bytes(20 * MOST_BYTES)), content_encoding="gzip")
+        web.pages["/"] = answer(gzip.compress(bytes(20 * MAX_BYTES)), content_encoding="gzip")
         page = await web.fetcher.get("http://news.example/")
 
-    assert (len(page.body), page.whole) == (MOST_BYTES, False)
+    assert (len(page.body), page.whole) == (MAX_BYTES, False)
 
 
 async def test_packed_nothing_without_end_is_cut_as_well() -> None:
@@ -226,7 +226,7 @@ async def test_an_image_or_a_pdf_is_a_file(path: str, kind: str, name: str | Non
 
 async def test_a_file_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A part of an image is of no use to anybody."""
-    monkeypatch.setattr(fetching, "MOST_FILE_BYTES", 1000)
+    monkeypatch.setattr(fetching, "MAX_FILE_BYTES", 1000)
     async with serving() as web:
         web.pages["/"] = answer(b"%PDF-" * 1000, content_type="application/pdf")
         with pytest.raises(ToolError, match="is application/pdf of more than 1000 bytes: too large"):
@@ -279,7 +279,7 @@ async def test_the_call_shows_what_was_fetched_as_a_step() -> None:
     assert step.output == {"url": "http://news.example/", "type": "text/plain", "bytes": 5}
 
 
-@pytest.mark.parametrize("limit", [0, 199, MOST_BYTES + 1])
+@pytest.mark.parametrize("limit", [0, 199, MAX_BYTES + 1])
 async def test_the_length_that_may_be_asked_for_has_bounds(limit: int) -> None:
     """More than is read of a page is never there."""
     async with serving() as web:

@@ -11,8 +11,8 @@ import pytest
 from gateway.errors import ToolError, ToolTimedOut
 from gateway.tools.fetch import names
 from gateway.tools.fetch.fetcher import Fetcher
-from gateway.tools.fetch.names import MOST_LOOKUPS, SystemNames
-from tests.loopback import PATIENCE
+from gateway.tools.fetch.names import MAX_LOOKUPS, SystemNames
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ class System:
 
     def getaddrinfo(self, *_: Any, **__: Any) -> Any:
         self.waiting.append(threading.current_thread())
-        self.may.wait(PATIENCE)
+        self.may.wait(TIMEOUT)
         raise socket.gaierror
 
 
@@ -44,11 +44,11 @@ async def test_slow_names_hold_up_no_other_work(system: System) -> None:
     """However many there are: work in threads begins at once, and the end of the process waits for none."""
     fetcher = Fetcher()
     fetches = [asyncio.create_task(fetcher.get(f"http://h{n}.example.com/")) for n in range(64)]
-    while len(system.waiting) < MOST_LOOKUPS:
+    while len(system.waiting) < MAX_LOOKUPS:
         await asyncio.sleep(0)
 
-    assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), PATIENCE / 2) == "done"
-    assert len(system.waiting) == MOST_LOOKUPS
+    assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), TIMEOUT / 2) == "done"
+    assert len(system.waiting) == MAX_LOOKUPS
     assert all(thread.daemon for thread in system.waiting)
 
     system.may.set()
@@ -65,11 +65,11 @@ async def test_a_lookup_that_was_given_up_keeps_its_place(
     monkeypatch.setattr(names, "LOOKUP_SECONDS", 0.05)
     fetcher = Fetcher()
     for _ in range(2):
-        fetches = [fetcher.get(f"http://h{n}.example.com/") for n in range(MOST_LOOKUPS)]
+        fetches = [fetcher.get(f"http://h{n}.example.com/") for n in range(MAX_LOOKUPS)]
         for outcome in await asyncio.gather(*fetches, return_exceptions=True):
             assert isinstance(outcome, ToolTimedOut)
 
-    assert len(system.waiting) == MOST_LOOKUPS
+    assert len(system.waiting) == MAX_LOOKUPS
     assert all(thread.is_alive() for thread in system.waiting)
 
 
@@ -82,7 +82,7 @@ async def test_a_system_without_threads_is_a_failure_of_the_lookup(monkeypatch: 
     look_up = SystemNames()
     with monkeypatch.context() as full:
         full.setattr(threading.Thread, "start", none_left)
-        for _ in range(MOST_LOOKUPS + 1):
+        for _ in range(MAX_LOOKUPS + 1):
             with pytest.raises(OSError, match="can't start new thread"):
                 await look_up("news.example", 80)
 

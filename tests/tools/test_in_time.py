@@ -14,7 +14,7 @@ from gateway.events.envelope import EventData
 from gateway.tools import in_time
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.function import tool
-from gateway.tools.in_time import MOST_LEFT_BEHIND, run_in_time
+from gateway.tools.in_time import MAX_ABANDONED, run_in_time
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cancelled call gets no more than a moment to end."""
-    monkeypatch.setattr(in_time, "STOP_PATIENCE", 0.02)
+    monkeypatch.setattr(in_time, "STOP_TIMEOUT", 0.02)
 
 
 def raising(error: BaseException, *, plain: bool) -> FunctionTool:
@@ -158,7 +158,7 @@ async def test_a_tool_with_too_many_calls_left_behind_is_not_called_until_one_ha
     """Such a tool costs no more than a bounded number of tasks; other tools know nothing of it."""
     end = asyncio.Event()
     deaf, other = stubborn("deafer", end), raising(ToolError("as always"), plain=False)
-    calls = (run_in_time(deaf, {}, context()) for _ in range(MOST_LEFT_BEHIND))
+    calls = (run_in_time(deaf, {}, context()) for _ in range(MAX_ABANDONED))
     late = await asyncio.gather(*calls, return_exceptions=True)
 
     assert {type(each) for each in late} == {ToolTimedOut}
@@ -244,7 +244,7 @@ async def test_a_thread_that_the_loop_itself_waits_for_does_not_hang_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A tool that blocks the loop until its thread has emitted fails, instead of waiting for itself."""
-    monkeypatch.setattr(in_time, "EMIT_PATIENCE", 0.02)
+    monkeypatch.setattr(in_time, "EMIT_TIMEOUT", 0.02)
 
     @tool(effect="read_only")
     async def blocking(context: ToolContext) -> str:

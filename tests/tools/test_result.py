@@ -16,7 +16,7 @@ from gateway.events.calls import MemoryWriteSuggestion, StepTrace
 from gateway.tools.base import ToolOutput
 from gateway.tools.function import File, ToolResult, tool
 from gateway.tools.in_time import run_in_time
-from gateway.tools.result import MOST_FILES, MOST_ITEMS, MOST_PROBLEMS, WRITES_SIZE
+from gateway.tools.result import MAX_FILES, MAX_ITEMS, MAX_PROBLEMS, WRITES_SIZE
 from gateway.tools.steps import Steps
 from tests.tools.calling import context
 
@@ -197,13 +197,11 @@ async def test_what_cannot_be_read_at_all_is_a_problem(make: Callable[[], ToolRe
 
 async def test_many_problems_are_told_as_a_few() -> None:
     """The last one says how many more there are."""
-    output = await output_of(ToolResult(memory_writes=[{}] * (MOST_ITEMS + 5)))
+    output = await output_of(ToolResult(memory_writes=[{}] * (MAX_ITEMS + 5)))
 
-    assert len(output.problems) == MOST_PROBLEMS
-    assert (
-        output.problems[0] == f"memory_writes: only the first {MOST_ITEMS} of {MOST_ITEMS + 5} are looked at"
-    )
-    assert output.problems[-1] == f"and {MOST_ITEMS + 2 - MOST_PROBLEMS} more problems"
+    assert len(output.problems) == MAX_PROBLEMS
+    assert output.problems[0] == f"memory_writes: only the first {MAX_ITEMS} of {MAX_ITEMS + 5} are looked at"
+    assert output.problems[-1] == f"and {MAX_ITEMS + 2 - MAX_PROBLEMS} more problems"
 
 
 @given(st.lists(st.tuples(st.text(), st.integers(-1, 6), st.integers(0, 4000)), max_size=30))
@@ -216,7 +214,7 @@ def test_all_suggestions_of_a_call_are_bounded_and_fit_into_an_event(
     output = ToolResult(memory_writes=items).to_output("")
 
     assert sum(len(orjson.dumps(write.model_dump())) for write in output.memory_writes) <= WRITES_SIZE
-    assert len(output.problems) <= MOST_PROBLEMS
+    assert len(output.problems) <= MAX_PROBLEMS
     assert len(output.memory_writes) == len(items) or output.problems
 
 
@@ -317,7 +315,7 @@ async def test_bytes_are_files(value: Any, files: list[File]) -> None:
 @pytest.mark.parametrize(
     ("files", "kept", "problem"),
     [
-        ([PICTURE] * (MOST_FILES + 4), MOST_FILES, "files: more than 16, 4 of them are left out"),
+        ([PICTURE] * (MAX_FILES + 4), MAX_FILES, "files: more than 16, 4 of them are left out"),
         ([PICTURE, "图.png"], 1, "files[1]: cannot be read"),
         ([PICTURE, File(cast("Any", "text"))], 1, "files[1]: cannot be read"),
         ([PICTURE, File(b"", mime=cast("Any", 7))], 1, "files[1]: cannot be read"),

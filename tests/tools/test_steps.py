@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gateway.events.calls import StepTrace
 from gateway.tools.function import ToolContext, tool
 from gateway.tools.in_time import run_in_time
-from gateway.tools.steps import LABEL_LENGTH, MOST_STEPS, STEPS_SIZE, Steps
+from gateway.tools.steps import LABEL_LENGTH, MAX_STEPS, STEPS_SIZE, Steps
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio
@@ -112,14 +112,14 @@ async def test_steps_of_several_threads_are_all_there() -> None:
 def test_a_run_of_steps_is_told_up_to_a_number() -> None:
     """What is beyond is only counted."""
     steps = Steps()
-    for number in range(MOST_STEPS + 7):
+    for number in range(MAX_STEPS + 7):
         with steps.step("again", number):
             pass
 
     told = steps.told([StepTrace(step_id="x", step_name="reported", duration_ms=1)])
 
-    assert len(told) == MOST_STEPS + 1
-    assert (told[-2].input, told[-1].step_name) == (MOST_STEPS - 1, "8 more steps")
+    assert len(told) == MAX_STEPS + 1
+    assert (told[-2].input, told[-1].step_name) == (MAX_STEPS - 1, "8 more steps")
 
 
 def test_the_first_steps_keep_what_went_in_and_out_when_all_are_too_large() -> None:
@@ -172,7 +172,7 @@ def test_all_steps_of_a_call_are_bounded_and_have_ids_of_their_own(
 
     told = steps.told(reported)
 
-    assert len({step.step_id for step in told}) == len(told) <= MOST_STEPS + 1
+    assert len({step.step_id for step in told}) == len(told) <= MAX_STEPS + 1
     assert size_of(told) <= STEPS_SIZE
     assert [step.step_name for step in told[: len(recorded)]] == ["recorded"] * len(recorded)
 

@@ -17,7 +17,7 @@ from gateway.tools.base import ToolOutput
 from gateway.tools.function import tool
 from gateway.tools.in_time import run_in_time
 from gateway.tools.threads import in_thread
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.tools.calling import context
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ async def test_a_blocked_function_holds_up_neither_the_loop_nor_others(released:
         """Works."""
         return "完成"
 
-    for _ in range(threads.MOST_THREADS // 8):
+    for _ in range(threads.MAX_THREADS // 8):
         calls = [run_in_time(blocked, {}, context()) for _ in range(8)]
         late = await asyncio.gather(*calls, return_exceptions=True)
         assert all(isinstance(each, ToolError) for each in late)
@@ -65,10 +65,10 @@ async def test_a_function_without_a_place_waits_and_then_says_so(
     released: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has not begun, which is another answer than that nobody knows; later there is a place again."""
-    monkeypatch.setattr(threads, "MOST_THREADS", 2)
+    monkeypatch.setattr(threads, "MAX_THREADS", 2)
     began = threading.Semaphore(0)
 
-    @tool(effect="effectful", timeout=PATIENCE)
+    @tool(effect="effectful", timeout=TIMEOUT)
     def long() -> bool:
         """Takes long."""
         began.release()
@@ -87,14 +87,14 @@ async def test_a_function_without_a_place_waits_and_then_says_so(
     released.set()
     await asyncio.gather(*busy)
 
-    assert await run_in_time(replace(quick, timeout=PATIENCE), {}, context()) == ToolOutput("sent")
+    assert await run_in_time(replace(quick, timeout=TIMEOUT), {}, context()) == ToolOutput("sent")
 
 
 async def test_a_function_that_was_left_behind_keeps_its_place_until_it_ends(
     released: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There are never more threads than places, however many calls are given up."""
-    monkeypatch.setattr(threads, "MOST_THREADS", 2)
+    monkeypatch.setattr(threads, "MAX_THREADS", 2)
 
     @tool(effect="read_only", timeout=0.01)
     def stuck() -> bool:
@@ -113,15 +113,15 @@ async def test_a_function_that_was_left_behind_keeps_its_place_until_it_ends(
     released.set()
 
     assert len(alive) == 2
-    assert await run_in_time(replace(works, timeout=PATIENCE), {}, context()) == ToolOutput("完成")
+    assert await run_in_time(replace(works, timeout=TIMEOUT), {}, context()) == ToolOutput("完成")
 
 
 async def test_a_call_that_waited_for_a_place_does_not_begin_when_too_many_were_left_behind_meanwhile(
     released: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That it was let in to wait is no reason to lose one more thread to its tool."""
-    monkeypatch.setattr(threads, "MOST_THREADS", 2)
-    monkeypatch.setattr(in_time, "MOST_LEFT_BEHIND", 1)
+    monkeypatch.setattr(threads, "MAX_THREADS", 2)
+    monkeypatch.setattr(in_time, "MAX_ABANDONED", 1)
     began, other_ends = threading.Semaphore(0), threading.Event()
 
     @tool(effect="read_only", timeout=5)
@@ -130,7 +130,7 @@ async def test_a_call_that_waited_for_a_place_does_not_begin_when_too_many_were_
         began.release()
         return released.wait()
 
-    @tool(effect="read_only", timeout=PATIENCE)
+    @tool(effect="read_only", timeout=TIMEOUT)
     def other() -> bool:
         """Ends."""
         began.release()
@@ -157,7 +157,7 @@ async def test_a_system_without_threads_is_an_answer(monkeypatch: pytest.MonkeyP
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads, "MOST_THREADS", 1)
+    monkeypatch.setattr(threads, "MAX_THREADS", 1)
     monkeypatch.setattr(threads, "idle", deque())
     with monkeypatch.context() as without_threads:
         without_threads.setattr(threading.Thread, "start", refuse)
@@ -197,7 +197,7 @@ async def test_a_thread_that_nobody_needs_ends(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(threads, "idle", deque())
     monkeypatch.setattr(threads, "IDLE_SECONDS", 0.01)
     worker = await in_thread("who", threading.current_thread)
-    await asyncio.to_thread(worker.join, PATIENCE)
+    await asyncio.to_thread(worker.join, TIMEOUT)
 
     assert not worker.is_alive()
     assert not threads.idle

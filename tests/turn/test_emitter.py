@@ -10,7 +10,7 @@ from gateway.events.lifecycle import TurnWarning
 from gateway.storage.base import Append, TurnRow
 from gateway.turn.emitter import MAX_PENDING, Emitter
 from gateway.turn.progress import Progress
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
 
@@ -82,7 +82,7 @@ async def test_too_much_that_is_pending_holds_back_the_producer() -> None:
 
     assert not waiting.done()
     log.settle()
-    await asyncio.wait_for(waiting, PATIENCE)
+    await asyncio.wait_for(waiting, TIMEOUT)
 
 
 async def test_after_a_refusal_every_call_says_so() -> None:

@@ -12,7 +12,7 @@ from gateway.messages import Message
 from gateway.storage.base import TurnRow
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import CANCELLED, COMPLETED, begin_turn, failed, finalize_turn, noted
-from gateway.turn.progress import CALLS_AT_ONCE
+from gateway.turn.progress import CALLS_PER_STEP
 from gateway.turn.watching import CompositeObserver, NullObserver
 from tests.turn.working import stored, turn_at_work
 
@@ -114,7 +114,7 @@ async def test_many_open_calls_leave_others_their_share_of_the_loop(tmp_path: Pa
             await asyncio.sleep(0)
             ran += 1
 
-    count = 10 * CALLS_AT_ONCE
+    count = 10 * CALLS_PER_STEP
     async with turn_at_work(tmp_path) as turn:
         _call(turn, *(f"c{number}" for number in range(count)))
         await turn.emitter.settled()

@@ -9,7 +9,7 @@ import structlog
 
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.turn import suggestions as waiting
-from gateway.turn.suggestions import MOST_WAITING, MemoryPort, Suggestions, WriteSource
+from gateway.turn.suggestions import MAX_WAITING, MemoryPort, Suggestions, WriteSource
 
 pytestmark = pytest.mark.anyio
 
@@ -93,7 +93,7 @@ async def test_a_memory_that_fails_is_logged_and_goes_on_with_the_next() -> None
 
 async def test_a_memory_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call's suggestions have a time of their own."""
-    monkeypatch.setattr(waiting, "PATIENCE", 0.01)
+    monkeypatch.setattr(waiting, "TIMEOUT", 0.01)
 
     with structlog.testing.capture_logs() as lines:
         async with working(Closed()) as suggestions:
@@ -107,7 +107,7 @@ async def test_a_memory_that_does_not_answer_is_not_waited_for(monkeypatch: pyte
 
 async def test_the_end_waits_shortly(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left then is dropped with a line in the log."""
-    monkeypatch.setattr(waiting, "DRAIN_PATIENCE", 0.01)
+    monkeypatch.setattr(waiting, "DRAIN_TIMEOUT", 0.01)
 
     with structlog.testing.capture_logs() as lines:
         async with working(Closed()) as suggestions:
@@ -122,7 +122,7 @@ async def test_what_is_too_much_is_dropped_and_counted() -> None:
     suggestions = Suggestions(Closed())
 
     with structlog.testing.capture_logs() as lines:
-        for _ in range(MOST_WAITING + 2):
+        for _ in range(MAX_WAITING + 2):
             suggestions.hand_over([write(), write()], SOURCE)
 
     assert suggestions.dropped == 4

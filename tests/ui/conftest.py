@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.running import Running, gateway_process
 from tests.ui.garden import GARDEN, write_skill
-from tests.ui.page import PATIENCE_MS, WITHOUT
+from tests.ui.page import TIMEOUT_MS, WITHOUT
 
 FLAGS = [
     "--headless=new",
@@ -34,7 +34,7 @@ def browser() -> Generator[Browser]:
             f"or leave it out with {WITHOUT}=1.",
             pytrace=False,
         )
-    expect.set_options(timeout=PATIENCE_MS)
+    expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 WITHOUT = "GATEWAY_TEST_WITHOUT_BROWSER"
-PATIENCE_MS = 60_000
+TIMEOUT_MS = 60_000
 
 in_a_browser = [
     pytest.mark.browser,
@@ -24,7 +24,7 @@ def opened(browser: Browser, url: str, locale: str = "en-GB") -> Generator[Page]
         troubles: list[str] = []
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", lambda said: troubles.append(said.text) if "Policy" in said.text else None)
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         page.goto(url)
         yield page
         assert troubles == []

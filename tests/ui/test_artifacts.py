@@ -14,7 +14,7 @@ DOT = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 )
 HOSTILE = '<img src="x" onerror="document.title=1">春天\n'
-MOST = 1_000_000
+MAX_SIZE = 1_000_000
 QUOTA = 1_600_000
 
 pytestmark = in_a_browser
@@ -24,7 +24,7 @@ pytestmark = in_a_browser
 def running(tmp_path_factory: pytest.TempPathFactory) -> Generator[Running]:
     """`gateway dev` that keeps no large files, and not many."""
     folder = tmp_path_factory.mktemp("artifacts")
-    limits = {"GATEWAY_ARTIFACT_MAX_SIZE": str(MOST), "GATEWAY_ARTIFACT_QUOTA": str(QUOTA)}
+    limits = {"GATEWAY_ARTIFACT_MAX_SIZE": str(MAX_SIZE), "GATEWAY_ARTIFACT_QUOTA": str(QUOTA)}
     with gateway_process(folder, **limits) as gateway:
         yield gateway
 
@@ -96,7 +96,7 @@ def test_files_go_with_a_message_and_stay_with_it(page: Page) -> None:
 def test_a_file_that_is_refused_keeps_the_message_back(page: Page) -> None:
     """What was typed stays, the reason stands at the file, and without it the message goes."""
     page.get_by_label("Message", exact=True).fill("/say got it")
-    attach(page, "large.bin", b"\0" * (MOST + 1))
+    attach(page, "large.bin", b"\0" * (MAX_SIZE + 1))
     expect(page.locator(".chip.trouble")).to_contain_text("Too large: a file has at most 1.0 MB.")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
     page.get_by_role("button", name="Send").click()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.running import Running, gateway_process
 from tests.ui.page import ask, in_a_browser, opened, types
 
@@ -38,7 +38,7 @@ def post(url: str, body: object) -> Any:
     """The JSON that is answered, if it is any."""
     data = json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
         answer = response.read()
     return json.loads(answer) if answer.startswith(b"{") else None
 
@@ -201,7 +201,7 @@ def test_a_chat_is_exported_and_imported(page: Page, running: Running, tmp_path:
     expect(page.locator("#session-note")).to_have_text("This chat is already here.")
 
     gone = urllib.request.Request(f"{running.url}/api/sessions/travelled", method="DELETE")
-    urllib.request.urlopen(gone, timeout=PATIENCE).close()
+    urllib.request.urlopen(gone, timeout=TIMEOUT).close()
     page.get_by_role("button", name="New chat").click()
     page.get_by_text("This chat", exact=True).click()
     expect(page.get_by_role("button", name="Export")).to_be_disabled()

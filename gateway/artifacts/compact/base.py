@@ -8,7 +8,7 @@ from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.tools.wrapping import visible
 
-MOST_TOKENS = 300
+MAX_TOKENS = 300
 """Of a compact form, estimated: with all that is told around it, it stays under 500."""
 
 

@@ -4,7 +4,7 @@ and in linear time: every repetition is bounded or ends at a sign that it cannot
 import re
 from collections.abc import Mapping
 
-from gateway.artifacts.compact.base import MOST_TOKENS, Compact, counted, flat, listed
+from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, flat, listed
 from gateway.artifacts.compact.lines import found, scope
 from gateway.artifacts.compact.text import text_form, word_of
 from gateway.artifacts.content import Content, Measured
@@ -72,7 +72,7 @@ _PATTERNS: Mapping[str, re.Pattern[bytes]] = {
     "SQL": _per_line(_SQL),
     "HTML": _per_line(_HTML, 80),
 }
-_MOST = 60  # that are kept
+_MAX_SYMBOLS = 60  # that are kept
 _TOKENS = 30  # of one
 
 
@@ -84,12 +84,12 @@ def code_form(content: Content, measured: Measured) -> Compact:
     count = 0
     for number, match in found(content, pattern) if pattern else ():
         count += 1
-        if len(parts) < _MOST:
+        if len(parts) < _MAX_SYMBOLS:
             parts.append(f"{number}: {flat(match[1].decode('utf-8', 'ignore').rstrip(' {:('), _TOKENS)}")
     title = f"{language}, {counted(measured.lines or 0, 'line')}"
     if not parts:
         return text_form(content, measured, title)
     title = f"{title}, {counted(count, 'definition')}{scope(measured)}"
-    lines = [title, *listed(parts, count, "definitions", MOST_TOKENS - 40)]
+    lines = [title, *listed(parts, count, "definitions", MAX_TOKENS - 40)]
     word = word_of(parts[0].split("(")[0])
     return Compact("\n".join(lines), {"search": word} if word else {})

@@ -7,14 +7,14 @@ from typing import Any
 
 import orjson
 
-from gateway.artifacts.compact.base import MOST_TOKENS, Compact, counted, fitted, flat
+from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, fitted, flat
 from gateway.artifacts.compact.text import text_form
 from gateway.artifacts.content import Content, Measured
 from gateway.artifacts.exact import exact_json
 
 LARGEST_PARSED = 1_048_576
 """Bytes of a JSON that is parsed; of a larger one, only its head."""
-MOST_SIGNS = 65_536
+MAX_CHARACTERS = 65_536
 """Commas and opening brackets in a JSON that is parsed: each stands for a value, and the smallest object
 takes 200 bytes of memory."""
 
@@ -40,7 +40,7 @@ _CLOSES = {b"{": b"}", b"[": b"]"}
 
 def json_form(content: Content, measured: Measured) -> Compact:
     """Like text, and it says so, when it cannot be parsed."""
-    whole = measured.size <= LARGEST_PARSED and _signs(content) <= MOST_SIGNS
+    whole = measured.size <= LARGEST_PARSED and _signs(content) <= MAX_CHARACTERS
     data = b"".join(content.chunks()) if whole else closed(measured.head)
     try:
         value = exact_json(data.removeprefix(b"\xef\xbb\xbf"))
@@ -82,7 +82,7 @@ def _shape(title: str, value: Any) -> list[str]:
     fits: list[str] = []
     for deepest in range(_DEEPEST + 1):
         lines = [title + _told([value]), *_inside([value], 0, deepest)]
-        kept = fitted(lines, MOST_TOKENS)
+        kept = fitted(lines, MAX_TOKENS)
         if len(kept) < len(lines):
             return fits if len(fits) > 1 else [*kept, "…"]
         fits = lines

@@ -9,7 +9,7 @@ from gateway.artifacts.content import Content, Measured
 LOOKED_THROUGH = 4_194_304
 """Bytes whose lines are looked at: with a match in each line, half a second."""
 
-_LONGEST = 1024  # bytes of a line that lies across two pieces
+_MAX_LINE = 1024  # bytes of a line that lies across two pieces
 
 
 class Stretch(NamedTuple):
@@ -39,15 +39,15 @@ def stretches(content: Content) -> Iterator[Stretch]:
         left -= len(chunk)
         first = chunk.find(b"\n") + 1
         if not first:
-            begun = (begun + chunk[:_LONGEST])[:_LONGEST]
+            begun = (begun + chunk[:_MAX_LINE])[:_MAX_LINE]
             continue
-        line = (begun + chunk[: first - 1])[:_LONGEST]
+        line = (begun + chunk[: first - 1])[:_MAX_LINE]
         yield Stretch(number, line, 0, len(line))
         last = chunk.rfind(b"\n") + 1
         if last > first:
             yield Stretch(number + 1, chunk, first, last)
         number += 1 + chunk.count(b"\n", first, last)
-        begun = chunk[last : last + _LONGEST]
+        begun = chunk[last : last + _MAX_LINE]
     if begun:
         yield Stretch(number, begun, 0, len(begun))
 

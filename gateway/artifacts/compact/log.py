@@ -2,7 +2,7 @@
 
 import re
 
-from gateway.artifacts.compact.base import MOST_TOKENS, Compact, counted, fitted, flat
+from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, fitted, flat
 from gateway.artifacts.compact.lines import scope, stretches
 from gateway.artifacts.compact.text import ends
 from gateway.artifacts.content import Content, Measured
@@ -35,7 +35,7 @@ def log_form(content: Content, measured: Measured) -> Compact:
         f"{counts[level]:,} {level}" for level in dict.fromkeys(_LEVELS.values()) if level in counts
     )
     lines = [f"Log, {counted(total, 'line')}{': ' + levels + scope(measured) if levels else ''}"]
-    room, examples = MOST_TOKENS - 40, dict[str, str]()
+    room, examples = MAX_TOKENS - 40, dict[str, str]()
     if errors:
         first, _, word = errors[0]
         told = fitted((f"{number}: {flat(line, 40)}" for number, line, _ in errors), _TOKENS)

@@ -2,13 +2,13 @@
 
 import re
 
-from gateway.artifacts.compact.base import MOST_TOKENS, Compact, counted, flat, listed
+from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, flat, listed
 from gateway.artifacts.compact.lines import found, scope
 from gateway.artifacts.compact.text import text_form, word_of
 from gateway.artifacts.content import Content, Measured
 
 _HEADING = re.compile(rb"^ {0,3}(?:(#{1,6})[ \t]+([^\n]{1,400})|(?:```|~~~))", re.MULTILINE)
-_MOST = 60  # headings that are kept
+_MAX_HEADINGS = 60  # headings that are kept
 _TOKENS = 24  # of a heading
 
 
@@ -21,14 +21,14 @@ def markdown_form(content: Content, measured: Measured) -> Compact:
             fenced = not fenced
         elif not fenced:
             count += 1
-            if len(headings) < _MOST:
+            if len(headings) < _MAX_HEADINGS:
                 text = match[2].decode("utf-8", "ignore").strip().rstrip("#")
                 headings.append((len(match[1]), number, flat(text, _TOKENS)))
     size = counted(measured.lines or 0, "line")
     if not headings:
         return text_form(content, measured, f"Markdown, {size} without headings")
     lines = [f"{number}: {'#' * level} {text}" for level, number, text in headings]
-    outline = listed(lines, count, "headings", MOST_TOKENS - 40)
+    outline = listed(lines, count, "headings", MAX_TOKENS - 40)
     word = word_of(headings[-1][2])
     title = f"Markdown, {size}, {counted(count, 'heading')}{scope(measured)}"
     return Compact("\n".join([title, *outline]), {"search": word} if word else {})

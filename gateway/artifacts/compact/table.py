@@ -2,7 +2,7 @@
 
 import re
 
-from gateway.artifacts.compact.base import MOST_TOKENS, Compact, counted, flat, listed
+from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, flat, listed
 from gateway.artifacts.compact.text import text_form, word_of
 from gateway.artifacts.content import Content, Measured
 from gateway.artifacts.kinds.tables import Table, table_of
@@ -26,7 +26,7 @@ def table_form(content: Content, measured: Measured) -> Compact:
     )
     named = "" if titles else ", without titles"
     title = f"CSV, {counted(rows, 'row')} of {counted(width, 'column')}{_SEPARATORS[table.separator]}{named}"
-    lines = [title, *listed(columns, width, "columns", MOST_TOKENS - 40)]
+    lines = [title, *listed(columns, width, "columns", MAX_TOKENS - 40)]
     word = word_of("\n".join(cell for row in body[:1] for cell in row)) or word_of("\n".join(titles))
     return Compact("\n".join(lines), {"search": word} if word else {})
 

@@ -2,7 +2,7 @@
 
 import re
 
-from gateway.artifacts.compact.base import MOST_TOKENS, Compact, counted, fitted, flat
+from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, fitted, flat
 from gateway.artifacts.content import Content, Measured
 from gateway.artifacts.kinds.tables import head_text
 from gateway.lexical import is_cjk
@@ -16,7 +16,7 @@ _CHINESE = 4  # characters that are a word
 def text_form(_content: Content, measured: Measured, title: str | None = None) -> Compact:
     """`title` is the first line, in place of one that says that it is a text."""
     title = title or f"Text, {counted(measured.lines or 0, 'line')}"
-    lines = [title, *ends(measured, MOST_TOKENS - 40)]
+    lines = [title, *ends(measured, MAX_TOKENS - 40)]
     word = word_of(head_text(measured)[:2000])
     return Compact("\n".join(lines), {"search": word} if word else {})
 

@@ -11,12 +11,12 @@ from gateway.messages import clean_text
 from gateway.storage.artifacts import ArtifactRow, size_of
 from gateway.tools.wrapping import Wrapped, defuse, visible, wrap
 
-MOST_TOKENS = 480
+MAX_TOKENS = 480
 """Of all that is told of an artifact, estimated."""
 
 _PARTS = ("lines", "bytes", "json_path", "search")
 _NOTE, _NAME, _EXAMPLE = 60, 40, 20  # tokens of what others wrote
-_LONGEST = 8000  # characters of a compact form that are looked at: more than fit
+_MAX_COMPACT = 8000  # characters of a compact form that are looked at: more than fit
 
 
 def told(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
@@ -25,7 +25,7 @@ def told(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
     What stems from others is visible, defused, between our tags and indented: none of it can pose as ours."""
     lines = defuse("\n".join(f"  {line}" for line in _lines(row))).splitlines()
     ours = "\n".join(_ours(row, note))
-    room = MOST_TOKENS - estimate_tokens(wrap("tool_output", ours, ""))
+    room = MAX_TOKENS - estimate_tokens(wrap("tool_output", ours, ""))
     return wrap("tool_output", ours, "\n".join(fitted(lines, room)))
 
 
@@ -63,7 +63,7 @@ def _lines(row: ArtifactRow) -> list[str]:
     """What stems from others, line by line."""
     name = [f"Name: {orjson.dumps(flat(row.name, _NAME)).decode()}"] if row.name else []
     summary = [f"Summary: {flat(row.summary, 250)}"] if row.summary else []
-    return [*name, *summary, *visible(clean_text(row.compact[:_LONGEST])).splitlines()]
+    return [*name, *summary, *visible(clean_text(row.compact[:_MAX_COMPACT])).splitlines()]
 
 
 def _mime(row: ArtifactRow) -> str:

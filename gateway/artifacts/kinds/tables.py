@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gateway.artifacts.content import Measured
 
 _LOOKED_AT = 20  # rows
-_LONGEST_TITLE = 64  # characters
+_MAX_TITLE_LENGTH = 64  # characters
 
 
 class Table(NamedTuple):
@@ -35,7 +35,7 @@ def looks_like_a_table(table: Table) -> bool:
     follow each other without a blank, as the clauses of a sentence do not."""
     titles = table.rows[0]
     return len(table.rows) >= 3 and all(
-        title and title == title.strip() and len(title) <= _LONGEST_TITLE for title in titles
+        title and title == title.strip() and len(title) <= _MAX_TITLE_LENGTH for title in titles
     )
 
 

@@ -8,14 +8,14 @@ part       what was read, how much there is in all, and how to go on
 """
 
 from gateway.artifacts.reading.json_path import values_at
-from gateway.artifacts.reading.part import LEAST_TOKENS, MOST_TOKENS, Part
+from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, Part
 from gateway.artifacts.reading.reader import read_part
 from gateway.artifacts.reading.wanted import BEGINNING, Wanted, wanted_of
 
 __all__ = [
     "BEGINNING",
-    "LEAST_TOKENS",
-    "MOST_TOKENS",
+    "MAX_TOKENS",
+    "MIN_TOKENS",
     "Part",
     "Wanted",
     "read_part",

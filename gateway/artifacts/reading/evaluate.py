@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 CPU_SECONDS = 2
 MEMORY = 1_073_741_824  # bytes of address space
-MOST_COUNTED = 2000  # values, where they are outlined; otherwise time, memory and bytes bound them
+MAX_COUNTED = 2000  # values, where they are outlined; otherwise time, memory and bytes bound them
 _ROW = 1000  # bytes of JSON of a value within an outline; a larger one is described
 _KEYS, _KEY, _TEXT = 8, 40, 80  # keys, and characters of keys and texts, in a description
-_LONGEST_PATH = 400  # characters of a path that is told
+_MAX_PATH_LENGTH = 400  # characters of a path that is told
 _LONG = re.compile(rb"[0-9]{19}")  # a number that may be beyond 64 bits: orjson would give a float
 _BOUNDED = re.compile(r"[?,]|\.\.|:\s*-?[0-9]|(?:\*|:).*(?:\*|:)")
 """Of a path whose values may not be all that follow one of them: a filter, a list, all descendants, a slice
@@ -74,8 +74,8 @@ def _limit() -> None:
 
 def _answer(request: dict[str, Any], content: bytes) -> dict[str, Any]:
     most, outline = request["most_bytes"], request["outline"]
-    found = _selected(request["path"], _parsed(content), MOST_COUNTED + 1 if outline else None)
-    at_least = outline and len(found) > MOST_COUNTED
+    found = _selected(request["path"], _parsed(content), MAX_COUNTED + 1 if outline else None)
+    at_least = outline and len(found) > MAX_COUNTED
     whole = _whole([value for _, value in found], most, as_list=not outline)
     counted = {"count": len(found) - at_least, "at_least": at_least, "whole": whole}
     if not outline or not found:
@@ -224,7 +224,7 @@ def _label(form: str, place: Place) -> str:
         return f"{_path(place) or '…'}  "
     if form == "elements":
         return f"[{place[-1]}]  "
-    return f"{_cut(str(place[-1]), _LONGEST_PATH)}: "
+    return f"{_cut(str(place[-1]), _MAX_PATH_LENGTH)}: "
 
 
 def _described(value: Any) -> str:
@@ -252,7 +252,7 @@ def _path(place: Place) -> str | None:
             path += f"[{each}]"
         else:
             path += f".{each}" if _NAME.fullmatch(each) else f"[{canonical_string(each)}]"
-        if len(path) > _LONGEST_PATH:
+        if len(path) > _MAX_PATH_LENGTH:
             return None
     return path
 

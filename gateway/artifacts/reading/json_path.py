@@ -17,19 +17,19 @@ import structlog
 
 from gateway.artifacts.exact import exact_json
 from gateway.artifacts.news import PathStopped
-from gateway.artifacts.reading.part import MOST_BYTES, Part, fits, fitting
+from gateway.artifacts.reading.part import MAX_BYTES, Part, fits, fitting
 from gateway.artifacts.reading.wanted import JsonPath, path_of
 from gateway.artifacts.shelf import Shelf
 from gateway.errors import InvalidRequest, QueueFull
 from gateway.storage.artifacts import ArtifactRow
 
-MOST_JSON = 20_971_520
+MAX_JSON = 20_971_520
 """Bytes of a content that paths are evaluated on."""
-MOST_AT_ONCE = 2
+MAX_CONCURRENT = 2
 """Evaluations that run at the same time; others wait."""
 WALL_SECONDS = 5.0
 """How long one may take, by the clock; evaluate.py bounds its CPU time and memory."""
-PATIENCE = 10.0
+TIMEOUT = 10.0
 """Seconds that one waits for its place."""
 
 _PROGRAM = Path(__file__).with_name("evaluate.py")
@@ -65,7 +65,7 @@ async def values_at(shelf: Shelf, row: ArtifactRow, path: str, *, most_bytes: in
 async def read_json(shelf: Shelf, row: ArtifactRow, wanted: JsonPath, most_tokens: int) -> Part:
     """What a path selects: a value as JSON, several as a list; what is too large by its parts, of which large
     ones are described. Raises what `reader.read_part` does."""
-    answer = await _evaluated(shelf, row, wanted.path, MOST_BYTES, outline=True)
+    answer = await _evaluated(shelf, row, wanted.path, MAX_BYTES, outline=True)
     count, whole = answer["count"], answer["whole"]
     if count == 0:
         remark = "The path selects nothing. $ shows which names there are."
@@ -114,8 +114,8 @@ def _otherwise(row: ArtifactRow) -> str:
 async def _evaluated(
     shelf: Shelf, row: ArtifactRow, path: str, most_bytes: int, *, outline: bool
 ) -> dict[str, Any]:
-    if row.kind != "json" or row.size > MOST_JSON:
-        what = f"has more than {MOST_JSON:,} bytes" if row.kind == "json" else f"is {row.kind}, not JSON"
+    if row.kind != "json" or row.size > MAX_JSON:
+        what = f"has more than {MAX_JSON:,} bytes" if row.kind == "json" else f"is {row.kind}, not JSON"
         raise InvalidRequest(f"{row.ref} {what}: {_otherwise(row)}.", code="not_json")
     request = orjson.dumps({"path": path, "most_bytes": most_bytes, "outline": outline})
     async with _place(shelf):
@@ -145,9 +145,9 @@ def _too_slow() -> InvalidRequest:
 @asynccontextmanager
 async def _place(shelf: Shelf) -> AsyncGenerator[None]:
     """One of the places for evaluations of this event loop."""
-    places = _places.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MOST_AT_ONCE))
+    places = _places.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_CONCURRENT))
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await places.acquire()
     except TimeoutError:
         shelf.told(PathStopped("busy"))

@@ -1,6 +1,6 @@
 """Lines of a text: `lines=1-50`."""
 
-from gateway.artifacts.reading.part import MOST_BYTES, Part, fitting
+from gateway.artifacts.reading.part import MAX_BYTES, Part, fitting
 from gateway.artifacts.reading.pieces import Pieces, nth_end, whole_characters
 from gateway.artifacts.reading.wanted import Lines
 from gateway.errors import InvalidRequest
@@ -14,11 +14,11 @@ async def read_lines(pieces: Pieces, wanted: Lines, most_tokens: int) -> Part:
     if total == 0:
         return Part("lines", "", 0, 0, 0)
     start = await pieces.line_start(first)
-    data = whole_characters(await pieces.slice(start, start + MOST_BYTES + 4))
+    data = whole_characters(await pieces.slice(start, start + MAX_BYTES + 4))
     if data.count(b"\n") > last - first:
         data = data[: nth_end(data, last - first + 1)]
     text = data.decode()
-    # What ends before the last line was wanted has more than MOST_BYTES, so it never fits whole.
+    # What ends before the last line was wanted has more than MAX_BYTES, so it never fits whole.
     if (kept := fitting(text, most_tokens)) == len(text):
         following = span(last + 1, min(total, 2 * last - first + 1)) if last < total else None
         return Part("lines", _plain(text), first, last, total, following)

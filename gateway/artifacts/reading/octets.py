@@ -2,13 +2,13 @@
 
 import re
 
-from gateway.artifacts.reading.part import MOST_BYTES, Part, fitting
+from gateway.artifacts.reading.part import MAX_BYTES, Part, fitting
 from gateway.artifacts.reading.pieces import Pieces, is_inside
 from gateway.artifacts.reading.wanted import Bytes
 from gateway.errors import InvalidRequest
 
 _ROW = 16  # bytes in a row of a dump
-_MOST_DUMPED = MOST_BYTES // 64 * _ROW  # a row has 67 characters
+_MAX_DUMPED = MAX_BYTES // 64 * _ROW  # a row has 67 characters
 _NO_TEXT = re.compile(
     "[\udc80-\udcff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )  # invalid bytes as surrogates; controls
@@ -30,7 +30,7 @@ async def read_bytes(pieces: Pieces, wanted: Bytes, most_tokens: int) -> Part:
     if size == 0:
         return Part("bytes", "", 0, 0, 0)
     last = size - 1 if wanted.last is None else min(wanted.last, size - 1)
-    first, data = wanted.first, await pieces.slice(wanted.first, min(last + 1, wanted.first + MOST_BYTES + 4))
+    first, data = wanted.first, await pieces.slice(wanted.first, min(last + 1, wanted.first + MAX_BYTES + 4))
     if is_text := pieces.row.lines is not None:
         first, data = await _in_characters(pieces, first, data)
     text, taken, remark = _shown(data, first, most_tokens, is_text=is_text)
@@ -67,7 +67,7 @@ def _shown(data: bytes, first: int, most_tokens: int, *, is_text: bool) -> tuple
         kept = fitting(shown, most_tokens)
         remark = None if shown == text else "Bytes that are no UTF-8 are shown as \ufffd."
         return shown[:kept], len(text[:kept].encode("utf-8", "surrogateescape")), remark
-    rows = [_row(data[at : at + _ROW], first + at) for at in range(0, min(len(data), _MOST_DUMPED), _ROW)]
+    rows = [_row(data[at : at + _ROW], first + at) for at in range(0, min(len(data), _MAX_DUMPED), _ROW)]
     dump = "\n".join(rows) + "\n"
     dump = dump[: dump.rindex("\n", 0, fitting(dump, most_tokens))]
     taken = min((dump.count("\n") + 1) * _ROW, len(data))

@@ -8,11 +8,11 @@ import orjson
 
 from gateway.lexical import estimate_tokens
 
-MOST_TOKENS = 4000
+MAX_TOKENS = 4000
 """Tokens, estimated, of a part's text."""
-LEAST_TOKENS = 500
+MIN_TOKENS = 500
 """A part may be asked to be shorter, but not than this: so one line that a search found fits always."""
-MOST_BYTES = 24_000
+MAX_BYTES = 24_000
 """Bytes of UTF-8 of a part's text; its JSON takes at most twice as many."""
 
 How = Literal["lines", "bytes", "json_path", "search"]
@@ -52,9 +52,9 @@ def fits(text: str, most_tokens: int) -> bool:
     tags (tools/wrapping.py), so that what fits does so wrapped, too."""
     written = text.replace("<", "&lt;").replace("＜", "&lt;")
     return (
-        len(text) <= MOST_BYTES
-        and len(written.encode()) <= MOST_BYTES
-        and len(orjson.dumps(written)) <= 2 * MOST_BYTES
+        len(text) <= MAX_BYTES
+        and len(written.encode()) <= MAX_BYTES
+        and len(orjson.dumps(written)) <= 2 * MAX_BYTES
         and estimate_tokens(written) <= most_tokens
     )
 
@@ -64,5 +64,5 @@ def fitting(text: str, most_tokens: int) -> int:
     if fits(text, most_tokens):
         return len(text)
     return bisect_right(
-        range(1, min(len(text), MOST_BYTES) + 1), 0, key=lambda end: not fits(text[:end], most_tokens)
+        range(1, min(len(text), MAX_BYTES) + 1), 0, key=lambda end: not fits(text[:end], most_tokens)
     )

@@ -4,7 +4,7 @@ from gateway.artifacts.news import By, PartRead
 from gateway.artifacts.reading.json_path import read_json
 from gateway.artifacts.reading.lines import read_lines
 from gateway.artifacts.reading.octets import read_bytes
-from gateway.artifacts.reading.part import LEAST_TOKENS, MOST_TOKENS, How, Part
+from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, How, Part
 from gateway.artifacts.reading.pieces import Pieces
 from gateway.artifacts.reading.search import read_matches
 from gateway.artifacts.reading.wanted import Bytes, JsonPath, Lines, Search, Wanted
@@ -16,7 +16,7 @@ _HOW: dict[type[Wanted], How] = {Lines: "lines", Bytes: "bytes", JsonPath: "json
 
 
 async def read_part(
-    shelf: Shelf, row: ArtifactRow, wanted: Wanted, *, most_tokens: int = MOST_TOKENS, by: By = "model"
+    shelf: Shelf, row: ArtifactRow, wanted: Wanted, *, most_tokens: int = MAX_TOKENS, by: By = "model"
 ) -> Part:
     """Reads what is wanted, as much of it as fits: at most `most_tokens` (estimated; between 500 and 4000
     whatever is asked) and 24,000 bytes. Of a large content only what is needed is in memory.
@@ -28,7 +28,7 @@ async def read_part(
         errors.StorageError: it could not be read.
     """
     try:
-        part = await _read(shelf, row, wanted, min(max(most_tokens, LEAST_TOKENS), MOST_TOKENS))
+        part = await _read(shelf, row, wanted, min(max(most_tokens, MIN_TOKENS), MAX_TOKENS))
     except GatewayError as error:
         shelf.told(PartRead(_HOW[type(wanted)], by, error.code))
         raise

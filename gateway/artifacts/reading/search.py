@@ -14,10 +14,10 @@ AROUND = 5
 """Lines that are shown before and after one with a match."""
 WIDTH = 200
 """Characters that are shown of a longer line: around the match, or its first ones."""
-MOST_COUNTED = 10_000
+MAX_COUNTED = 10_000
 """Matching lines that are counted; then the search ends."""
 
-_MOST_FOUND = 500  # matching lines that may be shown
+_MAX_FOUND = 500  # matching lines that may be shown
 _STEP = 262_144  # bytes looked through at a time: a text of them takes four times as many
 
 
@@ -79,13 +79,13 @@ async def read_matches(pieces: Pieces, wanted: Search, most_tokens: int) -> Part
         _text(rows),
         min(shown, 1),
         shown,
-        min(scan.counted, MOST_COUNTED),
+        min(scan.counted, MAX_COUNTED),
         None
         if following is None
         else f"lines={following}-"
         if wanted.lines.last is None
         else span(following, last),
-        at_least=scan.counted > MOST_COUNTED,
+        at_least=scan.counted > MAX_COUNTED,
     )
 
 
@@ -94,7 +94,7 @@ async def _scanned(pieces: Pieces, word: str, first: int, last: int) -> "_Scan":
     scan = _Scan(word, first, start)
     async for piece in pieces.shelf.stream(pieces.row, start, end):
         await asyncio.to_thread(scan.take, piece)
-        if scan.counted > MOST_COUNTED:
+        if scan.counted > MAX_COUNTED:
             break
     return scan
 
@@ -120,7 +120,7 @@ class _Scan:
     def _take(self, text: str) -> None:
         among = folded(text)
         place = 0
-        while self.counted <= MOST_COUNTED:
+        while self.counted <= MAX_COUNTED:
             if self._has_matched:
                 end = among.find("\n", place)
                 if end < 0:
@@ -144,7 +144,7 @@ class _Scan:
 
     def _note(self) -> None:
         self.counted += 1
-        if len(self.found) < _MOST_FOUND:
+        if len(self.found) < _MAX_FOUND:
             self.found.append(_Match(self._line, self._at))
         elif self.following is None:
             self.following = self._line

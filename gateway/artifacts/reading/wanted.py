@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from gateway.errors import InvalidRequest
 
-LONGEST_PATH = 500
+MAX_PATH_LENGTH = 500
 """Characters of a JSON path."""
-LONGEST_WORD = 200
+MAX_WORD_LENGTH = 200
 """Characters that can be searched for."""
 
 _RANGE = re.compile(r"\s*(\d{1,18})\s*(-\s*(\d{1,18})?\s*)?", re.ASCII)
@@ -86,9 +86,9 @@ def path_of(text: str) -> str:
         raise InvalidRequest(
             "A JSON path begins with $, which is the whole: $.items[0].name", code="bad_json_path"
         )
-    if len(path) > LONGEST_PATH:
+    if len(path) > MAX_PATH_LENGTH:
         raise InvalidRequest(
-            f"A JSON path has at most {LONGEST_PATH} characters: select less, or in steps.",
+            f"A JSON path has at most {MAX_PATH_LENGTH} characters: select less, or in steps.",
             code="bad_json_path",
         )
     return path
@@ -120,9 +120,9 @@ def _range(name: str, text: str, least: int) -> tuple[int, int | None]:
 def _word(text: str) -> str:
     if not text.strip():
         raise InvalidRequest("There is nothing to search for: write search=word.", code="bad_search")
-    if len(text) > LONGEST_WORD:
+    if len(text) > MAX_WORD_LENGTH:
         raise InvalidRequest(
-            f"What is searched for has at most {LONGEST_WORD} characters: a word or two find it.",
+            f"What is searched for has at most {MAX_WORD_LENGTH} characters: a word or two find it.",
             code="bad_search",
         )
     if "\n" in text or "\r" in text:

@@ -24,7 +24,7 @@ from gateway.errors import (
 from gateway.events.upkeep import Compression
 from gateway.history.archive import clear, version_path, write_version
 from gateway.history.compression.attempt import Attempt
-from gateway.history.compression.cut import LEAST, find_cut
+from gateway.history.compression.cut import MIN_TOKENS, find_cut
 from gateway.history.compression.weights import weigh
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
@@ -41,11 +41,9 @@ log = logging.getLogger(__name__)
 
 Say = Callable[[Compression], Awaitable[None]]
 
-MOST_FAILURES = 2
+MAX_FAILURES = 2
 """Failed attempts in a row after which none is made automatically."""
-_LEAST_SHARE = (
-    0.1  # of the trigger, that an automatic compression must cover: else it would soon be due again
-)
+_MIN_SHARE = 0.1  # of the trigger, that an automatic compression must cover: else it would soon be due again
 _REMEMBERED = 10_000  # sessions whose pause was told
 
 
@@ -83,14 +81,14 @@ class Compressor:
         share = self._settings.compress_at
         if share is None or not self._settings.use_compressions:
             return None
-        if history.failed_compressions >= MOST_FAILURES:
+        if history.failed_compressions >= MAX_FAILURES:
             return None
         return int(share * await self.window(model))
 
     def is_pause_news(self, session_id: str, history: History) -> bool:
         """Whether automatic compression of the session is paused and nobody was told so yet: True once for
         each pause (and process)."""
-        if self._settings.compress_at is None or history.failed_compressions < MOST_FAILURES:
+        if self._settings.compress_at is None or history.failed_compressions < MAX_FAILURES:
             self._paused.pop(session_id, None)
             return False
         if session_id in self._paused:
@@ -159,7 +157,9 @@ class Compressor:
         )
         limit = (self._settings.compress_at or 1) * await self.window(model)
         target = int(min(limit, weights.before) / 2)
-        least = max(LEAST, int(_LEAST_SHARE * limit / weights.scale)) if trigger == "automatic" else LEAST
+        least = (
+            max(MIN_TOKENS, int(_MIN_SHARE * limit / weights.scale)) if trigger == "automatic" else MIN_TOKENS
+        )
         cut = find_cut(
             history,
             weights.sizes,

@@ -7,7 +7,7 @@ from gateway.errors import NothingToCompress
 from gateway.messages import RECALLED, Message
 from gateway.storage.base import History, StoredMessage
 
-LEAST = 400
+MIN_TOKENS = 400
 """Tokens that a cut must cover: with its note a summary seldom takes less, so nothing would be won."""
 _SUMMARY_SHARE = 3  # a summary of little text is expected to take a third of it
 
@@ -26,7 +26,7 @@ class Cut:
 
 
 def find_cut(
-    history: History, sizes: Sequence[int], *, target: int, summary_tokens: int, least: int = LEAST
+    history: History, sizes: Sequence[int], *, target: int, summary_tokens: int, least: int = MIN_TOKENS
 ) -> Cut:
     """The cut that keeps as many of the newest exchanges as fit, with the summary, in `target` tokens.
 

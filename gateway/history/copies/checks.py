@@ -28,8 +28,8 @@ from gateway.ids import is_id
 from gateway.messages import Usage
 from gateway.storage.copies import ArtifactCopy, Moment, SessionCopy, SummaryCopy, TurnCopy, VersionCopy
 
-MOST_TURNS = 100_000
-MOST_VERSIONS = 1_000
+MAX_TURNS = 100_000
+MAX_VERSIONS = 1_000
 
 ENVELOPE = '{"kind":"event","body":{"v":1,"seq":%d,"type":"%s","ts":%d,"session_id":"%s","turn_id":"%s",'
 
@@ -117,7 +117,7 @@ class Check:
         demand(session.epoch_from <= session.last_position, "epoch_from is beyond the last message")
 
     def _take_turn(self, turn: TurnCopy) -> None:
-        demand(self.counts["turn"] <= MOST_TURNS, f"there are more than {MOST_TURNS} turns")
+        demand(self.counts["turn"] <= MAX_TURNS, f"there are more than {MAX_TURNS} turns")
         demand(turn.id not in self.turns, "the turn is there twice")
         demand(turn.first_seq <= turn.last_seq <= self.known.head, "the turn's events are not in the session")
         if turn.client_message_id is not None:
@@ -126,7 +126,7 @@ class Check:
         self.turns[turn.id] = Span(turn.first_seq, turn.last_seq, turn.outcome)
 
     def _take_version(self, version: VersionCopy) -> None:
-        demand(len(self.versions) < MOST_VERSIONS, f"there are more than {MOST_VERSIONS} versions")
+        demand(len(self.versions) < MAX_VERSIONS, f"there are more than {MAX_VERSIONS} versions")
         demand(not self.versions or version.version > max(self.versions), "versions are not in order")
         begins = 1
         if version.parent is not None:

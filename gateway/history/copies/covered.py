@@ -6,11 +6,11 @@ from typing import Any
 from gateway.errors import BadImport
 from gateway.storage.copies import VersionCopy
 
-MOST_AT_ONCE = 64
+MAX_RUNNING = 64
 """Different beginnings of versions that cover the same message. Versions that undo made rivals of each other
 mostly begin at the same message, and share a hash."""
 
-MOST_COPIES = 16
+MAX_COPIES = 16
 """How many times the size of all messages the archives may be together: a small file must not fill a disk."""
 
 
@@ -42,7 +42,7 @@ class CoveredRanges:
         if position in self._beginning:
             self.places[position] = at
             self._running[position] = hashlib.sha256()
-        if len(self._running) > MOST_AT_ONCE:
+        if len(self._running) > MAX_RUNNING:
             raise BadImport("Too many versions cover this message.")
         for first, digest in self._running.items():
             digest.update(line)
@@ -58,5 +58,5 @@ class CoveredRanges:
 
     def finish(self) -> None:
         """Raises errors.BadImport when the archives would be out of proportion."""
-        if self._archives > MOST_COPIES * self._messages:
+        if self._archives > MAX_COPIES * self._messages:
             raise BadImport("The versions cover the same messages too often.")

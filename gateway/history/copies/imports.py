@@ -43,7 +43,7 @@ from gateway.storage.copies import (
 )
 from gateway.storage.records import Archives
 
-MOST_ROWS, MOST_ROWS_SIZE = 2_000, 1_048_576
+MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some
 20 ms; the database has one writer, for which every running turn waits meanwhile."""
 
@@ -67,7 +67,7 @@ async def import_session(
     settle: Settle,
     quota: int,
     ttl: float,
-    most_rows: int = MOST_ROWS,
+    most_rows: int = MAX_ROWS,
 ) -> SessionRow:
     """Adds the session that `file` (seekable, nobody else's) holds, with its artifacts, for `owner`, whoever
     exported it. With more than `most_rows` events and messages it is an archived one. `quota` is what all
@@ -132,7 +132,7 @@ async def _incoming(
         stored[version.version] = Stored(archive.path, archive.size)
     incoming = Incoming(checked.moment, stored, _turns(file, checked), _artifacts(file, checked, ttl))
     rows = checked.counts["message"] + checked.counts["event"]
-    if rows <= most_rows and checked.size <= MOST_ROWS_SIZE:
+    if rows <= most_rows and checked.size <= MAX_ROWS_SIZE:
         return incoming._replace(messages=_messages(file, checked), events=_events(file, checked))
     paths = archive_paths(session_id, 1)
     await begin(*paths)

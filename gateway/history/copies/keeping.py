@@ -15,8 +15,8 @@ from gateway.history.copies.lines import Lines, demand
 from gateway.storage.artifacts import CHUNK, TEXTS
 from gateway.storage.copies import ArtifactCopy
 
-MOST_ARTIFACTS = 10_000
-MOST_METADATA = 65_536
+MAX_ARTIFACTS = 10_000
+MAX_METADATA = 65_536
 """Bytes of one artifact's, as JSON."""
 
 
@@ -73,12 +73,12 @@ class KeptArtifacts:
     def take(self, artifact: ArtifactCopy, at: int) -> None:
         """An artifact whose line is at the offset `at`. Raises errors.BadImport when it is not sound."""
         self.finish()
-        demand(len(self._refs) < MOST_ARTIFACTS, f"there are more than {MOST_ARTIFACTS} artifacts")
+        demand(len(self._refs) < MAX_ARTIFACTS, f"there are more than {MAX_ARTIFACTS} artifacts")
         demand(artifact.ref not in self._refs, "the artifact is there twice")
         demand(artifact.session_id in {None, self.session_id}, "the artifact is of another session")
         demand(artifact.created_at <= artifact.expires_at, "the artifact ends before it begins")
         demand(len(artifact.chunks) == -(-artifact.size // CHUNK), "its parts do not make its size")
-        demand(len(orjson.dumps(artifact.metadata)) <= MOST_METADATA, "the metadata is too long")
+        demand(len(orjson.dumps(artifact.metadata)) <= MAX_METADATA, "the metadata is too long")
         self._refs.add(artifact.ref)
         self.lines_at.append(at)
         if artifact.sha256 in self._known:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from gateway.errors import BadImport, plain_words
 from gateway.storage.copies import Copied
 
-LONGEST_LINE = 67_108_864
+MAX_LINE_LENGTH = 67_108_864
 """Bytes of one line: a message with all the results of one round of tool calls."""
 
 P = TypeVar("P", bound=Copied)
@@ -30,11 +30,11 @@ class Lines(Iterator[bytes]):
         return self
 
     def __next__(self) -> bytes:
-        line = self._file.readline(LONGEST_LINE)
+        line = self._file.readline(MAX_LINE_LENGTH)
         if not line:
             raise StopIteration
         if not line.endswith(b"\n"):
-            long = len(line) == LONGEST_LINE
+            long = len(line) == MAX_LINE_LENGTH
             raise BadImport("The line is too long." if long else "The file is cut off within this line.")
         self.at += len(line)
         return line[:-1]

@@ -10,13 +10,13 @@ from gateway.lexical import estimate_tokens
 from gateway.messages import Block
 from gateway.storage.base import StoredMessage
 
-TEXT_MOST = 16_000
+MAX_TEXT = 16_000
 """Characters of one text block that are shown: several pages; the archive has the rest."""
-RESULT_MOST = 2_000
+MAX_RESULT = 2_000
 """Characters of one tool result that are shown: what came of a call is told by its beginning and its end."""
-FILE_MOST = 4_000
+MAX_FILE = 4_000
 """Characters of one attached text that are shown; its reference leads to the rest."""
-ARGUMENTS_MOST = 1_000
+MAX_ARGUMENTS = 1_000
 """Characters of one tool call's arguments that are shown."""
 
 
@@ -66,19 +66,19 @@ def _parts(stored: StoredMessage, block: Block, names: dict[str, str]) -> Iterat
     who = stored.message.role
     match block:
         case {"type": "text", "text": str(text)} if text.strip():
-            yield _part(stored, who, shorten(text.strip(), TEXT_MOST))
+            yield _part(stored, who, shorten(text.strip(), MAX_TEXT))
         case {"type": "tool_use"}:
             names[str(block.get("id"))] = name = call_name(block)
             arguments = orjson.dumps(block.get("input")).decode()
-            yield _part(stored, f"{who} calls {name}", shorten(arguments, ARGUMENTS_MOST))
+            yield _part(stored, f"{who} calls {name}", shorten(arguments, MAX_ARGUMENTS))
         case {"type": "tool_result"}:
             name = names.get(str(block.get("tool_use_id")), "unknown")
             label = f"failed result of {name}" if block.get("is_error") else f"result of {name}"
-            yield _part(stored, label, shorten(_plain(block.get("content")), RESULT_MOST))
+            yield _part(stored, label, shorten(_plain(block.get("content")), MAX_RESULT))
         case {"type": "attached", "ref": ref, "name": str(name)}:
             yield _part(stored, who, f"(attached {' '.join(name.split())}, {ref})")
             if block["shown"] == "text":
-                yield _part(stored, f"text of {ref}", shorten(block["text"].strip(), FILE_MOST))
+                yield _part(stored, f"text of {ref}", shorten(block["text"].strip(), MAX_FILE))
         case {"type": "text" | "thinking" | "redacted_thinking" | "recalled"}:
             pass
         case _:

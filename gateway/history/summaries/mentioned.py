@@ -14,13 +14,13 @@ from gateway.messages import Block, attached_in
 from gateway.storage.artifacts import ArtifactRow, size_of
 from gateway.storage.base import StoredMessage
 
-MOST_ARTIFACTS = 30
+MAX_ARTIFACTS = 30
 SHARE = 3
 """The part of a summary that its artifacts take at most, as a divisor: what was said matters more."""
-MOST_ASKED = 500
+MAX_QUESTION = 500
 """References that are looked up for one summary."""
 _SCANNED = 100_000  # characters of one text
-_LONGEST = 200  # characters that are told of one artifact beside its name, type and size
+_MAX_LENGTH = 200  # characters that are told of one artifact beside its name, type and size
 
 _REF = re.compile(ARTIFACT_PATTERN)
 
@@ -37,7 +37,7 @@ async def none_used(session_id: str, refs: Collection[str]) -> Mapping[str, Arti
 
 
 def named_in(
-    messages: Sequence[StoredMessage], *summaries: SessionSummary | None, most: int = MOST_ASKED
+    messages: Sequence[StoredMessage], *summaries: SessionSummary | None, most: int = MAX_QUESTION
 ) -> list[str]:
     """What looks like references of artifacts in calls, results and attachments of `messages` and in what
     `summaries` list: those in most messages first, of these the latest; at most `most`."""
@@ -71,7 +71,7 @@ def listed(
     for row in (rows[ref] for ref in refs if ref in rows):
         reference = _reference(row, said.get(row.ref))
         room -= estimate_tokens(f"- {reference.ref} ({reference.locator}): {reference.desc}\n")
-        if room < 0 or len(found) == MOST_ARTIFACTS:
+        if room < 0 or len(found) == MAX_ARTIFACTS:
             break
         found.append(reference)
     return found
@@ -87,8 +87,10 @@ def _reference(row: ArtifactRow, said: Reference | None) -> Reference:
     if said is None:
         return Reference(ref=row.ref, desc=told)
     # What a summary says may have begun with this very line: it was told the one before.
-    more = said.desc.removeprefix(told).removeprefix(":").strip()[:_LONGEST]
-    return Reference(ref=row.ref, locator=said.locator[:_LONGEST], desc=f"{told}: {more}" if more else told)
+    more = said.desc.removeprefix(told).removeprefix(":").strip()[:_MAX_LENGTH]
+    return Reference(
+        ref=row.ref, locator=said.locator[:_MAX_LENGTH], desc=f"{told}: {more}" if more else told
+    )
 
 
 def _texts(item: StoredMessage) -> Iterator[str]:

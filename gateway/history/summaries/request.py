@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gateway.errors import CompressionFailed
-from gateway.history.summaries.dialogue import TEXT_MOST, Entry, shorten
+from gateway.history.summaries.dialogue import MAX_TEXT, Entry, shorten
 from gateway.history.summaries.summary import SessionSummary, read_answer, tell
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, text_block
@@ -55,7 +55,7 @@ def asked_again(messages: Sequence[Message], answer: Completion, problem: str) -
         return [Message("user", [*messages[0].content, text_block(again)])]
     return [
         *messages,
-        Message("assistant", [text_block(shorten(answer.written, TEXT_MOST))]),
+        Message("assistant", [text_block(shorten(answer.written, MAX_TEXT))]),
         Message("user", [text_block(again)]),
     ]
 

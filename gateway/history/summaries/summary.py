@@ -11,9 +11,9 @@ from gateway.messages import clean_text
 from gateway.storage.records import SummaryRow
 from gateway.tools.wrapping import defuse, wrap
 
-MOST_ITEMS = 100
+MAX_ITEMS = 100
 """Of one list; more is no summary."""
-MOST_CHARACTERS = 4000
+MAX_CHARACTERS = 4000
 """Of one item; the rest of a longer one is cut off."""
 NOTE_TOKENS = 150
 """Most that `render` adds to the text of a summary: its note and tags, estimated."""
@@ -26,14 +26,14 @@ def _sentence(value: object) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return " ".join(clean_text(text).split())[:MOST_CHARACTERS]
+    return " ".join(clean_text(text).split())[:MAX_CHARACTERS]
 
 
 def _listed(value: object) -> list[object]:
     """A list from whatever a model put in a list's place."""
     if value is None or value == "":
         return []
-    return list(value)[:MOST_ITEMS] if isinstance(value, (list, tuple)) else [value]
+    return list(value)[:MAX_ITEMS] if isinstance(value, (list, tuple)) else [value]
 
 
 def _sentences(value: object) -> list[str]:

@@ -11,11 +11,11 @@ from gateway.lexical import estimate_tokens, tokens
 from gateway.messages import Block
 from gateway.storage.base import StoredMessage
 
-MOST_IDENTIFIERS = 60
-MOST_FAILURES = 20
-MOST_QUESTIONS = 20
+MAX_IDENTIFIERS = 60
+MAX_FAILURES = 20
+MAX_QUESTIONS = 20
 _SCANNED = 100_000  # characters of one text
-_LONGEST = 200  # characters of an identifier or a question
+_MAX_LENGTH = 200  # characters of an identifier or a question
 
 # Each begins only where nothing of its own kind stands before, so that no run is looked at twice.
 _IDENTIFIER = re.compile(
@@ -59,11 +59,11 @@ def complete(
     """
     known = " ".join([*summary.risks, *summary.open_questions, *summary.next_actions])
     failed = [name for name in _failures(messages, previous) if name not in known]
-    risks = [*summary.risks, *(f"Unresolved: the tool {name} failed." for name in failed[:MOST_FAILURES])]
+    risks = [*summary.risks, *(f"Unresolved: the tool {name} failed." for name in failed[:MAX_FAILURES])]
     open_now = [*summary.open_questions]
-    for question in questions[:MOST_QUESTIONS]:
+    for question in questions[:MAX_QUESTIONS]:
         if not any(_same(question, other) for other in [*open_now, *answered]):
-            open_now.append(question[:_LONGEST])
+            open_now.append(question[:_MAX_LENGTH])
     kept = [*others(summary.artifacts), *artifacts]
     whole = summary.model_copy(
         update={"risks": risks, "open_questions": open_now, "artifacts": kept, "identifiers": []}
@@ -82,7 +82,7 @@ def _with_identifiers(summary: SessionSummary, found: Sequence[str], most_tokens
     taken: list[str] = []
     for identifier in dict.fromkeys(found):
         cost = estimate_tokens(f"\n- {identifier}")
-        if identifier not in text and cost <= room and len(taken) < MOST_IDENTIFIERS:
+        if identifier not in text and cost <= room and len(taken) < MAX_IDENTIFIERS:
             taken.append(identifier)
             room -= cost
     return summary.model_copy(update={"identifiers": taken})
@@ -102,7 +102,7 @@ def _identifiers(messages: Sequence[StoredMessage], previous: SessionSummary | N
 def _named_in(text: str) -> Iterator[str]:
     for match in _IDENTIFIER.finditer(text[:_SCANNED]):
         name = match[0].rstrip(".,;:!?)]}'\"*_-")
-        if 3 < len(name) <= _LONGEST:
+        if 3 < len(name) <= _MAX_LENGTH:
             yield name
 
 

@@ -22,7 +22,7 @@ Mode = Literal["catalog", "details"]
 
 ASKING_TIME = 3.0
 """Seconds that the model may take: the turn waits for it."""
-ASKED_MOST = 2000
+MAX_QUESTION_LENGTH = 2000
 """Characters of a message that the model is shown."""
 ANSWER_TOKENS = 300
 MAYBE_SHARE = 0.4
@@ -151,7 +151,7 @@ class Controller:
 
 async def _ask(calls: ModelCalls, name: str, message: str, context: CallContext) -> _Judged:
     """Raises ModelError; ValueError: the answer is none."""
-    shown = message if len(message) <= ASKED_MOST else f"{message[:1500]}\n[…]\n{message[-500:]}"
+    shown = message if len(message) <= MAX_QUESTION_LENGTH else f"{message[:1500]}\n[…]\n{message[-500:]}"
     text = wrap("conversation", "The user's message.", shown)
     request = request_of(name, INSTRUCTIONS, text, max_tokens=ANSWER_TOKENS)
     answer = await calls.ask("memory_control", request, timeout=ASKING_TIME, context=context)

@@ -12,11 +12,11 @@ from gateway.lexical import plain_form
 
 TimeRange = Literal["last_7_days", "last_30_days", "all"]
 
-READ_MOST = 20_000
+MAX_READ = 20_000
 """Characters of a message in which quoted text is looked for; of a longer one both ends."""
 ENDS = 400
 """Characters at each end of a message that are read: what is wanted stands before or after what is pasted."""
-NAMED_MOST = 40
+MAX_NAMES = 40
 """Characters of a sign as it is told."""
 
 
@@ -62,8 +62,8 @@ def read(message: str) -> Cues:
 
 
 def _own_words(message: str) -> str:
-    if len(message) > READ_MOST:
-        message = f"{message[: READ_MOST // 2]}\n{message[-READ_MOST // 2 :]}"
+    if len(message) > MAX_READ:
+        message = f"{message[: MAX_READ // 2]}\n{message[-MAX_READ // 2 :]}"
     own = _QUOTED.sub(" ", message)
     own = own if _WORD.search(own) else message
     if task := _ON_TEXT.match(own):
@@ -80,16 +80,16 @@ def _time_in(text: str) -> tuple[str | None, TimeRange]:
 
 def _general(text: str) -> str | None:
     if not _WORD.search(_SMALL_TALK.sub("", text)):
-        return text[:NAMED_MOST] or "no words"
+        return text[:MAX_NAMES] or "no words"
     asked = _POLITE.sub("", text).strip()
     if _ARITHMETIC.fullmatch(_COUNTING.sub("", asked)):
-        return text[:NAMED_MOST]
+        return text[:MAX_NAMES]
     return None if _PERSON.search(asked) else _found(_GENERAL, asked)
 
 
 def _found(pattern: re.Pattern[str], text: str) -> str | None:
     match = pattern.search(text)
-    return match[0].strip()[:NAMED_MOST] if match else None
+    return match[0].strip()[:MAX_NAMES] if match else None
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:

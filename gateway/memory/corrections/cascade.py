@@ -7,7 +7,7 @@ import structlog
 from gateway.storage.memories import Link, MemoryRow, Viewer, Whole
 from gateway.storage.memory_store import MemoryStore
 
-WALKED_MOST = 500
+MAX_VISITED = 500
 """Memories that one correction reaches, directly or through others; beyond them nothing is flagged."""
 
 log = structlog.get_logger(__name__)
@@ -20,7 +20,7 @@ async def dependants(
     nor what depends on `root` through it alone."""
     everything = Whole(viewer.user_id, viewer.households)
     walked, waiting, found = {root.id, *([but.id] if but else [])}, [root.id], list[MemoryRow]()
-    while waiting and len(walked) < WALKED_MOST:
+    while waiting and len(walked) < MAX_VISITED:
         links = await store.links(waiting.pop(0))
         reached = [link.from_id for link in links if link.relation == "depends_on"]
         new = [each for each in dict.fromkeys(reached) if each not in walked]

@@ -17,7 +17,7 @@ from gateway.errors import DuplicateMemory, InvalidRequest
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import record
 from gateway.memory.corrections.cascade import dependants, inherited
-from gateway.memory.corrections.merging import MERGED_FEWEST, MERGED_MOST, check_changeable, merged, successor
+from gateway.memory.corrections.merging import MAX_MERGED, MIN_MERGED, check_changeable, merged, successor
 from gateway.memory.memories import By, Changed, Memories, not_found
 from gateway.memory.versions import check_version, next_of, settled
 from gateway.storage.memories import (
@@ -34,7 +34,7 @@ from gateway.storage.memories import (
 
 Action = Literal["suppress", "freeze", "replace", "activate"]
 
-EVIDENCE_MOST = 500
+MAX_EVIDENCE = 500
 """Quotes that a merged memory takes over, the last ones."""
 
 _OUTCOMES: dict[Action, tuple[Status, Operation]] = {
@@ -120,14 +120,14 @@ class Corrections:
 
         Raises:
             errors.NotFound: one of them is not there.
-            errors.InvalidRequest: fewer than MERGED_FEWEST or more than MERGED_MOST, and all that `merged`
+            errors.InvalidRequest: fewer than MIN_MERGED or more than MAX_MERGED, and all that `merged`
                 refuses.
             errors.DuplicateMemory: another memory says just what they say together.
         """
         ids = list(dict.fromkeys(memory_ids))
-        if not MERGED_FEWEST <= len(ids) <= MERGED_MOST:
+        if not MIN_MERGED <= len(ids) <= MAX_MERGED:
             raise InvalidRequest(
-                f"{MERGED_FEWEST} to {MERGED_MOST} different memories can be merged, not {len(ids)}."
+                f"{MIN_MERGED} to {MAX_MERGED} different memories can be merged, not {len(ids)}."
             )
         return await self._written(viewer, lambda: self._merged(viewer, ids, by))
 
@@ -244,7 +244,7 @@ class Corrections:
             new,
             "merged",
             by,
-            evidence=list(dict.fromkeys(quotes))[-EVIDENCE_MOST:],
+            evidence=list(dict.fromkeys(quotes))[-MAX_EVIDENCE:],
             said_by=viewer.user_id,
             links=links,
         )

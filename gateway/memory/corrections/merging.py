@@ -11,7 +11,7 @@ from gateway.memory import record
 from gateway.memory.likeness.nearness import contradicts, is_same
 from gateway.storage.memories import MemoryRow
 
-MERGED_FEWEST, MERGED_MOST = 2, 20
+MIN_MERGED, MAX_MERGED = 2, 20
 """Memories that one merge makes into one."""
 
 
@@ -82,7 +82,7 @@ def merged(rows: Sequence[MemoryRow], user_id: str, memory_id: str, at: int) -> 
         content,
         memory_id,
         at,
-        summary=flat if len(flat) <= record.SUMMARY_MOST else f"{flat[: record.SUMMARY_MOST - 1].rstrip()}…",
+        summary=flat if len(flat) <= record.MAX_SUMMARY else f"{flat[: record.MAX_SUMMARY - 1].rstrip()}…",
         last_used=max(row.last_used for row in rows),
         importance=max(row.importance for row in rows),
         confidence=max(row.confidence for row in rows),

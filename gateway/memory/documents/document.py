@@ -27,19 +27,19 @@ from pydantic.alias_generators import to_camel
 from gateway.errors import plain_words
 from gateway.ids import is_id
 from gateway.lexical import tokens
-from gateway.memory.record import SUMMARY_MOST, checked_summary, clean, digest_of, search_tokens
+from gateway.memory.record import MAX_SUMMARY, checked_summary, clean, digest_of, search_tokens
 from gateway.storage.memories import MemoryRow
 
 DocumentType = Literal["skill", "reference"]
 
-MOST_CONTENT = 200_000
+MAX_CONTENT = 200_000
 """Characters of a document's content."""
 NO_USER = ""
 """Whose a document is: it is no id, so that no user has it."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = 253_402_300_799_999  # the end of the year 9999 in Unix milliseconds
-_MOST_PROBLEMS = 5
+_MAX_PROBLEMS = 5
 
 
 class Key(NamedTuple):
@@ -132,7 +132,7 @@ class Document(_Form):
 
     id: Annotated[str, AfterValidator(_document_id)]
     type: DocumentType
-    content: Annotated[Text, _at_most(MOST_CONTENT), AfterValidator(_not_empty)]
+    content: Annotated[Text, _at_most(MAX_CONTENT), AfterValidator(_not_empty)]
     snippet: Annotated[Line, _at_most(2_000)] = ""
     skill: Annotated[Line, _at_most(200), AfterValidator(_not_empty)]
     skill_description: Annotated[Text, _at_most(10_000)] = ""
@@ -149,8 +149,8 @@ class Document(_Form):
     def as_row(self) -> MemoryRow:
         """The memory that it is: everybody sees it (`MemoryRow.audience`)."""
         snippet = self.snippet or self.meta.description
-        if len(snippet) > SUMMARY_MOST:
-            snippet = snippet[: SUMMARY_MOST - 1].rstrip() + "…"
+        if len(snippet) > MAX_SUMMARY:
+            snippet = snippet[: MAX_SUMMARY - 1].rstrip() + "…"
         name = "" if self.meta.name in {self.reference, self.skill} else self.meta.name
         context = "\n".join(filter(None, (name, self.meta.description, self.skill_description)))
         return MemoryRow(
@@ -233,5 +233,5 @@ def _told(misfit: Misfit) -> str:
             problems.append(f"{name} is no field of a document{hint}")
         else:
             problems.append(f"{name}: {plain_words(each['type'], each['msg'], unknown='')}")
-    more = len(problems) - _MOST_PROBLEMS
-    return "; ".join(problems[:_MOST_PROBLEMS]) + (f"; and {more} more" if more > 0 else "")
+    more = len(problems) - _MAX_PROBLEMS
+    return "; ".join(problems[:_MAX_PROBLEMS]) + (f"; and {more} more" if more > 0 else "")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gateway.errors import Conflict, StorageError
 from gateway.memory.documents.document import Document, as_bytes
-from gateway.memory.documents.folder import DEPRECATED, MOST_FILES, REFERENCE, REFERENCES
+from gateway.memory.documents.folder import DEPRECATED, MAX_FILES, REFERENCE, REFERENCES
 from gateway.memory.documents.naming import numbered, unnumbered
 
 
@@ -41,7 +41,7 @@ def deprecate(root: Path, file: str) -> str:
     Raises:
         errors.StorageError: it cannot be moved, or is gone.
     """
-    for number in range(1, MOST_FILES + 1):
+    for number in range(1, MAX_FILES + 1):
         aside = f"{DEPRECATED}/{numbered(Path(file).name, number)}"
         if _move(root, file, aside):
             return aside

@@ -26,9 +26,9 @@ REFERENCES, DEPRECATED = "references", ".deprecated"
 PLACES = {"": (DOCUMENT,), REFERENCES: (REFERENCE,), DEPRECATED: (DOCUMENT, REFERENCE)}
 """Where documents are, and how their files end there."""
 
-MOST_SIZE = 1_048_576
+MAX_SIZE = 1_048_576
 """Bytes of a file; of a larger one nothing is read."""
-MOST_FILES, MOST_ENTRIES, MOST_WARNINGS = 2_000, 10_000, 100
+MAX_FILES, MAX_ENTRIES, MAX_WARNINGS = 2_000, 10_000, 100
 """Of each place: files that are read, entries that are looked at; and warnings of all."""
 SETTLING = 2.0
 """Seconds after its last change in which a file that cannot be used may be one that is just being written."""
@@ -82,7 +82,7 @@ class DocumentFolder:
         found = Found(
             tuple(used),
             tuple(each for each in filed if _place(each.file) == DEPRECATED),
-            tuple([*warnings, *unused][:MOST_WARNINGS]),
+            tuple([*warnings, *unused][:MAX_WARNINGS]),
         )
         if found != self._last:
             self._last = found
@@ -131,16 +131,16 @@ def content_of(root: Path, file: str) -> tuple[bytes, int]:
         if not stat.S_ISREG(state.st_mode):
             raise ValueError("it is not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as opened:
-            content = opened.read(MOST_SIZE + 1)
+            content = opened.read(MAX_SIZE + 1)
     finally:
         os.close(descriptor)
-    if len(content) > MOST_SIZE:
-        raise ValueError(f"it is larger than {MOST_SIZE} bytes")
+    if len(content) > MAX_SIZE:
+        raise ValueError(f"it is larger than {MAX_SIZE} bytes")
     return content, max(0, state.st_mtime_ns // 1_000_000)
 
 
 def files_of(root: Path) -> list[str]:
-    """The JSON files of a folder by name, MOST_FILES at most. Raises OSError when it cannot be listed."""
+    """The JSON files of a folder by name, MAX_FILES at most. Raises OSError when it cannot be listed."""
     return [file for file, _ in _states(root, "", (DOCUMENT,), [])]
 
 
@@ -164,19 +164,19 @@ def _states(
     """The files of a place by name, each with its state. Raises OSError when it cannot be listed."""
     try:
         with os.scandir(root / place) as entries:
-            named = {each.name: each for each in islice(entries, MOST_ENTRIES) if each.name.endswith(endings)}
+            named = {each.name: each for each in islice(entries, MAX_ENTRIES) if each.name.endswith(endings)}
         if not (root / place).resolve().is_relative_to(root.resolve()):
             warnings.append(f"{place} is a link that leads out of the folder: not followed.")
             return
     except FileNotFoundError:
         return
     names = sorted(name for name in named if not name.startswith("."))
-    if len(names) > MOST_FILES:
+    if len(names) > MAX_FILES:
         warnings.append(
-            f"{place or 'The folder'} has more than {MOST_FILES} files: what comes after "
-            f"{names[MOST_FILES - 1]!a} is left out."
+            f"{place or 'The folder'} has more than {MAX_FILES} files: what comes after "
+            f"{names[MAX_FILES - 1]!a} is left out."
         )
-    for name in names[:MOST_FILES]:
+    for name in names[:MAX_FILES]:
         if not name.isprintable():
             warnings.append(f"{name!a} has a name that cannot be shown: not read.")
             continue

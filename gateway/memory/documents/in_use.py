@@ -8,7 +8,7 @@ from gateway.memory.documents.document import Document
 from gateway.memory.documents.naming import file_name
 from gateway.storage.memories import MemoryRow
 
-MOST_CHARACTERS = 2_000_000
+MAX_CHARACTERS = 2_000_000
 """Of the contents of all documents together: storing them for the first time takes some seconds, and whoever
 else writes memories waits that long."""
 
@@ -34,7 +34,7 @@ def in_use(filed: Sequence[Filed]) -> tuple[list[Filed], list[str]]:
     chosen = _newest(filed, lambda each: each.document.key, "the same skill, type and reference", told)
     chosen = _newest(chosen, lambda each: each.document.id, "the same id", told)
     used: list[Filed] = []
-    room = MOST_CHARACTERS
+    room = MAX_CHARACTERS
     for each in chosen:
         room -= len(each.document.content)
         if room < 0:

@@ -5,7 +5,7 @@ import unicodedata
 
 from gateway.memory.documents.document import Key
 
-_MOST_BYTES = 180
+_MAX_BYTES = 180
 """Of the skill's part in UTF-8: file systems allow 255 for the whole name."""
 _AGAIN = re.compile(r"~\d+(?=\.[a-z]+$)")
 
@@ -17,7 +17,7 @@ def file_name(key: Key) -> str:
         sign if sign in "-_." or unicodedata.category(sign)[0] in "LNM" else "_"
         for sign in unicodedata.normalize("NFC", key.skill)
     )
-    short = plain.lstrip(".-").encode()[:_MOST_BYTES].decode(errors="ignore") or "_"
+    short = plain.lstrip(".-").encode()[:_MAX_BYTES].decode(errors="ignore") or "_"
     return f"{short}-{key.type}-{key.digest}.json"
 
 

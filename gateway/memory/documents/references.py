@@ -20,7 +20,7 @@ import yaml
 
 from gateway.memory.documents.document import Document, document_of
 
-MOST_FRONT_MATTER = 8_192
+MAX_FRONT_MATTER = 8_192
 """Characters."""
 DEFAULT_SKILL = "references"
 
@@ -69,10 +69,10 @@ def _split(text: str) -> tuple[str, str]:
     first = _DELIMITER.match(text)
     if first is None:
         raise ValueError("it does not begin with front matter: a line ---, then for example name: …")
-    last = _DELIMITER.search(text, first.end(), first.end() + MOST_FRONT_MATTER)
+    last = _DELIMITER.search(text, first.end(), first.end() + MAX_FRONT_MATTER)
     if last is None:
         raise ValueError(
-            f"its front matter does not end: a second line --- is missing in its first {MOST_FRONT_MATTER} "
+            f"its front matter does not end: a second line --- is missing in its first {MAX_FRONT_MATTER} "
             "characters"
         )
     return text[first.end() : last.start()], text[last.end() :]

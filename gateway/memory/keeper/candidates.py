@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from gateway.errors import LearningFailed
 from gateway.model.calls import Completion
 
-MOST = 20
+MAX_CANDIDATES = 20
 """Candidates of one answer that are looked at: a conversation that fits one call has no more that lasts."""
-CONTENT_MOST, QUOTE_MOST = 1000, 1000
+MAX_CONTENT, MAX_QUOTE = 1000, 1000
 
 
 class Candidate(BaseModel):
@@ -31,8 +31,8 @@ class Candidate(BaseModel):
         "risk",
         "feedback",
     ]
-    content: Annotated[str, Field(min_length=1, max_length=CONTENT_MOST)]
-    quote: Annotated[str, Field(min_length=1, max_length=QUOTE_MOST)]
+    content: Annotated[str, Field(min_length=1, max_length=MAX_CONTENT)]
+    quote: Annotated[str, Field(min_length=1, max_length=MAX_QUOTE)]
     message: Annotated[int, Field(ge=1)]
     importance: Annotated[int, Field(ge=1, le=5)] = 3
     confidence: Annotated[float, Field(ge=0, le=1)] = 0.7
@@ -40,7 +40,8 @@ class Candidate(BaseModel):
 
 
 def read_answer(answer: Completion) -> tuple[Sequence[Candidate], int]:
-    """The candidates of the right form among the first MOST that a model offers, and how many were not.
+    """The candidates of the right form among the first MAX_CANDIDATES that a model offers, and how many
+    were not.
 
     Raises:
         LearningFailed: the answer is not an object with a list `memories`, or it was broken off or declined.
@@ -52,7 +53,7 @@ def read_answer(answer: Completion) -> tuple[Sequence[Candidate], int]:
     if not isinstance(offered, list):
         raise LearningFailed("The answer has no list named memories.")
     found: list[Candidate] = []
-    for each in offered[:MOST]:
+    for each in offered[:MAX_CANDIDATES]:
         try:
             found.append(Candidate.model_validate(each))
         except ValidationError:

@@ -11,9 +11,9 @@ from gateway.memory.keeper.said import clauses
 Passing = Literal["greeting", "question", "request", "forget"]
 Reason = Literal[Passing, "weak", "secret", "instruction", "restated", "denied", "doubted", "supposed"]
 
-LEAST_CONFIDENCE = 0.5
-LEAST_IMPORTANCE = 2
-LEAST_TOKENS = 2
+MIN_CONFIDENCE = 0.5
+MIN_IMPORTANCE = 2
+MIN_TOKENS = 2
 """Search tokens of the content: a single English word is no memory."""
 RESTATED_FROM = 6
 """Search tokens of a quote that repeats the assistant: shorter ones are said by anybody."""
@@ -156,9 +156,9 @@ def verdict(found: Extract, answers: Iterable[str]) -> Reason | None:
     if (reason := passing(found.quote) or _not_meant(found)) is not None:
         return reason
     if (
-        candidate.confidence < LEAST_CONFIDENCE
-        or candidate.importance < LEAST_IMPORTANCE
-        or len(query_tokens(content)) < LEAST_TOKENS
+        candidate.confidence < MIN_CONFIDENCE
+        or candidate.importance < MIN_IMPORTANCE
+        or len(query_tokens(content)) < MIN_TOKENS
     ):
         return "weak"
     quote = plain_form(found.quote)

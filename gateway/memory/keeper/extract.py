@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
-from gateway.memory.keeper.candidates import CONTENT_MOST, Candidate
+from gateway.memory.keeper.candidates import MAX_CONTENT, Candidate
 from gateway.memory.keeper.said import Piece, clause_of, sentence_of
 from gateway.memory.likeness.nearness import contradicts
 from gateway.memory.record import clean
@@ -51,7 +51,7 @@ def extract(candidate: Candidate, piece: Piece) -> Extract | None:
         if (match := wanted.search(words)) is not None:
             content = clean(candidate.content)
             if not content or not borne_out(content, match[0], "\n".join(piece.words.values())):
-                content = match[0][:CONTENT_MOST]
+                content = match[0][:MAX_CONTENT]
             said = candidate.model_copy(update={"content": content})
             place = (words, match.start(), match.end())
             return Extract(said, position, match.start(), match[0], clause_of(*place), sentence_of(*place))

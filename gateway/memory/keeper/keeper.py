@@ -34,7 +34,7 @@ from gateway.storage.memories import Scope
 READ_TOKENS = 12_000
 """Tokens of conversation (estimated) that one call reads at most: in longer texts small facts are
 overlooked."""
-MOST_CALLS = 4
+MAX_CALLS = 4
 """Model calls for one conversation; of a longer one the end is read."""
 SUGGESTED_CONFIDENCE = 0.5
 """Of what a tool claims."""
@@ -127,7 +127,7 @@ class Keeper:
         context = CallContext(session_id, operation=learning_id(session_id, began))
         error: str | None = None
         try:
-            for piece in found[-MOST_CALLS:]:
+            for piece in found[-MAX_CALLS:]:
                 for each in await self._ask(name, piece, taken_back, tally, context):
                     turn_id = piece.said[each.position].turn_id
                     await keeping.keep(each, By(ACTOR, REASON, turn_id))
@@ -138,7 +138,7 @@ class Keeper:
             raise
         finally:
             if found:
-                _log(session_id, name, tally, keeping, unread=max(0, len(found) - MOST_CALLS))
+                _log(session_id, name, tally, keeping, unread=max(0, len(found) - MAX_CALLS))
                 self._learned(_of(session_id, name, tally, keeping, began=began, error=error))
         return keeping.changed
 

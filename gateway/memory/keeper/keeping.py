@@ -17,9 +17,9 @@ from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, Own
 
 NEAR = 10
 """Memories that a new one is compared with."""
-MOST_WORDS = 64
+MAX_WORDS = 64
 """Words by which these are looked for."""
-FORGOTTEN_MOST = 2_000
+MAX_FORGOTTEN = 2_000
 """Memories that were forgotten since, the last ones, that are heeded."""
 
 Near = tuple[MemoryRow, Nearness]
@@ -96,7 +96,7 @@ class Keeping:
         """Whether the same was forgotten, or replaced, after it was said."""
         if self._forgotten is None:  # by then: what follows was said later
             self._forgotten = await self._memories.store.forgotten(
-                self._scope, since=said_at, limit=FORGOTTEN_MOST
+                self._scope, since=said_at, limit=MAX_FORGOTTEN
             )
         later = [each for each in self._forgotten if each.at > said_at]
         return bool(later) and await asyncio.to_thread(_says_one_of, found, later)
@@ -197,7 +197,7 @@ def _says_one_of(found: Extract, forgotten: Sequence[Forgotten]) -> bool:
 async def near_to(memories: Memories, scope: Scope, content: str) -> Sequence[Near]:
     """The memories that the scope sees, also those in quarantine and frozen ones, with the most words of
     `content`, and how they stand to it."""
-    words = (await asyncio.to_thread(query_tokens, content))[:MOST_WORDS]
+    words = (await asyncio.to_thread(query_tokens, content))[:MAX_WORDS]
     rows = [match.row for match in await memories.store.match(scope, words, _KNOWN, limit=NEAR)]
     # In a thread: long texts are compared word by word.
     return await asyncio.to_thread(lambda: [(row, compare(row.content, content)) for row in rows])

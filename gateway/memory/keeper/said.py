@@ -10,13 +10,13 @@ from gateway.messages import Message
 from gateway.storage.base import StoredMessage
 from gateway.tools.wrapping import WRAPPER_TAGS
 
-TEXT_MOST = 16_000
+MAX_TEXT = 16_000
 """Characters of one message that are looked at: who says more pastes a document."""
-CONTEXT_MOST = 1_500
+MAX_CONTEXT = 1_500
 """Characters that are shown of what only helps to understand."""
 CONTEXT = 6
 """Messages before the new ones that are shown."""
-ASIDE_MOST = 10
+MAX_SKIPPED = 10
 """Characters of a clause that only leads to the next one: "No,", "说错了，"."""
 
 _WRAPPED = re.compile(
@@ -80,7 +80,7 @@ def clause_of(words: str, start: int, end: int) -> str:
     if not within:
         return words[start:end]
     first = within[0]
-    while first and len(found[first - 1][0].strip()) <= ASIDE_MOST:
+    while first and len(found[first - 1][0].strip()) <= MAX_SKIPPED:
         if words[found[first - 1].end() : found[first].start()].strip() not in _GOES_ON:
             break
         first -= 1
@@ -127,7 +127,7 @@ def _begun(context: Sequence[tuple[int, str, str]]) -> Piece:
 
 
 def _lines(position: int, who: str, text: str, *, whole: bool) -> Iterator[str]:
-    most = TEXT_MOST if whole else CONTEXT_MOST
+    most = MAX_TEXT if whole else MAX_CONTEXT
     yield f"[{position}] {who}:"
     yield from (f"  {line}" for line in text[:most].splitlines())
     if len(text) > most:
@@ -135,4 +135,4 @@ def _lines(position: int, who: str, text: str, *, whole: bool) -> Iterator[str]:
 
 
 def _texts(message: Message) -> str:
-    return "\n".join(block["text"] for block in message.content if block["type"] == "text")[:TEXT_MOST]
+    return "\n".join(block["text"] for block in message.content if block["type"] == "text")[:MAX_TEXT]

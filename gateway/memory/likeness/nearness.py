@@ -25,9 +25,9 @@ Nearness = Literal["same", "contradicts", "different"]
 
 SIMILAR = 0.8
 """Jaccard index of the pairs of neighbouring words from which two sentences may say the same."""
-COMPARED_MOST = 2000
+MAX_COMPARED = 2000
 """Characters up to which texts are compared word by word; longer ones are the same only word for word."""
-STATEMENT_MOST = 300
+MAX_STATEMENT = 300
 """Characters up to which a text is looked at as one statement that another may contradict."""
 
 _SAYING_NOTHING = frozenset(
@@ -72,7 +72,7 @@ def compare(one: str, other: str) -> Nearness:
     """
     if one == other:
         return "same"
-    if max(len(one), len(other)) > COMPARED_MOST:
+    if max(len(one), len(other)) > MAX_COMPARED:
         return "different"
     first, second = wording(one), wording(other)
     if _says_the_same(first, second):
@@ -87,7 +87,7 @@ def replaces(old: str, new: str, said: str = "") -> bool:
     """Whether `new`, said later, takes the place of `old`: each is one statement, and the new one denies the
     old one, or it or the words `said` in which it was said tell that something has changed, and it gives
     another value to what has only one (`attributes`), or other numbers or days to what is done regularly."""
-    if max(len(old), len(new)) > STATEMENT_MOST:
+    if max(len(old), len(new)) > MAX_STATEMENT:
         return False
     first, second = wording(old), wording(new)
     if not (_is_statement(first) and _is_statement(second)):
@@ -124,7 +124,7 @@ def _likeness(one: tuple[str, ...], other: tuple[str, ...]) -> float:
 
 
 def _is_statement(said: Wording) -> bool:
-    return len(said.text) <= STATEMENT_MOST and not (
+    return len(said.text) <= MAX_STATEMENT and not (
         _SENTENCE_END.search(said.text) or _FLEETING.search(said.text)
     )
 

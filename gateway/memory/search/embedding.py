@@ -10,11 +10,11 @@ from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARA
 from gateway.storage.memories import MemoryRow, Vector, Viewer
 from gateway.storage.memory_store import MemoryStore
 
-MOST_WAITING = 1000
+MAX_WAITING = 1000
 """Viewers that are remembered; what does not fit is heard of again when they look for something."""
 PAUSE = 1.0
 """Seconds between two looks at what is lacking: in a large memory each takes some."""
-MOST_REFUSED = 1000
+MAX_REFUSED = 1000
 """Contents that are not tried again before the next start."""
 FIRST_RETRY, LAST_RETRY = 1.0, 300.0
 """Seconds after a failure until the next attempt: doubled each time, up to the last."""
@@ -44,7 +44,7 @@ class Embedding:
 
     def nudge(self, viewer: Viewer) -> None:
         """Some of what the viewer sees may lack a vector. Never raises and never waits."""
-        if len(self._waiting) < MOST_WAITING or viewer in self._waiting:
+        if len(self._waiting) < MAX_WAITING or viewer in self._waiting:
             self._waiting[viewer] = None
             self._idle.clear()
             self._wake.set()
@@ -81,7 +81,7 @@ class Embedding:
             if rows := await self._lacking(viewer):
                 await self._embed(batch_of(rows))
                 continue
-            if len(self._complete) >= MOST_WAITING:
+            if len(self._complete) >= MAX_WAITING:
                 self._complete.clear()
             self._complete[viewer] = state
 
@@ -94,7 +94,7 @@ class Embedding:
         try:
             made = await self._embeddings.documents([row.content for row in rows])
         except EmbeddingsFailed as failed:
-            if failed.code != "embeddings_refused" or len(self._refused) >= MOST_REFUSED:
+            if failed.code != "embeddings_refused" or len(self._refused) >= MAX_REFUSED:
                 raise
             if len(rows) == 1:
                 self._refused[rows[0].digest] = None

@@ -26,10 +26,10 @@ BATCH_CHARACTERS = 60_000
 """Characters of one request: at 1.2 tokens for a Chinese one, below the 120,000 tokens that Voyage takes."""
 TEXT_CHARACTERS = 6_000
 """What is embedded of one text: below the 8,192 tokens that OpenAI takes, for Chinese too."""
-DOCUMENT_PATIENCE = 30.0
+DOCUMENT_TIMEOUT = 30.0
 """Seconds that a batch of documents may take: nobody waits for it."""
-MOST_DIMENSIONS = 8_192
-MOST_BYTES = 32 * 1024**2
+MAX_DIMENSIONS = 8_192
+MAX_BYTES = 32 * 1024**2
 """Of one answer: twice what a full batch of the largest vectors takes as JSON."""
 
 
@@ -63,7 +63,7 @@ class Embeddings:
     async def documents(self, texts: Sequence[str]) -> "Vectors":
         """A vector of length 1 for each of `texts`, at most BATCH: (texts, dimensions) float32. Raises
         EmbeddingsFailed."""
-        return await self._embed(texts, "document", DOCUMENT_PATIENCE)
+        return await self._embed(texts, "document", DOCUMENT_TIMEOUT)
 
     async def close(self) -> None:
         await self._http.aclose()
@@ -109,8 +109,8 @@ class Embeddings:
             answer = bytearray()
             async for chunk in response.aiter_bytes():
                 answer += chunk
-                if len(answer) > MOST_BYTES:
-                    raise _invalid(f"more than {MOST_BYTES // 1024**2} MB")
+                if len(answer) > MAX_BYTES:
+                    raise _invalid(f"more than {MAX_BYTES // 1024**2} MB")
             return bytes(answer)
 
     def _vectors(self, answer: bytes, count: int) -> "Vectors":
@@ -125,7 +125,7 @@ class Embeddings:
         if sorted(numbers) != list(range(count)):
             raise _invalid(f"{len(rows)} vectors for {count} texts")
         sizes = {len(row) if isinstance(row, list) else 0 for row in rows}
-        if len(sizes) != 1 or not 1 <= max(sizes) <= MOST_DIMENSIONS:
+        if len(sizes) != 1 or not 1 <= max(sizes) <= MAX_DIMENSIONS:
             raise _invalid("vectors of no size, or of several")
         if any(type(number) not in (float, int) for row in rows for number in row):
             raise _invalid("vectors of something else than numbers")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-MOST_BYTES = 256 * 1024**2
+MAX_BYTES = 256 * 1024**2
 """Of all vectors that are kept: those of 40,000 memories with 1,536 dimensions."""
 AT_ONCE_BYTES = 4 * 1024**2
 """Of the vectors of one viewer: so many are read in a few milliseconds."""
@@ -62,7 +62,7 @@ class Vicinity:
         store: MemoryStore,
         model: str,
         *,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = MAX_BYTES,
         at_once_bytes: int = AT_ONCE_BYTES,
     ) -> None:
         self._store, self._model = store, model

@@ -8,19 +8,19 @@ from gateway.bm25 import rarity
 from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.storage.memories import MemoryRow
 
-MOST_WORDS = 64
+MAX_WORDS = 64
 """Words that one search looks for."""
 EDGE = 1000
 """Characters at each end of a long message in which its words are looked for: what lies between is most often
 something pasted."""
 READ = 2000
 """Characters of a memory that are weighed against the question."""
-LEAST_COVERED = 0.15
+MIN_COVERAGE = 0.15
 """The share of a question that a memory must touch..."""
 ENOUGH = 10.0
 """...unless it touches this much: two or three of its rarer words. Of a long message no memory touches a fair
 share. Both measured with `python -m bench.memory`."""
-LEAST_OF_BEST = 0.35
+MIN_SHARE_OF_BEST = 0.35
 """The least share, of what the best memory touches, that another one must."""
 _POPULATION = 1000
 """As many memories are taken to be there when the rarity of a word is estimated: a word that none of those
@@ -40,12 +40,12 @@ class Sought:
 
 
 def sought(text: str) -> Sought:
-    """What `text` looks for: at most MOST_WORDS distinct search tokens."""
+    """What `text` looks for: at most MAX_WORDS distinct search tokens."""
     ends = text if len(text) <= 2 * EDGE else f"{text[:EDGE]}\n{text[-EDGE:]}"
     kept = query_tokens(ends)
     asking = set(tokens(ends)).difference(kept)
     weights = {word: _weight(word, asking) for word in kept}
-    ranked = sorted(kept, key=lambda word: -weights[word])[:MOST_WORDS]
+    ranked = sorted(kept, key=lambda word: -weights[word])[:MAX_WORDS]
     return Sought(ranked, {word: weights[word] for word in ranked})
 
 
@@ -56,8 +56,8 @@ def pertinent(question: Sought, rows: Sequence[MemoryRow]) -> list[MemoryRow]:
     having = Counter(word for words in touched for word in words)
     worth = {word: weight * rarity(having[word], _POPULATION) for word, weight in question.weights.items()}
     covered = [sum(worth[word] for word in words) for words in touched]
-    least = min(LEAST_COVERED * sum(worth.values()), ENOUGH)
-    least = max(least, LEAST_OF_BEST * max(covered, default=0.0))
+    least = min(MIN_COVERAGE * sum(worth.values()), ENOUGH)
+    least = max(least, MIN_SHARE_OF_BEST * max(covered, default=0.0))
     return [row for row, much in zip(rows, covered, strict=True) if much >= least or len(row.content) > READ]
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from gateway.errors import MemoryFull
 from gateway.storage.database import Prepared
-from gateway.storage.memories import QUARANTINED_MOST, ROWS_PER_LIVE
+from gateway.storage.memories import MAX_QUARANTINED, ROWS_PER_LIVE
 from gateway.storage.memory.conditions import LIVE
 from gateway.storage.memory_schema import COUNTED, memories
 
@@ -38,7 +38,7 @@ def kinds(status: str, quarantined: bool) -> Sequence[Kind]:
 def check(connection: Connection, grown: Counter[tuple[str, Kind]], most: int) -> None:
     """Raises errors.MemoryFull where there are more than `MemoryStore.write` says of a kind that has grown.
     `grown` is by how many, by user."""
-    limits: dict[Kind, int] = {"live": most, "quarantined": QUARANTINED_MOST, "all": ROWS_PER_LIVE * most}
+    limits: dict[Kind, int] = {"live": most, "quarantined": MAX_QUARANTINED, "all": ROWS_PER_LIVE * most}
     for user_id in dict.fromkeys(user_id for (user_id, _), more in grown.items() if more > 0):
         counts = _counts(connection, user_id)
         for kind, limit in limits.items():

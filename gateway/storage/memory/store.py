@@ -30,7 +30,7 @@ from gateway.storage.memory.engine import MemoryDatabase
 from gateway.storage.memory.rows import COLUMNS, memory_from, memory_of, numbered
 from gateway.storage.memory_schema import memories, memory_evidence, memory_links, memory_versions
 
-HISTORY_MOST = 500
+MAX_HISTORY = 500
 """Versions, quotes or links of one memory that are read: the newest."""
 
 EVERYTHING = Filter()
@@ -44,13 +44,13 @@ EVIDENCE = Prepared(
         memory_evidence.c.digest == memories.c.digest,
     )
     .order_by(memory_evidence.c.number.desc())
-    .limit(HISTORY_MOST)
+    .limit(MAX_HISTORY)
 )
 LINKS = Prepared(
     select(*memory_links.c)
     .where(or_(memory_links.c.from_id == bindparam("id"), memory_links.c.to_id == bindparam("id")))
     .order_by(*memory_links.c)
-    .limit(HISTORY_MOST)
+    .limit(MAX_HISTORY)
 )
 USE = Prepared(
     update(memories)
@@ -152,14 +152,14 @@ class SqlMemories:
         return await self._database.read(work)
 
     async def versions(self, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
-        """See `MemoryStore.versions`. At most HISTORY_MOST, the newest."""
+        """See `MemoryStore.versions`. At most MAX_HISTORY, the newest."""
         c = memory_versions.c
         statement = (
             select(c.version, c.operation, c.actor, c.reason, c.turn_id, c.at, c.row)
             .join(memories, memories.c.number == c.memory)
             .where(memories.c.id == memory_id, seen(viewer))
             .order_by(c.version.desc())
-            .limit(HISTORY_MOST)
+            .limit(MAX_HISTORY)
         )
 
         def work(connection: Connection) -> Sequence[MemoryVersion]:
@@ -172,7 +172,7 @@ class SqlMemories:
         return await self._database.read(work, snapshot=False)
 
     async def evidence(self, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
-        """See `MemoryStore.evidence`. At most HISTORY_MOST, the newest, the oldest of them first."""
+        """See `MemoryStore.evidence`. At most MAX_HISTORY, the newest, the oldest of them first."""
         rows = await self._database.read(
             lambda connection: EVIDENCE.run(connection, id=memory_id, user_id=viewer.user_id).fetchall(),
             snapshot=False,
@@ -180,7 +180,7 @@ class SqlMemories:
         return [Evidence(*row) for row in reversed(rows)]
 
     async def links(self, memory_id: str) -> Sequence[Link]:
-        """See `MemoryStore.links`. At most HISTORY_MOST."""
+        """See `MemoryStore.links`. At most MAX_HISTORY."""
         rows = await self._database.read(
             lambda connection: LINKS.run(connection, id=memory_id).fetchall(), snapshot=False
         )

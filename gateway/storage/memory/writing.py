@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, insert, literal, n
 
 from gateway.errors import DuplicateMemory, MemoryChanged
 from gateway.storage.database import Prepared
-from gateway.storage.memories import VERSIONS_MOST, Change, Link, MemoryRow, Viewer, audience_of
+from gateway.storage.memories import MAX_VERSIONS, Change, Link, MemoryRow, Viewer, audience_of
 from gateway.storage.memory.conditions import DOCUMENT, LIVE, seen, shelves_of
 from gateway.storage.memory.engine import Words
 from gateway.storage.memory.limits import Kind, check, kinds
@@ -22,7 +22,7 @@ from gateway.storage.memory_schema import (
     memory_versions,
 )
 
-TOMBSTONES_AT_ONCE = 100
+TOMBSTONE_BATCH = 100
 """Tombstones beyond the bound that one transaction erases: each deletion makes one more."""
 
 _NUMBER = bindparam("number")
@@ -66,7 +66,7 @@ OLD_TOMBSTONES = Prepared(
     select(memories.c.number, memories.c.id)
     .where(memories.c.user_id == bindparam("user_id"), memories.c.deleted_at.is_not(None))
     .order_by(memories.c.deleted_at.desc(), memories.c.number.desc())
-    .limit(TOMBSTONES_AT_ONCE)
+    .limit(TOMBSTONE_BATCH)
     .offset(bindparam("most"))
 )
 ADD_EVIDENCE = Prepared(
@@ -197,8 +197,8 @@ def _append(connection: Connection, number: int, change: Change) -> None:
         at=row.updated_at,
         row=snapshot_of(row),
     )
-    if row.version > VERSIONS_MOST:
-        THIN_VERSIONS.run(connection, number=number, until=row.version - VERSIONS_MOST + 1)
+    if row.version > MAX_VERSIONS:
+        THIN_VERSIONS.run(connection, number=number, until=row.version - MAX_VERSIONS + 1)
     for each in change.evidence:
         ADD_EVIDENCE.run(
             connection,

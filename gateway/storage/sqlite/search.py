@@ -24,7 +24,7 @@ from gateway.storage.heads import OF_SESSION
 from gateway.storage.history import ReadArchived, said_of
 from gateway.storage.schema import heads, sessions, turns
 from gateway.storage.sqlite.database import raw_of
-from gateway.storage.sqlite.unindexed import TURNS_AT_ONCE, Fresh
+from gateway.storage.sqlite.unindexed import TURN_BATCH, Fresh
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ class SqliteSearch:
                     break
                 gathered.append(fresh)
                 more = fresh.more
-                if more or sum(len(each.said) for each in gathered) >= TURNS_AT_ONCE:
+                if more or sum(len(each.said) for each in gathered) >= TURN_BATCH:
                     await self._store(gathered)
                     gathered = []
         if gathered:
@@ -198,8 +198,8 @@ def lacking(connection: Connection, session_id: str) -> Fresh | None:
         return None
     owner, created_at, indexed_head, title, head, last, running = row
     found = raw_of(connection).execute(KNOWN, (session_id,)).fetchone()
-    done = TURNS.run(connection, session_id=session_id, after=indexed_head, most=TURNS_AT_ONCE).fetchall()
-    if running is not None or len(done) == TURNS_AT_ONCE:
+    done = TURNS.run(connection, session_id=session_id, after=indexed_head, most=TURN_BATCH).fetchall()
+    if running is not None or len(done) == TURN_BATCH:
         head = done[-1][1] if done else indexed_head
     if head == indexed_head and (found is not None or title is None):
         return None

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from gateway.lexical import tokens
 from gateway.storage.base import StoredMessage
 
-TURNS_AT_ONCE = 50
+TURN_BATCH = 50
 """Turns whose words are held, and written in one transaction: some 5 ms for the writer."""
 
-MESSAGES_AT_ONCE = 200
+MESSAGE_BATCH = 200
 """Messages that are read at a time."""
 
 
@@ -33,11 +33,11 @@ class Fresh:
     @property
     def more(self) -> bool:
         """Whether further turns may wait behind these."""
-        return len(self.said) == TURNS_AT_ONCE
+        return len(self.said) == TURN_BATCH
 
     def next_until(self) -> int:
         """Where the next read of messages ends: none that came later is among them."""
-        return min(self.position + MESSAGES_AT_ONCE, self.last)
+        return min(self.position + MESSAGE_BATCH, self.last)
 
     def take_inputs(self) -> None:
         self.title_words = set(tokens(self.title or ""))

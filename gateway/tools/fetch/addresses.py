@@ -7,7 +7,7 @@ import httpx2
 
 from gateway.errors import ToolError
 
-MOST_URL = 2048
+MAX_URL = 2048
 """Characters of an address."""
 
 Address = IPv4Address | IPv6Address
@@ -91,7 +91,7 @@ def checked(url: str) -> httpx2.URL:
         ToolError: it is not the address of a page on the public web, as far as its text tells. What a name
             leads to is checked when it has been resolved.
     """
-    if len(url) > MOST_URL or not url.isprintable() or " " in url or not _START.match(url):
+    if len(url) > MAX_URL or not url.isprintable() or " " in url or not _START.match(url):
         raise _refused()
     try:
         parsed = httpx2.URL(url)
@@ -128,5 +128,5 @@ def _refused() -> ToolError:
     return ToolError(
         "This is not an address that can be fetched. It must start with http:// or https:// and a public "
         "host, without user name or password, on port 80 or 443, without spaces, "
-        f"in {MOST_URL} characters at most."
+        f"in {MAX_URL} characters at most."
     )

@@ -24,17 +24,17 @@ import httpx2
 
 from gateway import __version__
 from gateway.errors import ToolError, ToolTimedOut
-from gateway.tools.fetch.addresses import MOST_URL, Address, checked, host_of, is_public, literal, not_public
+from gateway.tools.fetch.addresses import MAX_URL, Address, checked, host_of, is_public, literal, not_public
 from gateway.tools.fetch.names import LOOKUP_SECONDS, SystemNames
 
-MOST_BYTES = 1_048_576
+MAX_BYTES = 1_048_576
 """Bytes of a page that are read, compressed and unpacked; the rest is left."""
-MOST_FILE_BYTES = 8_388_608
+MAX_FILE_BYTES = 8_388_608
 """Bytes of an image or a PDF, likewise; one that is larger is of no use in part, so it is refused."""
-MOST_SECONDS = 20.0
+MAX_SECONDS = 20.0
 """For all of it: names, redirects, the body."""
-MOST_REDIRECTS = 5
-_MOST_ADDRESSES = 4  # of one name that are tried
+MAX_REDIRECTS = 5
+_MAX_ADDRESSES = 4  # of one name that are tried
 _SILENCE = httpx2.Timeout(10, connect=5)  # seconds without an answer
 _CONNECTIONS = httpx2.Limits(
     max_connections=32,
@@ -61,7 +61,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 @dataclass(frozen=True, slots=True)
 class Page:
     """What was fetched: `url` after all redirects, `mime` without parameters, `charset` as it was declared,
-    `whole` unless the body was longer than MOST_BYTES. Of a type in FILES it is no text."""
+    `whole` unless the body was longer than MAX_BYTES. Of a type in FILES it is no text."""
 
     url: str
     mime: str
@@ -91,13 +91,13 @@ class Fetcher:
         Raises:
             ToolError: it may not be fetched, does not answer, or is of a type that is not read. The message
                 says what to do, and nothing about what is inside the network.
-            ToolTimedOut: it took longer than MOST_SECONDS, or its name longer than LOOKUP_SECONDS.
+            ToolTimedOut: it took longer than MAX_SECONDS, or its name longer than LOOKUP_SECONDS.
         """
         try:
-            async with asyncio.timeout(MOST_SECONDS):
+            async with asyncio.timeout(MAX_SECONDS):
                 return await self._follow(url)
         except TimeoutError:
-            raise ToolTimedOut(f"The page did not arrive within {MOST_SECONDS:g} seconds.") from None
+            raise ToolTimedOut(f"The page did not arrive within {MAX_SECONDS:g} seconds.") from None
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
             raise ToolError(
                 "The page's server cannot be reached, or its certificate is not valid for its name."
@@ -106,7 +106,7 @@ class Fetcher:
             raise ToolError("The page's server broke off or did not answer in proper HTTP.") from None
 
     async def _follow(self, url: str) -> Page:
-        for _ in range(MOST_REDIRECTS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             asked = checked(url)
             response = await self._ask(asked)
             try:
@@ -115,7 +115,7 @@ class Fetcher:
                 url = _redirected(asked, response)
             finally:
                 await response.aclose()
-        raise ToolError(f"The page redirects more than {MOST_REDIRECTS} times. Use the address it leads to.")
+        raise ToolError(f"The page redirects more than {MAX_REDIRECTS} times. Use the address it leads to.")
 
     async def _ask(self, url: httpx2.URL) -> httpx2.Response:
         headers = {**_HEADERS, "Host": url.netloc.decode("ascii")}
@@ -148,12 +148,12 @@ class Fetcher:
         public = [address for address in found if address is not None and is_public(address)]
         if len(public) < len(found):
             raise not_public(host)
-        return list(dict.fromkeys(public))[:_MOST_ADDRESSES]
+        return list(dict.fromkeys(public))[:_MAX_ADDRESSES]
 
 
 def _redirected(url: httpx2.URL, response: httpx2.Response) -> str:
     try:
-        return urljoin(str(url), response.headers.get("location", "")[: MOST_URL + 1])
+        return urljoin(str(url), response.headers.get("location", "")[: MAX_URL + 1])
     except ValueError:
         raise ToolError("The page redirects to something that is no address.") from None
 
@@ -164,9 +164,9 @@ async def _read(url: httpx2.URL, response: httpx2.Response) -> Page:
     declared = response.headers.get("content-type", "")
     mime = declared.partition(";")[0].strip().lower()
     if mime in FILES:
-        body, whole = await _body(response, MOST_FILE_BYTES)
+        body, whole = await _body(response, MAX_FILE_BYTES)
         if not whole:
-            raise ToolError(f"This is {mime} of more than {MOST_FILE_BYTES} bytes: too large to be read.")
+            raise ToolError(f"This is {mime} of more than {MAX_FILE_BYTES} bytes: too large to be read.")
         return Page(str(url), mime, None, body, whole)
     if not _TEXT.fullmatch(mime):
         kind = mime if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,60}", mime, re.ASCII) else "of no known type"
@@ -175,7 +175,7 @@ async def _read(url: httpx2.URL, response: httpx2.Response) -> Page:
             "WebP as files."
         )
     charset = _CHARSET.search(declared)
-    body, whole = await _body(response, MOST_BYTES)
+    body, whole = await _body(response, MAX_BYTES)
     return Page(str(url), mime, charset[1] if charset else None, body, whole)
 
 

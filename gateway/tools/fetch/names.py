@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 
-MOST_LOOKUPS = 8
+MAX_LOOKUPS = 8
 """Lookups at the same time, with those that were given up and go on in the system; others wait."""
 LOOKUP_SECONDS = 10.0
 """For one lookup, waiting for a place included: long enough for the system's second name server, which by
@@ -20,7 +20,7 @@ class SystemNames:
     """Looks names up as the system does."""
 
     def __init__(self) -> None:
-        self._places = asyncio.Semaphore(MOST_LOOKUPS)
+        self._places = asyncio.Semaphore(MAX_LOOKUPS)
 
     async def __call__(self, host: str, port: int) -> _Addresses:
         """All addresses of `host`. The name is absolute: the system's search domains are not for names from

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.parse import urljoin
 
 _PIECE = 16_384  # characters given to the parser at a time, at least
-_LONGEST_LINK = 500
+_MAX_LINK_LENGTH = 500
 
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""")
@@ -215,7 +215,7 @@ class _Reader(HTMLParser):
             url = urljoin(self._base, href.strip())
         except ValueError:
             return
-        if not text or href.startswith("#") or len(url) > _LONGEST_LINK or url == text:
+        if not text or href.startswith("#") or len(url) > _MAX_LINK_LENGTH or url == text:
             return
         if url.startswith(("http://", "https://")) and url.isprintable():
             after, self._space = self._space, True

@@ -7,12 +7,12 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
-from gateway.tools.fetch.fetcher import FILES, MOST_BYTES, Fetcher, Page
+from gateway.tools.fetch.fetcher import FILES, MAX_BYTES, Fetcher, Page
 from gateway.tools.fetch.readable import decoded, readable
 from gateway.tools.function import tool
 
 _HTML = {"text/html", "application/xhtml+xml"}
-_LONGEST_ADDRESS = 300  # characters of an address that are told: the model knows the one it asked for
+_MAX_ADDRESS_LENGTH = 300  # characters of an address that are told: the model knows the one it asked for
 
 
 def http_fetch(fetcher: Fetcher | None = None) -> FunctionTool:
@@ -22,7 +22,7 @@ def http_fetch(fetcher: Fetcher | None = None) -> FunctionTool:
 
     @tool(effect="read_only", timeout=30)
     async def http_fetch(
-        url: str, context: ToolContext, max_chars: Annotated[int, Field(ge=200, le=MOST_BYTES)] = MOST_BYTES
+        url: str, context: ToolContext, max_chars: Annotated[int, Field(ge=200, le=MAX_BYTES)] = MAX_BYTES
     ) -> ToolOutput:
         """Reads a page on the public web and gives back its text: HTML without the markup, with links as
         text (address); plain text, JSON and XML as they are. A PDF or an image is given back as a file. It
@@ -44,7 +44,7 @@ def http_fetch(fetcher: Fetcher | None = None) -> FunctionTool:
 
 
 def _address(page: Page) -> str:
-    return page.url if len(page.url) <= _LONGEST_ADDRESS else f"{page.url[:_LONGEST_ADDRESS]}…"
+    return page.url if len(page.url) <= _MAX_ADDRESS_LENGTH else f"{page.url[:_MAX_ADDRESS_LENGTH]}…"
 
 
 def _name(page: Page) -> str | None:
@@ -61,5 +61,5 @@ def _told(page: Page, limit: int) -> str:
     if not whole:
         return f"{text}\n\n[cut after {limit} characters; a larger max_chars shows more]"
     if not page.whole:
-        return f"{text}\n\n[cut: only the first {MOST_BYTES} bytes of the page were read]"
+        return f"{text}\n\n[cut: only the first {MAX_BYTES} bytes of the page were read]"
     return text or "[the page has no text]"

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from hashlib import sha256
 
-LONGEST = 64  # Anthropic Messages API, "tools.name"
+MAX_NAME_LENGTH = 64  # Anthropic Messages API, "tools.name"
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]")
 _DIGITS = 8
 
@@ -21,7 +21,7 @@ def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
     bearers = Counter(fit.values())
     return {
         tool: name
-        if len(name) <= LONGEST
+        if len(name) <= MAX_NAME_LENGTH
         and (bearers[name] == 1 or name.endswith(f"__{tool}"))
         and _says_something(tool)
         else _hashed(name, tool)
@@ -34,4 +34,4 @@ def _says_something(tool: str) -> bool:
 
 
 def _hashed(name: str, tool: str) -> str:
-    return f"{name[: LONGEST - 1 - _DIGITS]}_{sha256(tool.encode()).hexdigest()[:_DIGITS]}"
+    return f"{name[: MAX_NAME_LENGTH - 1 - _DIGITS]}_{sha256(tool.encode()).hexdigest()[:_DIGITS]}"

@@ -20,7 +20,7 @@ from mcp_types import (
 from gateway.messages import clean_text
 from gateway.tools.base import File, ToolOutput
 
-_LONGEST_TYPE = 100  # characters of a declared type that are looked at
+_MAX_TYPE_LENGTH = 100  # characters of a declared type that are looked at
 
 
 def output_of(result: CallToolResult, server: str) -> ToolOutput:
@@ -55,9 +55,9 @@ def _file(block: ContentBlock) -> File | None:
     """What is no text. Raises binascii.Error when it is no base64."""
     match block:
         case ImageContent() | AudioContent():
-            return File(b64decode(block.data, validate=True), block.mime_type[:_LONGEST_TYPE])
+            return File(b64decode(block.data, validate=True), block.mime_type[:_MAX_TYPE_LENGTH])
         case EmbeddedResource(resource=BlobResourceContents() as resource):
-            mime = resource.mime_type and resource.mime_type[:_LONGEST_TYPE]
+            mime = resource.mime_type and resource.mime_type[:_MAX_TYPE_LENGTH]
             return File(b64decode(resource.blob, validate=True), mime, _last_part(resource.uri))
         case _:
             return None

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from gateway.artifacts.content import bytes_content
-from gateway.artifacts.reading import MOST_TOKENS, Part, read_part, wanted_of
-from gateway.artifacts.reading.part import MOST_BYTES, fits
+from gateway.artifacts.reading import MAX_TOKENS, Part, read_part, wanted_of
+from gateway.artifacts.reading.part import MAX_BYTES, fits
 from gateway.artifacts.shelf import Shelf
 from gateway.errors import InvalidRequest
 from gateway.storage.artifacts import ArtifactRow
@@ -18,11 +18,11 @@ class Kept:
     shelf: Shelf
     row: ArtifactRow
 
-    async def read(self, most_tokens: int = MOST_TOKENS, /, **wanted: str) -> Part:
+    async def read(self, most_tokens: int = MAX_TOKENS, /, **wanted: str) -> Part:
         """A part, which is within all bounds."""
         part = await read_part(self.shelf, self.row, wanted_of(**wanted), most_tokens=most_tokens)
         assert fits(part.text, most_tokens)
-        assert len(part.text.encode()) <= MOST_BYTES
+        assert len(part.text.encode()) <= MAX_BYTES
         return part
 
     async def refused(self, **wanted: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.artifacts.reading.search import MOST_COUNTED, folded
+from gateway.artifacts.reading.search import MAX_COUNTED, folded
 from gateway.artifacts.shelf import Shelf
 from tests.artifacts.reading.asking import Kept, kept, next_of
 
@@ -69,7 +69,7 @@ async def test_a_long_line_shows_what_is_around_the_match(shelf: Shelf) -> None:
 
 
 async def test_a_word_in_every_line_is_counted_up_to_a_limit(shelf: Shelf) -> None:
-    part = await (await kept(shelf, "a\n" * (MOST_COUNTED + 5))).read(search="A")
+    part = await (await kept(shelf, "a\n" * (MAX_COUNTED + 5))).read(search="A")
 
     assert part.shown == f"Matching lines 1-{part.last} of more than 10,000."
     assert part.next == f"lines={part.last + 1}-"

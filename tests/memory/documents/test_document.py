@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.memory.documents.document import (
-    MOST_CONTENT,
+    MAX_CONTENT,
     Key,
     as_bytes,
     document_of,
@@ -19,9 +19,9 @@ from gateway.memory.documents.document import (
     milliseconds,
     words_of,
 )
-from gateway.memory.documents.folder import MOST_SIZE
+from gateway.memory.documents.folder import MAX_SIZE
 from gateway.memory.documents.naming import file_name, numbered, unnumbered
-from gateway.memory.documents.references import MOST_FRONT_MATTER, reference_of
+from gateway.memory.documents.references import MAX_FRONT_MATTER, reference_of
 from gateway.storage.memories import EVERYBODY
 from tests.memory.documents.filing import NOON, document, fields
 
@@ -84,7 +84,7 @@ def test_what_a_file_leaves_out_is_filled_in() -> None:
         ({"content": " \u200b\x00 "}, "content: must not be empty"),
         ({"content": 7}, "content: Input should be a valid string"),
         ({"content": None}, "content is missing"),
-        ({"content": "字" * (MOST_CONTENT + 1)}, "content: must have at most 200,000 characters"),
+        ({"content": "字" * (MAX_CONTENT + 1)}, "content: must have at most 200,000 characters"),
         ({"type": "fact"}, "type: Input should be 'skill' or 'reference'"),
         ({"skill": "  "}, "skill: must not be empty"),
         ({"id": "m_0123456789abcdef"}, "id: must be 1 to 64 letters, digits, _ and -, and not begin with m_"),
@@ -148,7 +148,7 @@ def test_the_longest_document_is_a_file_that_can_be_read() -> None:
     widest = "😀" * 200_000
     most = document(widest, skillDescription=widest[:10_000], snippet=widest[:2_000], skill=widest[:200])
 
-    assert len(as_bytes(most)) <= MOST_SIZE
+    assert len(as_bytes(most)) <= MAX_SIZE
 
 
 @given(st.text(), st.sampled_from(["skill", "reference"]), st.text())
@@ -195,7 +195,7 @@ def test_markdown_with_front_matter_is_a_reference() -> None:
     [
         (b"# Colours", "does not begin with front matter"),
         (b"---\nname: x\n", "front matter does not end"),
-        (b"---\n" + b"a" * MOST_FRONT_MATTER + b"\n---\nx", "front matter does not end"),
+        (b"---\n" + b"a" * MAX_FRONT_MATTER + b"\n---\nx", "front matter does not end"),
         (b"---\n- a\n---\nx", "not a list of `key: value` lines"),
         (b"---\nname: 'x\n---\ny", "line 3: found unexpected end of stream"),
         (b"---\n" + b"[" * 1_000 + b"\n---\ny", "front matter is not YAML"),

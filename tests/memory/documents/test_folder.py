@@ -185,8 +185,8 @@ def test_a_file_of_another_name_is_used_and_told(tmp_path: Path) -> None:
 
 def test_everything_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a place, and the contents of all together; what is left out is told."""
-    monkeypatch.setattr(bounds, "MOST_FILES", 3)
-    monkeypatch.setattr(in_use, "MOST_CHARACTERS", 20)
+    monkeypatch.setattr(bounds, "MAX_FILES", 3)
+    monkeypatch.setattr(in_use, "MAX_CHARACTERS", 20)
     for name in "abcd":
         write_json(tmp_path, f"{name}.json", fields("字" * 9, skill=name))
 

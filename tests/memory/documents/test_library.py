@@ -17,7 +17,7 @@ from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory, make
 from gateway.storage.memories import Filter, MemoryRow, Scope, Whole
 from gateway.storage.memory import SqlMemories
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
 
 pytestmark = pytest.mark.anyio
@@ -103,7 +103,7 @@ async def test_a_running_gateway_looks_by_itself(
     write_json(folder, "a.json", fields())
     with capture_logs() as lines:
         watching = asyncio.create_task(documents_of(store, folder).watch())
-        await asyncio.wait_for(stored.wait(), PATIENCE)
+        await asyncio.wait_for(stored.wait(), TIMEOUT)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
 

@@ -17,7 +17,7 @@ from gateway.settings import Settings
 from gateway.storage.memories import Filter, Scope
 from tests.harness import running_gateway
 from tests.history.scripted import words
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.memory.keeper.conversing import SOURCE, offer, offers
 from tests.memory.keeper.sessions import sessions
 from tests.memory.keeper.test_suggestions import write
@@ -91,7 +91,7 @@ async def test_attempts_are_bounded_and_others_get_their_turn(tmp_path: Path) ->
         await opened.learning.settled()
 
         assert await opened.remembered() == [CITY]
-    assert sum(TEA in asked for asked in opened.model.asked) == waiting.MOST_ATTEMPTS
+    assert sum(TEA in asked for asked in opened.model.asked) == waiting.MAX_ATTEMPTS
 
 
 async def test_what_the_endpoint_refused_is_read_after_the_next_turn(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_sessions_that_fail_do_not_hold_up_others(tmp_path: Path) -> None:
         for name in ("a1", "a2", "a3"):
             await opened.say(TEA, name)
         await opened.say(CITY, "b")
-        await asyncio.wait_for(told, PATIENCE)
+        await asyncio.wait_for(told, TIMEOUT)
 
         assert await opened.remembered() == [CITY]
 
@@ -142,7 +142,7 @@ async def test_a_failing_endpoint_is_not_asked_by_all_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody's session is tried before its next attempt is due."""
-    monkeypatch.setattr(learning, "DRAIN_PATIENCE", 0.05)
+    monkeypatch.setattr(learning, "DRAIN_TIMEOUT", 0.05)
     async with sessions(tmp_path, BUSY, by_words, first_retry=3600) as opened:
         await opened.say(TEA, "a")
         await opened.say(CITY, "b")
@@ -168,7 +168,7 @@ async def test_what_was_not_learned_from_survives_a_crash(tmp_path: Path) -> Non
 
 async def test_the_end_of_a_session_survives_a_crash(tmp_path: Path) -> None:
     """Many of them: they are looked up in small parts."""
-    names = [f"s{number}" for number in range(learning.AT_ONCE + 2)]
+    names = [f"s{number}" for number in range(learning.BATCH + 2)]
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
         for name in names:
             await opened.say(f"{TEA}，{name}号茶", name, crash=name == names[-1])
@@ -341,7 +341,7 @@ async def test_more_sessions_than_may_wait_are_looked_up_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The queue is bounded, and nothing is lost."""
-    monkeypatch.setattr(waiting, "MOST_WAITING", 2)
+    monkeypatch.setattr(waiting, "MAX_WAITING", 2)
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
         for name in "abcd":
             await opened.say(f"{TEA}，{name}号茶", name)
@@ -355,7 +355,7 @@ async def test_more_sessions_than_may_wait_are_looked_up_later(
 
 async def test_the_end_waits_shortly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is still to be learned from is for the next start."""
-    monkeypatch.setattr(learning, "DRAIN_PATIENCE", 0.01)
+    monkeypatch.setattr(learning, "DRAIN_TIMEOUT", 0.01)
     with structlog.testing.capture_logs() as lines:
         async with sessions(tmp_path, BUSY, first_retry=3600) as opened:
             await opened.say(TEA)
@@ -373,7 +373,7 @@ async def test_a_gateway_learns_after_its_turns(settings: Settings) -> None:
     async with running_gateway(given) as client:
         await client.chat("My office is on the third floor.", session_id="s")
         async with (
-            asyncio.timeout(PATIENCE),
+            asyncio.timeout(TIMEOUT),
             client.frames("/api/sessions/s/events?types=memory") as frames,
         ):
             memory = await anext(frame.data["data"] async for frame in frames if frame.event == "memory")

@@ -8,7 +8,7 @@ import structlog
 
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.memory.memories import By
-from gateway.storage.memories import QUARANTINED_MOST, Filter, Scope
+from gateway.storage.memories import MAX_QUARANTINED, Filter, Scope
 from gateway.turn.suggestions import MemoryPort
 from tests.history.scripted import user
 from tests.memory.keeper.conversing import ANN, SOURCE, Kept, keeping, offer, offers
@@ -125,12 +125,12 @@ async def test_what_must_never_be_kept_is_not(kept: Kept, content: str) -> None:
 async def test_a_full_quarantine_takes_none(tmp_path: Any) -> None:
     """The room there is its own: what tools suggest leaves that of all else, and needs none of it."""
     async with keeping(tmp_path, most=1) as kept:
-        for number in range(QUARANTINED_MOST - 1):
+        for number in range(MAX_QUARANTINED - 1):
             await kept.save(f"Ticket {number} is open.", quarantined=True)
         await kept.save("我住在上海")
         with structlog.testing.capture_logs() as lines:
             await kept.suggest(write("我的狗叫小白"), write())
 
         assert await kept.recallable() == ["我住在上海"]
-        assert await kept.memories.store.count(ANN, Filter(quarantined=True)) == (QUARANTINED_MOST, ANY)
+        assert await kept.memories.store.count(ANN, Filter(quarantined=True)) == (MAX_QUARANTINED, ANY)
     assert [line["reason"] for line in lines] == ["memory_full"]

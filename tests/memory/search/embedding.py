@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from gateway.memory.search.embedding import Embedding
 from gateway.memory.search.searcher import Searcher
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 
 
 @asynccontextmanager
@@ -15,7 +15,7 @@ async def embedding(searcher: Searcher | Embedding) -> AsyncGenerator[Embedding]
     assert found is not None
     task = asyncio.create_task(found.run())
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             yield found
     finally:
         task.cancel()

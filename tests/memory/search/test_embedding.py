@@ -15,7 +15,7 @@ from gateway.memory.search.vectors import FEW, FEW_NEAR, Near, Vicinity, standin
 from gateway.storage.memories import Vector, Viewer
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
 from tests.memory.search.keeping import ANN, keep, made, put
 from tests.memory.search.vector_server import DIMENSIONS, VectorServer
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def embeddings(server: VectorServer) -> AsyncGenerator[Embeddings]:
-    embeddings = Embeddings(server.url, "m", timeout=PATIENCE)
+    embeddings = Embeddings(server.url, "m", timeout=TIMEOUT)
     yield embeddings
     await embeddings.close()
 

@@ -13,7 +13,7 @@ from gateway.errors import EmbeddingsFailed, SettingsError
 from gateway.memory.search.circuit import FIRST_REST, LAST_REST, Circuit
 from gateway.memory.search.embeddings import TEXT_CHARACTERS, Embeddings, embeddings_of
 from gateway.settings import load_settings
-from tests.loopback import PATIENCE, free_port
+from tests.loopback import TIMEOUT, free_port
 from tests.memory.search.vector_server import DIMENSIONS, Fault, VectorServer
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ SIZES = ("another size", "uneven")  # which nobody can tell from one vector
 
 @pytest.fixture
 async def embeddings(server: VectorServer) -> AsyncGenerator[Embeddings]:
-    embeddings = Embeddings(server.url, "some-model", key=KEY, timeout=PATIENCE)
+    embeddings = Embeddings(server.url, "some-model", key=KEY, timeout=TIMEOUT)
     yield embeddings
     await embeddings.close()
 
@@ -91,7 +91,7 @@ async def test_vectors_of_several_sizes_are_none(server: VectorServer, embedding
 
 
 async def test_an_address_that_nobody_listens_on_is_unreachable() -> None:
-    embeddings = Embeddings(f"http://127.0.0.1:{free_port()}/v1", "m", timeout=PATIENCE)
+    embeddings = Embeddings(f"http://127.0.0.1:{free_port()}/v1", "m", timeout=TIMEOUT)
     with pytest.raises(EmbeddingsFailed, match="GATEWAY_EMBEDDINGS_URL") as caught:
         await embeddings.query("a cat")
     await embeddings.close()

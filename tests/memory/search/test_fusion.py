@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from gateway.ids import now_ms
 from gateway.lexical import tokens
 from gateway.memory.search.found import Hit
-from gateway.memory.search.freshness import LEAST, freshness
+from gateway.memory.search.freshness import MIN_FRESHNESS, freshness
 from gateway.memory.search.fusion import fuse, says_the_same, select, size
-from gateway.memory.search.words import MOST_WORDS, pertinent, sought
+from gateway.memory.search.words import MAX_WORDS, pertinent, sought
 from gateway.storage.memories import MemoryRow
 from tests.memory.search.keeping import DAY, made
 
@@ -74,8 +74,8 @@ def test_freshness_falls_two_percent_a_day_to_a_tenth() -> None:
     assert after(0) == after(-3) == 1
     assert round(after(1), 6) == 0.98
     assert round(after(10), 6) == round(0.98**10, 6)
-    assert after(114) > LEAST * 0.99
-    assert after(400) == after(4000) == LEAST
+    assert after(114) > MIN_FRESHNESS * 0.99
+    assert after(400) == after(4000) == MIN_FRESHNESS
 
 
 def chosen(rows: Sequence[MemoryRow], *, budget_tokens: int = 1000, limit: int = 20):
@@ -135,7 +135,7 @@ def test_any_text_looks_for_a_bounded_number_of_words(text: str) -> None:
     """The words are distinct search tokens: nothing in them is grammar."""
     question = sought(text)
 
-    assert len(set(question.words)) == len(question.words) <= MOST_WORDS
+    assert len(set(question.words)) == len(question.words) <= MAX_WORDS
     assert all(word == word.strip() and '"' not in word and "*" not in word for word in question.words)
     assert question.weights.keys() == set(question.words)
 

@@ -18,7 +18,7 @@ from gateway.memory.search.searcher import Found, Query, Searcher
 from gateway.storage.memories import Scope, Whole
 from gateway.storage.memory import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from tests.loopback import PATIENCE
+from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
 from tests.memory.search.keeping import ANN, DAY, keep, made, put
 from tests.memory.search.vector_server import Fault, VectorServer
@@ -62,7 +62,7 @@ def ids(found: Found) -> list[str]:
 @pytest.fixture
 async def both(store: SqlMemories, server: VectorServer) -> AsyncGenerator[Searcher]:
     """A searcher with a working embeddings API, over memories that have their vectors soon."""
-    searcher = Searcher(store, Embeddings(server.url, "m", timeout=PATIENCE))
+    searcher = Searcher(store, Embeddings(server.url, "m", timeout=TIMEOUT))
     async with embedding(searcher):
         yield searcher
     await searcher.close()
@@ -207,13 +207,13 @@ async def test_whatever_the_api_does_words_still_find(
 ) -> None:
     """The result is that of a search by words, and says that it is less than it should be."""
     memory_id = await keep(store, "喜欢简约的设计风格")
-    working = Searcher(store, Embeddings(server.url, "m", timeout=PATIENCE))
+    working = Searcher(store, Embeddings(server.url, "m", timeout=TIMEOUT))
     async with embedding(working):
         await working.find(ANN, Query("风格"))
         assert working.embedding
         await working.embedding.settled()
     server.fault = fault
-    searcher = Searcher(store, Embeddings(server.url, "m", timeout=0.05 if fault == "silence" else PATIENCE))
+    searcher = Searcher(store, Embeddings(server.url, "m", timeout=0.05 if fault == "silence" else TIMEOUT))
     found = await searcher.find(ANN, Query("设计风格"))
     plain = await Searcher(store).find(ANN, Query("设计风格"))
     await searcher.close()
@@ -225,7 +225,7 @@ async def test_whatever_the_api_does_words_still_find(
 
 async def test_an_api_that_fails_is_not_waited_for_again(store: SqlMemories, server: VectorServer) -> None:
     """The next searches do not even ask, and are degraded too."""
-    searcher = Searcher(store, Embeddings(server.url, "m", timeout=PATIENCE))
+    searcher = Searcher(store, Embeddings(server.url, "m", timeout=TIMEOUT))
     server.fault = "500"
     results = [await searcher.find(ANN, Query("风格")) for _ in range(5)]
     await searcher.close()
@@ -273,7 +273,7 @@ async def test_nearer_ones_of_another_type_do_not_stand_in_the_way(
 async def test_a_failure_of_the_store_is_not_hidden(tmp_path: Path, server: VectorServer) -> None:
     """An embeddings API that fails is no reason to fail; a database that does is."""
     async with await SharedDatabase.open(tmp_path / "closed.db") as database:
-        searcher = Searcher(SqlMemories(database), Embeddings(server.url, "m", timeout=PATIENCE))
+        searcher = Searcher(SqlMemories(database), Embeddings(server.url, "m", timeout=TIMEOUT))
     with pytest.raises(StorageError):
         await searcher.find(ANN, Query("风格"))
     await searcher.close()
