@@ -2,10 +2,10 @@
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gateway.errors import NotAuthenticated, SettingsError
+from gateway.errors import Forbidden, NotAuthenticated, SettingsError
 from gateway.events.calls import DECIDERS
 from gateway.ids import is_id
 
@@ -18,6 +18,13 @@ class Principal:
     """Somebody with sessions of their own. Every query takes one."""
 
     user_id: str
+
+
+def check_is_admin(who: Principal, admins: Collection[str], may: str) -> None:
+    """Raises errors.Forbidden: `who` is not one of the `admins`; where none are named, everybody is. `may`
+    says what only they may do."""
+    if admins and who.user_id not in admins:
+        raise Forbidden(f"Only the users in GATEWAY_ADMINS may {may}.")
 
 
 LOCAL_USER = Principal("local")

@@ -14,6 +14,7 @@ from typing import TypeVar
 from gateway.errors import BlobMissing, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
+from gateway.shielding import finish
 from gateway.storage.archive_lines import event_line, message_line
 from gateway.storage.base import EventLog, Sessions, StoredMessage
 from gateway.storage.blobs import Blobs
@@ -87,9 +88,9 @@ async def archive_session(
             await archives.begin(paths, now_ms())
             # Its pages come through the event loop, slowly: nobody else's blob shall wait behind them.
             row = await write_archive(blobs, to_write, events, messages, bulk=True)
-            await _to_the_end(archives.add(row))
+            await finish(archives.add(row))
         except BaseException:
-            await _to_the_end(clear(archives, blobs, paths))
+            await finish(clear(archives, blobs, paths))
             raise
         return row
 
@@ -244,16 +245,3 @@ async def clear(archives: Archives, blobs: Blobs, paths: Iterable[str]) -> None:
             if not await archives.named(path):
                 await blobs.delete(path)
                 await archives.settle(path)
-
-
-async def _to_the_end(work: Awaitable[None]) -> None:
-    """Waits for `work` also when cancelled: it must not be interrupted half-way, nor go on unseen."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        while not task.done():
-            with suppress(asyncio.CancelledError):
-                await asyncio.wait([task])
-        task.exception()
-        raise

@@ -13,6 +13,7 @@ from gateway.events.calls import Decision, Scope
 from gateway.ids import now_ms
 from gateway.model.strict_json import parse_object
 from gateway.service.parts import Parts
+from gateway.shielding import finish
 from gateway.storage.base import Accepted
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.turn.in_flight import InFlight
@@ -66,8 +67,8 @@ class TurnApprovals:
             self._check(row, decision, scope, arguments)
         self._in_flight.admit()
         verdict = Verdict(decision, who.user_id, now_ms(), scope, reason, arguments)
-        # Shielded: a client that leaves now must not leave a turn that nobody owns.
-        return await asyncio.shield(asyncio.ensure_future(self._decide(row, verdict)))
+        # A client that leaves now must not leave a turn that nobody owns.
+        return await finish(self._decide(row, verdict))
 
     async def waiting(self, who: Principal) -> Sequence[ApprovalRow]:
         """The caller's calls that wait for a decision, the first MAX_LISTED of them."""

@@ -5,12 +5,13 @@ from typing import Literal, Protocol
 
 import structlog
 
-from gateway.errors import GatewayError, NotFound, TurnInProgress
+from gateway.errors import GatewayError, NotFound
 from gateway.history.archive import archive_session
 from gateway.ids import now_ms
 from gateway.service.parts import Parts
 from gateway.storage.base import SessionRow
 from gateway.storage.records import ArchiveRow, SummaryRow
+from gateway.storage.refusals import not_over
 
 log = structlog.get_logger(__name__)
 
@@ -49,10 +50,7 @@ class Archiver:
         row = await self._move(session.id)
         if row is None and (turn := await parts.turns.open_turn(session.id)) is not None:
             # It has said nothing yet, so there was nothing that could have been moved.
-            raise TurnInProgress(
-                f"Turn {turn.id} of session {session.id} is not over: archive it later.",
-                details={"turn_id": turn.id, "seq": session.head},
-            )
+            raise not_over(turn.id, session.id, session.head, "archive it later")
         if row is not None:
             log.info("session_archived", session_id=session.id, events=row.to_seq - row.from_seq + 1)
             self.ended(session)

@@ -1,7 +1,7 @@
 """The verbs on documented memories: list them, take one out of use and into it again."""
 
-from gateway.auth import Principal
-from gateway.errors import Forbidden, NotFound
+from gateway.auth import Principal, check_is_admin
+from gateway.errors import NotFound
 from gateway.memory.documents.folder import Found
 from gateway.memory.documents.in_use import Filed
 from gateway.memory.documents.library import Documents
@@ -29,7 +29,7 @@ class DocumentedMemories:
             errors.Conflict: it is deprecated already.
         """
         documents = self._there()
-        self._check(who)
+        check_is_admin(who, self._settings.admins, "change documents")
         return await documents.deprecate(document_id)
 
     async def restore(self, who: Principal, document_id: str) -> Filed:
@@ -41,7 +41,7 @@ class DocumentedMemories:
             errors.Conflict: a file of its name is in use.
         """
         documents = self._there()
-        self._check(who)
+        check_is_admin(who, self._settings.admins, "change documents")
         return await documents.restore(document_id)
 
     def _there(self) -> Documents:
@@ -51,8 +51,3 @@ class DocumentedMemories:
                 code="memory_off",
             )
         return self._documents
-
-    def _check(self, who: Principal) -> None:
-        admins = self._settings.admins
-        if admins and who.user_id not in admins:
-            raise Forbidden("Only the users in GATEWAY_ADMINS may change documents.")

@@ -1,6 +1,5 @@
 """The verbs that every door calls. They check whose session it is, and nothing of HTTP is known here."""
 
-import asyncio
 from collections.abc import Sequence
 
 from gateway.artifacts.attachments import Upload
@@ -21,6 +20,7 @@ from gateway.service.parts import Parts
 from gateway.service.prompts import Prompts
 from gateway.service.records import SessionRecords
 from gateway.service.skills import SkillsOffered
+from gateway.shielding import finish
 from gateway.storage.base import Accepted, NewTurn, SessionRow, TurnRow
 from gateway.turn.in_flight import InFlight
 from gateway.turn.request import TurnRequest
@@ -141,9 +141,9 @@ class Gateway:
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
         self._in_flight.admit()
-        # Shielded: a client that leaves now must not leave a turn that is accepted and never started.
         new = new_turn(self._parts.settings, who, request)
-        return await asyncio.shield(asyncio.ensure_future(self._accept(new, request.attachments)))
+        # A client that leaves now must not leave a turn that is accepted and never started.
+        return await finish(self._accept(new, request.attachments))
 
     async def turn(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
         """Raises errors.NotFound."""
@@ -154,8 +154,8 @@ class Gateway:
         turn = await self.turn(who, session_id, turn_id)
         if turn.status == "done":
             return turn
-        # Shielded: a client that leaves now must not leave a turn that nobody owns.
-        await asyncio.shield(asyncio.ensure_future(self._cancel(turn)))
+        # A client that leaves now must not leave a turn that nobody owns.
+        await finish(self._cancel(turn))
         return await self.turn(who, session_id, turn_id)
 
     async def open_turn(self, session_id: str) -> TurnRow | None:

@@ -1,7 +1,6 @@
 """The verbs on the catalog of skills: list it, look again, switch one."""
 
-from gateway.auth import Principal
-from gateway.errors import Forbidden
+from gateway.auth import Principal, check_is_admin
 from gateway.service.parts import Parts
 from gateway.skills.catalog import Catalog
 from gateway.skills.skill import Skill
@@ -30,7 +29,5 @@ class SkillsOffered:
             errors.NotFound: there is no skill of that name.
             errors.Conflict: it cannot be switched off.
         """
-        admins = self._parts.settings.admins
-        if admins and who.user_id not in admins:
-            raise Forbidden("Only the users in GATEWAY_ADMINS may switch skills.")
+        check_is_admin(who, self._parts.settings.admins, "switch skills")
         return await self._parts.skills.switch(name, enabled=enabled, by=who.user_id)

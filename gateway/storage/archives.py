@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import orjson
 from sqlalchemy import Connection, bindparam, func, insert, select, union_all
 
-from gateway.errors import ArchiveDamaged, BlobMissing, Conflict, NotFound
+from gateway.errors import ArchiveDamaged, BlobMissing, Conflict
 from gateway.events.envelope import StoredEvent
 from gateway.storage.archive_lines import event_of, message_of, read_lines
 from gateway.storage.artifact_ends import SETTLE, doubt
@@ -19,6 +19,7 @@ from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION as OF_HEAD
 from gateway.storage.purges import SqlPurges
 from gateway.storage.records import ArchiveRow
+from gateway.storage.refusals import no_session
 from gateway.storage.schema import compressions, heads, session_archives, sessions
 from gateway.storage.segments import damaged, members
 
@@ -231,7 +232,7 @@ def check_is_next(connection: Connection, row: ArchiveRow) -> None:
     """Raises what `Archives.add` raises unless `row` continues the session's archives up to its head."""
     ends = ENDS.one(connection, session_id=row.session_id)
     if ends is None:
-        raise NotFound(f"There is no session {row.session_id}.", code="session_not_found")
+        raise no_session(row.session_id)
     check_is_idle(connection, row.session_id, ends[0], "archive it later")
     number, seq, position = LAST_ARCHIVE.one(connection, session_id=row.session_id) or (0, 0, 0)
     if (row.number, row.from_seq, row.from_position) != (number + 1, seq + 1, position + 1):

@@ -23,6 +23,7 @@ from gateway.storage.artifact_totals import count_in, counted, room, stock
 from gateway.storage.artifact_uses import IS_OF, rows_used, use
 from gateway.storage.artifacts import ArtifactRow, Chunk, Room, Stock
 from gateway.storage.database import Database, Prepared
+from gateway.storage.refusals import no_session
 from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs, sessions
 
 COLUMNS = tuple(artifacts.c.keys())
@@ -183,7 +184,7 @@ def add(connection: Connection, row: ArtifactRow, quota: int) -> None:
     if row.session_id is not None:
         found = SESSION.one(connection, session_id=row.session_id, owner=row.owner)
         if found is None:
-            raise NotFound(f"There is no session {row.session_id}.", code="session_not_found")
+            raise no_session(row.session_id)
     used = room(connection, row.owner).used
     if used + counted(connection, row.owner, row.path, row.size) > quota:
         raise ArtifactsFull(

@@ -2,8 +2,8 @@
 
 from sqlalchemy import Connection, and_, bindparam, literal_column, select
 
-from gateway.errors import TurnInProgress
 from gateway.storage.database import Prepared
+from gateway.storage.refusals import not_over
 from gateway.storage.schema import sessions, turns
 
 _not_done = turns.c.status != literal_column("'done'")
@@ -24,7 +24,4 @@ def check_is_idle(connection: Connection, session_id: str, head: int, instead: s
     do `instead`."""
     busy = UNDONE.one(connection, session_id=session_id)
     if busy is not None:
-        raise TurnInProgress(
-            f"Turn {busy[0]} of session {session_id} is not over: {instead}.",
-            details={"turn_id": busy[0], "seq": head},
-        )
+        raise not_over(busy[0], session_id, head, instead)

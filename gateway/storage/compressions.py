@@ -24,6 +24,7 @@ from gateway.storage.base import GENERATION_OPEN
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION as HEAD_OF
 from gateway.storage.records import CompressionRow
+from gateway.storage.refusals import no_session
 from gateway.storage.schema import compressions, heads, sessions
 
 COLUMNS = tuple(compressions.c)
@@ -117,7 +118,7 @@ class SqlCompressions:
 def add(connection: Connection, row: CompressionRow) -> None:
     session = IN_FORCE.one(connection, session_id=row.session_id)
     if session is None:
-        raise NotFound(f"There is no session {row.session_id}.", code="session_not_found")
+        raise no_session(row.session_id)
     if session[0] != row.parent or ONE.one(connection, session_id=row.session_id, version=row.version):
         raise Conflict(
             f"Session {row.session_id} was compressed or given another version meanwhile.",
@@ -162,7 +163,7 @@ def activate(connection: Connection, session_id: str, version: int | None) -> No
         raise _no_version(session_id, version)
     session = IN_FORCE.one(connection, session_id=session_id)
     if session is None:
-        raise NotFound(f"There is no session {session_id}.", code="session_not_found")
+        raise no_session(session_id)
     if session[0] != version:
         put_in_force(connection, session_id, version, by_turn=False)
 

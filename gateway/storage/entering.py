@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
-from gateway.errors import Conflict, NotFound
+from gateway.errors import Conflict
 from gateway.storage.base import NewTurn
 from gateway.storage.database import Prepared
 from gateway.storage.heads import OF_SESSION, add_head
 from gateway.storage.purges import check_is_free
+from gateway.storage.refusals import no_session
 from gateway.storage.schema import WAITING, heads, sessions, turns
 
 # What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
@@ -65,7 +66,7 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
     state = STATE.one(connection, session_id=new.session_id)
     if state is None:
         if not new.create_session:
-            raise _no_session(new)
+            raise no_session(new.session_id)
         check_is_free(connection, new.session_id)
         ADD_SESSION.run(
             connection,
@@ -81,9 +82,9 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
     owner, *entered = state
     found = Entered(*entered)
     if owner != new.owner:
-        raise (
-            Conflict(f"The session id {new.session_id} is taken.") if new.create_session else _no_session(new)
-        )
+        if new.create_session:
+            raise Conflict(f"The session id {new.session_id} is taken.")
+        raise no_session(new.session_id)
     _check_place("project", new.session_id, found.project_id, new.project_id)
     _check_place("role", new.session_id, found.role_id, new.role_id)
     return found
@@ -97,7 +98,3 @@ def _check_place(what: str, session_id: str, now: str | None, asked: str | None)
             f"Session {session_id} is {where}, and stays there: use another session for the {what} {asked}.",
             details={f"{what}_id": now},
         )
-
-
-def _no_session(new: NewTurn) -> NotFound:
-    return NotFound(f"There is no session {new.session_id}.", code="session_not_found")

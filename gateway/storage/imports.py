@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Table, and_, bindparam, insert, select
 
-from gateway.errors import ArtifactsFull, Conflict, NotFound
+from gateway.errors import ArtifactsFull, Conflict
 from gateway.messages import Usage
 from gateway.storage import artifact_table
 from gateway.storage.archives import insert_archive
@@ -33,6 +33,7 @@ from gateway.storage.heads import OF_SESSION, add_head
 from gateway.storage.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.purges import check_is_free
 from gateway.storage.records import CompressionRow, SummaryRow
+from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, messages, sessions, turns
 from gateway.storage.summaries import OF_SESSION as SUMMARY
 from gateway.storage.summaries import SqlSummaries, save, summary_of
@@ -110,7 +111,7 @@ class SqlCopies:
 def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
     row = SESSION.one(connection, session_id=session_id, owner=owner)
     if row is None:
-        raise NotFound(f"There is no session {session_id}.", code="session_not_found")
+        raise no_session(session_id)
     session = SessionCopy(**dict(zip(SESSION_FIELDS, row, strict=True)))
     check_is_idle(connection, session_id, session.head, "wait for its end, or cancel it")
     versions = [version_of(each) for each in VERSIONS.run(connection, session_id=session_id).fetchall()]

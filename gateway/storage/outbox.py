@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import orjson
 from sqlalchemy import Connection, bindparam, delete, insert, literal_column, select, true, update
 
-from gateway.errors import Conflict, NotFound
+from gateway.errors import Conflict
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.storage.base import OutboxEntry
 from gateway.storage.database import Prepared
 from gateway.storage.heads import HEAD, MOVE
 from gateway.storage.packs import ADD_EVENT
+from gateway.storage.refusals import no_session
 from gateway.storage.schema import outbox, turns
 
 _SESSION = outbox.c.session_id == bindparam("session_id")
@@ -56,7 +57,7 @@ def append_beside(
     entry = OutboxEntry(0, turn_id, [(each.event_type, encode_data(each)) for each in data])
     head = HEAD.one(connection, session_id=session_id)
     if head is None:
-        raise _no_session(session_id)
+        raise no_session(session_id)
     if _is_free(head):
         return Outcome(_append(connection, session_id, head, [entry], at))
     number = ADD.run(connection, session_id=session_id, turn_id=turn_id, events=_packed(entry)).lastrowid
@@ -76,7 +77,7 @@ def deliver(connection: Connection, session_id: str, at: int) -> Outcome:
     """Moves what the outbox has of a session into its log, unless a turn is being written."""
     head = HEAD.one(connection, session_id=session_id)
     if head is None:
-        raise _no_session(session_id)
+        raise no_session(session_id)
     if not _is_free(head):
         return Outcome(is_free=False)
     found = entries(connection, session_id)
@@ -126,10 +127,6 @@ def _is_free(state: tuple[Any, ...]) -> bool:
     """Whether no turn is open, or it is parked."""
     _, open_turn, parked_until = state
     return open_turn is None or parked_until is not None
-
-
-def _no_session(session_id: str) -> NotFound:
-    return NotFound(f"There is no session {session_id}.", code="session_not_found")
 
 
 def _packed(entry: OutboxEntry) -> bytes:

@@ -19,7 +19,7 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.errors import ArchiveDamaged, Conflict, NotFound
+from gateway.errors import ArchiveDamaged, Conflict
 from gateway.ids import now_ms
 from gateway.storage.archives import doubt_archives
 from gateway.storage.base import Bus, History, Outline, SessionRow, StoredMessage, ToldMemories
@@ -29,6 +29,7 @@ from gateway.storage.forgetting import forget, places_of
 from gateway.storage.heads import OF_SESSION, add_head
 from gateway.storage.history import ReadArchived, outline_of, said_of, size_of, view_of
 from gateway.storage.purges import IndexedWords, SqlPurges, check_is_free
+from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, sessions
 from gateway.storage.turns import open_turn_of
 
@@ -215,7 +216,7 @@ class SqlSessions:
                 to = min(at + count, until)
                 page = await self.messages(session_id, after=at, until=to)
                 if len(page) < to - at and await self._is_gone(session_id):
-                    raise _no_session(session_id)
+                    raise no_session(session_id)
                 yield page
                 at, size = to, sum(size_of(item.message.content) for item in page)
                 count = min(count * 2, MAX_PAGE) if size <= PAGE_SIZE else max(count // 2, 1)
@@ -266,7 +267,7 @@ class SqlSessions:
 def session_of(connection: Connection, session_id: str, owner: str) -> SessionRow:
     row = SESSION.one(connection, session_id=session_id, owner=owner)
     if row is None:
-        raise _no_session(session_id)
+        raise no_session(session_id)
     return SessionRow(*row)
 
 
@@ -296,7 +297,3 @@ def delete_session(connection: Connection, session_id: str, owner: str, purges: 
     archived = doubt_archives(connection, session_id, now_ms())
     REMOVE.run(connection, session_id=session_id)
     return [*archived, *purges.begin(connection, session_id).blobs]
-
-
-def _no_session(session_id: str) -> NotFound:
-    return NotFound(f"There is no session {session_id}.", code="session_not_found")
