@@ -206,7 +206,8 @@ class Append(NamedTuple):
     `events` continue the session from `head` without a gap. `message` is added to the history. `closing` ends
     the turn. `entry` is what of the outbox the events are: it leaves there. `sync` asks for a flush at once,
     and that the bytes reach the disk itself also where a setting leaves pieces of text to the operating
-    system. `settled` is called on the event loop once the fate is known: None for durable, else the error.
+    system. `can_wait`: the flush need not be at once, as something follows soon that goes with it. `settled`
+    is called on the event loop once the fate is known: None for durable, else the error.
     """
 
     session_id: str
@@ -220,6 +221,7 @@ class Append(NamedTuple):
     closing: Closing | None = None
     entry: OutboxEntry | None = None
     sync: bool = True
+    can_wait: bool = False
 
 
 class EventAppender(Protocol):

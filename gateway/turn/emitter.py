@@ -27,6 +27,7 @@ class _Batch:
     events: list[StoredEvent] = field(default_factory=list[StoredEvent])
     size: int = 1
     sync: bool = False
+    can_wait: bool = True
     message: Message | None = None
     usage: Usage | None = None
     closing: Closing | None = None
@@ -80,8 +81,10 @@ class Emitter:
         message: Message | None = None,
         usage: Usage | None = None,
         closing: Closing | None = None,
+        can_wait: bool = False,
     ) -> None:
         """Emits one event; `message` joins the history and `closing` ends the turn in the same transaction.
+        What `can_wait` is written with what follows it, or some milliseconds later.
 
         Raises:
             StorageError: an earlier append of this turn was refused or failed.
@@ -91,7 +94,7 @@ class Emitter:
             seq, kind = self._head + 1, data.event_type
             body = encode(seq, kind, ts, self._scope, encode_data(data), self.iteration, tool_call_id)
             self._add(batch, StoredEvent(seq, kind, self.turn.id, body))
-            batch.sync = True
+            batch.sync, batch.can_wait = True, batch.can_wait and can_wait
             batch.message, batch.usage = message or batch.message, usage or batch.usage
             batch.closing = closing
         self.progress.apply(data, ts, self.iteration, tool_call_id)
@@ -107,7 +110,7 @@ class Emitter:
     def record(self, message: Message) -> None:
         """Adds a message to the history without an event. Raises StorageError as `emit` does."""
         with self.together() as batch:
-            batch.message, batch.sync = message, True
+            batch.message, batch.sync, batch.can_wait = message, True, False
 
     def piece(self, kind: Literal["text", "thinking"], text: str) -> None:
         """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
@@ -180,7 +183,7 @@ class Emitter:
             for event_type, data in entry.events:
                 body = encode(self._head + 1, event_type, ts, scope, data)
                 self._add(batch, StoredEvent(self._head + 1, event_type, turn_id, body))
-            batch.entry, batch.sync = entry, True
+            batch.entry, batch.sync, batch.can_wait = entry, True, False
         self._delivered.add(entry.number)
 
     def _add(self, batch: _Batch, event: StoredEvent) -> None:
@@ -203,6 +206,7 @@ class Emitter:
                 closing=batch.closing,
                 entry=batch.entry,
                 sync=batch.sync,
+                can_wait=batch.can_wait,
             )
         )
         self._pending += batch.size

@@ -67,7 +67,8 @@ def begin_turn(emitter: Emitter) -> Message:
     turn = emitter.turn
     files = [attached_block(each) for each in turn.attachments]
     message = Message("user", [*files, text_block(turn.input)])
-    emitter.emit(start_of(turn, emitter.tracing, emitter.queued_ms), message=message)
+    # The model is asked next, and what it says is shown no sooner for a commit that it has to wait for.
+    emitter.emit(start_of(turn, emitter.tracing, emitter.queued_ms), message=message, can_wait=True)
     return message
 
 

@@ -71,7 +71,7 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
         start = IterationStart(
             attempt=attempt, model=request.model, prefix_hash=prefix_hash, components=digests
         )
-        turn.emit(start)
+        turn.emit(start, can_wait=True)
         digests = None
         try:
             return await _attempt(turn, request)

@@ -11,6 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any, Literal
@@ -26,7 +27,8 @@ log = logging.getLogger(__name__)
 
 PACE = 0.01
 """Seconds between the starts of two flushes that hold nothing but pieces of text. A lone stream never waits;
-with a hundred at 20 tokens a second it saves a quarter of the CPU and costs some 5 ms (`make bench`)."""
+with a hundred at 20 tokens a second it saves a quarter of the CPU and costs some 5 ms (`make bench`). And
+seconds that an append waits for company that can."""
 
 Durability = Literal["synced", "relaxed"]
 """Whether every flush reaches the disk before it is shown, or not those of pieces of text alone: a process
@@ -73,6 +75,8 @@ class Flush:
 
     appends: list[Pending] = field(default_factory=list[Pending])
     writes: list[Write] = field(default_factory=list[Write])
+    due: float = inf
+    """When it is to be handed over, on the loop's clock."""
     refusals: Sequence[StorageError | None] = ()
     seconds: float = 0
     failed: bool = False
@@ -119,7 +123,7 @@ class Writer:
         self._gathered = Flush()
         self._pending = False
         self._timer: asyncio.TimerHandle | None = None
-        self._due = 0.0
+        self._paced_until = 0.0
         self._closed: asyncio.Future[None] | None = None
         self._handed: SimpleQueue[Flush | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="storage-writer", daemon=True)
@@ -131,7 +135,12 @@ class Writer:
         Raises:
             StorageError: the database is closed.
         """
-        self._gather(now=pending.batch.sync).appends.append(pending)
+        if not pending.batch.sync:
+            self._gather(self._paced_until).appends.append(pending)
+        elif pending.batch.can_wait:
+            self._gather(self._loop.time() + PACE).appends.append(pending)
+        else:
+            self._gather(0).appends.append(pending)
 
     def write(self, write: Write) -> None:
         """Adds to the next transaction.
@@ -139,7 +148,7 @@ class Writer:
         Raises:
             StorageError: the database is closed.
         """
-        self._gather(now=True).writes.append(write)
+        self._gather(0).writes.append(write)
 
     async def close(self) -> None:
         """Commits what has gathered, then ends the thread."""
@@ -148,35 +157,36 @@ class Writer:
             if not self._pending:
                 self._handed.put(None)
             elif self._timer is not None:
-                self._schedule(now=True)
+                self._schedule(0)
         await asyncio.shield(self._closed)
         self._thread.join()
 
-    def _gather(self, *, now: bool) -> Flush:
+    def _gather(self, due: float) -> Flush:
         if self._closed is not None:
             raise StorageError("The database is closed.", retryable=False)
-        if not self._pending:
-            self._pending = True
-            self._schedule(now=now)
-        elif now and self._timer is not None:
-            self._schedule(now=True)
-        return self._gathered
+        flush = self._gathered
+        if due < flush.due:
+            flush.due = due
+            if not self._pending or self._timer is not None:
+                self._pending = True
+                self._schedule(due)
+        return flush
 
-    def _schedule(self, *, now: bool) -> None:
-        """Hands over at the end of this tick of the loop, so that what is submitted in it shares a
-        transaction; pieces that follow a flush within PACE wait for company."""
+    def _schedule(self, due: float) -> None:
+        """Hands over when it is due, but not before the end of this tick of the loop: what is submitted in it
+        shares a transaction."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if now or self._due <= self._loop.time():
+        if due <= self._loop.time():
             self._loop.call_soon(self._hand_over)
         else:
-            self._timer = self._loop.call_at(self._due, self._hand_over)
+            self._timer = self._loop.call_at(due, self._hand_over)
 
     def _hand_over(self) -> None:
         self._timer = None
         flush, self._gathered = self._gathered, Flush()
-        self._due = 0 if flush.sync else self._loop.time() + PACE
+        self._paced_until = 0 if flush.sync else self._loop.time() + PACE
         self._handed.put(flush)
 
     def _settle(self, flush: Flush) -> None:
@@ -188,7 +198,7 @@ class Writer:
         for write in flush.writes:
             call(write.settle)
         if self._gathered.appends or self._gathered.writes:
-            self._schedule(now=self._closed is not None or self._gathered.sync)
+            self._schedule(0 if self._closed is not None else self._gathered.due)
             return
         self._pending = False
         if self._closed is not None:
