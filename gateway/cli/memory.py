@@ -138,7 +138,8 @@ def save(
     )
     _change(
         user,
-        lambda desk: desk.save(new, depends_on or ()),
+        "Saved",
+        lambda desk, reason: desk.editor.save(new, reason, depends_on=depends_on or ()),
         role=role,
         project=project,
         makes=True,
@@ -173,12 +174,22 @@ def edit(
         raise typer.BadParameter(
             "Nothing to change: give --content, --type, --importance, --tag or --pinned."
         )
-    _change(user, lambda desk: desk.edit(memory_id, given, version), as_json=as_json)
+    _change(
+        user,
+        "Edited",
+        lambda desk, reason: desk.editor.edit(memory_id, given, reason, version=version),
+        as_json=as_json,
+    )
 
 
 def delete(memory_id: Id, *, version: Version = None, user: User = "local", as_json: AsJson = False) -> None:
     """Forget a memory: nothing recalls it any more. What it was stays on record until it is erased."""
-    _change(user, lambda desk: desk.delete(memory_id, version), as_json=as_json)
+    _change(
+        user,
+        "Deleted",
+        lambda desk, reason: desk.editor.delete(memory_id, reason, version=version),
+        as_json=as_json,
+    )
 
 
 def erase(
@@ -199,7 +210,12 @@ def erase(
 
 def confirm(memory_id: Id, *, version: Version = None, user: User = "local", as_json: AsJson = False) -> None:
     """Say that something is true which a tool claimed, or which is marked to be looked at."""
-    _change(user, lambda desk: desk.confirm(memory_id, version), as_json=as_json)
+    _change(
+        user,
+        "Confirmed",
+        lambda desk, reason: desk.editor.confirm(memory_id, reason, version=version),
+        as_json=as_json,
+    )
 
 
 def correct(
@@ -220,7 +236,14 @@ def correct(
     if (action == "replace") != (content is not None):
         raise typer.BadParameter("replace needs --content, the others take none.")
     text = None if content is None else given_text(content)
-    _change(user, lambda desk: desk.correct(memory_id, action, text, version), as_json=as_json)
+    _change(
+        user,
+        "Corrected",
+        lambda desk, reason: desk.editor.correct(
+            memory_id, action, reason, new_content=text, version=version
+        ),
+        as_json=as_json,
+    )
 
 
 def merge(
@@ -230,7 +253,7 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Make one memory of several, which it replaces. It says what they say, one below the other."""
-    _change(user, lambda desk: desk.merge(memory_ids), as_json=as_json)
+    _change(user, "Merged", lambda desk, reason: desk.editor.merge(memory_ids, reason), as_json=as_json)
 
 
 def export(
@@ -289,7 +312,8 @@ def _at_desk(
 
 def _change(
     user: str,
-    change: "Callable[[Desk], Awaitable[Sequence[Changed]]]",
+    what: str,
+    change: "Callable[[Desk, str], Awaitable[Changed | Sequence[Changed]]]",
     *,
     role: str | None = None,
     project: str | None = None,
@@ -297,5 +321,8 @@ def _change(
     as_json: bool,
 ) -> None:
     from gateway.cli.memory_views import show_changes
+    from gateway.memory.memories import Changed
 
-    show_changes(_at_desk(user, change, role=role, project=project, makes=makes), as_json=as_json)
+    reason = f"{what} on the command line."
+    changed = _at_desk(user, lambda desk: change(desk, reason), role=role, project=project, makes=makes)
+    show_changes([changed] if isinstance(changed, Changed) else changed, as_json=as_json)

@@ -1,66 +1,53 @@
 """The memory on a person's desk: what commands work with, and what they change."""
 
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 
 from gateway.cli.catalog import tell
 from gateway.errors import GatewayError, NotFound
-from gateway.memory.corrections.corrections import Action
-from gateway.memory.memories import By, Changed
-from gateway.memory.record import NewMemory
-from gateway.memory.room import MemoryRoom, households_of
+from gateway.memory.editor import Editor
+from gateway.memory.room import MemoryRoom, households_of, housemates_of
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import Scope, Viewer, Whole
 from gateway.telemetry.logs import configure_logging
-from gateway.wiring import open_memory
+from gateway.wiring import open_memory, open_storage
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
     """The memory for one user. `viewer` is who looks: the user with all that is theirs, or as the role or
-    project sees it, where one was named. Every change raises what `Memories` and `Corrections` raise."""
+    project sees it, where one was named; `editor` changes what is theirs."""
 
+    settings: Settings
     room: MemoryRoom
-    scope: Scope
+    editor: Editor
     viewer: Viewer
 
-    async def save(self, new: NewMemory, depends_on: Sequence[str]) -> Sequence[Changed]:
-        by = self._by("Saved")
-        return [await self.room.memories.save(self.scope, new, by, viewer=self.whole, depends_on=depends_on)]
-
-    async def edit(self, memory_id: str, given: dict[str, Any], version: int | None) -> Sequence[Changed]:
-        by = self._by("Edited")
-        return [await self.room.memories.update(self.viewer, memory_id, given, by, version=version)]
-
-    async def delete(self, memory_id: str, version: int | None) -> Sequence[Changed]:
-        return [await self.room.memories.delete(self.viewer, memory_id, self._by("Deleted"), version=version)]
-
-    async def erase(self, memory_id: str, version: int | None) -> None:
-        await self.room.memories.erase(self.viewer, memory_id, self._by("Erased"), version=version)
-
-    async def confirm(self, memory_id: str, version: int | None) -> Sequence[Changed]:
-        by = self._by("Confirmed")
-        return [await self.room.memories.confirm(self.viewer, memory_id, by, version=version)]
-
-    async def correct(
-        self, memory_id: str, action: Action, new_content: str | None, version: int | None
-    ) -> Sequence[Changed]:
-        by = self._by("Corrected")
-        return await self.room.corrections.correct(
-            self.viewer, memory_id, action, by, new_content=new_content, version=version
-        )
-
-    async def merge(self, memory_ids: Sequence[str]) -> Sequence[Changed]:
-        return await self.room.corrections.merge(self.viewer, memory_ids, self._by("Merged"))
+    @property
+    def scope(self) -> Scope:
+        return self.editor.scope
 
     @property
     def whole(self) -> Whole:
         return Whole(self.scope.user_id, self.scope.households)
 
-    def _by(self, what: str) -> By:
-        return By(self.scope.user_id, f"{what} on the command line.")
+    async def erase(self, memory_id: str, version: int | None) -> None:
+        """Takes its words out of the sessions as well, or tells why a gateway is left to do that. Raises as
+        `Editor.erase`."""
+        async with AsyncExitStack() as stack:
+            editor, why = self.editor, None
+            if self.settings.database_path.exists():
+                try:
+                    storage = await stack.enter_async_context(open_storage(self.settings))
+                    editor = replace(editor, sessions=storage.sessions)
+                except GatewayError as error:
+                    why = error
+            await editor.erase(memory_id, "Erased on the command line.", version=version)
+        if why is not None and why.code == "data_locked":
+            tell("A gateway is running: within a minute it takes these words out of the sessions too.")
+        elif why is not None:
+            tell(f"! Its words are in the sessions until a gateway starts: {why.message}")
 
 
 @asynccontextmanager
@@ -80,10 +67,11 @@ async def open_desk(
     check_there(settings, makes=makes)
     households = households_of(settings, user)
     scope = Scope(user, role, project, households=households)
-    viewer = scope if role or project else Whole(user, households)
+    whole = Whole(user, households)
     async with open_memory(settings) as room:
+        editor = Editor(room.memories, scope, whole, user, owners=housemates_of(settings, user))
         try:
-            yield Desk(room, scope, viewer)
+            yield Desk(settings, room, editor, scope if role or project else whole)
         except NotFound as error:
             whose = f"Looked for among those of user {user}: --user NAME takes another's."
             raise NotFound(f"{error.message} {whose}", code=error.code) from None

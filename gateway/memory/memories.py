@@ -1,7 +1,7 @@
 """The verbs on memories that every door calls: the model's tool, HTTP, MCP, the command line, the keeper."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -202,11 +202,19 @@ class Memories:
         errors.NotFound, errors.MemoryChanged."""
         return await self._change(viewer, memory_id, lambda row: row, by, "deleted", version=version)
 
-    async def erase(self, viewer: Viewer, memory_id: str, by: By, *, version: int | None = None) -> Changed:
-        """Removes it for good, from its versions too; also one that was deleted. Raises errors.NotFound,
-        errors.MemoryChanged."""
+    async def erase(
+        self,
+        viewer: Viewer,
+        memory_id: str,
+        by: By,
+        *,
+        owners: Collection[str] = (),
+        version: int | None = None,
+    ) -> Changed:
+        """Removes it for good, from its versions too; also one that was deleted. `owners` are the users whose
+        sessions may have its words. Raises errors.NotFound, errors.MemoryChanged."""
         versions = await self.store.versions(viewer, memory_id)
-        if not versions or not await self.store.erase(viewer, memory_id, version=version):
+        if not versions or not await self.store.erase(viewer, memory_id, owners=owners, version=version):
             raise not_found(memory_id)
         changed = Changed(versions[-1].row, "erased", by)
         self._told(changed)

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from gateway.errors import NotFound, RequestRefused, StorageError, ToolError
 from gateway.memory import told
+from gateway.memory.editor import Editor
 from gateway.memory.hearsay import evidence_of, from_outside
 from gateway.memory.memories import MAX_DEPENDS_ON, By, Changed, Memories
 from gateway.memory.reasons import of_search
@@ -55,7 +56,8 @@ def manage_memory(
             context.session_id or None,
             households(context.owner),
         )
-        return _Call(memories, searcher, scope, context, who)
+        editor = Editor(memories, scope, scope, "model", context.turn_id or None)
+        return _Call(editor, searcher, context, who)
 
     return _made(begin)
 
@@ -145,26 +147,30 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
 class _Call:
     """One call: for whom, and what it tells."""
 
-    memories: Memories
+    editor: Editor
     searcher: Searcher
-    scope: Scope
     context: ToolContext
     who: str
 
+    @property
+    def memories(self) -> Memories:
+        return self.editor.memories
+
+    @property
+    def scope(self) -> Scope:
+        return self.editor.scope
+
     async def save(self, given: dict[str, Any], based_on: Sequence[str]) -> str:
-        scope = self.scope
         # A decision about a project holds in that project, not wherever the user is.
-        owner = "project" if given.get("type") == "project_decision" and scope.project_id else "user"
+        owner = "project" if given.get("type") == "project_decision" and self.scope.project_id else "user"
         outside = from_outside(given.get("content", ""), self.context)
         new = NewMemory("", owner_type=owner, source="model", quarantined=outside)
-        key, by = self.context.idempotency_key, self._by("saved it")
-        saved = await self.memories.save(
-            scope,
+        saved = await self.editor.save(
             replace(new, **given),
-            by,
+            self._did("saved it"),
             evidence=() if outside else evidence_of(given.get("content", ""), self.context),
             depends_on=based_on,
-            key=key,
+            key=self.context.idempotency_key,
         )
         if saved.repeated and not await self._ever_said(saved.row, given["content"]):
             raise ToolError(
@@ -191,18 +197,16 @@ class _Call:
                 "What a tool or a file said cannot change a memory. Ask the user to say it in their words.",
                 code="memory_not_said",
             )
-        by = self._by(f"changed its {', '.join(given) or 'reasons'}")
-        changed = await self.memories.update(
-            self.scope, memory_id, given, by, version=version, depends_on=based_on
-        )
+        reason = self._did(f"changed its {', '.join(given) or 'reasons'}")
+        changed = await self.editor.edit(memory_id, given, reason, version=version, depends_on=based_on)
         return f"Updated {_at(self._told(changed).row)}."
 
     async def delete(self, memory_id: str, version: int | None) -> str:
-        by = self._by("deleted it")
+        reason = self._did("deleted it")
         try:
-            deleted = await self.memories.delete(self.scope, memory_id, by, version=version)
+            deleted = await self.editor.delete(memory_id, reason, version=version)
         except NotFound:
-            if (before := await self._deleted_before(memory_id, by)) is None:
+            if (before := await self._deleted_before(memory_id, reason)) is None:
                 raise
             deleted = before
         self._told(deleted)
@@ -236,9 +240,10 @@ class _Call:
         more = f" {found.omitted} more are not shown: look for fewer things at once." if found.omitted else ""
         return _wrapped(f"The best first.{more}", [_line(hit.row) for hit in found.hits])
 
-    async def _deleted_before(self, memory_id: str, by: By) -> Changed | None:
+    async def _deleted_before(self, memory_id: str, reason: str) -> Changed | None:
         """The deletion by this very turn, whose process ended before it could tell."""
         versions = await self.memories.store.versions(self.scope, memory_id)
+        by = By(self.editor.actor, reason, self.editor.turn_id)
         if not versions or by.turn_id is None:
             return None
         last = versions[-1]
@@ -249,8 +254,8 @@ class _Call:
         versions = await self.memories.store.versions(self.scope, row.id)
         return digest_of(content) in {each.row.digest for each in versions}
 
-    def _by(self, what: str) -> By:
-        return By("model", f"{self.who} {what}.", self.context.turn_id or None)
+    def _did(self, what: str) -> str:
+        return f"{self.who} {what}."
 
     def _told(self, changed: Changed) -> Changed:
         self.context.emit(changed.event)

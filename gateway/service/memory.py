@@ -104,17 +104,11 @@ class UserMemories:
             errors.InvalidRequest: what `record.make` raises; (evidence_not_found) nobody said that.
             errors.MemoryFull: with candidates for a merge.
         """
-        room, scope = self._for.room, await self._for.scope(who, place)
+        editor = self._for.editor(who, await self._for.scope(who, place))
         if new.owner_type == "session" and new.owner_id is not None:
             await self._parts.sessions.get(new.owner_id, who.user_id)
-        saved = await room.memories.save(
-            scope,
-            new,
-            By(who.user_id, reason),
-            viewer=self._for.whole(who),
-            evidence=await self._for.checked(who, evidence),
-            depends_on=depends_on,
-        )
+        evidence = await self._for.checked(who, evidence)
+        saved = await editor.save(new, reason, evidence=evidence, depends_on=depends_on)
         if place.session_id is not None:
             await self._events.add_changes(place.session_id, [saved])
         return saved
@@ -154,20 +148,15 @@ class UserMemories:
         self, who: Principal, memory_id: str, changes: dict[str, Any], *, version: int | None, reason: str
     ) -> Changed:
         """Raises what `Memories.update` raises."""
-        viewer, by = await self._for.viewer(who, memory_id), By(who.user_id, reason)
-        return await self._for.room.memories.update(viewer, memory_id, changes, by, version=version)
+        return await self._for.editor(who).edit(memory_id, changes, reason, version=version)
 
     async def delete(self, who: Principal, memory_id: str, *, version: int | None) -> None:
         """Raises errors.NotFound, errors.MemoryChanged."""
-        viewer, by = await self._for.viewer(who, memory_id), By(who.user_id, "Deleted by its user.")
-        await self._for.room.memories.delete(viewer, memory_id, by, version=version)
+        await self._for.editor(who).delete(memory_id, "Deleted by its user.", version=version)
 
     async def erase(self, who: Principal, memory_id: str, *, version: int | None) -> None:
-        """Also one that was deleted. Raises errors.NotFound, errors.MemoryChanged."""
-        whole, by = self._for.whole(who), By(who.user_id, "Erased by its user.")
-        await self._for.room.memories.erase(whole, memory_id, by, version=version)
-        for owner in self._for.those_told(who):
-            await self._parts.sessions.forget_memory(owner, memory_id)
+        """Raises what `Editor.erase` raises."""
+        await self._for.editor(who).erase(memory_id, "Erased by its user.", version=version)
 
     async def forget_session(self, who: Principal, session_id: str) -> None:
         """Erases what is remembered for a session that was deleted. Raises errors.StorageError."""
@@ -176,8 +165,7 @@ class UserMemories:
 
     async def confirm(self, who: Principal, memory_id: str, *, version: int | None) -> Changed:
         """Raises errors.NotFound, errors.MemoryChanged."""
-        viewer, by = await self._for.viewer(who, memory_id), By(who.user_id, "Confirmed by its user.")
-        return await self._for.room.memories.confirm(viewer, memory_id, by, version=version)
+        return await self._for.editor(who).confirm(memory_id, "Confirmed by its user.", version=version)
 
     # Several at once
 
@@ -192,19 +180,12 @@ class UserMemories:
         version: int | None,
         reason: str,
     ) -> Sequence[Changed]:
-        """The corrected memory, the one that says it now, and those that depended on it, flagged.
-
-        Raises:
-            errors.InvalidRequest: (evidence_not_found) nobody said that.
-            errors.NotFound, errors.MemoryChanged, errors.MemoryFull, errors.DuplicateMemory: as
-                `Corrections.correct`.
-        """
+        """As `Editor.correct`. Raises errors.InvalidRequest (evidence_not_found) when nobody said that."""
         said = await self._for.checked(who, [evidence] if evidence else [])
-        return await self._for.room.corrections.correct(
-            await self._for.viewer(who, memory_id),
+        return await self._for.editor(who).correct(
             memory_id,
             action,
-            By(who.user_id, reason),
+            reason,
             evidence=said[0] if said else None,
             new_content=new_content,
             version=version,
@@ -212,8 +193,7 @@ class UserMemories:
 
     async def merge(self, who: Principal, ids: Sequence[str]) -> Sequence[Changed]:
         """The new memory, then those that it replaces. Raises what `Corrections.merge` raises."""
-        by = By(who.user_id, "Merged by their user.")
-        return await self._for.room.corrections.merge(self._for.whole(who), ids, by)
+        return await self._for.editor(who).merge(ids, "Merged by their user.")
 
     async def learn(self, who: Principal, place: Place, said: Sequence[Message] | None) -> Sequence[Changed]:
         """Has a conversation read for what is worth suggestions: `said`, or the session of the place. Reading

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
+from gateway.memory.editor import Editor
 from gateway.memory.keeper.said import own_words
 from gateway.memory.memories import not_found
 from gateway.memory.record import clean
-from gateway.memory.room import MemoryRoom, households_of
+from gateway.memory.room import MemoryRoom, households_of, housemates_of
 from gateway.service.parts import Parts
 from gateway.storage.memories import Evidence, Scope, Viewer, Whole
 
@@ -43,11 +44,16 @@ class MemoryAccess:
     def whole(self, who: Principal) -> Whole:
         return Whole(who.user_id, households_of(self._parts.settings, who.user_id))
 
-    def those_told(self, who: Principal) -> frozenset[str]:
-        """The users who may have been told what the caller may erase."""
-        members = self._parts.settings.households
-        shared = {user_id for name in self.whole(who).households for user_id in members[name]}
-        return frozenset({who.user_id, *shared})
+    def editor(self, who: Principal, scope: Scope | None = None) -> Editor:
+        """Changes what is the caller's; `scope` is where they save something, if that is not everywhere."""
+        return Editor(
+            self.room.memories,
+            scope or self.own(who),
+            self.whole(who),
+            who.user_id,
+            owners=housemates_of(self._parts.settings, who.user_id),
+            sessions=self._parts.sessions,
+        )
 
     async def scope(self, who: Principal, place: Place) -> Scope:
         own, role_id, project_id = self.own(who), place.role_id, place.project_id

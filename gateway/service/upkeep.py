@@ -10,6 +10,7 @@ import structlog
 from gateway.artifacts.news import Swept
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
+from gateway.memory.editor import settle_erasures
 from gateway.service.archiving import Archiver, summarise
 from gateway.service.parts import Parts
 
@@ -57,7 +58,13 @@ class Upkeep:
         the others. What fails in a way that was not foreseen, and lies in no session, is raised when they are
         done."""
         failed: Exception | None = None
-        for step in (self._sweep, self._sweep_parts, self._summarise_idle, self._archive_old):
+        for step in (
+            self._sweep,
+            self._sweep_parts,
+            self._settle_erasures,
+            self._summarise_idle,
+            self._archive_old,
+        ):
             try:
                 await step()
             except GatewayError as error:  # the database, for now
@@ -81,6 +88,11 @@ class Upkeep:
         self._parts.shelf.told(Swept(expired=0, removed=0, parts=removed))
         if removed:
             log.info("parts_of_blobs_removed", removed=removed)
+
+    async def _settle_erasures(self) -> None:
+        """Takes out of the sessions what a command erased, or what could not be taken out at once."""
+        if self._parts.memory is not None:
+            await settle_erasures(self._parts.memory.store, self._parts.sessions)
 
     async def _summarise_idle(self) -> None:
         settings, failed = self._parts.settings, self._not_summarised

@@ -176,6 +176,14 @@ memory_vectors = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
+# Sessions of `owner` may still have the words of a memory that is erased: see `MemoryStore.erasures`.
+erasures = Table(
+    "erasures",
+    metadata,
+    Column("memory_id", Text, primary_key=True, nullable=False),
+    Column("owner", Text, primary_key=True, nullable=False),
+)
+
 profiles = Table(
     "profiles",
     metadata,

@@ -5,7 +5,7 @@ half-done is left behind. Several processes may use one store at the same time (
 command), so whatever must hold among memories holds in the transaction that writes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from gateway.storage.memories import (
@@ -107,10 +107,21 @@ class MemoryStore(Protocol):
         """They were cited: their freshness begins anew. No version is added."""
         ...
 
-    async def erase(self, viewer: Viewer, memory_id: str, *, version: int | None = None) -> bool:
+    async def erase(
+        self, viewer: Viewer, memory_id: str, *, owners: Collection[str] = (), version: int | None = None
+    ) -> bool:
         """Removes it for good, deleted or not: its versions, evidence, links, vectors and words, and their
-        bytes in the file. False when there is none that the viewer sees. Raises errors.MemoryChanged when a
+        bytes in the file. The sessions of `owners` may have its words: each of them is one of the `erasures`
+        from then on. False when there is none that the viewer sees. Raises errors.MemoryChanged when a
         `version` is named, and it is at another one."""
+        ...
+
+    async def erasures(self, *, limit: int) -> Sequence[tuple[str, str]]:
+        """Memories that were erased, by id, each with an owner whose sessions may still have its words."""
+        ...
+
+    async def settle_erasure(self, memory_id: str, owner: str) -> None:
+        """The owner's sessions have none of its words any more."""
         ...
 
     async def tombstones(

@@ -282,6 +282,25 @@ async def test_what_is_erased_leaves_nothing_behind(store: MemoryStore) -> None:
     await remember(store, memory("m_2"))
 
 
+async def test_an_erasure_is_named_until_the_sessions_of_all_owners_are_without_it(
+    store: MemoryStore,
+) -> None:
+    """One that is refused is none; what bears the id of an erased one can be erased again."""
+    await remember(store, memory("m_1"))
+    assert not await store.erase(Scope("bob"), "m_1", owners={"bob"})
+    assert await store.erasures(limit=9) == []
+    for _ in range(2):
+        assert await store.erase(ANN, "m_1", owners=("ann", "ben"))
+        await remember(store, memory("m_1"))
+    assert await store.erasures(limit=9) == [("m_1", "ann"), ("m_1", "ben")]
+    assert await store.erasures(limit=1) == [("m_1", "ann")]
+
+    await store.settle_erasure("m_1", "ann")
+    await store.settle_erasure("m_1", "ann")
+
+    assert await store.erasures(limit=9) == [("m_1", "ben")]
+
+
 async def test_a_link_to_what_is_not_there_is_dropped_and_one_is_kept_once(store: MemoryStore) -> None:
     link = Link("m_1", "m_2", "depends_on")
     await store.write(

@@ -1,6 +1,8 @@
 """What is erased, or belonged to a session that was deleted, is told nowhere any more."""
 
+import asyncio
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,11 @@ from typing import Any
 import pytest
 
 from gateway.errors import StorageError
+from gateway.memory.tool import manage_nothing
+from gateway.service.archiving import Archiver
+from gateway.service.upkeep import Upkeep
 from tests.harness import Client, running_gateway
+from tests.running import run
 from tests.stories.asking import Outbox, ask, parked
 from tests.stories.test_memory import prompt_of, settings_with
 from tests.stories.test_recall import model_view, remember, warnings
@@ -46,6 +52,72 @@ async def test_what_is_erased_leaves_the_sessions_that_were_told_it(tmp_path: Pa
         assert warnings(await user.chat("hi", session_id="s")) == ["memory_changed"]
         assert "walnuts" not in await prompt_of(user, session_id="s")
         assert warnings(await user.chat("hi", session_id="s")) == []
+
+
+async def erase_by_command(folder: Path, memory_id: str) -> subprocess.CompletedProcess[str]:
+    """`gateway memory erase`, in a process of its own."""
+    arguments = ("memory", "erase", memory_id, "--yes")
+    return await asyncio.to_thread(run, folder, *arguments, GATEWAY_DATA_DIR=str(folder))
+
+
+async def test_a_command_takes_what_it_erases_out_of_the_sessions(tmp_path: Path, demo_url: str) -> None:
+    """Where no gateway runs, the command does it at once."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        standing = await remember(user, "allergic to walnuts")
+        await user.chat("hello", session_id="s")
+    assert "walnuts" in kept_words(tmp_path)
+
+    erased = await erase_by_command(tmp_path, standing)
+
+    assert (erased.returncode, erased.stdout, erased.stderr) == (0, f"{standing} is erased.\n", "")
+    assert "walnuts" not in kept_words(tmp_path)
+
+
+async def test_what_a_command_erases_while_a_gateway_runs_that_takes_out_of_its_sessions(
+    tmp_path: Path, demo_url: str
+) -> None:
+    """The command says that it is left to the gateway, whose upkeep does it."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        standing = await remember(user, "allergic to walnuts")
+        await user.chat("hello", session_id="s")
+
+        erased = await erase_by_command(tmp_path, standing)
+        assert erased.returncode == 0
+        assert "A gateway is running" in erased.stderr
+        parts = user.app.state.parts
+        await Upkeep(parts, Archiver(parts)).look()
+
+        assert "walnuts" not in kept_words(tmp_path)
+        assert await parts.memory.store.erasures(limit=9) == []
+
+
+async def test_sessions_that_cannot_be_written_lose_the_words_later(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer says that they are still there; the memory itself is gone."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        standing = await remember(user, "allergic to walnuts")
+        await user.chat("hello", session_id="s")
+        parts = user.app.state.parts
+
+        async def fail(*_: Any) -> None:
+            raise StorageError("for now")
+
+        with monkeypatch.context() as failing:
+            failing.setattr(parts.sessions, "forget_memory", fail)
+            refused = await user.http.post(f"/api/memory/{standing}/erase")
+        assert refused.status_code == 503
+        assert (await user.get(f"/api/memory/{standing}")).status_code == 404
+        assert "walnuts" in kept_words(tmp_path)
+        await Upkeep(parts, Archiver(parts)).look()
+
+        assert "walnuts" not in kept_words(tmp_path)
+
+
+def test_a_model_erases_nothing() -> None:
+    """Its tool forgets, which a person can still look into: erasing is for a person."""
+    actions = manage_nothing().spec.input_schema["properties"]["action"]["enum"]
+    assert actions == ["save", "list", "search", "update", "delete"]
 
 
 async def test_every_member_of_a_household_is_told_an_erased_memory_no_more(

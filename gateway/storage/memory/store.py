@@ -1,6 +1,6 @@
 """The `MemoryStore` protocol on a database that several processes use."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_, update
@@ -28,7 +28,7 @@ from gateway.storage.memory import vectors as embedded
 from gateway.storage.memory.conditions import asked, seen, shelves
 from gateway.storage.memory.engine import MemoryDatabase
 from gateway.storage.memory.rows import COLUMNS, memory_from, memory_of, numbered
-from gateway.storage.memory_schema import memories, memory_evidence, memory_links, memory_versions
+from gateway.storage.memory_schema import erasures, memories, memory_evidence, memory_links, memory_versions
 
 MAX_HISTORY = 500
 """Versions, quotes or links of one memory that are read: the newest."""
@@ -57,7 +57,7 @@ USE = Prepared(
     .where(memories.c.id == bindparam("id"), memories.c.last_used < bindparam("at"))
     .values(last_used=bindparam("at"))
 )
-
+ERASURES = Prepared(select(*erasures.c).order_by(*erasures.c).limit(bindparam("limit")))
 
 CENSUS = (
     select(memories.c.type, memories.c.status, memories.c.quarantined, func.count())
@@ -209,14 +209,31 @@ class SqlMemories:
             lambda connection: forgotten.of(connection, viewer, since, limit), snapshot=False
         )
 
-    async def erase(self, viewer: Viewer, memory_id: str, *, version: int | None = None) -> bool:
+    async def erase(
+        self, viewer: Viewer, memory_id: str, *, owners: Collection[str] = (), version: int | None = None
+    ) -> bool:
         """See `MemoryStore.erase`."""
         erased = await self._database.write(
-            lambda connection: writing.erase(connection, self._words, viewer, memory_id, version)
+            lambda connection: writing.erase(
+                connection, self._words, viewer, memory_id, owners=owners, version=version
+            )
         )
         if erased:
             await self._database.scrub()
         return erased
+
+    async def erasures(self, *, limit: int) -> Sequence[tuple[str, str]]:
+        """See `MemoryStore.erasures`."""
+        rows = await self._database.read(
+            lambda connection: ERASURES.run(connection, limit=limit).fetchall(), snapshot=False
+        )
+        return [(memory_id, owner) for memory_id, owner in rows]
+
+    async def settle_erasure(self, memory_id: str, owner: str) -> None:
+        """See `MemoryStore.settle_erasure`."""
+        await self._database.write(
+            lambda connection: writing.SETTLE.run(connection, memory_id=memory_id, owner=owner) and None
+        )
 
     async def forget_session(self, user_id: str, session_id: str) -> int:
         """See `MemoryStore.forget_session`."""

@@ -1,7 +1,7 @@
 """What a change does to the tables. All of this runs inside of one transaction."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, exists, insert, literal, not_, select, update
@@ -15,6 +15,7 @@ from gateway.storage.memory.limits import Kind, check, kinds
 from gateway.storage.memory.rows import ADD, CHANGE, snapshot_of, values_of
 from gateway.storage.memory_schema import LIVE as IS_LIVE
 from gateway.storage.memory_schema import (
+    erasures,
     memories,
     memory_evidence,
     memory_links,
@@ -80,6 +81,13 @@ POINT_NOWHERE = Prepared(
     update(memories).where(memories.c.superseded_by == bindparam("id")).values(superseded_by=None)
 )
 
+ADD_ERASURE = Prepared(insert(erasures).values(memory_id=bindparam("memory_id"), owner=bindparam("owner")))
+SETTLE = Prepared(
+    delete(erasures).where(
+        erasures.c.memory_id == bindparam("memory_id"), erasures.c.owner == bindparam("owner")
+    )
+)
+
 
 def write(connection: Connection, words: Words, changes: Sequence[Change], most: int) -> None:
     """See `MemoryStore.write`."""
@@ -100,7 +108,13 @@ def write(connection: Connection, words: Words, changes: Sequence[Change], most:
 
 
 def erase(
-    connection: Connection, words: Words, viewer: Viewer, memory_id: str, version: int | None = None
+    connection: Connection,
+    words: Words,
+    viewer: Viewer,
+    memory_id: str,
+    *,
+    owners: Collection[str],
+    version: int | None,
 ) -> bool:
     """See `MemoryStore.erase`. A document is not erased: its file would bring it back."""
     found = connection.execute(
@@ -118,6 +132,9 @@ def erase(
         )
     remove(connection, words, number, memory_id)
     words.purge(connection)
+    for owner in owners:
+        SETTLE.run(connection, memory_id=memory_id, owner=owner)  # a copy of it may have been erased before
+        ADD_ERASURE.run(connection, memory_id=memory_id, owner=owner)
     return True
 
 

@@ -21,7 +21,7 @@ HEAD = "0008"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD)
 
-MEMORY_HEAD = "0001"
+MEMORY_HEAD = "0002"
 """The newest revision of the memories, in memory/."""
 MEMORIES = Chain("memory", MEMORY_HEAD)
 

@@ -1,0 +1,149 @@
+"""The changes that somebody makes to memories: a person over HTTP or on the command line, or a model with its
+tool. All of them have the same verbs, and what one of them erases is gone from the sessions as well."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.errors import StorageError
+from gateway.memory.corrections.corrections import Action, Corrections
+from gateway.memory.memories import By, Changed, Memories
+from gateway.memory.record import NewMemory
+from gateway.storage.base import Sessions
+from gateway.storage.memories import Evidence, Scope, Viewer
+from gateway.storage.memory_store import MemoryStore
+
+MAX_ERASURES = 100
+"""Erasures that are settled at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """`scope` is where new memories are made, `viewer` sees those that can be changed; `actor` and `turn_id`
+    are as in `By`. `owners` are the users whose sessions may have the words of these memories, and `sessions`
+    theirs, if they are open in this process.
+
+    All verbs raise what those of `Memories` and `Corrections` raise, errors.NotFound and errors.MemoryChanged
+    among them. `version` changes a memory only while it is at that one.
+    """
+
+    memories: Memories
+    scope: Scope
+    viewer: Viewer
+    actor: str
+    turn_id: str | None = None
+    owners: frozenset[str] = frozenset()
+    sessions: Sessions | None = None
+
+    async def save(
+        self,
+        new: NewMemory,
+        reason: str,
+        *,
+        evidence: Sequence[Evidence] = (),
+        depends_on: Sequence[str] = (),
+        key: str | None = None,
+    ) -> Changed:
+        """Remembers something, or reinforces what is remembered word for word already."""
+        return await self.memories.save(
+            self.scope,
+            new,
+            self._by(reason),
+            viewer=self.viewer,
+            evidence=evidence,
+            depends_on=depends_on,
+            key=key,
+        )
+
+    async def edit(
+        self,
+        memory_id: str,
+        changes: dict[str, Any],
+        reason: str,
+        *,
+        version: int | None = None,
+        depends_on: Sequence[str] = (),
+    ) -> Changed:
+        viewer = await self._viewer(memory_id)
+        return await self.memories.update(
+            viewer, memory_id, changes, self._by(reason), version=version, depends_on=depends_on
+        )
+
+    async def delete(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
+        viewer = await self._viewer(memory_id)
+        return await self.memories.delete(viewer, memory_id, self._by(reason), version=version)
+
+    async def erase(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
+        """Also one that was deleted. Where the sessions are not open here, or cannot be written, the process
+        that has them takes the words out.
+
+        Raises:
+            errors.StorageError: also when the memory is erased, and its words are still in sessions; the
+                message says which.
+        """
+        changed = await self.memories.erase(
+            self.viewer, memory_id, self._by(reason), owners=self.owners, version=version
+        )
+        if self.sessions is not None:
+            try:
+                await settle_erasures(self.memories.store, self.sessions)
+            except StorageError as error:
+                raise StorageError(
+                    f"{memory_id} is erased, but its words are still in sessions, until the gateway can take "
+                    f"them out: {error.message}",
+                    code=error.code,
+                ) from error
+        return changed
+
+    async def confirm(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
+        viewer = await self._viewer(memory_id)
+        return await self.memories.confirm(viewer, memory_id, self._by(reason), version=version)
+
+    async def correct(
+        self,
+        memory_id: str,
+        action: Action,
+        reason: str,
+        *,
+        evidence: Evidence | None = None,
+        new_content: str | None = None,
+        version: int | None = None,
+    ) -> Sequence[Changed]:
+        """The corrected memory, the one that says it now, and those that depended on it, flagged."""
+        return await Corrections(self.memories).correct(
+            await self._viewer(memory_id),
+            memory_id,
+            action,
+            self._by(reason),
+            evidence=evidence,
+            new_content=new_content,
+            version=version,
+        )
+
+    async def merge(self, memory_ids: Sequence[str], reason: str) -> Sequence[Changed]:
+        """The new memory, then those that it replaces."""
+        return await Corrections(self.memories).merge(self.viewer, memory_ids, self._by(reason))
+
+    async def _viewer(self, memory_id: str) -> Viewer:
+        """Documents are nobody's own, and seen from every scope: so they are found, and the refusal to change
+        them says what they are."""
+        if self.viewer is self.scope or await self.memories.store.get(self.viewer, memory_id):
+            return self.viewer
+        return self.scope
+
+    def _by(self, reason: str) -> By:
+        return By(self.actor, reason, self.turn_id)
+
+
+async def settle_erasures(store: MemoryStore, sessions: Sessions) -> None:
+    """Takes the words of memories that were erased, by whatever process, out of the sessions that have them.
+    Raises errors.StorageError; what is left then is settled the next time."""
+    failed: Exception | None = None
+    for memory_id, owner in await store.erasures(limit=MAX_ERASURES):
+        try:
+            await sessions.forget_memory(owner, memory_id)
+            await store.settle_erasure(memory_id, owner)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others are settled; raised below
+            failed = error
+    if failed is not None:
+        raise failed
