@@ -17,6 +17,7 @@ The map, from the door inwards:
     events     everything that can be said about a turn
     supervisor background tasks that nothing ends but their cancellation
     shielding  work that is waited for to its end
+    bounded_dict  a dict that keeps its newest entries
     bm25       how well a text answers a question
     messages, settings, lexical, errors, ids    values without I/O
 

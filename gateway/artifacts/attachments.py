@@ -7,7 +7,6 @@ API can show them.
 
 import asyncio
 import base64
-from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from gateway.artifacts.kinds import image_size
 from gateway.artifacts.pdf import is_locked, pages_of
 from gateway.artifacts.room import FILES, REQUEST_ENCODED, encoded, is_kept, left_out
 from gateway.artifacts.shelf import Origin, Shelf
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import ArtifactDamaged, NotFound, StorageError
 from gateway.lexical import estimate_tokens
 from gateway.messages import (
@@ -96,7 +96,7 @@ class Attachments:
     def __init__(self, shelf: Shelf, settings: Settings) -> None:
         self._shelf = shelf
         self._settings = settings
-        self._refused: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+        self._refused = BoundedDict[tuple[str, str, str], None](MAX_REFUSED)
 
     async def attach(self, given: Sequence[str | Upload], origin: Origin) -> AttachedFiles:
         """Uploads become artifacts of that origin, references name such as are there. All or nothing.
@@ -186,8 +186,6 @@ class Attachments:
         shows them to it no more."""
         for ref in refs:
             self._refused[owner, ref, model] = None
-        while len(self._refused) > MAX_REFUSED:
-            self._refused.popitem(last=False)
 
     async def _filled(
         self, owner: str, block: Block, model: str, withheld: Collection[str], problems: list[str]

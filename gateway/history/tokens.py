@@ -1,12 +1,12 @@
 """How many tokens a conversation takes: what the endpoint counted last, and an estimate of the rest."""
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import Any
 
 import orjson
 
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import ModelError
 from gateway.history.transcript import view
 from gateway.lexical import estimate_tokens
@@ -50,8 +50,8 @@ class TokenMeter:
     """
 
     def __init__(self) -> None:
-        self._factors: OrderedDict[str, float] = OrderedDict()
-        self._silent: OrderedDict[str, float] = OrderedDict()
+        self._factors = BoundedDict[str, float](_MODELS)
+        self._silent = BoundedDict[str, float](_MODELS)
 
     def factor(self, model: str) -> float:
         """What an estimate is multiplied by for `model`: 1.15 until something was learned."""
@@ -85,9 +85,6 @@ class TokenMeter:
         measured = min(HIGHEST, max(LOWEST, actual / estimated))
         old = self.factor(model)
         self._factors[model] = min(HIGHEST, max(LOWEST, old + _WEIGHT * (measured - old)))
-        self._factors.move_to_end(model)
-        while len(self._factors) > _MODELS:
-            self._factors.popitem(last=False)
 
     def learn_from(self, request: ModelRequest, usage: Usage) -> None:
         """Takes in the usage that was reported for `request`."""
@@ -119,9 +116,6 @@ class TokenMeter:
             counted = None
         if counted is None:
             self._silent[request.model] = monotonic() + _SILENCE
-            self._silent.move_to_end(request.model)
-            while len(self._silent) > _MODELS:
-                self._silent.popitem(last=False)
             return estimate
         self.learn(request.model, request_tokens(request), counted)
         return counted

@@ -1,12 +1,12 @@
 """What a turn is told of the memories: what stands in the prompt, and what is looked up for its message."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
 
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens, tokens
@@ -81,7 +81,7 @@ class Recall:
         self._searcher = searcher
         self._controller = controller
         self._settings = settings
-        self._empty: OrderedDict[tuple[str, ...], tuple[int, bool]] = OrderedDict()
+        self._empty = BoundedDict[tuple[str, ...], tuple[int, bool]](MAX_USERS)
         self._noting: set[asyncio.Task[None]] = set()
 
     async def is_empty(self, scope: Scope) -> bool:
@@ -92,9 +92,6 @@ class Recall:
         if known_at != state:
             is_empty = await self._has_nothing(scope)
             self._empty[user] = state, is_empty
-            self._empty.move_to_end(user)
-            while len(self._empty) > MAX_USERS:
-                self._empty.popitem(last=False)
         return is_empty
 
     async def _has_nothing(self, scope: Scope) -> bool:

@@ -7,13 +7,12 @@ At a start whatever is still to be read is: that the gateway stopped is an end t
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TypeVar
 
 import structlog
 
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import GatewayError, LearningFailed, MemoryFull, NotFound, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
@@ -40,8 +39,6 @@ BATCH = 20
 _UNUSABLE = frozenset((LearningFailed.code, "context_overflow", "content_refused"))
 """Failures that lie in what was read."""
 
-T = TypeVar("T")
-
 log = structlog.get_logger(__name__)
 
 
@@ -62,8 +59,8 @@ class Learning:
         self._learned = learned
         self._mode = parts.settings.memory_learning if keeper is not None else "off"
         self._first_retry = first_retry
-        self._turns: OrderedDict[str, TurnRow] = OrderedDict()
-        self._begun: OrderedDict[str, str] = OrderedDict()
+        self._turns = BoundedDict[str, TurnRow](MAX_SESSIONS)
+        self._begun = BoundedDict[str, str](MAX_SESSIONS)
         self._marking = asyncio.Lock()
         self._waiting = Waiting(first_retry)
         self._looked_to: str | None = "" if self._mode != "off" else None
@@ -79,10 +76,10 @@ class Learning:
         """The turn runs here from now on."""
         if self._mode == "off":
             return
-        _remember(self._begun, turn.id, turn.session_id)
+        self._begun[turn.id] = turn.session_id
         self._to_mark.set()
         if self._mode == "turns":
-            _remember(self._turns, turn.id, turn)
+            self._turns[turn.id] = turn
 
     def watch(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """An observer of the bus: quick, and never raises."""
@@ -275,10 +272,3 @@ def said_when(parts: Parts, session_id: str, owner: str) -> When:
 
 def _warn_of(session_id: str, error: GatewayError) -> None:
     log.warning("memory_learning_failed", session_id=session_id, code=error.code, error=error.message)
-
-
-def _remember(known: OrderedDict[str, T], name: str, value: T) -> None:
-    known[name] = value
-    known.move_to_end(name)
-    if len(known) > MAX_SESSIONS:
-        known.popitem(last=False)

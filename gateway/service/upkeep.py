@@ -2,12 +2,12 @@
 over."""
 
 import asyncio
-from collections import OrderedDict
 from time import monotonic
 
 import structlog
 
 from gateway.artifacts.news import Swept
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.memory.editor import settle_erasures
@@ -138,14 +138,12 @@ class Failed:
 
     def __init__(self, first_retry: float = FIRST_RETRY) -> None:
         self._first_retry = first_retry
-        self._pauses: OrderedDict[str, tuple[int, float]] = OrderedDict()  # failures, and until when
+        self._pauses = BoundedDict[str, tuple[int, float]](MAX_FAILED)  # failures, and until when
 
     def add(self, session_id: str) -> None:
         failures, _ = self._pauses.pop(session_id, (0, 0.0))
         pause = min(self._first_retry * 2 ** min(failures, 20), LAST_RETRY)
         self._pauses[session_id] = failures + 1, monotonic() + pause
-        if len(self._pauses) > MAX_FAILED:
-            self._pauses.popitem(last=False)
 
     def forget(self, session_id: str) -> None:
         """Nothing failed this time."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 
+from gateway.bounded_dict import BoundedDict
 from gateway.events.envelope import StoredEvent
 from gateway.ids import DAY_MS, OPERATION_PREFIX
 from gateway.messages import Usage
@@ -41,8 +42,8 @@ class Observer:
         self._gatherers = tuple(reader for reader in self._readers if reader.gathers)
         self._tools = ToolEvents(self._readers)
         self._turns: OrderedDict[str, Turn] = OrderedDict()
-        self._former: OrderedDict[str, Observer] = OrderedDict()
-        self._owners: OrderedDict[str, str] = OrderedDict()
+        self._former = BoundedDict[str, Observer](turn_limit)
+        self._owners = BoundedDict[str, str](turn_limit)
         # Whoever publishes may run in another request's context, whose ids must not get into our lines.
         self._context = Context()
 
@@ -66,7 +67,6 @@ class Observer:
         """Whose turn it is that will be told of."""
         if turn_id not in self._turns:
             self._owners[turn_id] = owner
-            _keep_newest(self._owners, self._turn_limit)
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Takes what an open turn told before, so that the rest continues it. The readers hear of it with the
@@ -87,7 +87,6 @@ class Observer:
             if here is not None:  # another process went on with it meanwhile
                 former._turns[turn_id] = self._turns.pop(turn_id)
         former.observe(session_id, newer)
-        _keep_newest(self._former, self._turn_limit)
 
     def tell(self, told: Callable[[Reader], None]) -> None:
         """Has each reader told what is in no turn's events. Never raises."""
@@ -291,8 +290,3 @@ class Observer:
         self._tools.close_open(turn, turn.seen_at)
         if (call := turn.call or turn.answered) is not None:
             self._close_call(turn, call, turn.seen_at, error if turn.answered is None else None)
-
-
-def _keep_newest(entries: OrderedDict[str, Any], most: int) -> None:
-    while len(entries) > most:
-        entries.popitem(last=False)

@@ -12,6 +12,7 @@ from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.trace import StatusCode
 
+from gateway.bounded_dict import BoundedDict
 from gateway.telemetry import semconv
 
 TRACE_SPANS = 1000
@@ -57,7 +58,7 @@ class OutcomeSampler(SpanProcessor):
         self._on_dropped = on_dropped
         self._bound = round(policy.ratio * 2**64)
         self._waiting: OrderedDict[int, _Waiting] = OrderedDict()
-        self._decided: OrderedDict[int, bool] = OrderedDict()
+        self._decided = BoundedDict[int, bool](REMEMBERED)
         self._spans = 0
         self._bytes = 0
 
@@ -137,20 +138,14 @@ class OutcomeSampler(SpanProcessor):
         self._spans -= len(waiting.spans)
         self._bytes -= waiting.size
         keep = keep or self._is_chosen(trace_id)
-        self._remember(trace_id, keep=keep)
+        self._decided[trace_id] = keep
         self._settle(waiting.spans, keep)
 
     def _keep(self, trace_id: int) -> None:
         if trace_id in self._waiting:
             self._decide(trace_id, keep=True)
         else:
-            self._remember(trace_id, keep=True)
-
-    def _remember(self, trace_id: int, *, keep: bool) -> None:
-        self._decided[trace_id] = keep
-        self._decided.move_to_end(trace_id)
-        if len(self._decided) > REMEMBERED:
-            self._decided.popitem(last=False)
+            self._decided[trace_id] = True
 
     def _settle(self, spans: list[ReadableSpan], keep: bool) -> None:
         if keep:

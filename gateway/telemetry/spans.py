@@ -14,7 +14,6 @@ invoke_agent                root; linked to the request that asked
   chat                      call_spans.py: a model call for another purpose than the answer, also on its own
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 from opentelemetry.trace import Span, SpanContext, SpanKind
 from opentelemetry.util.types import AttributeValue
 
+from gateway.bounded_dict import BoundedDict
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
 from gateway.telemetry import semconv
@@ -86,7 +86,7 @@ class Spans(Reader):
         self._called = called
         self._askers = Askers()
         self._roots: dict[str, Span] = {}
-        self._compacted: OrderedDict[str, None] = OrderedDict()
+        self._compacted = BoundedDict[str, None](_SESSIONS)
 
     def asked(self, turn_id: str, asker: SpanContext) -> None:
         """The request of that span asked for that turn, which may run already, later, or never."""
@@ -194,8 +194,6 @@ class Spans(Reader):
     def compressed(self, turn: Turn | None, session_id: str, data: dict[str, Any], at: int) -> None:
         if data["phase"] == "completed":  # the next model call is the first with the shorter view
             self._compacted[session_id] = None
-            if len(self._compacted) > _SESSIONS:
-                self._compacted.popitem(last=False)
 
     def turn_ended(self, turn: Turn) -> None:
         turn.span.set_attributes(turn_facts(turn))

@@ -1,7 +1,6 @@
 """Starts spans whose ids follow from what they are about (ids.py), and lets requests and turns find each
 other."""
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 from opentelemetry.context import Context
@@ -19,6 +18,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AttributeValue
 
+from gateway.bounded_dict import BoundedDict
 from gateway.ids import root_span_id, span_id_of
 from gateway.telemetry import semconv
 
@@ -102,13 +102,10 @@ class Askers:
     `limit`: the oldest are forgotten."""
 
     def __init__(self, limit: int = 4096) -> None:
-        self._limit = limit
-        self._contexts: OrderedDict[str, SpanContext] = OrderedDict()
+        self._contexts = BoundedDict[str, SpanContext](limit)
 
     def put(self, key: str, context: SpanContext) -> None:
         self._contexts[key] = context
-        while len(self._contexts) > self._limit:
-            self._contexts.popitem(last=False)
 
     def take(self, key: str) -> SpanContext | None:
         return self._contexts.pop(key, None)

@@ -9,11 +9,11 @@ steps are one: whoever is cancelled meanwhile, what is said is what is in force.
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import (
     CompressionFailed,
     Conflict,
@@ -69,7 +69,7 @@ class Compressor:
         self._meter = meter
         self._settings = settings
         self._busy: set[str] = set()
-        self._paused: OrderedDict[str, None] = OrderedDict()
+        self._paused = BoundedDict[str, None](_REMEMBERED)
 
     async def window(self, model: str) -> int:
         """The tokens that `model` can read at once: as set, as known for it, or 200,000."""
@@ -94,8 +94,6 @@ class Compressor:
         if session_id in self._paused:
             return False
         self._paused[session_id] = None
-        while len(self._paused) > _REMEMBERED:
-            self._paused.popitem(last=False)
         return True
 
     async def compress(
