@@ -15,7 +15,7 @@ from bench import servers
 from tests.disk import Disk, power_cut
 from tests.forked import forked
 from tests.harness import client_at
-from tests.loopback import TURN_TIMEOUT
+from tests.loopback import TIMEOUT
 from tests.running import run_command
 
 
@@ -36,7 +36,7 @@ class Victim:
         """Raises RuntimeError: it ended or was too slow; the message has what it printed."""
         given = (["serve", "--port", str(self.port)], servers.environment(**self.settings), self.log)
         self.process = forked(_serve, *given, self.folder, self.synced)
-        until = time.monotonic() + TURN_TIMEOUT
+        until = time.monotonic() + TIMEOUT
         async with client_at(self.url) as client:
             while time.monotonic() < until and self.process.is_alive():
                 with suppress(httpx2.TransportError):
@@ -48,7 +48,7 @@ class Victim:
     async def end(self, how: signal.Signals) -> None:
         if self.process is not None and self.process.pid is not None and self.process.is_alive():
             os.kill(self.process.pid, how)
-            await asyncio.to_thread(self.process.join, TURN_TIMEOUT)
+            await asyncio.to_thread(self.process.join, TIMEOUT)
 
     async def cut_power(self) -> None:
         """Ends it, and with it what was not synced."""

@@ -4,7 +4,7 @@ import { byId } from "./dom.js";
 import { Uploaded } from "./uploads.js";
 import { fill, words } from "./words.js";
 
-const MOST = 20; // files of a message
+const MAX_FILES = 20; // files of a message
 
 export class Attachments {
   constructor({ onFull }) {
@@ -48,8 +48,8 @@ export class Attachments {
   }
 
   add(files) {
-    const room = MOST - this.files.size;
-    this.tell(files.length > room ? fill(words.tooManyFiles, { count: MOST }) : "");
+    const room = MAX_FILES - this.files.size;
+    this.tell(files.length > room ? fill(words.tooManyFiles, { count: MAX_FILES }) : "");
     for (const file of [...files].slice(0, room)) this.files.add(new Uploaded({ file }, this.told));
     this.draw();
     byId("input").focus();

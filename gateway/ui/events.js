@@ -3,7 +3,7 @@
 import { byId, make } from "./dom.js";
 import { words } from "./words.js";
 
-const LONGEST = 400; // rows; older ones are in the log
+const MAX_ROWS = 400; // rows; older ones are in the log
 
 const FAMILIES = {
   turn_start: "life", iteration_start: "life", iteration_end: "life", done: "end",
@@ -37,7 +37,7 @@ export class EventPanel {
     if (isPiece && this.run?.type === event.type && this.run.turn === event.turn_id) this.run.grow(event);
     else this.list.append(this.row(event, isPiece));
     if (!isPiece) this.run = null;
-    while (this.list.children.length > LONGEST) this.list.firstChild.remove();
+    while (this.list.children.length > MAX_ROWS) this.list.firstChild.remove();
   }
 
   // Measured once a frame: a replay brings thousands of events in one.

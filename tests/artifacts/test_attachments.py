@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from gateway.artifacts.attachments import MOST, Attachments, Filled, Upload
+from gateway.artifacts.attachments import MAX_FILES, Attachments, Filled, Upload
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.pdf import is_locked, pages_of
 from gateway.artifacts.shelf import Origin, Shelf
@@ -188,7 +188,7 @@ async def test_a_name_is_the_last_part_of_a_path(attachments: Attachments) -> No
 
 async def test_texts_are_told_whole_only_as_far_as_the_message_stays_short(attachments: Attachments) -> None:
     """Four times the tokens of one; then come short forms."""
-    texts = [Upload((f"{number} " + "word " * 700).encode(), f"{number}.txt") for number in range(MOST)]
+    texts = [Upload((f"{number} " + "word " * 700).encode(), f"{number}.txt") for number in range(MAX_FILES)]
 
     files = (await attachments.attach(texts, ANNA)).files
 

@@ -15,7 +15,7 @@ from tests.artifacts.test_kinds import PNG
 
 KINDS: tuple[Kind, ...] = ("text", "json", "csv", "markdown", "code", "log", "image", "pdf", "binary")
 NAMES = ["a.py", "a.ts", "a.go", "a.rs", "a.java", "a.c", "a.html", "a.sql", "a.rb", "a.sh", None]
-MOST = 330
+MAX_TOKENS = 330
 
 
 def compact(data: bytes | str, name: str | None = None) -> Compact:
@@ -47,7 +47,7 @@ def test_one_line_of_two_megabytes_is_told_by_its_beginning_and_its_end() -> Non
     told = compact("开始" + "x" * 2_000_000 + "结束")
     assert told.text.startswith("Text, 1 line\n1: 开始xxx")
     assert told.text.endswith("xxx结束")
-    assert estimate_tokens(told.text) <= MOST
+    assert estimate_tokens(told.text) <= MAX_TOKENS
     assert "lines" not in told.examples
 
 
@@ -196,7 +196,7 @@ def test_any_content_has_a_short_visible_form_which_does_not_depend_on_its_piece
     content = bytes_content(data, name)
     measured = measure(content)
     told = compact_of(content, measured, kind)
-    assert estimate_tokens(told.text) <= MOST
+    assert estimate_tokens(told.text) <= MAX_TOKENS
     assert told.text == visible(told.text)
     assert told == compact_of(content, measured, kind)
     assert told.text == compact_of(pieces(data, size, name), measured, kind).text

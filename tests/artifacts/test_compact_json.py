@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateway.artifacts.compact.json_shape import LARGEST_PARSED, closed, json_form
 from gateway.artifacts.content import bytes_content, measure
 from gateway.lexical import estimate_tokens
-from tests.artifacts.test_compact import MOST, compact
+from tests.artifacts.test_compact import MAX_TOKENS, compact
 
 KEYS = st.text(max_size=8) | st.sampled_from(["id", "name", "订单", "a b", "$", "0"])
 VALUES = st.recursive(
@@ -109,7 +109,7 @@ def test_a_number_beyond_64_bits_is_told_as_it_is() -> None:
 def test_any_json_has_a_short_shape_and_a_path_that_exists(value: Any) -> None:
     told = compact(orjson.dumps(value))
     assert told.text.startswith("JSON: ")
-    assert estimate_tokens(told.text) <= MOST
+    assert estimate_tokens(told.text) <= MAX_TOKENS
     if path := told.examples.get("json_path"):
         assert jsonpath.JSONPathEnvironment(strict=True).findall(path, value)
 

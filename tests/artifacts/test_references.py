@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from gateway.artifacts.content import bytes_content, text_content
-from gateway.artifacts.references import MOST, References
+from gateway.artifacts.references import MAX_REFERENCES, References
 from gateway.artifacts.shelf import Origin, Shelf
 from gateway.errors import BadArguments, ToolError
 from gateway.settings import Settings
@@ -133,8 +133,8 @@ async def test_contents_are_bounded_together(shelf: Shelf, row: ArtifactRow) -> 
         await filled(shelf, {"text": {"$artifact": row.ref}}, most=50)
     with pytest.raises(BadArguments, match="may come to"):
         await filled(shelf, {"texts": [{"$artifact": row.ref}] * 3}, most=row.size * 2)
-    with pytest.raises(BadArguments, match=f"{MOST} at most"):
-        await filled(shelf, {"texts": [{"$artifact": row.ref}] * (MOST + 1)})
+    with pytest.raises(BadArguments, match=f"{MAX_REFERENCES} at most"):
+        await filled(shelf, {"texts": [{"$artifact": row.ref}] * (MAX_REFERENCES + 1)})
 
 
 async def test_a_path_into_what_is_no_json_is_refused_with_one_name_of_it(shelf: Shelf) -> None:

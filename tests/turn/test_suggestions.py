@@ -93,7 +93,7 @@ async def test_a_memory_that_fails_is_logged_and_goes_on_with_the_next() -> None
 
 async def test_a_memory_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call's suggestions have a time of their own."""
-    monkeypatch.setattr(waiting, "TIMEOUT", 0.01)
+    monkeypatch.setattr(waiting, "CALL_TIMEOUT", 0.01)
 
     with structlog.testing.capture_logs() as lines:
         async with working(Closed()) as suggestions:
