@@ -18,7 +18,7 @@ from gateway.demo.record import Record
 from gateway.demo.replies import DEFAULT_PACE, Plan, plan
 from gateway.demo.strictness import Refused, check
 from gateway.demo.usage import PromptCache, count
-from gateway.demo.versions import VERSIONS, KeyHeader, check_content, check_key, check_version
+from gateway.demo.versions import VERSIONS, KeyHeader, check_content, check_key, check_thinking, check_version
 
 MODELS = ("demo",)
 _ERROR_TYPES = {
@@ -107,6 +107,7 @@ class Demo:
         version = check_version(request.headers, self._versions)
         body = check(_parsed(request.body), counting=counting)
         check_content(body, version)
+        check_thinking(body)
         return body
 
     def _seen(self, request: Request) -> list[Act]:

@@ -1,8 +1,9 @@
 """What the API asks of a request's headers, and what its versions refuse.
 
-Rules: platform.claude.com, "API versions" and "Migrating to API version 2026-10-21".
+Rules: platform.claude.com, "API versions", "Migrating to API version 2026-10-21" and "Thinking".
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -13,6 +14,8 @@ NEWEST = "2026-10-21"
 VERSIONS = ("2023-06-01", NEWEST)
 SAMPLING = ("temperature", "top_p", "top_k")
 BAD_KEY = "bad-key"
+NO_BUDGET = re.compile(r"claude-(opus-4-[7-9]|[a-z]+-[5-9])\b")
+"""Models that decide themselves how much they think."""
 
 KeyHeader = Literal["bearer", "x-api-key"]
 
@@ -61,6 +64,19 @@ def check_content(body: Mapping[str, Any], version: str) -> None:
     for index, message in enumerate(body["messages"]):
         if message["role"] == "user" and any(block.get("citations") for block in _texts(blocks(message))):
             raise Refused(f"messages.{index}: `citations` are not permitted in `user` messages")
+
+
+def check_thinking(body: Mapping[str, Any]) -> None:
+    """What newer models refuse, in every version.
+
+    Raises:
+        Refused: thinking with a budget.
+    """
+    if (body.get("thinking") or {}).get("type") == "enabled" and NO_BUDGET.match(body["model"]):
+        raise Refused(
+            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
+            '"output_config.effort" to control thinking behavior.'
+        )
 
 
 def _texts(content: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ import orjson
 
 from gateway.errors import ModelError, SettingsError
 from gateway.model.base import Chunk, ModelRequest
-from gateway.model.body import counted_body, streamed_body
+from gateway.model.body import counted_body, in_way, streamed_body
 from gateway.model.bounds import Bounds
 from gateway.model.endpoint import Endpoint, Way, refuses_key
 from gateway.model.failures import (
@@ -126,7 +126,7 @@ class AnthropicModel:
     ) -> "tuple[aiohttp.ClientResponse, bytes]":
         """A response that is a success, and its body; that of one that streams is still to come. An endpoint
         that wants to be asked another way is asked once more in that."""
-        first = way = self._endpoint.way(body["model"], temperature)
+        first = way = self._endpoint.way(body["model"], temperature, thinks="thinking" in body)
         key_refused: ModelError | None = None
         while True:
             try:
@@ -150,9 +150,8 @@ class AnthropicModel:
     ) -> "tuple[aiohttp.ClientResponse, bytes]":
         from gateway.model.transport import whole_body  # noqa: PLC0415 - already imported by now
 
-        sampled = body if way.temperature is None else {**body, "temperature": way.temperature}
         try:
-            content = orjson.dumps(sampled)
+            content = orjson.dumps(in_way(body, way))
         except TypeError as why:  # a lone surrogate, a number over 64 bits
             raise ModelError(
                 f"The request cannot be written as JSON: {why}.", code="upstream_error", retryable=False

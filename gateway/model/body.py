@@ -5,6 +5,10 @@ from typing import Any
 
 from gateway.messages import Block, Message
 from gateway.model.base import ModelRequest
+from gateway.model.endpoint import Way
+
+ADAPTIVE = {"type": "adaptive", "display": "summarized"}
+"""Thinking without a budget. By default the models that take none show nothing of it."""
 
 
 def counted_body(request: ModelRequest) -> dict[str, Any]:
@@ -27,6 +31,15 @@ def streamed_body(request: ModelRequest) -> dict[str, Any]:
     body = {**counted_body(request), "max_tokens": request.max_tokens, "stream": True}
     if request.metadata:
         body["metadata"] = request.metadata
+    return body
+
+
+def in_way(body: dict[str, Any], way: Way) -> dict[str, Any]:
+    """The body as it is sent in that way."""
+    if way.temperature is not None:
+        body = {**body, "temperature": way.temperature}
+    if way.thinking == "adaptive":
+        body = {**body, "thinking": ADAPTIVE}
     return body
 
 

@@ -1,10 +1,12 @@
-"""How an endpoint wants to be asked: the API's version, the header of the key, with a temperature or without.
+"""How an endpoint wants to be asked: the API's version, the header of the key, with a temperature or without,
+with a budget for thinking or without.
 
 What is set stays as it is set. What is not, the endpoint's refusal tells: the request is asked once more the
 other way, and the way that is answered counts for the rest of the process. Pure: no SDK, no I/O.
 
 Source: platform.claude.com "Migrating to API version 2026-10-21". Since that version the API takes no
-sampling parameters, and the SDKs send the key as a bearer token; the API itself takes either header.
+sampling parameters, and the SDKs send the key as a bearer token; the API itself takes either header. And
+"Thinking": since Claude Opus 4.7 models take no budget, they decide themselves how much to think.
 """
 
 import re
@@ -20,10 +22,15 @@ NEWEST_VERSION = "2026-10-21"
 OLDER_VERSION = "2023-06-01"
 
 KeyHeader = Literal["bearer", "x-api-key"]
+Thinking = Literal["enabled", "adaptive"]
+
+MOST_MODELS = 1000
+"""Models of which is remembered what they do not take."""
 
 _NAMES_THE_KEY = re.compile(r"x-api-key|authorization|bearer", re.IGNORECASE)
 _NAMES_THE_VERSION = re.compile(r"anthropic[-_ ]version", re.IGNORECASE)
 _NAMES_SAMPLING = re.compile(r"\btemperature\b", re.IGNORECASE)
+_NAMES_THINKING = re.compile(r"\bthinking\.type\b", re.IGNORECASE)
 
 
 def takes_sampling(version: str | None) -> bool:
@@ -51,11 +58,13 @@ def refuses_key(failure: ModelError) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to ask; `temperature` is what is sent of it."""
+    """One way to ask; `temperature` is what is sent of it. `thinking` is how a model is asked to think that
+    shall: "enabled", with a budget, or "adaptive", without; None where it shall not."""
 
     version: str
     key_header: KeyHeader
     temperature: float | None
+    thinking: Thinking | None
 
 
 class Endpoint:
@@ -75,13 +84,17 @@ class Endpoint:
         self._version = version or NEWEST_VERSION
         self._key_header: KeyHeader = "bearer" if key_header == "auto" else key_header
         self._without_temperature: set[str] = set()
+        self._without_budget: set[str] = set()
         self._adapted = adapted
 
-    def way(self, model: str, temperature: float | None) -> Way:
-        """How to ask `model`, as far as is known, for an answer at `temperature`."""
+    def way(self, model: str, temperature: float | None, *, thinks: bool) -> Way:
+        """How to ask `model`, as far as is known, at `temperature`; whether it `thinks` before it answers."""
         if not takes_sampling(self._version) or model in self._without_temperature:
             temperature = None
-        return Way(self._version, self._key_header, temperature)
+        thinking: Thinking | None = None
+        if thinks:
+            thinking = "adaptive" if model in self._without_budget else "enabled"
+        return Way(self._version, self._key_header, temperature, thinking)
 
     def other_way(self, way: Way, refusal: ModelError, temperature: float | None) -> Way | None:
         """How to ask once more; None: the refusal is about something that no other way would mend. Each part
@@ -94,6 +107,8 @@ class Endpoint:
             return replace(way, version=OLDER_VERSION, temperature=temperature)
         if way.temperature is not None and _NAMES_SAMPLING.search(refusal.message):
             return replace(way, temperature=None)
+        if way.thinking == "enabled" and _NAMES_THINKING.search(refusal.message):
+            return replace(way, thinking="adaptive")
         return None
 
     def answered(self, model: str, first: Way, way: Way) -> None:
@@ -110,5 +125,16 @@ class Endpoint:
                 f"set GATEWAY_MODEL_API_VERSION={way.version}"
             )
         if way.temperature is None and first.temperature is not None:
-            self._without_temperature.add(model)
+            _remember(self._without_temperature, model)
             self._adapted(f"{model} takes no temperature: GATEWAY_TEMPERATURE is not sent to it")
+        if way.thinking != first.thinking:
+            _remember(self._without_budget, model)
+            self._adapted(
+                f"{model} decides itself how much it thinks: GATEWAY_THINKING_BUDGET is sent without a number"
+            )
+
+
+def _remember(models: set[str], model: str) -> None:
+    if len(models) >= MOST_MODELS:
+        models.clear()
+    models.add(model)

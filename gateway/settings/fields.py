@@ -67,7 +67,10 @@ class Settings(BaseSettings):
     prompt_tokens: int = Field(20_000, ge=500, description="Most tokens of all prompt components together.")
     max_tokens: int = Field(8192, ge=1, description="Most output tokens of one model call.")
     thinking_budget: int | None = Field(
-        None, ge=1024, description="Thinking tokens; absent means no thinking."
+        None,
+        ge=1024,
+        description="Thinking tokens; absent means no thinking. Models that take no budget, as Claude's "
+        "since Opus 4.7, decide themselves.",
     )
     temperature: float | None = Field(
         None,

@@ -68,6 +68,23 @@ async def test_sampling_parameters_are_refused_since_the_newest_version(send: Se
 
 
 @pytest.mark.parametrize(
+    ("model", "status"),
+    [("claude-opus-4-8", 400), ("claude-sonnet-5-5", 400), ("claude-opus-4-6", 200), ("demo", 200)],
+)
+async def test_newer_models_take_no_budget_for_thinking(send: Send, model: str, status: int) -> None:
+    """In every version, and for a count as well; all of them take adaptive thinking."""
+    budget = {"type": "enabled", "budget_tokens": 1024}
+    for version in VERSIONS:
+        for path in ("/v1/messages", "/v1/messages/count_tokens"):
+            asked = ask("/say yes", model=model, thinking=budget)
+            received = await send(asked, path=path, anthropic_version=version)
+            assert received.status == status
+            assert status == 200 or b"thinking.type" in received.body
+        adaptive = ask("/say yes", model=model, thinking={"type": "adaptive", "display": "summarized"})
+        assert (await send(adaptive, anthropic_version=version)).text == "yes"
+
+
+@pytest.mark.parametrize(
     ("content", "newest", "older"),
     [
         (messages([CITED]), 400, 200),

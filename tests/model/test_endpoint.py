@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, Literal
 
 import anthropic
@@ -19,8 +20,8 @@ from gateway.demo.versions import KeyHeader
 from gateway.errors import ModelError, SettingsError
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.base import Answer, Model, ModelRequest
-from gateway.model.endpoint import NEWEST_VERSION, OLDER_VERSION, left_out
+from gateway.model.base import Answer, Model, ModelRequest, Piece
+from gateway.model.endpoint import MOST_MODELS, NEWEST_VERSION, OLDER_VERSION, Endpoint, left_out
 from gateway.settings import load_settings
 from tests.loopback import served
 
@@ -190,6 +191,52 @@ async def test_a_model_that_takes_no_temperature_is_asked_without() -> None:
         ("old", True),
     ]
     assert len(adapted) == 1
+
+
+async def test_a_model_that_takes_no_budget_for_thinking_decides_itself() -> None:
+    """It refuses `enabled` and is asked once more with `adaptive`, from then on at once, also for a count of
+    tokens, and shows what it thinks; other models keep their budget."""
+    adapted: list[str] = []
+    thoughtful = replace(
+        asking("/think Let me see.\n/say hi", model="claude-opus-4-8"), max_tokens=4096, thinking_budget=1024
+    )
+    async with serve_demo(pace=0) as url, model_at(url, adapted=adapted.append) as model:
+        async with model.stream(thoughtful) as chunks:
+            thought = "".join([c.text async for c in chunks if isinstance(c, Piece) and c.kind == "thinking"])
+        assert thought == "Let me see."
+        assert await calls(url) == 2
+        assert await model.count_tokens(thoughtful)
+        async with model.stream(replace(thoughtful, model="demo")) as chunks:
+            assert [chunk async for chunk in chunks]
+        async with model.stream(thoughtful) as chunks:
+            assert [chunk async for chunk in chunks]
+        assert await calls(url) == 4
+        async with httpx2.AsyncClient(trust_env=False) as client:
+            requests = (await client.get(f"{url}/demo/requests")).json()["requests"]
+    budget = {"type": "enabled", "budget_tokens": 1024}
+    adaptive = {"type": "adaptive", "display": "summarized"}
+    asked = [request["body"]["thinking"] for request in requests]
+    assert sorted(asked, key=str) == [adaptive, adaptive, budget, budget]
+    assert len(adapted) == 1
+    assert "claude-opus-4-8" in adapted[0]
+
+
+async def test_a_budget_that_is_wrong_stays_a_refusal() -> None:
+    """Only a refusal of the kind of thinking is a reason to ask in the other."""
+    says = "`max_tokens` must be greater than `thinking.budget_tokens`."
+    async with judging(lambda _, __: (400, says)) as (url, seen), model_at(url) as model:
+        assert (await failure(model, replace(asking(), thinking_budget=1024))).refused
+    assert len(seen) == 1
+
+
+def test_what_models_do_not_take_is_remembered_of_so_many() -> None:
+    """Whatever names requests have: what is known is bounded, and found out again."""
+    endpoint = Endpoint(OLDER_VERSION, "bearer", has_key=True, adapted=lambda _: None)
+    for number in range(MOST_MODELS + 1):
+        first = endpoint.way(f"m{number}", None, thinks=True)
+        endpoint.answered(f"m{number}", first, replace(first, thinking="adaptive"))
+    assert endpoint.way(f"m{MOST_MODELS}", None, thinks=True).thinking == "adaptive"
+    assert endpoint.way("m0", None, thinks=True).thinking == "enabled"
 
 
 @pytest.mark.parametrize(
