@@ -19,6 +19,7 @@ The map, from the door inwards:
     shielding  work that is waited for to its end
     bounded_dict  a dict that keeps its newest entries
     bm25       how well a text answers a question
+    files      folders that people edit, read inside and looked at again
     messages, settings, lexical, errors, ids    values without I/O
 
 An upper line may import a lower one, never the other way round; `make check` enforces it.

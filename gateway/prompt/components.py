@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from gateway.errors import SettingsError
+from gateway.files.inside import State, as_text, read_file, state_of
 from gateway.lexical import estimate_tokens
 from gateway.prompt.clean import clean
 from gateway.prompt.manifest import Entry, Layer, Manifest, read_manifest
@@ -99,7 +100,7 @@ class PromptFolder:
         """
         for folder in (self._folder, self._bundled):
             try:
-                if text := clean(_read_inside(folder, file)):
+                if text := clean(_read(folder, file)):
                     return text
             except (OSError, ValueError):
                 continue
@@ -117,11 +118,11 @@ class PromptFolder:
         own = self._folder / MANIFEST
         try:
             if own.exists():
-                return read_manifest(_read_inside(self._folder, MANIFEST))
+                return read_manifest(_read(self._folder, MANIFEST))
         except (OSError, ValueError) as error:
             warnings.append(f"{MANIFEST} cannot be used ({_reason(error)}): the bundled one is used.")
         try:
-            return read_manifest(_read_inside(self._bundled, MANIFEST))
+            return read_manifest(_read(self._bundled, MANIFEST))
         except (OSError, ValueError) as error:
             raise SettingsError(
                 f"The bundled prompts in {self._bundled} are damaged: {_reason(error)}"
@@ -129,7 +130,7 @@ class PromptFolder:
 
     def _component(self, entry: Entry, warnings: list[str]) -> Component | None:
         try:
-            text = clean(_read_inside(self._folder, entry.file))
+            text = clean(_read(self._folder, entry.file))
         except FileNotFoundError:
             return self._default(entry, None, warnings)
         except (OSError, ValueError) as error:
@@ -143,7 +144,7 @@ class PromptFolder:
     def _default(self, entry: Entry, problem: str | None, warnings: list[str]) -> Component | None:
         """The bundled text; `problem` says why the folder's own is not used, None that there is none."""
         try:
-            text = clean(_read_inside(self._bundled, entry.file))
+            text = clean(_read(self._bundled, entry.file))
         except (OSError, ValueError):
             text = ""
         if text:
@@ -177,34 +178,18 @@ def _made(entry: Entry, text: str, source: Source) -> Component:
     )
 
 
-def _read_inside(folder: Path, name: str) -> str:
-    """The text of a file that really lies in `folder`, also when links are followed."""
-    try:
-        path = (folder / name).resolve(strict=True)
-    except RuntimeError:  # Python before 3.13
-        raise ValueError("it is a link to itself") from None
-    if not path.is_relative_to(folder.resolve()):
-        raise ValueError("it is outside the prompts folder")
-    if not path.is_file():
-        raise ValueError("it is not a file")
-    with path.open("rb") as file:
-        content = file.read(MAX_FILE_SIZE + 1)
-    if len(content) > MAX_FILE_SIZE:
-        raise ValueError(f"it is larger than {MAX_FILE_SIZE} bytes")
-    return content.decode("utf-8-sig")
+def _read(folder: Path, name: str) -> str:
+    return as_text(read_file(folder, name, MAX_FILE_SIZE).content)
 
 
 def _reason(error: OSError | ValueError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return f"it is not UTF-8 at byte {error.start}"
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error)
 
 
-def _stat(path: str) -> tuple[int, ...] | None:
+def _stat(path: str) -> State | None:
     try:
-        found = os.stat(path)  # noqa: PTH116 - pathlib takes three times as long
+        return state_of(os.stat(path))  # noqa: PTH116 - pathlib takes three times as long
     except (OSError, ValueError):  # absent, unreadable, or no possible path
         return None
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)

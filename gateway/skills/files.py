@@ -7,11 +7,12 @@ import errno
 import hashlib
 import os
 import re
-import stat
 from collections import deque
 from itertools import islice
 from pathlib import Path
 
+from gateway.files.inside import as_text as inside_text
+from gateway.files.inside import read_real, real_path
 from gateway.tools.wrapping import visible
 
 MAX_NAME = 256
@@ -57,10 +58,7 @@ def read_inside(folder: Path, path: str, most: int, root: Path | None = None) ->
     """
     try:
         base, home = _home(folder, root)
-        real = (home / inside(path)).resolve(strict=True)
-        if not real.is_relative_to(home):
-            raise ValueError("it is a link that leads out of the skill's folder")
-        return _read(base, real.relative_to(base).parts, most)
+        return read_real(base, real_path(home, inside(path)), most).content
     except RuntimeError:  # Python before 3.13
         raise ValueError("it is a link to itself") from None
     except OSError as error:
@@ -94,18 +92,11 @@ def digest_of(folder: Path, most: int, root: Path | None = None) -> str | None:
 
 
 def as_text(content: bytes) -> str:
-    """UTF-8, with or without byte order mark, in LF lines.
-
-    Raises:
-        ValueError: it is not UTF-8, or has NUL characters.
-    """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8 text at byte {error.start}") from None
+    """See `files.inside.as_text`. Raises ValueError also when it has NUL characters."""
+    text = inside_text(content)
     if "\x00" in text:
         raise ValueError("it is not text: it has NUL characters")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def listing(folder: Path, root: Path | None = None) -> list[str]:
@@ -138,34 +129,6 @@ def _home(folder: Path, root: Path | None) -> tuple[Path, Path]:
     if home.resolve(strict=True) != home:
         raise ValueError("a link lies on the way to the skill's folder")
     return base, home
-
-
-def _read(base: Path, parts: tuple[str, ...], most: int) -> bytes:
-    """Part by part, so that no link is followed that was put in the place of one since; nor does it wait for
-    a writer (a FIFO)."""
-    plain = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(base, plain | os.O_DIRECTORY)
-    try:
-        for part in parts[:-1]:
-            inner = os.open(part, plain | os.O_DIRECTORY, dir_fd=descriptor)
-            os.close(descriptor)
-            descriptor = inner
-        file = os.open(parts[-1], plain | os.O_NONBLOCK, dir_fd=descriptor)
-    finally:
-        os.close(descriptor)
-    try:
-        state = os.fstat(file)
-        if not stat.S_ISREG(state.st_mode):
-            raise ValueError("it is not a regular file")
-        content = b""
-        if state.st_size <= most:
-            with os.fdopen(file, "rb", closefd=False) as opened:
-                content = opened.read(most + 1)
-    finally:
-        os.close(file)
-    if max(state.st_size, len(content)) > most:
-        raise ValueError(f"it is larger than {most} bytes")
-    return content
 
 
 def _is_name(path: str) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from gateway.files.inside import State, state_of
 from gateway.skills.files import NotNow
 from gateway.skills.markdown import SKILL_FILE, TIERS, MarkdownSkill, Tier, read_definition
 
@@ -70,7 +71,7 @@ class SkillFolders:
 class _Reading:
     """A SKILL.md as it was read in a certain state: the skill, or why there is none."""
 
-    state: tuple[int, ...] | None  # None: to be read again the next time
+    state: State | None  # None: to be read again the next time
     skill: MarkdownSkill | None
     problem: str = ""
 
@@ -79,7 +80,7 @@ class _Reading:
 class _Look:
     """What a walk through one folder saw: each SKILL.md with its state."""
 
-    files: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    files: dict[str, State] = field(default_factory=dict[str, State])
     warnings: list[str] = field(default_factory=list[str])
 
 
@@ -88,7 +89,7 @@ def bundled_folder() -> Path:
     return Path(__file__).parent / "bundled"
 
 
-def _read(tier: Tier, root: Path, location: str, state: tuple[int, ...]) -> _Reading:
+def _read(tier: Tier, root: Path, location: str, state: State) -> _Reading:
     folder = root / Path(location).parent
     try:
         return _Reading(state, read_definition(folder, root).as_skill(tier, folder, location))
@@ -155,9 +156,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _state(entry: os.DirEntry[str]) -> tuple[int, ...]:
+def _state(entry: os.DirEntry[str]) -> State:
     try:
-        found = entry.stat()
+        return state_of(entry.stat())
     except OSError:  # a link that leads nowhere
         return ()
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import structlog
 
-from gateway.errors import Conflict, GatewayError, NotFound
+from gateway.errors import Conflict, NotFound
+from gateway.files.polling import poll
 from gateway.ids import now_ms
 from gateway.skills.catalog import Catalog, build_catalog
 from gateway.skills.folders import Found, SkillFolders
@@ -18,9 +19,6 @@ from gateway.skills.skill import BUILT_IN, READ_SKILL, FunctionSkill, ServerTool
 from gateway.storage.decisions import SkillSwitches
 
 SNAPSHOT_NAME = "SKILLS_SNAPSHOT.md"
-POLL = 2.0
-"""Seconds between two looks at the folders. They are asked, not watched: notifications do not come through
-network and bind mounts nor survive a folder that is replaced, and a look at 500 skills takes some 10 ms."""
 
 log = structlog.get_logger(__name__)
 
@@ -89,17 +87,9 @@ class SkillLibrary:
         return self._known(name)
 
     async def watch(self) -> None:
-        """Looks again for ever, each time `changed` is called and every POLL seconds. A look that fails is
-        told and tried again."""
+        """Looks again for ever, each time `changed` is called and as `files.polling.poll` does."""
         self._loop = asyncio.get_running_loop()
-        while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), POLL)
-            self._wake.clear()
-            try:
-                await self.refresh()
-            except GatewayError as error:
-                log.warning("skills_not_refreshed", code=error.code, error=error.message)
+        await poll(self.refresh, "skills_not_refreshed", self._wake)
 
     def changed(self) -> None:
         """Has `watch` look at once: for whoever knows of a change. From any thread, at any time."""

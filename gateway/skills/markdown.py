@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from gateway.files.front_matter import Value, parse, quoted, split
 from gateway.lexical import estimate_tokens
 from gateway.skills.files import as_text, read_inside
-from gateway.skills.frontmatter import Value, parse, quoted, split
 from gateway.tools.wrapping import visible
 
 Tier = Literal["project", "user", "bundled"]

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from gateway import bm25
 from gateway.events.content import Retrieval, RetrievalHit
+from gateway.files.inside import State, read_file, state_of
 from gateway.lexical import estimate_tokens, query_tokens, tokens
 from gateway.tools.base import FunctionTool, ToolContext
 from gateway.tools.function import tool
@@ -115,9 +116,9 @@ class Docs:
     def _index(self) -> Index:
         with self._building:
             files = sorted(_documents(self._folder))[:MAX_FILES]
-            state = tuple((source, *_state(path)) for source, path in files)
+            state = tuple((file.source, _state(file.folder / file.name)) for file in files)
             if self._built is None or self._built[0] != state:
-                sections = [section for source, path in files for section in _sections(source, _read(path))]
+                sections = [section for file in files for section in _sections(file.source, _read(file))]
                 self._built = (state, Index(sections))
             return self._built[1]
 
@@ -167,34 +168,41 @@ def _told(hit: Hit) -> RetrievalHit:
     )
 
 
-def _documents(folder: Path | None) -> Iterator[tuple[str, Path]]:
-    """The name under which each document is quoted, and where it is."""
+class _Document(NamedTuple):
+    """The name under which a document is quoted, and where it is."""
+
+    source: str
+    folder: Path
+    name: str
+
+
+def _documents(folder: Path | None) -> Iterator[_Document]:
     bundled = Path(__file__).parent / "bundled_docs"  # in an installed wheel
     checkout = Path(__file__).parents[2]
     if folder is None:
-        readme = bundled / "README.md" if bundled.is_dir() else checkout / "README.md"
-        if readme.is_file():
-            yield "README.md", readme
+        home = bundled if bundled.is_dir() else checkout
+        if (home / "README.md").is_file():
+            yield _Document("README.md", home, "README.md")
         folder = bundled if bundled.is_dir() else checkout / "docs"
     for path in folder.rglob("*.md"):
         if path.is_file() and path != bundled / "README.md":
-            yield f"docs/{path.relative_to(folder).as_posix()}", path
+            name = path.relative_to(folder).as_posix()
+            yield _Document(f"docs/{name}", folder, name)
 
 
-def _state(path: Path) -> tuple[int, int]:
+def _state(path: Path) -> State:
     try:
-        found = path.stat()
+        return state_of(path.stat())
     except OSError:
-        return (0, 0)  # gone since it was listed
-    return found.st_mtime_ns, found.st_size
+        return ()  # gone since it was listed
 
 
-def _read(path: Path) -> str:
+def _read(file: _Document) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(MAX_FILE_SIZE).decode("utf-8", "replace")
-    except OSError:
+        content = read_file(file.folder, file.name, MAX_FILE_SIZE, cut=True).content
+    except (OSError, ValueError):
         return ""
+    return content.decode("utf-8", "replace")
 
 
 def _sections(source: str, text: str) -> Iterator[Section]:

@@ -81,7 +81,7 @@ def test_an_absent_folder_is_replaced_by_the_bundled_one_until_it_appears(tmp_pa
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"\xff\xfe\x00", "not UTF-8 at byte 0"),
+        (b"\xff\xfe\x00", "not UTF-8 text at byte 0"),
         (b"x" * (MAX_FILE_SIZE + 1), "larger than"),
         (b"  \n", "it is empty"),
     ],
@@ -104,7 +104,7 @@ def test_a_folder_in_place_of_a_file_is_a_warning(tmp_path: Path) -> None:
     """Also what cannot be read at all."""
     (tmp_path / "style.md").mkdir()
 
-    assert "not a file" in PromptFolder(tmp_path).read().warnings[0]
+    assert "not a regular file" in PromptFolder(tmp_path).read().warnings[0]
 
 
 def test_an_empty_file_leaves_its_component_out(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_links_that_lead_out_are_not_followed(tmp_path: Path) -> None:
     assert told(found) == [
         "away is a link that leads out of the folder: not followed.",
         "up is a link that leads out of the folder: not followed.",
-        "borrowed/SKILL.md cannot be used: it is a link that leads out of the skill's folder.",
+        "borrowed/SKILL.md cannot be used: it leads out of the folder.",
         "dangling/SKILL.md cannot be used: it cannot be read: No such file or directory.",
     ]
 

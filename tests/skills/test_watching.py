@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from gateway.errors import StorageError
-from gateway.skills import library as library_module
+from gateway.files import polling
 from gateway.skills.catalog import Catalog
 from gateway.skills.library import SkillLibrary
 from gateway.storage.decisions import SkillSwitches
@@ -45,7 +45,7 @@ async def test_an_edit_is_noticed_without_being_told(
     tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The folders are looked at again and again, and one that appears is seen."""
-    monkeypatch.setattr(library_module, "POLL", 0.01)
+    monkeypatch.setattr(polling, "POLL", 0.01)
     library = library_of(tmp_path, switches)
     first = await library.refresh()
 
@@ -60,7 +60,7 @@ async def test_whoever_knows_of_a_change_says_so_from_any_thread(
     tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The watcher looks at once; without a watcher, or after it, nothing happens."""
-    monkeypatch.setattr(library_module, "POLL", 3600)
+    monkeypatch.setattr(polling, "POLL", 3600)
     servers = Servers()
     library = library_of(tmp_path, switches, servers=servers)
     first = await library.refresh()
@@ -81,7 +81,7 @@ async def test_a_look_that_fails_is_told_and_tried_again(
     tmp_path: Path, switches: SkillSwitches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A database that is away for a moment does not end the watch; whoever asks directly is told."""
-    monkeypatch.setattr(library_module, "POLL", 0.01)
+    monkeypatch.setattr(polling, "POLL", 0.01)
     away = asyncio.Event()
     away.set()
 

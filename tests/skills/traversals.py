@@ -101,7 +101,7 @@ LEADING: dict[str, list[str]] = {
         *("notes.txt\n", "..\r/secret.md", ".\x1b./secret.md", ".\u200b./secret.md", "\u202e../secret.md"),
         *("a\ufe0f.md", "\u3164.md", "notes\U000e0100.txt", "*", "|id"),
     ],
-    "it is a link that leads out of the skill's folder": [
+    "it leads out of the folder": [
         *(
             "link-to-file",
             "link-to-folder/secret.md",

@@ -138,6 +138,19 @@ async def test_an_edited_document_is_found_by_the_next_search(folder: Path) -> N
     assert (await search(docs, "zeppelin"))[1] == []
 
 
+async def test_a_link_that_leads_out_of_the_folder_is_not_read(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """One within the folder is."""
+    outside = tmp_path_factory.mktemp("outside") / "secret.md"
+    outside.write_text("A zeppelin flies.")
+    (folder / "away.md").symlink_to(outside)
+    (folder / "again.md").symlink_to("events.md")
+
+    assert (await search(Docs(folder), "zeppelin"))[1] == []
+    assert "again.md" in (await search(Docs(folder), "resume stream"))[0]
+
+
 async def test_a_document_cannot_pose_as_the_end_of_the_results(folder: Path) -> None:
     """Our own tags inside a document are defused."""
     (folder / "evil.md").write_text(

@@ -9,13 +9,13 @@ Nothing else is looked into. A file that cannot be used is a warning, and what i
 """
 
 import os
-import stat
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from gateway.files.inside import Read, State, read_file, state_of
 from gateway.memory.documents.document import Document, document_of, fields_of
 from gateway.memory.documents.in_use import Filed, in_use
 from gateway.memory.documents.naming import unnumbered
@@ -42,9 +42,6 @@ class Found:
     documents: tuple[Filed, ...] = ()
     deprecated: tuple[Filed, ...] = ()
     warnings: tuple[str, ...] = ()
-
-
-_State = tuple[int, ...]
 
 
 class DocumentFolder:
@@ -88,7 +85,7 @@ class DocumentFolder:
             self._last = found
         return self._last
 
-    def _look(self, file: str, state: _State | None, known: "_Reading | None") -> "_Reading":
+    def _look(self, file: str, state: State | None, known: "_Reading | None") -> "_Reading":
         former = known.filed if known else None
         try:
             return _Reading(state, Filed(read(self.path, file), file))
@@ -107,36 +104,12 @@ def read(root: Path, file: str) -> Document:
     return document_of(fields_of(content), changed)
 
 
-def content_of(root: Path, file: str) -> tuple[bytes, int]:
-    """The bytes of a file of the folder, and when they were written, in Unix milliseconds. Links are followed
-    as long as they stay in the folder, as those of a mounted ConfigMap do.
-
-    Raises:
-        ValueError: it is nothing to be read; the message says why, without an absolute path.
-        OSError: it cannot be read.
-    """
-    home = root.resolve()
+def content_of(root: Path, file: str) -> Read:
+    """A file of the folder. Raises what `files.inside.read_file` does, and ValueError when it is gone."""
     try:
-        real = (home / file).resolve(strict=True)
-    except RuntimeError:  # Python before 3.13
-        raise ValueError("it is a link to itself") from None
+        return read_file(root, file, MAX_SIZE)
     except FileNotFoundError:
         raise ValueError("it is gone, or a link that leads nowhere") from None
-    if not real.is_relative_to(home):
-        raise ValueError("it is a link that leads out of the folder")
-    # Nothing that took the file's place since is followed, nor is a writer waited for (a FIFO).
-    descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        state = os.fstat(descriptor)
-        if not stat.S_ISREG(state.st_mode):
-            raise ValueError("it is not a regular file")
-        with os.fdopen(descriptor, "rb", closefd=False) as opened:
-            content = opened.read(MAX_SIZE + 1)
-    finally:
-        os.close(descriptor)
-    if len(content) > MAX_SIZE:
-        raise ValueError(f"it is larger than {MAX_SIZE} bytes")
-    return content, max(0, state.st_mtime_ns // 1_000_000)
 
 
 def files_of(root: Path) -> list[str]:
@@ -149,7 +122,7 @@ class _Reading:
     """A file as it was read in a state, None if it is to be read again in any; `filed` may be of a former
     state, when `problem` says why, or will."""
 
-    state: _State | None
+    state: State | None
     filed: Filed | None
     problem: str = ""
 
@@ -160,7 +133,7 @@ def _place(file: str) -> str:
 
 def _states(
     root: Path, place: str, endings: tuple[str, ...], warnings: list[str]
-) -> Iterator[tuple[str, _State | None]]:
+) -> Iterator[tuple[str, State | None]]:
     """The files of a place by name, each with its state. Raises OSError when it cannot be listed."""
     try:
         with os.scandir(root / place) as entries:
@@ -181,8 +154,7 @@ def _states(
             warnings.append(f"{name!a} has a name that cannot be shown: not read.")
             continue
         try:
-            found = named[name].stat()
-            state = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+            state = state_of(named[name].stat())
         except OSError:
             state = ()  # a link that leads nowhere
         yield (f"{place}/{name}" if place else name), state

@@ -9,7 +9,8 @@ from typing import Any, TypeVar, overload
 
 import structlog
 
-from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound, StorageError
+from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
+from gateway.files.polling import poll
 from gateway.ids import now_ms
 from gateway.memory.documents import filing
 from gateway.memory.documents.document import NO_USER, Document, document_of, words_of
@@ -17,10 +18,6 @@ from gateway.memory.documents.folder import DOCUMENT, SETTLING, DocumentFolder, 
 from gateway.memory.documents.in_use import Filed
 from gateway.storage.memories import MemoryRow, Scope
 from gateway.storage.memory_store import MemoryStore
-
-POLL = 2.0
-"""Seconds between two looks at the folder. It is asked, not watched: notifications do not come through
-network and bind mounts, nor survive a folder that is replaced."""
 
 T = TypeVar("T")
 
@@ -56,13 +53,8 @@ class Documents:
             return await self._refresh()
 
     async def watch(self) -> None:
-        """Looks again for ever, every POLL seconds. A look that fails is told and tried again."""
-        while True:
-            await asyncio.sleep(POLL)
-            try:
-                await self.refresh()
-            except GatewayError as error:
-                log.warning("documents_not_refreshed", code=error.code, error=error.message)
+        """Looks again for ever, as `files.polling.poll` does."""
+        await poll(self.refresh, "documents_not_refreshed")
 
     async def deprecate(self, document_id: str) -> Filed:
         """Takes a document out of use; its file is kept.

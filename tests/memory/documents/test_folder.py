@@ -81,8 +81,8 @@ def test_a_bad_file_is_a_warning_and_the_others_go_on(tmp_path: Path) -> None:
         "old.json cannot be used: created_at is no field of a document: `gateway documents migrate` brings "
         "older files to today's form.",
         "pipe.json cannot be used: it is not a regular file.",
-        "references/bare.md cannot be used: it does not begin with front matter: a line ---, then for "
-        "example name: ….",
+        "references/bare.md cannot be used: it does not begin with front matter: a line ---, then "
+        "`key: value` lines.",
     )
     assert str(tmp_path) not in "".join(found.warnings)
 

@@ -8,6 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
+from gateway.files import polling
 from gateway.lexical import query_tokens
 from gateway.memory.documents import filing, library
 from gateway.memory.documents.document import as_bytes, document_of, fields_of
@@ -89,7 +90,7 @@ async def test_a_running_gateway_looks_by_itself(
     store: SqlMemories, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also after a look at which the store failed, which is told."""
-    monkeypatch.setattr(library, "POLL", 0.001)
+    monkeypatch.setattr(polling, "POLL", 0.001)
     stored = asyncio.Event()
     put, failures = store.put_documents, [StorageError("The disk is full.")]
 

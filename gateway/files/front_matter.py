@@ -1,4 +1,4 @@
-"""The front matter of a SKILL.md: YAML between two lines `---`, read without YAML's dangers.
+"""Front matter: the YAML between two lines `---` at the beginning of a text, read without YAML's dangers.
 
 Every scalar stays the text that was written (as in the specification's own parser, strictyaml): no number,
 date or object is made of it. Anchors and aliases, of which YAML bombs are made, are refused.
@@ -36,7 +36,7 @@ def split(text: str) -> tuple[str, str]:
     """
     first = _DELIMITER.match(text)
     if first is None:
-        raise ValueError("it does not begin with front matter: a line ---, then name and description")
+        raise ValueError("it does not begin with front matter: a line ---, then `key: value` lines")
     last = _DELIMITER.search(text, first.end())
     if last is None:
         raise ValueError("its front matter does not end: a second line --- is missing")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.skills.frontmatter import MAX_SIZE, parse, quoted, split
+from gateway.files.front_matter import MAX_SIZE, parse, quoted, split
 
 
 def test_only_a_line_of_its_own_ends_the_front_matter() -> None:
