@@ -17,7 +17,7 @@ from gateway.errors import StorageError
 from gateway.history.indexing import Indexer
 from gateway.ids import now_ms
 from gateway.memory.documents.library import Documents
-from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.learning.extractor import Extractor
 from gateway.memory.room import MemoryRoom
 from gateway.messages import Usage
 from gateway.model.base import Model
@@ -72,7 +72,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         shelf = wiring.open_shelf(settings, storage, told=telemetry.artifact_told)
         began = now_ms()
         skills, servers = await _open_skills(app, memory.room, shelf, storage, stack)
-        suggestions = Suggestions(memory.keeper)
+        suggestions = Suggestions(memory.extractor)
         parts = wiring.assemble_parts(
             settings,
             storage,
@@ -83,7 +83,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             memory=memory.room,
             shelf=shelf,
         )
-        learning = Learning(parts, memory.keeper, storage.learned)
+        learning = Learning(parts, memory.extractor, storage.learned)
         traced = telemetry.tracing is not None
         in_flight = InFlight(parts, CompositeObserver(telemetry, learning), traces_recorded=traced)
         archiver = Archiver(parts, telemetry.archived, learning.session_ended)
@@ -92,7 +92,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             parts,
             in_flight,
             archiver,
-            memory=UserMemories(parts, memory.keeper, events),
+            memory=UserMemories(parts, memory.extractor, events),
             documents=DocumentedMemories(memory.documents, settings),
             artifacts=UserArtifacts(
                 parts, storage.artifacts, ArtifactSummariser(shelf, storage.artifacts, calls, settings)
@@ -143,7 +143,7 @@ class Memory:
     """What there is of the memory; nothing where it is switched off."""
 
     room: MemoryRoom | None = None
-    keeper: Keeper | None = None
+    extractor: Extractor | None = None
     documents: Documents | None = None
 
 
@@ -189,7 +189,7 @@ async def _open_memory(
     if (embedding := room.searcher.embedding) is not None:
         telemetry.meters.watch_embeddings(lambda: room.searcher.asked)
         await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
-    return Memory(room, wiring.open_keeper(settings, room, calls, learned=telemetry.learned), documents)
+    return Memory(room, wiring.open_extractor(settings, room, calls, on_report=telemetry.learned), documents)
 
 
 def _measure(

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from gateway.errors import ToolError
 from gateway.lexical import query_tokens, tokens
-from gateway.memory.keeper.evaluate import unsafe
-from gateway.memory.keeper.said import clauses
+from gateway.memory.learning.rejection import unsafe
+from gateway.memory.learning.user_messages import clauses
 from gateway.storage.memories import Evidence
 from gateway.tools.base import ToolContext
 

@@ -16,8 +16,8 @@ from gateway.bounded_dict import BoundedDict
 from gateway.errors import GatewayError, LearningFailed, MemoryFull, NotFound, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
-from gateway.memory.keeper.keeper import Keeper, Told
-from gateway.memory.keeper.keeping import When
+from gateway.memory.learning.extractor import Extractor, PublishChanges
+from gateway.memory.learning.reconciler import TurnTimes
 from gateway.memory.memories import Changed
 from gateway.memory.room import households_of
 from gateway.service.parts import Parts
@@ -49,15 +49,15 @@ class Learning:
     def __init__(
         self,
         parts: Parts,
-        keeper: Keeper | None,
+        extractor: Extractor | None,
         learned: LearnedSessions,
         *,
         first_retry: float = FIRST_RETRY,
     ) -> None:
         self._parts = parts
-        self._keeper = keeper
+        self._extractor = extractor
         self._learned = learned
-        self._mode = parts.settings.memory_learning if keeper is not None else "off"
+        self._mode = parts.settings.memory_learning if extractor is not None else "off"
         self._first_retry = first_retry
         self._turns = BoundedDict[str, TurnRow](MAX_SESSIONS)
         self._begun = BoundedDict[str, str](MAX_SESSIONS)
@@ -101,8 +101,8 @@ class Learning:
         async def tell(session_id: str, changed: Sequence[Changed]) -> None:
             await events.add_changes(session_id, changed)
 
-        if self._keeper is not None:
-            self._keeper.told = tell
+        if self._extractor is not None:
+            self._extractor.publish_changes = tell
         self._warn()
         await self._learn_from_all(tell)
 
@@ -165,7 +165,7 @@ class Learning:
 
     # Reading
 
-    async def _learn_from_all(self, tell: Told) -> None:
+    async def _learn_from_all(self, tell: PublishChanges) -> None:
         while True:
             if not self._waiting and await self._looked():
                 continue
@@ -204,7 +204,7 @@ class Learning:
             await asyncio.sleep(self._first_retry)
         return True
 
-    async def _attempt(self, session_id: str, due: Due, tell: Told) -> None:
+    async def _attempt(self, session_id: str, due: Due, tell: PublishChanges) -> None:
         read_to: int | None = None
         try:
             await self._mark()
@@ -233,14 +233,14 @@ class Learning:
         self, session_id: str, scope: Scope, messages: Sequence[StoredMessage], after: int
     ) -> Sequence[Changed]:
         parts = self._parts
-        assert self._keeper is not None  # nothing is due otherwise
-        return await self._keeper.learn(
+        assert self._extractor is not None  # nothing is due otherwise
+        return await self._extractor.learn(
             scope,
             messages,
             session_id=session_id,
             model=await parts.turns.model(session_id) or parts.settings.model,
             after=after,
-            when=said_when(parts, session_id, scope.user_id),
+            turn_times=turn_times(parts, session_id, scope.user_id),
         )
 
     def _gives_up(self, session_id: str, due: Due, error: GatewayError) -> bool:
@@ -258,7 +258,7 @@ class Learning:
             _warn_of(session_id, error)
 
 
-def said_when(parts: Parts, session_id: str, owner: str) -> When:
+def turn_times(parts: Parts, session_id: str, owner: str) -> TurnTimes:
     """When the turns of a session began; now for one that is not known."""
 
     async def when(turn_id: str) -> int:

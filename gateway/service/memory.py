@@ -15,7 +15,7 @@ from gateway.memory.control.controller import Decision
 from gateway.memory.copies import export
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.intake import Intake, Report, lines_of
-from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.learning.extractor import Extractor
 from gateway.memory.memories import By, Changed, Details
 from gateway.memory.record import NewMemory
 from gateway.memory.search.freshness import freshness
@@ -23,7 +23,7 @@ from gateway.memory.search.fusion import size
 from gateway.memory.search.searcher import Found, Hit, Query
 from gateway.messages import Message
 from gateway.model.calls import CallContext
-from gateway.service.learning import said_when
+from gateway.service.learning import turn_times
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
@@ -41,11 +41,11 @@ MAX_READ = 1000
 class UserMemories:
     """One per process. With the memory switched off every verb raises errors.NotFound (memory_off)."""
 
-    def __init__(self, parts: Parts, keeper: Keeper | None, events: SessionEvents) -> None:
+    def __init__(self, parts: Parts, extractor: Extractor | None, events: SessionEvents) -> None:
         self._parts = parts
         self._events = events
         self._for = MemoryAccess(parts)
-        self._keeper = keeper
+        self._extractor = extractor
         self._busy = 0
 
     # What a message needs, and what there is for it
@@ -203,7 +203,7 @@ class UserMemories:
             errors.NotFound, errors.Forbidden, errors.MemoryFull, errors.QueueFull.
             errors.LearningFailed: the model that should read it gave no usable answer.
         """
-        if self._keeper is None:
+        if self._extractor is None:
             raise memory_off()
         scope = await self._for.scope(who, place)
         if said is None and place.session_id is None:
@@ -218,12 +218,12 @@ class UserMemories:
             session_id = _conversation_id(said)
             stored = [StoredMessage(number, session_id, each) for number, each in enumerate(said, 1)]
         with self._one_of_few():
-            learned = await self._keeper.learn(
+            learned = await self._extractor.learn(
                 scope,
                 stored,
                 session_id=session_id,
                 model=model or self._parts.settings.model,
-                when=said_when(self._parts, session_id, who.user_id) if said is None else None,
+                turn_times=turn_times(self._parts, session_id, who.user_id) if said is None else None,
             )
         if place.session_id is not None:
             await self._events.add_changes(place.session_id, learned)

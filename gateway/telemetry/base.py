@@ -11,7 +11,7 @@ from opentelemetry.trace import INVALID_SPAN, Span
 from gateway.artifacts.news import News
 from gateway.events.envelope import StoredEvent
 from gateway.ids import trace_id_of
-from gateway.memory.keeper.learned import Learned
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
@@ -229,7 +229,7 @@ class Reader:
         """Something happened to an artifact in this process, by whichever door. What turns keep of tool
         results is told by `kept_aside` as well."""
 
-    def learned(self, run: Learned) -> None:
+    def learned(self, run: LearningReport) -> None:
         """A conversation was read for what is worth remembering."""
 
     def model_called(self, call: ModelCall) -> None:

@@ -11,7 +11,7 @@ import structlog
 from opentelemetry.metrics import CallbackOptions, Observation
 
 from gateway.errors import StorageError
-from gateway.memory.keeper.learned import Learned
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed
 from gateway.memory.reasons import SOURCE
 from gateway.storage.memories import MemoryType, Status
@@ -117,7 +117,7 @@ class MemoryMeters(Reader):
             },
         )
 
-    def learned(self, run: Learned) -> None:
+    def learned(self, run: LearningReport) -> None:
         about = {semconv.REQUEST_MODEL: self._models.name(run.model)}
         if run.error is not None:
             about[semconv.ERROR_TYPE] = self._errors.name(run.error)

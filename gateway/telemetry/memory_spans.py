@@ -5,7 +5,7 @@ from typing import Any
 from opentelemetry.util.types import AttributeValue
 
 from gateway.ids import trace_id_of
-from gateway.memory.keeper.learned import Learned, learning_id
+from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Reader, Turn
 from gateway.telemetry.span_facts import changer, ids_of, memory_facts
@@ -39,7 +39,7 @@ class MemorySpans(Reader):
         )
         close(span, at, at, None)
 
-    def learned(self, run: Learned) -> None:
+    def learned(self, run: LearningReport) -> None:
         attributes: dict[str, AttributeValue] = {
             semconv.BESIDE_SESSION: run.session_id,
             semconv.REQUEST_MODEL: run.model,

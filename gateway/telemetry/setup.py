@@ -11,7 +11,7 @@ from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from gateway import __version__
 from gateway.artifacts.news import News
 from gateway.events.envelope import StoredEvent
-from gateway.memory.keeper.learned import Learned
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed
 from gateway.model.calls import ModelCall
 from gateway.settings import Settings
@@ -61,8 +61,8 @@ class Telemetry:
         """For whoever keeps artifacts (`artifacts.shelf.Shelf`)."""
         self.observer.tell(lambda reader: reader.artifact_told(news))
 
-    def learned(self, run: Learned) -> None:
-        """For whoever learns from conversations (`memory.keeper.keeper.Keeper`)."""
+    def learned(self, run: LearningReport) -> None:
+        """For whoever learns from conversations (`memory.learning.extractor.Extractor`)."""
         self.observer.tell(lambda reader: reader.learned(run))
 
     def model_called(self, call: ModelCall) -> None:

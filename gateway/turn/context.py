@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from gateway.events.calls import ToolResult
 from gateway.history.transcript import stored_next, view
-from gateway.memory.keeper.said import own_words
+from gateway.memory.learning.user_messages import user_text
 from gateway.memory.recall import Known
 from gateway.messages import Message, Usage
 from gateway.prompt.assemble import Prefix
@@ -100,5 +100,5 @@ class TurnContext:
 
 def said_in(history: History) -> list[Said]:
     """What the user said themselves, as far as it is in the view word for word, in order."""
-    told = [Said(item.position, own_words(item.message)) for item in history.messages]
+    told = [Said(item.position, user_text(item.message)) for item in history.messages]
     return [each for each in told if each.text]

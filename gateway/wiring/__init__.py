@@ -1,6 +1,6 @@
 """Settings to concrete parts: the only room that names an adapter."""
 
-from gateway.wiring.memory import memory_skill, open_documents, open_keeper, open_memory
+from gateway.wiring.memory import memory_skill, open_documents, open_extractor, open_memory
 from gateway.wiring.parts import assemble_parts, open_model, open_shelf
 from gateway.wiring.skills import (
     TAKEN,
@@ -22,7 +22,7 @@ __all__ = [
     "look_at_skills",
     "memory_skill",
     "open_documents",
-    "open_keeper",
+    "open_extractor",
     "open_memory",
     "open_model",
     "open_shelf",

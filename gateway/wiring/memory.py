@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from gateway.memory.control.controller import Controller
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.documents.library import Documents
-from gateway.memory.keeper.keeper import Keeper
-from gateway.memory.keeper.learned import Learned
+from gateway.memory.learning.extractor import Extractor
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed, Memories
 from gateway.memory.profiles import Profiles
 from gateway.memory.recall import Recall
@@ -64,22 +64,22 @@ async def open_memory(
             await searcher.close()
 
 
-def open_keeper(
+def open_extractor(
     settings: Settings,
     room: MemoryRoom,
     calls: ModelCalls,
     *,
-    learned: Callable[[Learned], None] = lambda _: None,
-) -> Keeper:
-    """What learns from conversations, and takes what tools suggest to remember. `learned` hears of each
+    on_report: Callable[[LearningReport], None] = lambda _: None,
+) -> Extractor:
+    """The extractor, with the instructions in the prompts' memory.md. `on_report` gets a report of each
     conversation that was read."""
     prompts = PromptFolder(settings.prompts_dir)
-    return Keeper(
+    return Extractor(
         room.memories,
         calls,
         settings,
         instructions=lambda: prompts.instructions("memory.md"),
-        learned=learned,
+        on_report=on_report,
     )
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gateway.demo import lasting
 from gateway.memory.control.controller import Controller
-from gateway.memory.keeper.request import ask as ask_keeper
-from gateway.memory.keeper.said import pieces
+from gateway.memory.learning.candidates import find_candidates
+from gateway.memory.learning.user_messages import excerpts
 from gateway.memory.told import NOTE
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
@@ -350,11 +350,13 @@ async def test_it_finds_what_is_worth_remembering_in_what_the_user_said(demo_url
         StoredMessage(at, "t", Message("user" if who == "user" else "assistant", [text_block(text)]))
         for at, (who, text) in enumerate(said, 1)
     ]
-    (piece,) = pieces(messages, after=0, room=10_000)
+    (excerpt,) = excerpts(messages, after=0, max_tokens=10_000)
     model, spent = model_at(demo_url), Spent()
     calls = ModelCalls(model, load_settings())
     try:
-        found, wrong = await ask_keeper(calls, "demo", INSTRUCTIONS, piece, context=NO_CONTEXT, spent=spent)
+        found, wrong = await find_candidates(
+            calls, "demo", INSTRUCTIONS, excerpt, context=NO_CONTEXT, spent=spent
+        )
     finally:
         await model.close()
 

@@ -5,7 +5,7 @@ from typing import Any
 from gateway.events.content import Retrieval, RetrievalHit
 from gateway.events.upkeep import Memory
 from gateway.memory import record
-from gateway.memory.keeper.learned import Learned
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import By, Changed
 from gateway.memory.record import NewMemory
 from gateway.messages import Usage
@@ -23,7 +23,7 @@ def changed(
     return Changed(row, operation, By(actor, f"Because {CANARY}", turn_id))
 
 
-def learned(**fields: Any) -> Learned:
+def learned(**fields: Any) -> LearningReport:
     """One that took two seconds, and of three offers kept one."""
     given: dict[str, Any] = {
         "calls": 1,
@@ -33,7 +33,7 @@ def learned(**fields: Any) -> Learned:
         "dropped": {"not_said": 1, "known": 1},
         **fields,
     }
-    return Learned("s_1", MODEL, AT, AT + 2000, **given)
+    return LearningReport("s_1", MODEL, AT, AT + 2000, **given)
 
 
 def recalled(story: Story, mode: str = "catalog", *, call: str | None = None, **fields: Any) -> Story:

@@ -8,7 +8,7 @@ from typing import Any
 from gateway.errors import InvalidRequest
 from gateway.lexical import plain_form
 from gateway.memory import record
-from gateway.memory.likeness.nearness import contradicts, is_same
+from gateway.memory.similarity.comparison import contradicts, is_same
 from gateway.storage.memories import MemoryRow
 
 MIN_MERGED, MAX_MERGED = 2, 20

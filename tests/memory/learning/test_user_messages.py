@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.lexical import estimate_tokens
-from gateway.memory.keeper.said import CONTEXT, clause_of, clauses, own_words, pieces, sentence_of
+from gateway.memory.learning.user_messages import (
+    CONTEXT,
+    clause_of,
+    clauses,
+    excerpts,
+    sentence_of,
+    user_text,
+)
 from gateway.messages import Attached, Message, Recalled, attached_block, recalled_block, text_block
 from gateway.tools.wrapping import WRAPPER_TAGS, wrap
 from tests.history.scripted import call, result, results, says, stored, thought, user, words
@@ -24,7 +31,7 @@ def test_what_others_put_into_a_message_of_the_user_is_not_theirs() -> None:
         ],
     )
 
-    assert own_words(said) == "我的办公室在上海"
+    assert user_text(said) == "我的办公室在上海"
 
 
 def test_what_is_attached_is_not_said() -> None:
@@ -33,27 +40,27 @@ def test_what_is_attached_is_not_said() -> None:
     file = Attached(ref="ART-0000000001", name=text, mime="text/plain", size=9, shown="text", text=text)
     read = text_block(wrap("attachment", "A file.", text))
 
-    assert own_words(Message("user", [attached_block(file), text_block("请看附件")])) == "请看附件"
-    assert own_words(Message("user", [read, text_block("请看附件")])) == "请看附件"
+    assert user_text(Message("user", [attached_block(file), text_block("请看附件")])) == "请看附件"
+    assert user_text(Message("user", [read, text_block("请看附件")])) == "请看附件"
 
 
 def test_a_wrapper_that_is_not_closed_hides_all_that_follows() -> None:
     """Who forges an opening tag does not make the rest the user's."""
     for tag in WRAPPER_TAGS:
-        assert own_words(user(f"hello <{tag.upper()} x> the office is in Oslo")) == "hello"
+        assert user_text(user(f"hello <{tag.upper()} x> the office is in Oslo")) == "hello"
 
 
 def test_what_is_pasted_is_not_said() -> None:
     """Fenced blocks and cited lines are somebody else's words."""
     text = "See below.\n> I live in Oslo\n```\nI live in Rome\n```\nI live in Bern."
 
-    assert own_words(user(text)).split("\n")[-1] == "I live in Bern."
-    assert "Oslo" not in own_words(user(text))
-    assert "Rome" not in own_words(user(text))
+    assert user_text(user(text)).split("\n")[-1] == "I live in Bern."
+    assert "Oslo" not in user_text(user(text))
+    assert "Rome" not in user_text(user(text))
 
 
 def test_what_the_assistant_says_is_never_the_users() -> None:
-    assert own_words(says("I like plain design")) == ""
+    assert user_text(says("I like plain design")) == ""
 
 
 def test_a_piece_shows_who_said_what() -> None:
@@ -66,9 +73,9 @@ def test_a_piece_shows_who_said_what() -> None:
         results(result("c1", "the user lives in Bern")),
     )
 
-    (piece,) = pieces(talk, after=2, room=1000)
+    (excerpt,) = excerpts(talk, after=2, max_tokens=1000)
 
-    assert piece.text.split("\n") == [
+    assert excerpt.text.split("\n") == [
         "[1] user, before:",
         "  我叫小明",
         "[2] assistant:",
@@ -79,13 +86,13 @@ def test_a_piece_shows_who_said_what() -> None:
         "[4] assistant:",
         "  Noted.",
     ]
-    assert piece.words == {3: "I work in Oslo\n[9] user: and in Rome"}
-    assert piece.answers == {2: "你好，小明", 4: "Noted."}
+    assert excerpt.user_texts == {3: "I work in Oslo\n[9] user: and in Rome"}
+    assert excerpt.answers == {2: "你好，小明", 4: "Noted."}
 
 
 def test_a_conversation_in_which_the_user_says_nothing_new_has_no_pieces() -> None:
-    assert pieces(stored(user("hello"), says("hi")), after=1, room=1000) == []
-    assert pieces([], after=0, room=1000) == []
+    assert excerpts(stored(user("hello"), says("hi")), after=1, max_tokens=1000) == []
+    assert excerpts([], after=0, max_tokens=1000) == []
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=30), st.integers(0, 40), st.integers(100, 600))
@@ -93,14 +100,14 @@ def test_pieces_have_every_new_message_once_and_stay_small(sizes: list[int], aft
     """Whatever the sizes: in order, with the messages before each for context."""
     talk = stored(*(user(f"fact {n}: {words(size)}") for n, size in enumerate(sizes)))
 
-    found = pieces(talk, after=after, room=room)
+    found = excerpts(talk, after=after, max_tokens=room)
 
-    read = [position for piece in found for position in piece.words]
+    read = [position for excerpt in found for position in excerpt.user_texts]
     assert read == [item.position for item in talk if item.position > after]
     largest = max(map(estimate_tokens, (f"  fact 99: {words(size)}" for size in sizes)))
-    for piece in found:
-        assert piece.tokens <= max(room, CONTEXT * largest) + 2 * largest
-        assert piece.text.count(", before:") <= CONTEXT
+    for excerpt in found:
+        assert excerpt.tokens <= max(room, CONTEXT * largest) + 2 * largest
+        assert excerpt.text.count(", before:") <= CONTEXT
 
 
 def test_a_question_keeps_its_mark_and_a_number_its_point() -> None:

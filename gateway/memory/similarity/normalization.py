@@ -1,4 +1,4 @@
-"""A sentence as it is compared with others: speakers, contractions, number words and days written one way."""
+"""Normalization of a text for comparison: speakers, contractions, number words and days in one spelling."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ _UNIT = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # a CJK character
     r"|(?:(?<![\w.])-)?\d+(?:[.,:/-]\d+)*"  # a number, a time, a date
     r"|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af](?:[._/@:-]?[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])*[+#]*"
-    r"|[^\w\s.,;:!?'\"()\[\]{}。、「」…“”‘’-]"  # a sign that says something: $ % > 👍
+    r"|[^\w\s.,;:!?'\"()\[\]{}。、「」…“”‘’-]"  # a sign with a meaning: $ % > 👍
 )
 _NAME = re.compile(r"[A-Za-z_]*[A-Z\d_][\w.+#-]*|[a-z][\w-]*[._/@][\w./@-]+")
 _FILLERS = re.compile("非常|特别|十分|比较|目前|现在|[很挺的地得了也都]")
@@ -58,13 +58,13 @@ _CALENDAR = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
     r"|october|november|december"
 )
-_AS_ONE = {"am": "be", "is": "be", "are": "be", "has": "have"}
+_VERB_FORMS = {"am": "be", "is": "be", "are": "be", "has": "have"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """`text` is one way of writing it, `units` are its words, CJK characters, numbers and signs in order,
-    without those that add nothing; `names` the Latin words that are names or identifiers."""
+class NormalizedText:
+    """`text` is the normalized spelling, `units` are its words, CJK characters, numbers and signs in order,
+    without fillers; `names` are the Latin words that are names or identifiers."""
 
     text: str
     units: tuple[str, ...]
@@ -72,8 +72,8 @@ class Wording:
 
 
 @lru_cache(maxsize=256)
-def wording(text: str) -> Wording:
-    """How `text` is worded. Pure."""
+def normalize(text: str) -> NormalizedText:
+    """`text` in its normalized form. Pure."""
     raw = unicodedata.normalize("NFKC", text)
     written = plain_form(text)
     for pattern, instead in _SPELLINGS:
@@ -81,12 +81,11 @@ def wording(text: str) -> Wording:
     written = _NUMBER_WORD.sub(lambda word: str(_NUMBER_WORDS.index(word[0]) + 1), written)
     written = _TENS.sub(_ten, written).translate(_ONES)
     names = frozenset(name.casefold().rstrip(".-") for name in _NAME.findall(raw))
-    return Wording(written, units(written), names)
+    return NormalizedText(written, units(written), names)
 
 
 def units(written: str) -> tuple[str, ...]:
-    """The words, characters, numbers and signs of a text that is written the one way; English words by their
-    stems."""
+    """The words, characters, numbers and signs of a normalized spelling; English words by their stems."""
     found = (match[0] for match in _UNIT.finditer(_FILLERS.sub("", written)))
     return tuple(_unit(word) for word in found if word not in _FILLER_WORDS)
 
@@ -95,8 +94,8 @@ def is_number(unit: str) -> bool:
     return unit.lstrip("-")[:1].isdigit()
 
 
-def blank_out(found: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """`found` with a blank for each number, weekday and month, and these."""
+def mask_values(found: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`found` with a placeholder for each number, weekday and month, and these values."""
     values = tuple(unit for unit in found if _is_value(unit))
     return tuple("#" if _is_value(unit) else unit for unit in found), values
 
@@ -108,7 +107,7 @@ def _is_value(unit: str) -> bool:
 def _unit(word: str) -> str:
     if is_cjk(word) or not word.isascii() or not word.isalpha() or _CALENDAR.fullmatch(word):
         return word
-    return _AS_ONE.get(word) or tokens(word)[0]
+    return _VERB_FORMS.get(word) or tokens(word)[0]
 
 
 def _ten(match: re.Match[str]) -> str:

@@ -1,24 +1,24 @@
-"""Statements that are set anew rather than added to: "my office is in …", 预算是…, "I work at …".
+"""Single-valued attributes in statements: "my office is in …", 预算是…, "I work at …".
 
-Most things have several: a person likes tea and coffee, is tall and a doctor. So only what is listed here has
-one value, and only values of one kind exclude each other. Even these may both be true: Berlin is in Germany,
-a project has two databases. Only numbers of one measure never are; of all others it takes a word that says so
-(see `nearness.replaces`).
-"""
+Most attributes are multi-valued: a person likes tea and coffee, is tall and a doctor. So only the forms
+listed here count as single-valued, and only values of one kind exclude each other. Even such values may both
+be true (Berlin is in Germany, a project has two databases). Only two numbers of one measure never are; for
+all others the new statement must contain a word of correction (see `comparison.replaces`)."""
 
 import re
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.memory.likeness.wording import Wording, blank_out, is_number, units
+from gateway.memory.similarity.normalization import NormalizedText, is_number, mask_values, units
 
 Kind = Literal["measure", "name", "proper"]
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What a statement says of what: `of` is worded alike in all statements on the same thing. `kind` is what
-    its value has to be: with a number or a date, a short name, or a Latin proper name."""
+    """The subject (`of`, equal for all statements on the same attribute), its value, and the `kind` of value:
+    a measure with a number or a date, a short name, or a Latin proper name. `names` are the statement's
+    names."""
 
     of: tuple[str, ...]
     value: str
@@ -26,28 +26,30 @@ class Attribute:
     names: frozenset[str]
 
 
-def attribute_of(said: Wording) -> Attribute | None:
-    """The single-valued attribute that a statement gives, if it gives one and nothing else."""
-    if _PAST.search(said.text):
+def attribute_of(statement: NormalizedText) -> Attribute | None:
+    """The single-valued attribute of a statement, if that is all it contains."""
+    if _PAST.search(statement.text):
         return None
-    text = said.text.removesuffix(" now")
+    text = statement.text.removesuffix(" now")
     for form, kind in _FORMS:
         if match := form.fullmatch(text):
             found = match.groupdict()
             of = units(found["of"] + " " + (found.get("how") or "in"))
-            return Attribute((str(_FORMS.index((form, kind))), *of), found["value"].strip(), kind, said.names)
+            return Attribute(
+                (str(_FORMS.index((form, kind))), *of), found["value"].strip(), kind, statement.names
+            )
     return None
 
 
-def is_measured_otherwise(one: Attribute, other: Attribute) -> bool:
-    """Whether both cannot be true at the same time: they give different numbers to one measure."""
+def measures_differ(one: Attribute, other: Attribute) -> bool:
+    """Whether both cannot be true at the same time: different numbers for one measure."""
     return (
         one.of == other.of and one.kind == "measure" and values_differ(units(one.value), units(other.value))
     )
 
 
-def exclude(one: Attribute, other: Attribute) -> bool:
-    """Whether one is not true any more when the other has come to be."""
+def values_exclude(one: Attribute, other: Attribute) -> bool:
+    """Whether one value stops being true when the other becomes true."""
     if one.of != other.of:
         return False
     first, second = units(one.value), units(other.value)
@@ -59,9 +61,9 @@ def exclude(one: Attribute, other: Attribute) -> bool:
 
 
 def values_differ(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether they are the same but for numbers, weekdays and months, and none is a rounder form of the
+    """Whether they are equal except for numbers, weekdays and months, and no value is a rounded form of the
     other (3 and 3.11)."""
-    (frame, values), (other_frame, others) = blank_out(one), blank_out(other)
+    (frame, values), (other_frame, others) = mask_values(one), mask_values(other)
     pairs = [pair for pair in zip(values, others, strict=False) if pair[0] != pair[1]]
     return (
         frame == other_frame
@@ -70,16 +72,16 @@ def values_differ(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     )
 
 
-def _is_name(said: Attribute) -> bool:
-    found = units(said.value)
-    if _VAGUE.search(said.value) or not 0 < len(found) <= 8 or any(map(is_number, found)):
+def _is_name(statement: Attribute) -> bool:
+    found = units(statement.value)
+    if _VAGUE.search(statement.value) or not 0 < len(found) <= 8 or any(map(is_number, found)):
         return False
-    if said.kind == "name":
+    if statement.kind == "name":
         return True
-    return all(word in said.names for word in said.value.split())
+    return all(word in statement.names for word in statement.value.split())
 
 
-# What does not name a place or a person: kinds of places, and what is being done (我们公司在招人).
+# Words that do not name a place or a person: kinds of places, and activities (我们公司在招人).
 _VAGUE = re.compile(
     r"[楼层里边旁家这那]|公寓|房|宿舍|附近|郊|乡下|城里|父母|一个|的$"
     r"|装修|放假|施工|营业|维修|停电|搬家|开会|[招裁扩]"

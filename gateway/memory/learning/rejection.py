@@ -1,22 +1,24 @@
-"""Which of what was extracted is worth keeping, and what must never be kept. Pure."""
+"""Why a candidate is rejected, and which texts are never stored. Pure."""
 
 import re
 from collections.abc import Iterable
 from typing import Literal
 
 from gateway.lexical import plain_form, query_tokens
-from gateway.memory.keeper.extract import Extract
-from gateway.memory.keeper.said import clauses
+from gateway.memory.learning.grounding import GroundedCandidate
+from gateway.memory.learning.user_messages import clauses
 
-Passing = Literal["greeting", "question", "request", "forget"]
-Reason = Literal[Passing, "weak", "secret", "instruction", "restated", "denied", "doubted", "supposed"]
+TransientKind = Literal["greeting", "question", "request", "forget"]
+RejectionReason = Literal[
+    TransientKind, "weak", "secret", "instruction", "restated", "denied", "doubted", "supposed"
+]
 
 MIN_CONFIDENCE = 0.5
 MIN_IMPORTANCE = 2
 MIN_TOKENS = 2
 """Search tokens of the content: a single English word is no memory."""
-RESTATED_FROM = 6
-"""Search tokens of a quote that repeats the assistant: shorter ones are said by anybody."""
+MIN_RESTATED_TOKENS = 6
+"""Search tokens of a quote that counts as a repetition of the assistant: shorter ones are common phrases."""
 
 _GREETING = re.compile(
     r"""
@@ -38,7 +40,7 @@ _REQUEST = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-_LASTING = re.compile(
+_DURABLE = re.compile(
     r"""
       \b(?: always | never | every | usually | prefer | like | love | hate | dislike | avoid | allergic
         | remember | from\snow\son | in\s(?:the\s)?future | whenever | deadline | budget | must
@@ -62,7 +64,7 @@ _FORGET = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-"""On the plain form of a clause, from its beginning: 别忘记 and "I never forget" ask for the contrary."""
+"""For the plain form of a clause, from its beginning: 别忘记 and "I never forget" ask for the contrary."""
 _DENIED = re.compile(
     r"""
       \bi\s(?:have\s|had\s|am\s|did\s|do\s|would\s|was\s)?(?:never|not)(?:\sever)?
@@ -110,7 +112,7 @@ _TAG = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-"""These on the plain form of a sentence or, the last two, of one of its clauses."""
+"""The patterns from _DENIED on are for the plain form of a sentence, the last two for one of its clauses."""
 _SECRET = re.compile(
     r"""
       \bpass(?:word|wd|code|phrase)s?\b | \bpin\s?(?:code|number)\b | \bone[-\s]time\scode\b | \bcvv\b
@@ -127,7 +129,7 @@ _SECRET = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-"""On the plain form of a text. Numbers of 15 to 19 digits are cards (ISO/IEC 7812) or identity papers."""
+"""For the plain form of a text. Numbers of 15 to 19 digits are cards (ISO/IEC 7812) or identity papers."""
 _INSTRUCTION = re.compile(
     r"""
       \b(?:ignore|disregard|forget|override|bypass)\b.{0,40}
@@ -143,74 +145,74 @@ _INSTRUCTION = re.compile(
     """,
     re.VERBOSE | re.ASCII,
 )
-"""On the plain form of a text."""
+"""For the plain form of a text."""
 
 
-def verdict(found: Extract, answers: Iterable[str]) -> Reason | None:
-    """Why an extract is not kept; None when it is. `answers` is what the assistant said before, in its plain
-    form."""
-    candidate, content = found.candidate, found.content
-    for text in (found.sentence, content, *candidate.tags):
+def rejection_reason(candidate: GroundedCandidate, answers: Iterable[str]) -> RejectionReason | None:
+    """Why a candidate is not stored; None when it is. `answers` are the assistant's earlier messages in their
+    plain form."""
+    proposed, content = candidate.candidate, candidate.content
+    for text in (candidate.sentence, content, *proposed.tags):
         if (reason := unsafe(text)) is not None:
             return reason
-    if (reason := passing(found.quote) or _not_meant(found)) is not None:
+    if (reason := transient_kind(candidate.quote) or _context_reason(candidate)) is not None:
         return reason
     if (
-        candidate.confidence < MIN_CONFIDENCE
-        or candidate.importance < MIN_IMPORTANCE
+        proposed.confidence < MIN_CONFIDENCE
+        or proposed.importance < MIN_IMPORTANCE
         or len(query_tokens(content)) < MIN_TOKENS
     ):
         return "weak"
-    quote = plain_form(found.quote)
+    quote = plain_form(candidate.quote)
     repeats = any(quote in answer for answer in answers)
-    return "restated" if repeats and len(query_tokens(quote)) >= RESTATED_FROM else None
+    return "restated" if repeats and len(query_tokens(quote)) >= MIN_RESTATED_TOKENS else None
 
 
-def _not_meant(found: Extract) -> Reason | None:
-    """What the sentence makes of the words that were quoted from it. What holds under a condition is kept
-    with it: only without the condition it is another thing."""
-    if any(map(asks_to_forget, clauses(found.sentence))):
+def _context_reason(candidate: GroundedCandidate) -> RejectionReason | None:
+    """The reason that the sentence around the quote gives. A conditional statement is stored together with
+    its condition: without it the meaning would change."""
+    if any(map(asks_to_forget, clauses(candidate.sentence))):
         return "forget"
-    if _is_asked(found):
+    if _is_asked(candidate):
         return "question"
-    sentence = plain_form(found.sentence)
+    sentence = plain_form(candidate.sentence)
     if _DENIED.search(sentence):
         return "denied"
     if _DOUBTED.search(sentence):
         return "doubted"
-    supposed = _SUPPOSED.search(sentence) and not _SUPPOSED.search(plain_form(found.content))
+    supposed = _SUPPOSED.search(sentence) and not _SUPPOSED.search(plain_form(candidate.content))
     return "supposed" if supposed else None
 
 
-def _is_asked(found: Extract) -> bool:
+def _is_asked(candidate: GroundedCandidate) -> bool:
     """Whether the quote is part of a question: "I am allergic to nuts, can I eat this?" states one thing and
     asks another, "I like nuts, right?" asks what it states."""
-    within = clauses(found.sentence)
-    if any(_QUESTION.search(each) for each in clauses(found.clause)):
+    within = clauses(candidate.sentence)
+    if any(_QUESTION.search(each) for each in clauses(candidate.clause)):
         return True
     if not within or not _QUESTION.search(within[-1]):
         return False
-    begins = _ASKS.match(plain_form(found.clause))
+    begins = _ASKS.match(plain_form(candidate.clause))
     return bool(begins or _TAG.fullmatch(plain_form(within[-1])))
 
 
 def asks_to_forget(clause: str) -> bool:
-    """Whether it asks that something be forgotten, or not be remembered."""
+    """Whether the clause asks to forget something, or not to remember it."""
     return _FORGET.match(plain_form(clause)) is not None
 
 
 def unsafe(text: str) -> Literal["secret", "instruction"] | None:
-    """Why a text must never be remembered, whoever said it: it holds or is about a secret, or it is meant to
-    steer a model against its user."""
+    """Why a text is never stored, whatever its source: it contains or concerns a secret, or it is a prompt
+    injection."""
     plain = plain_form(text)
     if _SECRET.search(plain):
         return "secret"
     return "instruction" if _INSTRUCTION.search(plain) else None
 
 
-def passing(text: str) -> Passing | None:
-    """Why words of the user are for the moment only: a greeting, a question, a request for this one occasion,
-    or one to forget something. None: they may last."""
+def transient_kind(text: str) -> TransientKind | None:
+    """What makes a text of the user transient: it is a greeting, a question, a one-off request or a request
+    to forget. None: it may be a durable fact."""
     plain = plain_form(text)
     if not plain or _GREETING.fullmatch(plain):
         return "greeting"
@@ -218,4 +220,4 @@ def passing(text: str) -> Passing | None:
         return "question"
     if _FORGET.match(plain):
         return "forget"
-    return "request" if _REQUEST.match(plain) and not _LASTING.search(plain) else None
+    return "request" if _REQUEST.match(plain) and not _DURABLE.search(plain) else None

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 
 from gateway.events.calls import MemoryWriteSuggestion
-from gateway.memory.keeper.keeper import Keeper
-from gateway.memory.keeper.learned import Learned
+from gateway.memory.learning.extractor import Extractor
+from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
 from gateway.messages import Message
@@ -47,13 +47,13 @@ def offer(quote: str, content: str | None = None, *, message: int = 1, **fields:
 
 
 @dataclass(slots=True)
-class Kept:
+class Learner:
     """What a keeper keeps, and what it is told."""
 
     memories: Memories
     model: ScriptedModel
-    keeper: Keeper
-    read: list[Learned]
+    extractor: Extractor
+    read: list[LearningReport]
     told: list[tuple[str, Changed]] = field(default_factory=list[tuple[str, Changed]])
 
     async def learn(
@@ -67,10 +67,10 @@ class Kept:
         """Learns from these messages; `said` is what the model answers."""
         self.model.script[:] = [said]
         given: dict[str, Any] = {"model": "claude-sonnet-4-5", **options}
-        return await self.keeper.learn(scope, stored(*messages), session_id=session_id, **given)
+        return await self.extractor.learn(scope, stored(*messages), session_id=session_id, **given)
 
     async def suggest(self, *writes: MemoryWriteSuggestion, source: WriteSource = SOURCE) -> None:
-        await self.keeper.suggest(writes, source)
+        await self.extractor.suggest(writes, source)
 
     async def save(self, content: str, scope: Scope = ANN, **fields: Any) -> MemoryRow:
         return (await self.memories.save(scope, NewMemory(content, **fields), BY_ANN)).row
@@ -88,19 +88,19 @@ class Kept:
 
 
 @asynccontextmanager
-async def keeping(folder: Path, **settings: Any) -> AsyncGenerator[Kept]:
+async def open_learner(folder: Path, **settings: Any) -> AsyncGenerator[Learner]:
     async with await SharedDatabase.open(folder / "memory.db") as database:
         store = SqlMemories(database)
-        read: list[Learned] = []
+        read: list[LearningReport] = []
         memories, model = Memories(store, most=settings.pop("most", 1000)), ScriptedModel(offers())
         given = load_settings(**settings)
-        keeper = Keeper(
+        extractor = Extractor(
             memories,
             ModelCalls(model, given),
             given,
             instructions=lambda: "Find what is worth remembering.",
-            learned=read.append,
+            on_report=read.append,
         )
-        kept = Kept(memories, model, keeper, read)
-        keeper.told = kept.hear
-        yield kept
+        learner = Learner(memories, model, extractor, read)
+        extractor.publish_changes = learner.hear
+        yield learner

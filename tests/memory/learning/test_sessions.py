@@ -18,9 +18,9 @@ from gateway.storage.memories import Filter, Scope
 from tests.harness import running_gateway
 from tests.history.scripted import words
 from tests.loopback import TIMEOUT
-from tests.memory.keeper.conversing import SOURCE, offer, offers
-from tests.memory.keeper.sessions import sessions
-from tests.memory.keeper.test_suggestions import write
+from tests.memory.learning.conversing import SOURCE, offer, offers
+from tests.memory.learning.sessions import sessions
+from tests.memory.learning.test_suggestions import write
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -331,7 +331,7 @@ async def test_what_tools_suggest_is_told_in_the_log(tmp_path: Path) -> None:
     async with sessions(tmp_path, memory_learning="off") as opened:
         await opened.say(TEA)
         await opened.learning.settled()
-        await opened.keeper.suggest([write(owner_id=OWNER)], SOURCE._replace(owner=OWNER))
+        await opened.extractor.suggest([write(owner_id=OWNER)], SOURCE._replace(owner=OWNER))
 
         (event,) = await opened.told()
     assert event["data"]["quarantined"] is True

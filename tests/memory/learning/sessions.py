@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.events.envelope import StoredEvent
 from gateway.ids import new_turn_id
-from gateway.memory.keeper.keeper import Keeper
+from gateway.memory.learning.extractor import Extractor
 from gateway.memory.room import MemoryRoom
 from gateway.model.calls import ModelCalls
 from gateway.service.learning import Learning
@@ -24,7 +24,7 @@ from gateway.turn.in_flight import InFlight
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import Storage, assemble_parts, open_memory, open_skills, storage_on
 from tests.history.scripted import ScriptedModel, says, user
-from tests.memory.keeper.conversing import NOTHING
+from tests.memory.learning.conversing import NOTHING
 from tests.storage.saying import tell, version
 from tests.storage.writing import OWNER, accepted, writer_of
 
@@ -37,7 +37,7 @@ class Sessions:
     room: MemoryRoom
     parts: Parts
     model: ScriptedModel
-    keeper: Keeper
+    extractor: Extractor
     learned: SqlLearnedSessions
     learning: Learning
     work: asyncio.Task[None]
@@ -100,16 +100,16 @@ async def sessions(
         open_memory(given) as room,
     ):
         storage = storage_on(database)
-        keeper = Keeper(room.memories, ModelCalls(model, given), given, instructions=lambda: "Find.")
+        extractor = Extractor(room.memories, ModelCalls(model, given), given, instructions=lambda: "Find.")
         skills = open_skills(given, storage.switches, (), tuple, 200_000)
-        parts = assemble_parts(given, storage, model, skills, suggestions=Suggestions(keeper), memory=room)
+        parts = assemble_parts(given, storage, model, skills, suggestions=Suggestions(extractor), memory=room)
         learned = SqlLearnedSessions(database)
-        learning = Learning(parts, keeper if given.memory else None, learned, first_retry=first_retry)
+        learning = Learning(parts, extractor if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)
         work = asyncio.create_task(learning.run(SessionEvents(storage.log, InFlight(parts))))
         marking = asyncio.create_task(learning.mark_begun())
         try:
-            yield Sessions(storage, room, parts, model, keeper, learned, learning, work)
+            yield Sessions(storage, room, parts, model, extractor, learned, learning, work)
         finally:
             work.cancel()
             marking.cancel()

@@ -1,4 +1,4 @@
-"""What came of reading one conversation for what is worth remembering."""
+"""The report on one run of the extractor."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ from gateway.messages import Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """For whoever measures it. Times are Unix ms; `model` was asked `calls` times, which took `usage` (None:
-    not told), and offered `offered` things. `dropped` counts by reason what was not kept of them, `error` is
-    the code of what ended it early."""
+class LearningReport:
+    """Times are Unix ms; `model` was called `calls` times, which took `usage` (None: unknown), and offered
+    `offered` candidates. `dropped` counts the rejected ones by reason, `error` is the code of what ended the
+    run early."""
 
     session_id: str
     model: str
@@ -26,5 +26,5 @@ class Learned:
 
 
 def learning_id(session_id: str, started_at: int) -> str:
-    """Names one reading of a session, for `ids.trace_id_of`: its own span and those of its model calls."""
+    """The name of one run, for `ids.trace_id_of`: of its own span and of its model calls."""
     return f"learn {session_id} {started_at}"

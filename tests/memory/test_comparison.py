@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.memory.likeness.nearness import compare, contradicts, is_same, replaces
+from gateway.memory.similarity.comparison import compare, contradicts, is_same, replaces
 from tests.memory.search.recall_set import KNOWN
 
 SAME = [

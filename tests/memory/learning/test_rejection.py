@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from gateway.lexical import plain_form
-from gateway.memory.keeper.candidates import Candidate
-from gateway.memory.keeper.evaluate import passing, unsafe, verdict
-from gateway.memory.keeper.extract import Extract, extract
-from gateway.memory.keeper.said import pieces
+from gateway.memory.learning.candidates import Candidate
+from gateway.memory.learning.grounding import GroundedCandidate, ground
+from gateway.memory.learning.rejection import rejection_reason, transient_kind, unsafe
+from gateway.memory.learning.user_messages import excerpts
 from tests.history.scripted import stored, user
 
 
@@ -17,9 +17,9 @@ def candidate(content: str, quote: str, **fields: Any) -> Candidate:
     return Candidate(content=content, quote=quote, **given)
 
 
-def extracted(content: str, quote: str, said: str, **fields: Any) -> Extract | None:
-    (piece,) = pieces(stored(user(said)), after=0, room=10_000)
-    return extract(candidate(content, quote, **fields), piece)
+def extracted(content: str, quote: str, said: str, **fields: Any) -> GroundedCandidate | None:
+    (excerpt,) = excerpts(stored(user(said)), after=0, max_tokens=10_000)
+    return ground(candidate(content, quote, **fields), excerpt)
 
 
 SECRETS = [
@@ -79,7 +79,7 @@ def test_what_steers_a_model_against_its_user_is_never_kept(text: str) -> None:
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_people_say_of_themselves_is_neither(text: str) -> None:
     assert unsafe(text) is None
-    assert passing(text) is None
+    assert transient_kind(text) is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_people_say_of_themselves_is_neither(text: str) -> None:
     ],
 )
 def test_what_is_for_the_moment_only(text: str, reason: str | None) -> None:
-    assert passing(text) == reason
+    assert transient_kind(text) == reason
 
 
 def test_a_quote_must_be_what_the_user_said() -> None:
@@ -123,7 +123,7 @@ def test_a_quote_must_be_what_the_user_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "content", "kept"),
+    ("said", "content", "learner"),
     [
         ("我喜欢简约的设计风格", "用户喜欢简约的设计风格", True),
         ("我喜歡簡約的設計風格", "用戶喜歡簡約的設計風格", True),
@@ -143,18 +143,18 @@ def test_a_quote_must_be_what_the_user_said() -> None:
     ],
 )
 def test_where_the_model_says_something_else_the_users_words_stand(
-    said: str, content: str, kept: bool
+    said: str, content: str, learner: bool
 ) -> None:
     """Another language, another script, another number, a word of others, or the contrary."""
     found = extracted(content, said, said)
 
     assert found is not None
-    assert found.content == (content if kept else said)
+    assert found.content == (content if learner else said)
 
 
-def judged(found: Extract | None, *answers: str) -> str | None:
+def judged(found: GroundedCandidate | None, *answers: str) -> str | None:
     assert found is not None
-    return verdict(found, map(plain_form, answers))
+    return rejection_reason(found, map(plain_form, answers))
 
 
 def test_an_unsafe_sentence_spoils_what_is_quoted_from_it() -> None:

@@ -1,0 +1,1 @@
+"""Learning: from a conversation or a tool's suggestion to checked memories."""

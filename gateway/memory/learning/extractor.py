@@ -1,0 +1,298 @@
+"""Learning from conversations, and storing what tools suggest."""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import structlog
+
+from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, MemoryFull
+from gateway.events.calls import MemoryWriteSuggestion
+from gateway.ids import now_ms
+from gateway.lexical import plain_form
+from gateway.memory.corrections.corrections import Corrections
+from gateway.memory.learning.candidates import Candidate, find_candidates
+from gateway.memory.learning.grounding import GroundedCandidate, ground
+from gateway.memory.learning.reconciler import Reconciler, TurnTimes, find_neighbours
+from gateway.memory.learning.rejection import rejection_reason, transient_kind, unsafe
+from gateway.memory.learning.report import LearningReport, learning_id
+from gateway.memory.learning.retractions import Retraction, retractions
+from gateway.memory.learning.user_messages import Excerpt, clauses, excerpts
+from gateway.memory.memories import By, Changed, Memories
+from gateway.memory.record import NewMemory
+from gateway.memory.room import households_of
+from gateway.model.calls import CallContext, ModelCalls, Spent
+from gateway.model.prices import window
+from gateway.settings import Settings
+from gateway.storage.base import StoredMessage
+from gateway.storage.memories import Scope
+
+MAX_EXCERPT_TOKENS = 12_000
+"""Tokens of conversation (estimated) that one call reads: in longer texts a model overlooks small facts."""
+MAX_CALLS = 4
+"""Model calls for one conversation; of a longer one the end is read."""
+SUGGESTED_CONFIDENCE = 0.5
+"""The confidence of what a tool suggests."""
+ACTOR, REASON = "keeper", "The user said so in a conversation."
+"""How versions and events name the extractor, and why it changed something."""
+
+log = structlog.get_logger(__name__)
+
+
+class SuggestionSource(Protocol):
+    """The tool call that suggests memories; a turn's `WriteSource` is one."""
+
+    @property
+    def owner(self) -> str: ...
+    @property
+    def session_id(self) -> str: ...
+    @property
+    def turn_id(self) -> str: ...
+    @property
+    def tool_call_id(self) -> str: ...
+    @property
+    def tool(self) -> str: ...
+
+
+PublishChanges = Callable[[str, Sequence[Changed]], Awaitable[None]]
+"""Publishes the changes that suggestions made, in the log of the session of that id. Must not raise."""
+
+
+async def publish_nothing(session_id: str, changed: Sequence[Changed]) -> None:
+    """The default of `Extractor.publish_changes`."""
+
+
+@dataclass(slots=True)
+class RunCounters:
+    """What one run cost, and why candidates were dropped."""
+
+    calls: int = 0
+    spent: Spent = field(default_factory=Spent)
+    offered: int = 0
+    dropped: Counter[str] = field(default_factory=Counter[str])
+
+
+class Extractor:
+    """One per process. `instructions` reads the model's instructions, anew for each conversation; `on_report`
+    gets a report of each run. `publish_changes` is set by the owner of the sessions' logs."""
+
+    def __init__(
+        self,
+        memories: Memories,
+        calls: ModelCalls,
+        settings: Settings,
+        *,
+        instructions: Callable[[], str],
+        on_report: Callable[[LearningReport], None] = lambda _: None,
+    ) -> None:
+        self._memories = memories
+        self._corrections = Corrections(memories)
+        self._calls = calls
+        self._settings = settings
+        self._instructions = instructions
+        self._on_report = on_report
+        self.publish_changes: PublishChanges = publish_nothing
+
+    async def learn(
+        self,
+        scope: Scope,
+        messages: Sequence[StoredMessage],
+        *,
+        session_id: str,
+        model: str,
+        after: int = 0,
+        turn_times: TurnTimes | None = None,
+    ) -> Sequence[Changed]:
+        """Stores the durable facts that the user states in `messages` (in the order of their positions).
+
+        Only the user's own text after position `after` counts, and each memory needs a quote of it; earlier
+        messages are context. A known memory is reinforced, once by each message; one that is plainly
+        contradicted by a later statement is replaced; one that was forgotten or replaced after the statement
+        stays so. A repetition changes nothing. `turn_times` gives the beginning of a turn (None: all
+        statements are of now); `model` is asked unless the settings name another.
+
+        Raises:
+            LearningFailed: the model gave no usable answer. What was learned from earlier excerpts stays.
+            MemoryFull: nothing could be stored because the limit is reached. StorageError.
+        """
+        name, counters, began = self._settings.memory_model or model, RunCounters(), now_ms()
+        max_tokens = min(MAX_EXCERPT_TOKENS, await window(self._settings, name) // 4)
+        found = await asyncio.to_thread(_excerpts_to_read, messages, after, max_tokens)
+        retracted = await asyncio.to_thread(retractions, found)
+        reconciler = Reconciler(
+            self._memories, self._corrections, scope, session_id=session_id, turn_times=turn_times
+        )
+        context = CallContext(session_id, operation=learning_id(session_id, began))
+        error: str | None = None
+        try:
+            for excerpt in found[-MAX_CALLS:]:
+                for candidate in await self._accepted(name, excerpt, retracted, counters, context):
+                    turn_id = excerpt.messages[candidate.position].turn_id
+                    await reconciler.reconcile(candidate, By(ACTOR, REASON, turn_id))
+            if reconciler.full is not None and not reconciler.changed:
+                raise reconciler.full
+        except BaseException as failed:
+            error = failed.code if isinstance(failed, GatewayError) else type(failed).__name__
+            raise
+        finally:
+            if found:
+                unread = max(0, len(found) - MAX_CALLS)
+                _log(session_id, name, counters, reconciler, unread=unread)
+                self._on_report(_report(session_id, name, counters, reconciler, began=began, error=error))
+        return reconciler.changed
+
+    async def suggest(self, writes: Sequence[MemoryWriteSuggestion], source: SuggestionSource) -> None:
+        """Stores what a tool suggests, for `source.owner` alone and in quarantine: not recalled before a
+        person confirms it. A known suggestion changes nothing. Raises StorageError."""
+        households = households_of(self._settings, source.owner)
+        scope = Scope(source.owner, session_id=source.session_id, households=households)
+        changed: list[Changed] = []
+        for number, write in enumerate(writes):
+            reason = unsafe(write.content)
+            if write.owner_type == "household" and write.owner_id not in households:
+                reason = "not_a_member"
+            reason = reason or await self._save_suggestion(scope, write, source, number, changed)
+            if reason is not None:
+                log.info("memory_write_dropped", **_ids(source), type=write.type, reason=reason)
+        if changed:
+            await self.publish_changes(source.session_id, changed)
+
+    async def _accepted(
+        self,
+        model: str,
+        excerpt: Excerpt,
+        retracted: Sequence[Retraction],
+        counters: RunCounters,
+        context: CallContext,
+    ) -> Sequence[GroundedCandidate]:
+        counters.calls += 1
+        candidates, malformed = await find_candidates(
+            self._calls, model, self._instructions(), excerpt, context=context, spent=counters.spent
+        )
+        counters.offered += len(candidates) + malformed
+        counters.dropped["malformed"] += malformed
+        return await asyncio.to_thread(_accept, candidates, excerpt, retracted, counters.dropped)
+
+    async def _save_suggestion(
+        self,
+        scope: Scope,
+        write: MemoryWriteSuggestion,
+        source: SuggestionSource,
+        number: int,
+        changed: list[Changed],
+    ) -> str | None:
+        """Adds the change to `changed`, or returns why the suggestion is dropped."""
+        neighbours = await find_neighbours(self._memories, scope, write.content)
+        if any(similarity == "same" for _, similarity in neighbours):
+            return "known"
+        new = NewMemory(
+            write.content,
+            write.type,
+            owner_type=write.owner_type,
+            owner_id=None if write.owner_type == "user" else write.owner_id,
+            source="skill",
+            importance=write.importance,
+            confidence=SUGGESTED_CONFIDENCE,
+            quarantined=True,
+        )
+        by = By(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id)
+        key = f"{source.turn_id}\0{source.tool_call_id}\0{number}"
+        try:
+            saved = await self._memories.save(scope, new, by, key=hashlib.sha256(key.encode()).hexdigest())
+        except DuplicateMemory:
+            return "forgotten"  # the suggestion of this very call was deleted since
+        except (InvalidRequest, MemoryFull) as refused:
+            return refused.code
+        if saved.row.version > 1 or not saved.row.quarantined:
+            return "known"
+        changed.append(saved)
+        return None
+
+
+def _excerpts_to_read(messages: Sequence[StoredMessage], after: int, max_tokens: int) -> list[Excerpt]:
+    """The excerpts in which the user states a possibly durable fact: for the others no model is asked."""
+    return [
+        excerpt
+        for excerpt in excerpts(messages, after=after, max_tokens=max_tokens)
+        if any(
+            transient_kind(clause) is None for text in excerpt.user_texts.values() for clause in clauses(text)
+        )
+    ]
+
+
+def _accept(
+    candidates: Sequence[Candidate],
+    excerpt: Excerpt,
+    retracted: Sequence[Retraction],
+    dropped: Counter[str],
+) -> list[GroundedCandidate]:
+    """The candidates that are grounded and not rejected; `dropped` counts the reasons for the others."""
+    answers = {position: plain_form(text) for position, text in excerpt.answers.items()}
+    accepted: list[GroundedCandidate] = []
+    for candidate in candidates:
+        grounded = ground(candidate, excerpt)
+        if grounded is None:
+            dropped["not_said"] += 1
+            continue
+        before = (text for position, text in answers.items() if position < grounded.position)
+        reason = rejection_reason(grounded, before)
+        if reason is None and any(each.covers(grounded) for each in retracted):
+            reason = "forget"
+        if reason is None:
+            accepted.append(grounded)
+        else:
+            dropped[reason] += 1
+    return sorted(accepted, key=lambda each: each.position)
+
+
+def _log(session_id: str, model: str, counters: RunCounters, reconciler: Reconciler, *, unread: int) -> None:
+    usage = counters.spent.usage
+    operations = Counter(each.event.op for each in reconciler.changed)
+    dropped = counters.dropped + reconciler.unchanged
+    log.info(
+        "memory_learned",
+        session_id=session_id,
+        model=model,
+        calls=counters.calls,
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        offered=counters.offered,
+        **operations,
+        dropped={name: count for name, count in dropped.items() if count},
+        unread=unread,
+    )
+
+
+def _report(
+    session_id: str,
+    model: str,
+    counters: RunCounters,
+    reconciler: Reconciler,
+    *,
+    began: int,
+    error: str | None,
+) -> LearningReport:
+    return LearningReport(
+        session_id=session_id,
+        model=model,
+        started_at=began,
+        ended_at=now_ms(),
+        calls=counters.calls,
+        usage=counters.spent.usage,
+        offered=counters.offered,
+        changed=reconciler.changed,
+        dropped=+(counters.dropped + reconciler.unchanged),
+        error=error,
+    )
+
+
+def _ids(source: SuggestionSource) -> dict[str, str]:
+    return {
+        "session_id": source.session_id,
+        "turn_id": source.turn_id,
+        "tool_call_id": source.tool_call_id,
+        "tool": source.tool,
+    }

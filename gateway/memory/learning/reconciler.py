@@ -1,0 +1,214 @@
+"""Reconciling a candidate with the memories: it reinforces one, replaces one, or becomes a new one."""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+
+from gateway.errors import DuplicateMemory, MemoryFull, RequestRefused
+from gateway.ids import now_ms
+from gateway.lexical import plain_form, query_tokens
+from gateway.memory.corrections.corrections import Corrections
+from gateway.memory.learning.grounding import GroundedCandidate, content_words
+from gateway.memory.memories import By, Changed, Memories
+from gateway.memory.record import NewMemory, digest_of
+from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
+from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, OwnerType, Scope
+
+MAX_NEIGHBOURS = 10
+"""Memories that a candidate is compared with."""
+MAX_WORDS = 64
+"""Words of the query that finds them."""
+MAX_FORGOTTEN = 2_000
+"""Memories that were forgotten since, the last ones, that a candidate is compared with."""
+
+Neighbour = tuple[MemoryRow, Similarity]
+"""A memory with many words of a text, and how its content compares with it."""
+
+TurnTimes = Callable[[str], Awaitable[int]]
+"""Gives the beginning of the turn of that id, Unix ms."""
+
+_COMPARED_STATUSES = Filter(statuses=("active", "suppressed", "frozen"))
+_WORK_TYPES = frozenset({"project_decision", "discussion_conclusion", "action_item", "constraint", "risk"})
+
+
+class Reconciler:
+    """Reconciles the candidates of one session, in the order of their positions. `changed` are the changes,
+    `unchanged` the reasons for which candidates changed nothing, `full` the refusal at the limit of
+    memories."""
+
+    def __init__(
+        self,
+        memories: Memories,
+        corrections: Corrections,
+        scope: Scope,
+        *,
+        session_id: str,
+        turn_times: TurnTimes | None,
+    ) -> None:
+        self._memories = memories
+        self._corrections = corrections
+        self._scope = scope
+        self._session_id = session_id
+        self._turn_times = turn_times
+        self._began = now_ms()
+        self._times: dict[str, int] = {}
+        self._forgotten: Sequence[Forgotten] | None = None
+        self._seen: Counter[tuple[int, str]] = Counter()
+        self.changed: list[Changed] = []
+        self.unchanged: Counter[str] = Counter()
+        self.full: MemoryFull | None = None
+
+    async def reconcile(self, candidate: GroundedCandidate, by: By) -> None:
+        """Reinforces the memory with the same content, replaces one that the candidate corrects, or adds one.
+        A refused change is counted in `unchanged`. Raises StorageError."""
+        key = self._key(candidate)
+        neighbours = await find_neighbours(self._memories, self._scope, candidate.content)
+        try:
+            changed = await self._reconcile(candidate, by, key, neighbours)
+        except MemoryFull as full:
+            self.full, changed = full, "full"
+        except RequestRefused as refused:  # for instance a neighbour was changed meanwhile
+            changed = refused.code
+        if isinstance(changed, str):
+            self.unchanged[changed] += 1
+        else:
+            self.changed += changed
+
+    async def _reconcile(
+        self, candidate: GroundedCandidate, by: By, key: str, neighbours: Sequence[Neighbour]
+    ) -> Sequence[Changed] | str:
+        for row, similarity in neighbours:
+            if similarity == "same":
+                return await self._reinforce(row, candidate, by)
+        stated_at = await self._stated_at(by)
+        if await self._is_forgotten(candidate, stated_at):
+            return "forgotten"
+        for row, _ in neighbours:
+            if self._is_own(row) and replaces(row.content, candidate.content, candidate.clause):
+                return await self._replace(row, candidate, by, stated_at)
+        return await self._add(candidate, by, key)
+
+    async def _stated_at(self, by: By) -> int:
+        if self._turn_times is None or by.turn_id is None:
+            return self._began
+        if by.turn_id not in self._times:
+            self._times[by.turn_id] = await self._turn_times(by.turn_id)
+        return self._times[by.turn_id]
+
+    async def _is_forgotten(self, candidate: GroundedCandidate, stated_at: int) -> bool:
+        """Whether the same content was forgotten, or replaced, after the user stated it."""
+        if self._forgotten is None:  # once: later candidates were stated later
+            self._forgotten = await self._memories.store.forgotten(
+                self._scope, since=stated_at, limit=MAX_FORGOTTEN
+            )
+        later = [each for each in self._forgotten if each.at > stated_at]
+        return bool(later) and await asyncio.to_thread(_matches_any, candidate, later)
+
+    async def _reinforce(
+        self, row: MemoryRow, candidate: GroundedCandidate, by: By
+    ) -> Sequence[Changed] | str:
+        # A memory that a person froze stays frozen; one message is evidence once, however often it is read.
+        if row.source == "document" or row.status == "frozen":
+            return "known"
+        if candidate.position in await self._evidence_positions(row):
+            return "known"
+        again = NewMemory(
+            row.content,
+            row.type,
+            owner_type=row.owner_type,
+            owner_id=row.owner_id,
+            visibility=row.visibility,
+            source="conversation",
+            importance=row.importance,
+            confidence=candidate.candidate.confidence,
+        )
+        return [await self._memories.save(self._scope, again, by, evidence=[self._evidence(candidate)])]
+
+    async def _replace(
+        self, row: MemoryRow, candidate: GroundedCandidate, by: By, stated_at: int
+    ) -> Sequence[Changed] | str:
+        positions = await self._evidence_positions(row)
+        if max(positions) >= candidate.position if positions else row.updated_at > stated_at:
+            return "outdated"
+        return await self._corrections.correct(
+            self._scope,
+            row.id,
+            "replace",
+            by,
+            evidence=self._evidence(candidate),
+            new_content=candidate.content,
+            source="conversation",
+        )
+
+    async def _add(self, candidate: GroundedCandidate, by: By, key: str) -> Sequence[Changed] | str:
+        proposed = candidate.candidate
+        new = NewMemory(
+            proposed.content,
+            proposed.type,
+            owner_type=self._owner(proposed.type),
+            source="conversation",
+            importance=proposed.importance,
+            confidence=proposed.confidence,
+            tags=proposed.tags,
+        )
+        try:
+            changed = await self._memories.save(
+                self._scope, new, by, evidence=[self._evidence(candidate)], key=key
+            )
+        except DuplicateMemory:
+            return "forgotten"  # the memory of these words was deleted since
+        return "known" if changed.repeated else [changed]
+
+    def _owner(self, kind: str) -> OwnerType:
+        """Memories about work belong to the project, or else to the role."""
+        if kind not in _WORK_TYPES:
+            return "user"
+        if self._scope.project_id is not None:
+            return "project"
+        return "role" if self._scope.role_id is not None else "user"
+
+    def _is_own(self, row: MemoryRow) -> bool:
+        """Whether a statement of the user may replace the memory without a question."""
+        return row.user_id == self._scope.user_id and row.recallable and row.source != "document"
+
+    def _evidence(self, candidate: GroundedCandidate) -> Evidence:
+        return Evidence(self._session_id, candidate.position, candidate.quote)
+
+    async def _evidence_positions(self, row: MemoryRow) -> Sequence[int]:
+        """Positions of this session's messages that are evidence of the memory."""
+        evidence = await self._memories.store.evidence(self._scope, row.id)
+        return [each.position for each in evidence if each.session_id == self._session_id]
+
+    def _key(self, candidate: GroundedCandidate) -> str:
+        """The same for the n-th candidate of a sentence of a message, whatever its wording."""
+        place = (candidate.position, plain_form(candidate.sentence))
+        number = self._seen[place]
+        self._seen[place] += 1
+        key = "\0".join((self._session_id, *map(str, place), str(number)))
+        return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _matches_any(candidate: GroundedCandidate, forgotten: Sequence[Forgotten]) -> bool:
+    digests = {digest_of(candidate.content), digest_of(candidate.quote)}
+    words = content_words(candidate.content)
+    return any(
+        each.digest in digests
+        or (
+            2 * len(words & content_words(each.content)) >= len(words)
+            and is_same(each.content, candidate.content)
+        )
+        for each in forgotten
+    )
+
+
+async def find_neighbours(memories: Memories, scope: Scope, content: str) -> Sequence[Neighbour]:
+    """The memories of the scope, also quarantined and frozen ones, with the most words of `content`, and how
+    each compares with it."""
+    words = (await asyncio.to_thread(query_tokens, content))[:MAX_WORDS]
+    rows = [
+        match.row
+        for match in await memories.store.match(scope, words, _COMPARED_STATUSES, limit=MAX_NEIGHBOURS)
+    ]
+    # In a thread: long texts are compared word by word.
+    return await asyncio.to_thread(lambda: [(row, compare(row.content, content)) for row in rows])

@@ -1,0 +1,137 @@
+"""The user's own text in a conversation, apart from everything that others wrote. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gateway.lexical import estimate_tokens
+from gateway.memory.record import clean
+from gateway.messages import Message
+from gateway.storage.base import StoredMessage
+from gateway.tools.wrapping import WRAPPER_TAGS
+
+MAX_TEXT = 16_000
+"""Characters of one message that are read: a longer one is a pasted document."""
+MAX_CONTEXT = 1_500
+"""Characters of a message that is shown as context."""
+CONTEXT = 6
+"""Messages before the new ones that are shown as context."""
+MAX_LEAD_IN = 10
+"""Characters of a clause that only introduces the next one: "No,", "说错了，"."""
+
+_WRAPPED = re.compile(
+    rf"<({'|'.join(WRAPPER_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,9}}>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_CODE_BLOCK = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
+_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_SENTENCE = re.compile(r"(?:[^\n。！？!?；;.]|\.(?!\s|$))+[。！？!?；;.]*")
+_COMMAS = frozenset((",", "，"))
+_CLAUSE = re.compile(r"(?:[^\n。！？!?；;.,，]|[.,](?!\s|$))+[？?]*")
+
+
+@dataclass(slots=True)
+class Excerpt:
+    """As much of a conversation as one model call reads. `text` is its rendering; by position, `messages` are
+    the user's new messages, `user_texts` the user's own text in them, `answers` the assistant's messages."""
+
+    lines: list[str] = field(default_factory=list[str])
+    messages: dict[int, StoredMessage] = field(default_factory=dict[int, StoredMessage])
+    user_texts: dict[int, str] = field(default_factory=dict[int, str])
+    answers: dict[int, str] = field(default_factory=dict[int, str])
+    tokens: int = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+def user_text(message: Message) -> str:
+    """The user's own text in a message, "" for any other role: without what the gateway added (recalled
+    memories, tool results, anything in our wrapper tags) and without what the user pasted: code blocks and
+    lines quoted with `>`."""
+    if message.role != "user":
+        return ""
+    text = _texts(message)
+    for pattern in (_WRAPPED, _CODE_BLOCK, _QUOTED_LINE):
+        text = pattern.sub("\n", text)
+    return clean(text)
+
+
+def clauses(text: str) -> list[str]:
+    """The clauses of a text, a question with its mark."""
+    return [clause for _, clause in clauses_at(text)]
+
+
+def clauses_at(text: str) -> list[tuple[int, str]]:
+    """The clauses, each with the character at which it begins."""
+    return [(each.start(), each[0].strip()) for each in _CLAUSE.finditer(text) if each[0].strip()]
+
+
+def sentence_of(text: str, start: int, end: int) -> str:
+    """The sentences that contain text[start:end]."""
+    within = [each for each in _SENTENCE.finditer(text) if each.start() < end and each.end() > start]
+    return text[within[0].start() : within[-1].end()].strip() if within else text[start:end]
+
+
+def clause_of(text: str, start: int, end: int) -> str:
+    """The clauses that contain text[start:end], with what introduces them in the same sentence."""
+    found = list(_CLAUSE.finditer(text))
+    within = [place for place, each in enumerate(found) if each.start() < end and each.end() > start]
+    if not within:
+        return text[start:end]
+    first = within[0]
+    while first and len(found[first - 1][0].strip()) <= MAX_LEAD_IN:
+        if text[found[first - 1].end() : found[first].start()].strip() not in _COMMAS:
+            break
+        first -= 1
+    return text[found[first].start() : found[within[-1]].end()].strip()
+
+
+def excerpts(messages: Sequence[StoredMessage], *, after: int, max_tokens: int) -> list[Excerpt]:
+    """The conversation after position `after`, in excerpts of about `max_tokens` tokens (estimated) with at
+    least one message each; each begins with the CONTEXT messages before it.
+
+    Each message has a header line, `[POSITION] user:`, `[POSITION] user, before:` or `[POSITION] assistant:`.
+    All other lines are indented by two spaces, so that no text can pass for a header.
+    """
+    found: list[Excerpt] = []
+    shown: list[tuple[int, str, str]] = []  # position, role, text: of all until now
+    excerpt = Excerpt()
+    for stored in messages:
+        by_user = stored.message.role == "user"
+        text = user_text(stored.message) if by_user else clean(_texts(stored.message))
+        if not text:
+            continue
+        is_new = stored.position > after
+        if is_new:
+            lines = list(_lines(stored.position, "user" if by_user else "assistant", text, in_full=by_user))
+            tokens = sum(map(estimate_tokens, lines))
+            if not found or excerpt.tokens + tokens > max_tokens:
+                excerpt = _with_context(shown[-CONTEXT:])
+                found.append(excerpt)
+            excerpt.lines += lines
+            excerpt.tokens += tokens
+            if by_user:
+                excerpt.messages[stored.position], excerpt.user_texts[stored.position] = stored, text
+        if not by_user and found:
+            excerpt.answers[stored.position] = text
+        shown.append((stored.position, "user, before" if by_user else "assistant", text))
+    return [excerpt for excerpt in found if excerpt.messages]
+
+
+def _with_context(context: Sequence[tuple[int, str, str]]) -> Excerpt:
+    lines = [line for position, role, text in context for line in _lines(position, role, text, in_full=False)]
+    answers = {position: text for position, role, text in context if role == "assistant"}
+    return Excerpt(lines, answers=answers, tokens=sum(map(estimate_tokens, lines)))
+
+
+def _lines(position: int, role: str, text: str, *, in_full: bool) -> Iterator[str]:
+    limit = MAX_TEXT if in_full else MAX_CONTEXT
+    yield f"[{position}] {role}:"
+    yield from (f"  {line}" for line in text[:limit].splitlines())
+    if len(text) > limit:
+        yield f"  [... {len(text) - limit} characters left out ...]"
+
+
+def _texts(message: Message) -> str:
+    return "\n".join(block["text"] for block in message.content if block["type"] == "text")[:MAX_TEXT]

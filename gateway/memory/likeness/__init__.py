@@ -1,1 +1,0 @@
-"""Whether two memories say the same, or the contrary: by their words alone."""
