@@ -47,8 +47,9 @@ class RequestScope:
         request_id = scope["request_id"] = given if is_id(given) else new_request_id()
         telemetry: Telemetry = scope["app"].state.telemetry
         span = scope["request_span"] = telemetry.http.begin(scope, headers, request_id)
-        # For streams: once a response has begun nobody on the way looks at what it sends.
-        scope["send_body"] = send
+        # For streams: once a response has begun nobody on the way looks at what it sends. Our own server has
+        # put its `send` there, which lies below Starlette's.
+        scope.setdefault("send_body", send)
         started = monotonic()
         status, is_stream = 0, False
 

@@ -117,6 +117,7 @@ class Connection(HttpToolsProtocol):
         self._end_wait()
 
     async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        scope["send_body"] = send
         try:
             await self._app(scope, receive, send)
         finally:

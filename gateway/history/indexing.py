@@ -51,8 +51,10 @@ class Indexer:
 
     def watch(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """An observer of the bus: quick, and never raises."""
-        if any(event.type == "done" for event in events):
-            self.nudge(session_id)
+        for event in events:
+            if event.type == "done":
+                self.nudge(session_id)
+                return
 
     def nudge(self, session_id: str) -> None:
         """Something new is in the session: it will be indexed soon."""

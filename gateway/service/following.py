@@ -137,8 +137,11 @@ class Follower:
         self._cursor = events[-1].seq
         if chosen := place.choose(events):
             await self._take(chosen)
-        turn = place.turn
-        return turn is not None and any(e.type == "done" and e.turn_id == turn.id for e in events)
+        if (turn := place.turn) is not None:
+            for event in events:
+                if event.type == "done" and event.turn_id == turn.id:
+                    return True
+        return False
 
     async def _wait(self) -> bool:
         """Until there is something to do for the task; whether that was the end."""

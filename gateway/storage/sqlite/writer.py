@@ -75,21 +75,15 @@ class Flush:
 
     appends: list[Pending] = field(default_factory=list[Pending])
     writes: list[Write] = field(default_factory=list[Write])
+    events: int = 0
+    sync: bool = False
+    """Whether it holds more than pieces of text: those may wait for company."""
     due: float = inf
     """When it is to be handed over, on the loop's clock."""
     refusals: Sequence[StorageError | None] = ()
     seconds: float = 0
     failed: bool = False
     failure: StorageError | None = None
-
-    @property
-    def sync(self) -> bool:
-        """Whether it holds more than pieces of text: those may wait for company."""
-        return bool(self.writes) or any(append.batch.sync for append in self.appends)
-
-    @property
-    def events(self) -> int:
-        return sum(len(append.batch.events) for append in self.appends)
 
     def fail(self, error: BaseException) -> None:
         self.failed = True
@@ -135,12 +129,14 @@ class Writer:
         Raises:
             StorageError: the database is closed.
         """
-        if not pending.batch.sync:
-            self._gather(self._paced_until).appends.append(pending)
-        elif pending.batch.can_wait:
-            self._gather(self._loop.time() + PACE).appends.append(pending)
+        batch = pending.batch
+        if not batch.sync:
+            flush = self._gather(self._paced_until)
         else:
-            self._gather(0).appends.append(pending)
+            flush = self._gather(self._loop.time() + PACE if batch.can_wait else 0)
+            flush.sync = True
+        flush.appends.append(pending)
+        flush.events += len(batch.events)
 
     def write(self, write: Write) -> None:
         """Adds to the next transaction.
@@ -148,7 +144,9 @@ class Writer:
         Raises:
             StorageError: the database is closed.
         """
-        self._gather(0).writes.append(write)
+        flush = self._gather(0)
+        flush.sync = True
+        flush.writes.append(write)
 
     async def close(self) -> None:
         """Commits what has gathered, then ends the thread."""
