@@ -42,6 +42,7 @@ from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
 from gateway.turn.suggestions import Suggestions
+from gateway.turn.tool_run import prepare_checks
 from gateway.turn.watching import CompositeObserver
 
 START_TIMEOUT = 30.0
@@ -129,13 +130,18 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         ):
             await stack.enter_async_context(supervisor.running(work, name))
         # Beside whatever comes: who serves need not wait for it, only a call that comes at once.
-        stack.callback(asyncio.create_task(model.prepare()).cancel)
+        stack.callback(asyncio.create_task(_prepare(model)).cancel)
         try:
             yield
         finally:
             await begin_shutdown()
             await suggestions.close()
             await learning.close()
+
+
+async def _prepare(model: Model) -> None:
+    await model.prepare()
+    await asyncio.to_thread(prepare_checks)
 
 
 @dataclass(frozen=True, slots=True)

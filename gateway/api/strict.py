@@ -72,6 +72,7 @@ class Body(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         loc_by_alias=False,  # errors name fields as the documentation does
+        defer_build=True,  # built when it is used first, not at the start
     )
 
 
@@ -84,4 +85,4 @@ class Query(Body):
 class Reply(BaseModel):
     """What the server answers. Fields without a value are left out."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)

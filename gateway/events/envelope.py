@@ -19,7 +19,8 @@ VERSION = 1
 class Part(BaseModel):
     """A frozen value inside an event. Optional fields are left out when they have no value, never null."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Built when it is used first, not at the start.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -78,7 +78,6 @@ Index(
     memories.c.digest,
     unique=True,
     sqlite_where=LIVE,
-    postgresql_where=LIVE,
 )
 Index(
     "memories_counted",
@@ -86,7 +85,6 @@ Index(
     memories.c.status,
     memories.c.quarantined,
     sqlite_where=COUNTED,
-    postgresql_where=COUNTED,
 )
 Index(
     "memories_by_user",
@@ -94,7 +92,6 @@ Index(
     memories.c.updated_at,
     memories.c.id,
     sqlite_where=_present,
-    postgresql_where=_present,
 )
 Index(
     "memories_by_audience",
@@ -102,17 +99,15 @@ Index(
     memories.c.updated_at,
     memories.c.id,
     sqlite_where=_present,
-    postgresql_where=_present,
 )
 Index(
     "memories_deleted",
     memories.c.user_id,
     memories.c.deleted_at,
     sqlite_where=_deleted,
-    postgresql_where=_deleted,
 )
-Index("memories_by_subject", memories.c.subject, sqlite_where=_about, postgresql_where=_about)
-Index("memories_replaced", memories.c.superseded_by, sqlite_where=_replaced, postgresql_where=_replaced)
+Index("memories_by_subject", memories.c.subject, sqlite_where=_about)
+Index("memories_replaced", memories.c.superseded_by, sqlite_where=_replaced)
 
 
 def _memory(*, is_key: bool = False) -> Column[int]:
@@ -134,7 +129,7 @@ memory_versions = Table(
     Column("at", BigInteger, nullable=False),
     Column("row", Text, nullable=False),
 )
-Index("memory_versions_by_key", memory_versions.c.key, sqlite_where=_keyed, postgresql_where=_keyed)
+Index("memory_versions_by_key", memory_versions.c.key, sqlite_where=_keyed)
 
 # A quote is of what `user_id` said (members of a household give evidence of one memory), and of the content
 # with `digest`: once that has changed it counts no more.

@@ -55,7 +55,7 @@ sessions = Table(
 )
 Index("sessions_by_time", sessions.c.owner, sessions.c.updated_at, sessions.c.id)
 _to_read = text("learned_to IS NOT NULL")
-Index("sessions_to_read", sessions.c.id, sqlite_where=_to_read, postgresql_where=_to_read)
+Index("sessions_to_read", sessions.c.id, sqlite_where=_to_read)
 
 # All that an append touches beside the events and messages that it adds: one narrow row for each session, and
 # the fence of its writers. `head` is the seq of the last event, `position` that of the last message, wherever
@@ -77,8 +77,8 @@ heads = Table(
 )
 _open = text("turn_id IS NOT NULL")
 _parked = text("parked_until IS NOT NULL")
-Index("heads_owned", heads.c.replica, sqlite_where=_open, postgresql_where=_open)
-Index("heads_parked", heads.c.parked_until, sqlite_where=_parked, postgresql_where=_parked)
+Index("heads_owned", heads.c.replica, sqlite_where=_open)
+Index("heads_parked", heads.c.parked_until, sqlite_where=_parked)
 
 # Events that happened beside the turns while another owned the session's head, until they are in its log:
 # `events` are types and data as JSON, `turn_id` what they belong to, a turn or an operation.
@@ -130,7 +130,6 @@ Index(
     turns.c.session_id,
     unique=True,
     sqlite_where=_running,
-    postgresql_where=_running,
 )
 Index(
     "turns_client_message",
@@ -138,7 +137,6 @@ Index(
     turns.c.client_message_id,
     unique=True,
     sqlite_where=_named,
-    postgresql_where=_named,
 )
 
 # The newest events, in the order in which they came, whatever their session: a piece of text dirties no page

@@ -5,8 +5,6 @@ import re
 from typing import Any
 
 import orjson
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 
 from gateway.messages import clean_text
 from gateway.tools.mcp import bounds
@@ -32,6 +30,8 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: it cannot be used; the message says why.
     """
+    from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - 0.1 s, and only servers' tools need it
+
     try:
         size = len(orjson.dumps(schema))
     except TypeError as error:
@@ -52,6 +52,8 @@ def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check(schema: dict[str, Any]) -> None:
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - see usable_schema
+
     Draft202012Validator.check_schema(schema)
     check_references(schema)
     Draft202012Validator(schema).is_valid({})  # RecursionError where it refers to itself without end
