@@ -1,7 +1,6 @@
 """What the demo was asked: the newest requests for tests to read, and which it has seen before."""
 
 from collections import OrderedDict, deque
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -10,7 +9,7 @@ from gateway.demo.connection import Request
 
 MAX_REQUESTS = 200
 MAX_SEEN = 20_000
-_SHOWN = (
+_SHOWN = [
     "content-type",
     "user-agent",
     "anthropic-version",
@@ -18,42 +17,22 @@ _SHOWN = (
     "traceparent",
     "x-demo",
     "idempotency-key",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A request as it came; it is parsed only when somebody looks."""
-
-    request: Request
-
-    def show(self) -> dict[str, Any]:
-        headers = self.request.headers
-        shown = {name: headers[name] for name in _SHOWN if name in headers}
-        key = (
-            "x-api-key" if "x-api-key" in headers else "authorization" if "authorization" in headers else None
-        )
-        try:
-            body = orjson.loads(self.request.body)
-        except orjson.JSONDecodeError:
-            body = None
-        return {"path": self.request.path, "auth": key, "headers": shown, "body": body}
+]
 
 
 class Record:
     """Both lists are bounded: the oldest goes first."""
 
     def __init__(self) -> None:
-        self._requests: deque[Recorded] = deque(maxlen=MAX_REQUESTS)
+        self._requests: deque[Request] = deque(maxlen=MAX_REQUESTS)
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def add(self, request: Request) -> None:
-        self._requests.append(Recorded(request))
+        self._requests.append(request)
 
     def last(self, limit: int) -> list[dict[str, Any]]:
-        """The newest `limit` requests, oldest first, without secrets."""
-        wanted = list(self._requests)[-limit:] if limit > 0 else []
-        return [recorded.show() for recorded in wanted]
+        """The newest `limit` requests, oldest first, without secrets. They are parsed only now."""
+        return [_shown(request) for request in list(self._requests)[-limit:]] if limit > 0 else []
 
     def seen_before(self, key: str) -> bool:
         """Whether `key` was asked about before; it is remembered."""
@@ -67,3 +46,16 @@ class Record:
     def clear(self) -> None:
         self._requests.clear()
         self._seen.clear()
+
+
+def _shown(request: Request) -> dict[str, Any]:
+    try:
+        body = orjson.loads(request.body)
+    except orjson.JSONDecodeError:
+        body = None
+    return {
+        "path": request.path,
+        "auth": next((name for name in ("x-api-key", "authorization") if name in request.headers), None),
+        "headers": {name: request.headers[name] for name in _SHOWN if name in request.headers},
+        "body": body,
+    }

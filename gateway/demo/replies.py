@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import answers, asked, keeping, summaries
-from gateway.demo.asked import Asked
+from gateway.demo import asides, tour
 from gateway.demo.directives import ARTIFACT, UNSET, Call, FaultCall, Step, Think, Wanted, parse
+from gateway.demo.question import Question, read
 from gateway.demo.signatures import redacted_block, thinking_block
 from gateway.demo.strictness import THOUGHT_FIRST
 from gateway.demo.wire import Part, Reply, Usage, text_block
@@ -41,8 +41,8 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
     Raises:
         directives.BadDirective: the script cannot be read.
     """
-    question = asked.read(body)
-    if not script and (said := _beside(body)) is not None:
+    question = read(body)
+    if not script and (said := asides.answer(body)) is not None:
         step = Step([text_block(said)], burst=True)
     else:
         lines = script.split(_HEADER_LINES) if script else question.text.split("\n")
@@ -64,30 +64,22 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
     return Plan(reply, step.fault, tuple(sorted(question.tools)), seed, step.window)
 
 
-def _with_reference(question: Asked) -> Callable[[str], str]:
+def _with_reference(question: Question) -> Callable[[str], str]:
     """Puts the newest reference to an artifact into calls, where there is one."""
     ref = question.artifact or ARTIFACT
     return lambda line: line.replace(ARTIFACT, ref) if line.startswith("/call ") else line
 
 
-def _beside(body: Mapping[str, Any]) -> str | None:
-    """The answer to a call that is no turn of a conversation."""
-    return summaries.summarise(body) if summaries.is_asked(body) else keeping.answer(body)
-
-
-def _step(question: Asked, steps: list[Step]) -> Step:
+def _step(question: Question, steps: list[Step]) -> Step:
     if not steps:
-        return Step(answers.answer(question))
-    own_words = len(steps) == 1 and not steps[0].parts and question.text
-    if own_words:
+        return Step(tour.answer(question))
+    if len(steps) == 1 and not steps[0].parts and question.text:
         step = steps[0] if question.step == 1 else steps[0].following()
-        return replace(step, parts=answers.answer(question))
+        return replace(step, parts=tour.answer(question))
     if question.step > len(steps):
         return replace(steps[-1].following(), parts=[text_block("Done.")])
     step = steps[question.step - 1]
-    if step.parts:
-        return step
-    return replace(step, parts=[text_block("Done." if step.fault is None else FILLER)])
+    return replace(step, parts=step.parts or [text_block("Done." if step.fault is None else FILLER)])
 
 
 def _seed(body: Mapping[str, Any], script: str | None) -> str:

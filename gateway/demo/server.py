@@ -10,17 +10,19 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import summaries, wire
+from gateway.demo import asides, wire
 from gateway.demo.connection import Act, Connection, Counters, Pacer, Request, Script, whole
-from gateway.demo.directives import BadDirective
-from gateway.demo.faults import CATALOGUE, Case
+from gateway.demo.directives import BadDirective, Step, parse
+from gateway.demo.faults import FOR_ALL_REQUESTS, FOR_STREAMS, Case
 from gateway.demo.record import Record
 from gateway.demo.replies import DEFAULT_PACE, Plan, plan
 from gateway.demo.strictness import Refused, check
 from gateway.demo.usage import PromptCache, count
 from gateway.demo.versions import VERSIONS, KeyHeader, check_content, check_key, check_thinking, check_version
 
-MODELS = ("demo",)
+MODEL = "demo"
+MAX_SCRIPTS = 100
+"""Summaries that can be scripted in advance."""
 _ERROR_TYPES = {
     401: "authentication_error",
     404: "not_found_error",
@@ -85,8 +87,8 @@ class Demo:
         body = self._checked(request)
         _fit(body, self._window)
         script = request.headers.get("x-demo")
-        if self._next_summaries and summaries.is_asked(body):
-            script = self._next_summaries.popleft()
+        if self._next_summaries and asides.wants_summary(body):
+            script = self._next_summaries.popleft().replace("\n", ";;")
         try:
             planned = plan(body, script, self._cache.usage(body), self._pace)
         except BadDirective as bad:
@@ -116,10 +118,17 @@ class Demo:
         return reply_json(200, {"requests": requests, "counters": asdict(self.counters)})
 
     def _script_summaries(self, request: Request) -> list[Act]:
-        try:
-            wanted = summaries.scripts(_parsed(request.body))
-        except BadDirective as bad:
-            raise Refused(str(bad)) from None
+        given = _parsed(request.body)
+        wanted = given.get("next") if isinstance(given, dict) else None
+        if (
+            not isinstance(wanted, list)
+            or len(wanted) > MAX_SCRIPTS
+            or not all(isinstance(each, str) for each in wanted)
+        ):
+            raise Refused(f'This takes {{"next": […]}} with at most {MAX_SCRIPTS} scripts.')
+        for script in wanted:
+            if not _steps(script):
+                raise Refused(f"{script!r} has no directives.")
         self._next_summaries = deque(wanted)
         return reply_json(200, {"next": len(wanted)})
 
@@ -146,23 +155,27 @@ def _fit(body: Mapping[str, Any], window: int | None) -> None:
 def _misbehave(planned: Plan, streams: bool) -> list[Act]:
     call = planned.fault
     assert call is not None
-    fault = CATALOGUE.get(call.name)
-    if fault is None:
+    play = FOR_ALL_REQUESTS.get(call.name) or FOR_STREAMS.get(call.name)
+    if play is None:
         raise Refused(f"Unknown fault {call.name}.")
-    if fault.streams_only and not streams:
+    if not streams and call.name in FOR_STREAMS:
         raise Refused(f"The fault {call.name} is for requests that stream.")
     try:
-        return list(fault.play(Case(planned.reply, call.argument, planned.tools)))
+        return list(play(Case(planned.reply, call.argument, planned.tools)))
     except ValueError as bad:
         raise Refused(f"The fault {call.name} cannot take {call.argument!r}: {bad}.") from None
 
 
 def _models(_: Request) -> list[Act]:
-    data = [
-        {"type": "model", "id": name, "display_name": "Demo", "created_at": "2026-01-01T00:00:00Z"}
-        for name in MODELS
-    ]
-    return reply_json(200, {"data": data, "has_more": False, "first_id": MODELS[0], "last_id": MODELS[-1]})
+    model = {"type": "model", "id": MODEL, "display_name": "Demo", "created_at": "2026-01-01T00:00:00Z"}
+    return reply_json(200, {"data": [model], "has_more": False, "first_id": MODEL, "last_id": MODEL})
+
+
+def _steps(script: str) -> list[Step]:
+    try:
+        return parse(script.split("\n"))[0]
+    except BadDirective as bad:
+        raise Refused(str(bad)) from None
 
 
 def _parsed(body: bytes) -> Any:

@@ -12,10 +12,12 @@ from typing import Any
 
 import orjson
 
-from gateway.demo import media
+from gateway.demo.question import blocks
 from gateway.demo.wire import Usage
 
 MAX_PREFIXES = 8192
+FILE_TOKENS = {"image": 1600, "document": 2000}
+"""What an image has at most, and what a page of a document has about."""
 
 
 def estimate(text: str) -> int:
@@ -67,16 +69,12 @@ def count(body: Mapping[str, Any]) -> int:
 def _blocks(body: Mapping[str, Any]) -> Iterator[tuple[bytes, int, bool]]:
     """Every block as JSON without its cache point, how many tokens it is, and whether it had one."""
     yield from map(_plain, body.get("tools") or ())
-    system = body.get("system") or ()
-    yield from map(_plain, [{"type": "text", "text": system}] if isinstance(system, str) else system)
+    yield from map(_plain, blocks({"content": body.get("system") or ()}))
     for message in body["messages"]:
-        content = message["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        for part in parts:
-            yield _plain({"role": message["role"], **part})
+        yield from (_plain({"role": message["role"], **block}) for block in blocks(message))
 
 
 def _plain(block: Mapping[str, Any]) -> tuple[bytes, int, bool]:
     plain = orjson.dumps({name: value for name, value in block.items() if name != "cache_control"})
-    size = media.tokens(block)
-    return plain, estimate(plain.decode()) if size is None else size, bool(block.get("cache_control"))
+    size = FILE_TOKENS.get(str(block.get("type"))) or estimate(plain.decode())
+    return plain, size, bool(block.get("cache_control"))

@@ -4,11 +4,10 @@ Rules: platform.claude.com, "API versions", "Migrating to API version 2026-10-21
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from gateway.demo.asked import blocks
-from gateway.demo.strictness import Refused
+from gateway.demo.strictness import Refused, all_blocks
 
 NEWEST = "2026-10-21"
 VERSIONS = ("2023-06-01", NEWEST)
@@ -62,7 +61,8 @@ def check_content(body: Mapping[str, Any], version: str) -> None:
         if name in body:
             raise Refused(f"{name}: Extra inputs are not permitted")
     for index, message in enumerate(body["messages"]):
-        if message["role"] == "user" and any(block.get("citations") for block in _texts(blocks(message))):
+        texts = [block for block in all_blocks([message]) if block["type"] == "text"]
+        if message["role"] == "user" and any(text.get("citations") for text in texts):
             raise Refused(f"messages.{index}: `citations` are not permitted in `user` messages")
 
 
@@ -72,17 +72,8 @@ def check_thinking(body: Mapping[str, Any]) -> None:
     Raises:
         Refused: thinking with a budget.
     """
-    if (body.get("thinking") or {}).get("type") == "enabled" and NO_BUDGET.match(body["model"]):
+    if body.get("thinking", {}).get("type") == "enabled" and NO_BUDGET.match(body["model"]):
         raise Refused(
             '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
             '"output_config.effort" to control thinking behavior.'
         )
-
-
-def _texts(content: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The text blocks, those inside of tool results included."""
-    for block in content:
-        if block["type"] == "text":
-            yield block
-        elif block["type"] == "tool_result" and isinstance(block.get("content"), list):
-            yield from _texts(block["content"])

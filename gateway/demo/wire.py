@@ -169,6 +169,10 @@ def block_start(index: int, content_block: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "content_block_start", "index": index, "content_block": dict(content_block)}
 
 
+def block_stop(index: int) -> dict[str, Any]:
+    return {"type": "content_block_stop", "index": index}
+
+
 def delta(index: int, change: dict[str, Any]) -> dict[str, Any]:
     return {"type": "content_block_delta", "index": index, "delta": change}
 

@@ -11,13 +11,13 @@ import httpx2
 import orjson
 import pytest
 
-from gateway.demo.faults import CATALOGUE
 from gateway.demo.server import serve_demo
 from gateway.errors import ModelError, SettingsError
 from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Chunk, Model, ModelRequest, Piece, Started
 from gateway.model.endpoint import OLDER_VERSION
+from tests.demo.documented import CATALOGUE
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio

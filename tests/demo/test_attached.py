@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.media import DOCUMENT_TOKENS, IMAGE_TOKENS, MAX_FILES, MAX_IMAGE
-from gateway.demo.strictness import Refused, check
-from gateway.demo.usage import count
+from gateway.demo.schema import MAX_IMAGE
+from gateway.demo.strictness import MAX_FILES, Refused, check
+from gateway.demo.usage import FILE_TOKENS, count
 from gateway.history.transcript import in_words
 from gateway.messages import Attached, Message, attached_block, text_block
 from gateway.storage.base import StoredMessage
@@ -64,12 +64,12 @@ COMPACT = (
         (
             file("a.txt", "text", "Dear all,\nthe door code is 4711."),
             "What is this?",
-            "`a.txt`, a text: “Dear",
+            "`a.txt`: Dear all, the door code is 4711.",
         ),
-        (file("信.txt", "text", "门禁密码是 4711"), "这是什么？", "`信.txt`，文本：“门禁密码是 4711”"),
-        (file("cat.png", "image"), "What do you see?", "`cat.png`, an image (image/png)"),
-        (file("合同.pdf", "document"), "总结一下", "`合同.pdf`，文档（application/pdf）"),
-        (file("订单.csv", "compact", COMPACT), "Sum it up", "`订单.csv` (text/csv, 90,000 lines / 2.0 MB)"),
+        (file("信.txt", "text", "门禁密码是 4711"), "这是什么？", "`信.txt`: 门禁密码是 4711"),
+        (file("cat.png", "image"), "What do you see?", "`cat.png`: image/png"),
+        (file("合同.pdf", "document"), "总结一下", "`合同.pdf`: application/pdf"),
+        (file("订单.csv", "compact", COMPACT), "Sum it up", "`订单.csv`: text/csv, 90,000 lines / 2.0 MB"),
     ],
 )
 async def test_files_are_named_with_what_can_be_seen_of_them(
@@ -107,19 +107,19 @@ async def test_a_call_may_name_an_attached_file(send: Send) -> None:
             image({"type": "artifact", "ref": "ART-0123456789", "media_type": "image/png"}),
             "Input tag 'artifact'",
         ),
-        (image({}), "Input tag 'None'"),
+        (image({}), "Unable to extract tag using discriminator 'type'"),
         (image({"type": ["base64"]}), "does not match any of the expected tags"),
         (image({"type": "base64", "data": PNG}), "source.base64.media_type: Field required"),
         (image(source(size=9)), "source.base64.size: Extra inputs"),
         (image(source(media_type="image/tiff")), "media_type: Input should be 'image/jpeg', 'image/png'"),
         (image(source(media_type="application/pdf")), "media_type: Input should be"),
-        (image(source("")), "image cannot be empty"),
+        (image(source("")), "String should have at least 1 character"),
         (image(source("no base64!")), "Invalid base64 data"),
         (image(source(media_type="image/jpeg")), "specified using the image/jpeg media type"),
         (image(source(PNG[:60] + "A" * MAX_IMAGE)), "image exceeds 5 MB maximum"),
         (document(source(PNG, "image/png")), "media_type: Input should be 'application/pdf'"),
         (document(source(PNG, "application/pdf")), "specified using the application/pdf media type"),
-        (document({"type": "text", "media_type": "text/plain", "data": " "}), "that is not empty"),
+        (document({"type": "text", "media_type": "text/plain", "data": " "}), "String should match pattern"),
         ({**image(), "title": "x"}, "title: Extra inputs"),
     ],
 )
@@ -160,5 +160,5 @@ def test_a_file_counts_as_tokens_of_what_is_seen_not_of_its_base64() -> None:
     """As the API counts it, about."""
     large = image(source(base64.b64encode(base64.b64decode(PNG) + bytes(900_000)).decode()))
 
-    assert count(body(large)) == IMAGE_TOKENS
-    assert count(body(document())) == DOCUMENT_TOKENS
+    assert count(body(large)) == FILE_TOKENS["image"]
+    assert count(body(document())) == FILE_TOKENS["document"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.notes import FILE, MAX_NOTES, write_note
+from gateway.demo.tools import MAX_NOTES, NOTES_FILE, write_note
 from gateway.errors import ToolError
 from gateway.settings import Settings
 from gateway.tools.base import ToolContext
@@ -32,11 +32,9 @@ async def called(send: Send, message: str, tools: list[dict[str, Any]] = TOOLS) 
     ("message", "text"),
     [
         ("Note that the door code is 4711.", "the door code is 4711."),
-        ("please note down: call Li", "call Li"),
-        ("Take a note that 门 is door", "门 is door"),
+        ("note that 门 is door", "门 is door"),
         ("记一下：门禁密码是 4711", "门禁密码是 4711"),
-        ("請幫我記一下門禁密碼", "門禁密碼"),
-        ("帮我记下来，周五交房租", "周五交房租"),
+        ("記一下，週五交房租", "週五交房租"),
         ("Remember that the door code is 4711.", None),
         ("记住我住在杭州", None),
         ("Did you note that down?", None),
@@ -50,11 +48,6 @@ async def test_a_message_that_begins_so_is_a_note(send: Send, message: str, text
     assert await called(send, message) == (None if text is None else {"text": text})
 
 
-async def test_without_the_tool_it_is_a_statement_as_ever(send: Send) -> None:
-    received = await send(ask("Note that my cat is called Tofu."))
-    assert "Noted" in received.text
-
-
 async def written(folder: Path, text: str) -> str:
     context = ToolContext("s", "t", "c", "ann", "t:c", lambda _: None)
     return (await write_note(folder).run({"text": text}, context)).content
@@ -64,13 +57,13 @@ async def test_each_note_is_a_line(tmp_path: Path) -> None:
     """Also when it was written in several, and when several are written at once."""
     await asyncio.gather(*(written(tmp_path, f"第{n}条\n# two") for n in range(20)))
 
-    lines = (tmp_path / FILE).read_text(encoding="utf-8").splitlines()
+    lines = (tmp_path / NOTES_FILE).read_text(encoding="utf-8").splitlines()
     assert sorted(lines) == sorted(f"- 第{n}条 # two" for n in range(20))
 
 
 async def test_notes_are_bounded_and_a_failure_names_no_folder(tmp_path: Path) -> None:
     """A long note, a full file and a folder that is not there are failures in words for the model."""
-    (tmp_path / FILE).write_bytes(b"x" * (MAX_NOTES - 5))
+    (tmp_path / NOTES_FILE).write_bytes(b"x" * (MAX_NOTES - 5))
     told: list[str] = []
     for folder, text in ((tmp_path, "x" * 501), (tmp_path, "12345"), (tmp_path / "none", "1")):
         with pytest.raises(ToolError) as refused:
@@ -79,7 +72,7 @@ async def test_notes_are_bounded_and_a_failure_names_no_folder(tmp_path: Path) -
 
     assert ["500 characters" in told[0], "is full" in told[1], "No such file" in told[2]] == [True] * 3
     assert str(tmp_path) not in "".join(told)
-    assert (tmp_path / FILE).stat().st_size == MAX_NOTES - 5
+    assert (tmp_path / NOTES_FILE).stat().st_size == MAX_NOTES - 5
 
 
 @pytest.mark.parametrize(
@@ -96,10 +89,10 @@ async def test_a_note_is_written_when_somebody_allows_it(
     folder = settings.data_dir
     async with running_gateway(settings, write_note(folder)) as client:
         asked = await asking.parked(await asking.ask(client, message))
-        assert not (folder / FILE).exists()
+        assert not (folder / NOTES_FILE).exists()
         await asked.decide(decision, "write_note")
         told = await asked.all_events()
 
     assert the(told, "done")["status"] == "completed"
     assert words in text_of(told)
-    assert (folder / FILE).exists() == (decision == "approve")
+    assert (folder / NOTES_FILE).exists() == (decision == "approve")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.orders import MAX_ORDERS, SAMPLE, TOTALS, order_totals, sample_orders
+from gateway.demo.tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sample_orders
 from gateway.errors import BadArguments, ToolError
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 REF = "ART-0123456789"
 TOOLS = [
     {"name": name, "description": "A tool.", "input_schema": {"type": "object"}}
-    for name in (SAMPLE, TOTALS, "read_artifact", "search_docs")
+    for name in (ORDERS, TOTALS, "read_artifact", "search_docs")
 ]
 
 
@@ -49,10 +49,9 @@ def continued(messages: list[dict[str, Any]], answer: dict[str, Any], *results: 
         ("Show me 10000 sample orders.", 10_000),
         ("show me 1,500 sample orders", 1500),
         ("Give me sample orders", 10_000),
-        ("99999999 demo orders please", 10_000),
+        ("99999999 sample orders please", 10_000),
         ("给我一万条示例订单", 10_000),
-        ("給我兩千筆範例訂單", 2000),
-        ("来 3 千条示例订单", 3000),
+        ("來 3000 條範例訂單", 3000),
         ("看看示例订单", 10_000),
         ("How do orders work?", None),
         ("我的订单在哪里？", None),
@@ -64,13 +63,13 @@ async def test_a_message_that_asks_for_sample_orders_gets_them(
     """As many as it names, in digits or in Chinese, up to the most there are."""
     found = calls_of(await answered(send, [{"role": "user", "content": message}], TOOLS))
 
-    assert [call for call in found if call[0] == SAMPLE] == (
-        [] if count is None else [(SAMPLE, {"count": count})]
+    assert [call for call in found if call[0] == ORDERS] == (
+        [] if count is None else [(ORDERS, {"count": count})]
     )
 
 
 @pytest.mark.parametrize(
-    ("message", "words"), [("Show me 10000 sample orders", "by reference"), ("给我一万条示例订单", "按引用")]
+    ("message", "words"), [("Show me 10000 sample orders", "returned"), ("给我一万条示例订单", "返回")]
 )
 async def test_the_whole_goes_by_reference_after_two_parts_were_read(
     send: Send, message: str, words: str
@@ -95,7 +94,7 @@ async def test_the_whole_goes_by_reference_after_two_parts_were_read(
     assert calls_of(third) == [(TOTALS, {"orders": {"$artifact": REF}})]
     assert calls_of(last) == []
     told = last["content"][0]["text"]
-    assert all(each in told for each in (words, REF, '> {"id":"A-00001"}', '> {"orders":10000}'))
+    assert all(each in told for each in (words, '> {"id":"A-00001"}', '> {"orders":10000}'))
     assert "Read on with" not in told
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.demo.answers import answer
-from gateway.demo.asked import Asked, ToolSaid
 from gateway.demo.directives import Call
-from gateway.demo.skills import MAX_STEPS, skill_for, steps_of
+from gateway.demo.question import Question, Result
+from gateway.demo.skills import MAX_STEPS, follow, skill_for
+from gateway.demo.tour import answer
 from gateway.skills.markdown import MarkdownSkill
 from gateway.skills.snapshot import snapshot
 from gateway.tools.wrapping import wrap
@@ -115,7 +115,7 @@ async def test_a_skill_is_read_and_its_steps_are_called_one_by_one(
         ("refund", {"order_id": "A-1001", "amount": 49.9, "note": f"For: {question}"}),
     ]
     assert words in told.text
-    for said in ("1. `look_up`", "KETTLE-1", '{"left": 3}', "3. `refund`"):
+    for said in ("3 ", "`look_up`", "KETTLE-1", '{"left": 3}', "`refund`"):
         assert said in told.text
 
 
@@ -138,19 +138,20 @@ async def test_a_skill_is_known_by_its_name_or_its_words(question: str, name: st
     """Its name, all words of its name in any form, or a Chinese phrase of its description in either script;
     one word of several is not enough."""
     skills = {each: SKILLS[each].description for each in SKILLS}
-    assert skill_for(Asked(question, 1, (), frozenset({"read_skill"}), False, skills=skills)) == name
+    assert skill_for(Question(question, skills=skills)) == name
 
 
-async def test_of_several_skills_the_one_that_is_named_is_meant() -> None:
-    """A name in full counts more than its words, and those more than a phrase."""
-    skills = {"md:refund": "退款", "refund-an-order": REFUND, "refund@user": "", "退货流程": ""}
+async def test_a_name_counts_more_than_a_phrase() -> None:
+    """Whichever skill is listed first."""
+    skills = {"md:refund": "退款", "refund@user": "", "退货流程": ""}
 
     def meant(question: str) -> str | None:
-        return skill_for(Asked(question, 1, (), frozenset(), False, skills=skills))
+        return skill_for(Question(question, skills=skills))
 
     assert meant("refund@user, order A-1") == "refund@user"
     assert meant("refund the order with md:refund") == "md:refund"
     assert meant("我要退款，按退货流程来") == "退货流程"
+    assert meant("我要退款") == "md:refund"
 
 
 async def test_a_question_that_is_for_no_skill_is_answered_as_ever(send: Send) -> None:
@@ -173,24 +174,23 @@ async def test_a_call_that_is_denied_or_fails_ends_the_skill(send: Send, said: s
 
     assert told.tools == ["read_skill", "look_up", "mcp__stock__check"]
     assert f"`mcp__stock__check` {words}: {said}" in told.text
-    assert "Not done: `refund`." in told.text
+    assert "2 of its 3 steps" in told.text
 
 
-async def test_a_step_whose_tool_is_not_offered_is_left_out_and_told(send: Send) -> None:
+async def test_a_step_whose_tool_is_not_offered_is_left_out(send: Send) -> None:
     tools = {name: TOOLS[name] for name in TOOLS if name != "mcp__stock__check"}
     told = await turn(send, CHINESE, tools)
 
     assert told.tools == ["read_skill", "look_up", "refund"]
-    assert "2. `mcp__stock__check` 跳过了" in told.text
+    assert "2 步，共 3 步" in told.text
 
 
-async def test_what_nobody_said_is_asked_for(send: Send) -> None:
+async def test_what_nobody_said_is_not_made_up(send: Send) -> None:
     """A step that needs something which is neither in a result nor in the question is not called."""
     told = await turn(send, "I want a refund for the order, it is broken.")
 
     assert told.tools == ["read_skill"]
-    assert "`look_up` needs to know `order_id`" in told.text
-    assert "Not done: `mcp__stock__check`, `refund`." in told.text
+    assert "0 of its 3 steps" in told.text
 
 
 async def test_a_result_of_edited_arguments_still_gives_its_fields(send: Send) -> None:
@@ -210,24 +210,29 @@ async def test_a_skill_that_cannot_be_read_is_told_and_nothing_is_called(send: S
     assert "`read_skill` failed: SKILL.md of the skill" in told.text
 
 
-async def test_a_skill_without_calls_is_read_and_the_question_answered(send: Send) -> None:
-    """As if it had not been read; when there is nothing else to do, that is told."""
-    tools = {**TOOLS, "read_skill": "Be kind.", "calculate": "42"}
-    question = "Refund the order, what is 6*7?"
-
-    assert (await turn(send, question, tools)).tools == ["read_skill", "calculate"]
-    told = await turn(send, ENGLISH, tools)
+async def test_a_skill_without_calls_is_read_and_quoted(send: Send) -> None:
+    told = await turn(send, ENGLISH, {**TOOLS, "read_skill": "Be kind."})
     assert told.tools == ["read_skill"]
-    assert "I have read the skill `refund-an-order`" in told.text
+    assert "> Be kind." in told.text
+
+
+def steps_of(body: str) -> list[str]:
+    """The calls of a skill, made one after the other."""
+    results = [Result("read_skill", {"name": "any"}, body)]
+    while (
+        following := follow(Question("A-1", results=results, tools=frozenset("abcdefg")))
+    ) and following.call:
+        results.append(Result(following.call.name, {}, "{}"))
+    return [result.name for result in results[1:]]
 
 
 def test_only_calls_that_are_spelt_out_are_steps() -> None:
     """A tool's name, a blank and a JSON object in one pair of backticks; a number of them at most."""
     written = '`a {"x": 1}` `b` `c {x}` `d{"x": 1}` `e [1]` ``f {"x": 1}`` `g {"x": {"y": [1]}} `'
-    assert [step.tool for step in steps_of(written)] == ["a", "f"]
+    assert steps_of(written) == ["a", "f"]
     assert len(steps_of('`a {"x": 1}`\n' * 100)) == MAX_STEPS
     chinese = '## 步骤\n1. 查：`a {"编号": "{{order_id}}"}`\n## 注意\n`b {}`'
-    assert [step.tool for step in steps_of(chinese)] == ["a"]
+    assert steps_of(chinese) == ["a"]
 
 
 placeholders = st.sampled_from(["{{a}}", "{{request}}", "{{x_id}}", "{{none}}", "\\{{a}}", "{{ b }}", '"'])
@@ -259,18 +264,18 @@ def test_any_skill_comes_to_its_end(
     """Whatever is written, whatever tools are offered from call to call and whatever they say, no step is
     called twice, in their order, and the last answer calls nothing."""
     body = "\n".join(f"`{tool} {json.dumps(arguments)}`" for tool, arguments in written)
-    results = [ToolSaid("read_skill", {"name": "any"}, body, False)]
-    order = [step.tool for step in steps_of(body)]
+    results = [Result("read_skill", {"name": "any"}, body)]
+    order = [tool for tool, _ in written]
     called: list[str] = []
     for offered, said, fails in [*changes, *[(set[str](), None, False)] * 2]:
-        parts = answer(Asked(text, len(results) + 1, results, frozenset(offered), False))
+        parts = answer(Question(text, len(results) + 1, results, frozenset(offered)))
         calls = [part for part in parts if isinstance(part, Call)]
         if not calls:
             break
         (call,) = calls
         assert call.name in offered
         called.append(call.name)
-        results.append(ToolSaid(call.name, call.arguments, json.dumps(said), fails))
+        results.append(Result(call.name, call.arguments, json.dumps(said), fails))
     else:
         raise AssertionError(called)
     steps = iter(order)

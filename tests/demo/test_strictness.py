@@ -61,7 +61,7 @@ def body(messages: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
         (body(history([CALL], [RESULT], [CALL], [RESULT])), "must be unique"),
         (body(history([TEXT], [RESULT])), "unexpected `tool_use_id`"),
         (body(history([{**CALL, "id": "no/slash"}], [RESULT])), "pattern"),
-        (body(history([{**CALL, "input": "{}"}], [RESULT])), "input: Field required"),
+        (body(history([{**CALL, "input": "{}"}], [RESULT])), "input: Input should be a valid dictionary"),
         (body(history([{**THOUGHT, "thinking": "Changed."}, TEXT], [TEXT])), "Invalid `signature`"),
         (body(history([{**THOUGHT, "signature": ""}, TEXT], [TEXT])), "Invalid `signature`"),
         (body(history([{"type": "thinking", "thinking": "Hm."}, TEXT], [TEXT])), "signature: Field required"),

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.demo.orders import MAX_ORDERS, SAMPLE, TOTALS, order_tools
+from gateway.demo.tools import MAX_ORDERS, ORDERS, TOTALS, order_totals, sample_orders
 from gateway.errors import ToolError
 from gateway.lexical import estimate_tokens
 from gateway.settings import Settings
@@ -54,8 +54,8 @@ async def asked_last(model_url: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        ("Show me 10000 sample orders.", ("by reference", "I read")),
-        ("给我一万条示例订单", ("按引用", "读到")),
+        ("Show me 10000 sample orders.", ("`read_artifact` returned", "`order_totals` returned")),
+        ("给我一万条示例订单", ("`read_artifact` 返回", "`order_totals` 返回")),
     ],
 )
 async def test_two_megabytes_are_read_in_parts_and_passed_on_whole(
@@ -63,7 +63,7 @@ async def test_two_megabytes_are_read_in_parts_and_passed_on_whole(
 ) -> None:
     """The model gets a compact form, reads two parts, hands all of it to a second tool without seeing it, and
     answers. No frame is large, and another gateway has the artifact after an import."""
-    async with running_gateway(settings, *order_tools()) as client:
+    async with running_gateway(settings, sample_orders, order_totals) as client:
         session = await client.session()
         told, frames = await turn_of(client, message, session)
         (artifact,) = kept(told)
@@ -71,7 +71,7 @@ async def test_two_megabytes_are_read_in_parts_and_passed_on_whole(
         copy = (await client.get(f"/api/sessions/{session}/export")).content
         history = (await client.get(f"/api/sessions/{session}/messages")).text
 
-    (sample,), reads, (totals,) = (results(told, name) for name in (SAMPLE, "read_artifact", TOTALS))
+    (sample,), reads, (totals,) = (results(told, name) for name in (ORDERS, "read_artifact", TOTALS))
     assert the(told, "done")["status"] == "completed"
     assert max(len(frame.raw) for frame in frames) <= FRAME
     assert artifact["size"] == len(whole) > 2_000_000
@@ -320,7 +320,7 @@ async def test_a_call_with_a_reference_is_approved_as_it_was_written(settings: S
 
 async def test_a_reference_to_nothing_is_an_error_that_the_model_can_mend(settings: Settings) -> None:
     """The tool does not run."""
-    async with running_gateway(settings, *order_tools()) as client:
+    async with running_gateway(settings, sample_orders, order_totals) as client:
         told = await client.chat(
             '/call order_totals {"orders": {"$artifact": "ART-0000000000"}}\n/then\n/say over'
         )

@@ -123,7 +123,7 @@ async def test_a_failed_summary_keeps_the_old_view_and_pauses_after_two(settings
     given = {"context_window": SMALL, "compress_at": 0.5, "summary_tokens": 300}
     async with running_gateway(settings.model_copy(update=given)) as client:
         demo = str(settings.anthropic_base_url)
-        await client.http.post(f"{demo}/demo/summaries", json={"next": ["refusal"] * 4})
+        await client.http.post(f"{demo}/demo/summaries", json={"next": ["/say No.\n/stop refusal"] * 4})
         session = await client.session()
         before = 0
         told: list[dict[str, Any]] = []

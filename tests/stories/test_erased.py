@@ -39,7 +39,7 @@ async def test_what_is_erased_leaves_the_sessions_that_were_told_it(tmp_path: Pa
         standing = await remember(user, "allergic to walnuts")
         await user.chat("hello", session_id="s")
         recalled = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
-        await user.chat("我们上次决定用什么?", session_id="s")
+        await user.chat("我们上次决定用什么?\n/say 好", session_id="s")
         assert "walnuts" in kept_words(tmp_path)
         assert "PostgreSQL" in await model_view(user, "s")
 

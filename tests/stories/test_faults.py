@@ -7,8 +7,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from gateway.demo.faults import CATALOGUE
 from gateway.settings import Settings
+from tests.demo.documented import CATALOGUE
 from tests.harness import Client, running_gateway, the
 from tests.loopback import TIMEOUT
 

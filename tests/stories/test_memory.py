@@ -43,7 +43,7 @@ async def test_what_was_said_in_one_session_is_known_in_another_until_it_is_forg
     """The whole way: said in Chinese, saved by the model's tool, in the prompt of a new session under another
     interface, told with its reasons, listed, changed, deleted, and recalled by nothing after that."""
     async with running_gateway(settings_with(tmp_path, demo_url)) as user:
-        said = await user.chat(PLAIN, session_id="first", role_id="chat")
+        said = await user.chat(f"记住，{PLAIN}", session_id="first", role_id="chat")
         remembered = the(said, "memory")
         memory_id = remembered["memory_id"]
         assert (remembered["op"], remembered["content"]) == ("remembered", PLAIN)
@@ -72,7 +72,8 @@ async def test_what_was_said_in_one_session_is_known_in_another_until_it_is_forg
         assert "华丽" in await prompt_of(user, session_id="second")
         assert "简约" not in await prompt_of(user, session_id="second")
 
-        forgotten = await user.chat("忘掉我的设计风格", session_id="second")
+        forget = f'/call manage_memory {{"action": "delete", "id": "{memory_id}"}}\n/then\n/say 好'
+        forgotten = await user.chat(forget, session_id="second")
         assert the(forgotten, "memory")["op"] == "forgotten"
         for session in ({"session_id": "second"}, {"role_id": "design"}, {}):
             assert "华丽" not in await prompt_of(user, **session)

@@ -261,5 +261,5 @@ async def test_the_demo_follows_a_skill_when_its_words_are_said(skilled: Setting
         told = await client.chat("替我打招呼，韩梅梅来了")
 
     assert results(told) == [("read_skill", "ok"), ("greet", "ok"), ("current_time", "denied")]
-    assert "`greet`：你好 替我打招呼" in text_of(told)
+    assert "> 你好 替我打招呼" in text_of(told)
     assert "`current_time` " in text_of(told)

@@ -164,7 +164,7 @@ def test_a_compression_that_fails_says_why(page: Page, running: Running, demo_ur
     """The card names the reason, and every message is still there."""
     converse(running, "failing")
     show(page, running, "failing")
-    post(f"{demo_url}/demo/summaries", {"next": ["refusal"] * 4})
+    post(f"{demo_url}/demo/summaries", {"next": ["/say No.\n/stop refusal"] * 4})
     choose(page, "Compress now")
 
     expect(page.locator(".note.compression.trouble")).to_have_text(

@@ -1,14 +1,15 @@
 """The catalogue of faults: what can go wrong between a client and a model, by name.
 
-Not here, because a server that listens cannot play them: a refused connection (use a closed port), a name
-that does not resolve, and a failed TLS handshake (say https:// to the demo).
+docs/demo.md says of each what happens, and what a client must make of it. Not here, because a server that
+listens cannot play them: a refused connection (use a closed port), a name that does not resolve, and a failed
+TLS handshake (say https:// to the demo).
 """
 
-from gateway.demo.faults import content, framing, order, sockets, statuses
-from gateway.demo.faults.case import Case, Fault
+from gateway.demo.faults import events, transport
+from gateway.demo.faults.case import Case, Play
 
-ALL = (*statuses.FAULTS, *sockets.FAULTS, *framing.FAULTS, *order.FAULTS, *content.FAULTS)
-CATALOGUE: dict[str, Fault] = {fault.name: fault for fault in ALL}
-"""Every fault by its name."""
+FOR_ALL_REQUESTS = transport.FOR_ALL_REQUESTS
+FOR_STREAMS = {**transport.FOR_STREAMS, **events.FOR_STREAMS}
+"""Refused for a request that does not stream."""
 
-__all__ = ["CATALOGUE", "Case", "Fault"]
+__all__ = ["FOR_ALL_REQUESTS", "FOR_STREAMS", "Case", "Play"]

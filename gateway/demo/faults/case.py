@@ -1,10 +1,14 @@
-"""What a fault is: a name, how a good client must take it, and the script it plays."""
+"""What a fault works on: one request that is to be answered wrongly, and the parts of its right answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from gateway.demo.connection import Act
-from gateway.demo.wire import Reply
+from gateway.demo import wire
+from gateway.demo.connection import Act, head
+from gateway.demo.wire import Event, Reply, block_start, block_stop, text_block
+
+HEAD = head(200, wire.SSE_HEADERS)
+START, STOP = block_start(0, text_block("")), block_stop(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +32,34 @@ class Case:
         return number
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """`expected` is the in-stream code a client must report (docs/events.md), or "ok" when it must cope and
-    complete; `retryable` says whether another attempt may help. `streams_only` faults have no meaning
-    for a request that does not stream."""
+Play = Callable[[Case], Sequence[Act]]
 
-    name: str
-    description: str
-    expected: str
-    retryable: bool
-    play: Callable[[Case], Sequence[Act]]
-    streams_only: bool = True
+
+def events_of(case: Case) -> list[Event]:
+    return wire.events(case.reply)
+
+
+def half(case: Case) -> list[Event]:
+    """The events of the right reply up to the middle of its pieces."""
+    events = events_of(case)
+    return events[: (len(events) + 1) // 2 + 1]
+
+
+def amid(case: Case, *novelties: Event) -> list[Event]:
+    """The right reply with `novelties` in the middle of its text."""
+    begun = half(case)
+    return [*begun, *novelties, *events_of(case)[len(begun) :]]
+
+
+def joined(events: Iterable[Event]) -> bytes:
+    """The bytes of a stream's body, without chunks."""
+    return b"".join(part for part in map(wire.frame, events) if isinstance(part, bytes))
+
+
+def sent(case: Case, events: Iterable[Event], *after: Act) -> list[Act]:
+    """These events as the body, and what happens then."""
+    return [HEAD, *wire.acts(events, case.reply.pace), *after]
+
+
+def streamed(events: Callable[[Case], Iterable[Event]]) -> Play:
+    return lambda case: wire.stream(case.reply, events(case))
