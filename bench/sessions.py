@@ -88,7 +88,12 @@ async def replaying(share: int) -> Sequence[Figure]:
         head = (await storage.sessions.get("s", OWNER)).head
         first, grown = await drained(storage, head)
         await archive_session(
-            "s", log=storage.log, sessions=storage.sessions, archives=storage.archives, blobs=storage.blobs
+            "s",
+            log=storage.log,
+            sessions=storage.sessions,
+            archives=storage.archives,
+            orphans=storage.orphans,
+            blobs=storage.blobs,
         )
         second, grown_archived = await drained(storage, head)
     return [
@@ -155,6 +160,7 @@ async def removing(share: int) -> Sequence[Figure]:
                 log=storage.log,
                 sessions=storage.sessions,
                 archives=storage.archives,
+                orphans=storage.orphans,
                 blobs=storage.blobs,
             )
             times.clear()  # reading and zipping are measured elsewhere

@@ -12,7 +12,7 @@ from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, path_id, path_number, principal_of, settings_of, span_of
 from gateway.messages import Usage
 from gateway.service.history import Versions
-from gateway.storage.records import CompressionRow
+from gateway.storage.archives import CompressionRow
 
 MAX_VERSIONS = 10**6
 

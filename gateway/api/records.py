@@ -28,7 +28,7 @@ from gateway.errors import GatewayError
 from gateway.history.copies.export import Export, trouble_line
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
 from gateway.service.gateway import Gateway
-from gateway.storage.records import ArchiveRow
+from gateway.storage.archives import ArchiveRow
 
 log = structlog.get_logger(__name__)
 

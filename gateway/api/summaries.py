@@ -10,7 +10,7 @@ from gateway.api.bodies import Body, Id, Query, Reply
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, path_id, principal_of, read_body, read_query
 from gateway.messages import Usage
-from gateway.storage.records import SummaryRow
+from gateway.storage.archives import SummaryRow
 
 
 class SummaryBody(Body):

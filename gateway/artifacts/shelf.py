@@ -1,8 +1,8 @@
 """Keeps contents and gives them back: what is read was checked to be what was written.
 
-    measure -> what is in it -> doubt the blob -> write it -> add the row, which ends the doubt
+    measure -> what is in it -> suspect the blob -> write it -> add the row, which resolves that
 
-So whoever is cancelled, or a crash, leaves at most a blob that is in doubt, and `sweep` removes it.
+So whoever is cancelled, or a crash, leaves at most a blob that may be an orphan, and `sweep` removes it.
 """
 
 import asyncio
@@ -25,11 +25,12 @@ from gateway.ids import new_artifact_ref, now_ms
 from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK, EXAMPLES, ArtifactRow, Artifacts, blob_path
 from gateway.storage.blobs import Blobs
+from gateway.storage.orphans import Orphans
 
 log = structlog.get_logger(__name__)
 
-DOUBT = 3_600_000
-"""Milliseconds that a blob is left alone after it came in doubt: no write of one takes as long."""
+CANDIDATE_TIME = 3_600_000
+"""Milliseconds that a blob is left alone after it became a candidate: no write of one takes as long."""
 MAX_PER_TURN = 500
 """Artifacts of a turn among which one that a call made before is looked for."""
 ROUND = 500
@@ -53,12 +54,14 @@ class Shelf:
     def __init__(
         self,
         store: Artifacts,
+        orphans: Orphans,
         blobs: Blobs,
         settings: Settings,
         *,
         told: Callable[[News], None] = lambda _: None,
     ) -> None:
         self._store = store
+        self._orphans = orphans
         self._blobs = blobs
         self._settings = settings
         self.told = told
@@ -104,9 +107,9 @@ class Shelf:
         """
         row = await self._store.get(owner, ref)
         await self._store.delete(owner, ref, now_ms())
-        with suppress(StorageError):  # it stays in doubt, and `sweep` finds it
+        with suppress(StorageError):  # it stays a candidate, and `sweep` finds it
             async with self.turn_of(row.path):
-                await self.settle(row.path)
+                await self.resolve(row.path)
 
     async def read(self, row: ArtifactRow, start: int, length: int) -> bytes:
         """At most `length` bytes from `start` on; none behind the end.
@@ -129,30 +132,30 @@ class Shelf:
 
     async def sweep(self, now: int, *, began: int = 0) -> Swept:
         """A bounded round: removes artifacts whose time is over and that no session uses, and blobs that have
-        long been in doubt, or since before the process `began`: nobody writes those any more.
+        long been candidates, or since before the process `began`: nobody writes those any more.
 
         Raises:
             errors.StorageError: the database cannot do its work. A blob that cannot be removed waits for
                 another round.
         """
         expired = await self._store.expire(now, ROUND)
-        doubted = await self._store.doubted(max(began, now - DOUBT), ROUND)
-        swept = Swept(expired, await self.clear(doubted, now))
+        candidates = await self._orphans.candidates(max(began, now - CANDIDATE_TIME), ROUND)
+        swept = Swept(expired, await self.clear(candidates, now))
         self.told(swept)
         return swept
 
     async def clear(self, paths: Iterable[str], now: int) -> int:
-        """Removes those blobs in doubt that no artifact has; how many that were. Ends at the first one that
-        cannot be removed, as the others may fail for the same reason: they stay in doubt, that one from now
+        """Removes those of the candidates that are orphans; how many that were. Ends at the first one that
+        cannot be removed, as the others may fail for the same reason: they stay candidates, that one from now
         on, and `sweep` comes back to them. Raises errors.StorageError as `sweep` does."""
         removed = 0
         for path in paths:
             async with self.turn_of(path):
                 try:
-                    removed += await self.settle(path)
+                    removed += await self.resolve(path)
                 except StorageError as error:
                     log.warning("blob_not_removed", code=error.code, error=error.message)
-                    await self._store.doubt(path, now)
+                    await self._orphans.suspect([path], now)
                     break
         return removed
 
@@ -160,13 +163,13 @@ class Shelf:
         """Whoever writes or removes that blob holds this meanwhile."""
         return self._turns.setdefault(path, asyncio.Lock())
 
-    async def settle(self, path: str) -> bool:
-        """Ends the doubt about a blob, of which the caller holds the turn: whether it was removed, as no
-        artifact has it."""
-        is_needed = await self._store.is_needed(path)
+    async def resolve(self, path: str) -> bool:
+        """Resolves a candidate, of which the caller holds the turn: whether it was removed, as nothing names
+        it."""
+        is_needed = await self._orphans.is_needed(path)
         if not is_needed:
             await self._blobs.delete(path)
-        await self._store.settle(path)
+        await self._orphans.resolve(path)
         return not is_needed
 
     async def _keep(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
@@ -174,13 +177,13 @@ class Shelf:
         async with self.turn_of(row.path):
             if (known := await self._made_before(row)) is not None:
                 return known
-            await self._store.doubt(row.path, row.created_at)
+            await self._orphans.suspect([row.path], row.created_at)
             try:
                 await self._blobs.put(row.path, content.chunks())
                 await self._store.add(row, quota=self._settings.artifact_quota)
             except Exception:
-                with suppress(StorageError):  # it stays in doubt, and `sweep` finds it
-                    await self.settle(row.path)
+                with suppress(StorageError):  # it stays a candidate, and `sweep` finds it
+                    await self.resolve(row.path)
                 raise
         return row
 

@@ -15,11 +15,12 @@ from gateway.errors import BlobMissing, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
 from gateway.shielding import finish
-from gateway.storage.archive_lines import event_line, message_line
+from gateway.storage.archives import ArchiveRow, Archives, CompressionRow
+from gateway.storage.archives.lines import event_line, message_line
+from gateway.storage.archives.segments import Packer, damaged, unpacked
 from gateway.storage.base import EventLog, Sessions, StoredMessage
 from gateway.storage.blobs import Blobs
-from gateway.storage.records import ArchiveRow, Archives, CompressionRow
-from gateway.storage.segments import Packer, damaged, unpacked
+from gateway.storage.orphans import Orphans
 
 EVENT_BATCH = 1000
 MESSAGE_BATCH = 64
@@ -63,7 +64,13 @@ def archive_paths(session_id: str, number: int) -> tuple[str, str]:
 
 
 async def archive_session(
-    session_id: str, *, log: EventLog, sessions: Sessions, archives: Archives, blobs: Blobs
+    session_id: str,
+    *,
+    log: EventLog,
+    sessions: Sessions,
+    archives: Archives,
+    orphans: Orphans,
+    blobs: Blobs,
 ) -> ArchiveRow | None:
     """Moves all events and messages of a session that are not archived yet to two blobs and frees their rows.
     The session's owner was checked before. Returns what was moved, None when there was nothing.
@@ -85,12 +92,12 @@ async def archive_session(
         events = _events(log, session_id, seq)
         messages = _messages(sessions, session_id, position)
         try:
-            await archives.begin(paths, now_ms())
+            await orphans.suspect(paths, now_ms())
             # Its pages come through the event loop, slowly: nobody else's blob shall wait behind them.
             row = await write_archive(blobs, to_write, events, messages, bulk=True)
             await finish(archives.add(row))
         except BaseException:
-            await finish(clear(archives, blobs, paths))
+            await finish(clear(orphans, blobs, paths))
             raise
         return row
 
@@ -236,12 +243,12 @@ async def _lines_of(blobs: Blobs, path: str, sha256: str) -> AsyncIterator[bytes
         raise damaged(path, f"its sha256 is {digest.hexdigest()} and should be {sha256}")
 
 
-async def clear(archives: Archives, blobs: Blobs, paths: Iterable[str]) -> None:
-    """Removes those blobs of archives, which were begun, that no row names: of work that came to nothing.
+async def clear(orphans: Orphans, blobs: Blobs, paths: Iterable[str]) -> None:
+    """Removes those of the blobs, which are suspected, that no row names: of work that came to nothing.
     Whether it did the tables say, not the error: a caller may be cancelled at its commit. Where that cannot
-    be known now they stay in doubt, and a sweep comes back to them."""
+    be known now they stay candidates, and a sweep comes back to them."""
     with suppress(StorageError):
         for path in paths:
-            if not await archives.named(path):
+            if not await orphans.is_needed(path):
                 await blobs.delete(path)
-                await archives.settle(path)
+                await orphans.resolve(path)

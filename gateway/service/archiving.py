@@ -9,8 +9,8 @@ from gateway.errors import GatewayError, NotFound
 from gateway.history.archive import archive_session
 from gateway.ids import now_ms
 from gateway.service.parts import Parts
+from gateway.storage.archives import ArchiveRow, SummaryRow
 from gateway.storage.base import SessionRow
-from gateway.storage.records import ArchiveRow, SummaryRow
 from gateway.storage.refusals import not_over
 
 log = structlog.get_logger(__name__)
@@ -62,7 +62,12 @@ class Archiver:
         parts, started_at = self._parts, now_ms()
         try:
             row = await archive_session(
-                session_id, log=parts.log, sessions=parts.sessions, archives=parts.archives, blobs=parts.blobs
+                session_id,
+                log=parts.log,
+                sessions=parts.sessions,
+                archives=parts.archives,
+                orphans=parts.orphans,
+                blobs=parts.blobs,
             )
         except GatewayError as error:
             self._told(session_id, started_at, now_ms(), error.code)

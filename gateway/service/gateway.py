@@ -26,8 +26,8 @@ from gateway.turn.in_flight import InFlight
 from gateway.turn.request import TurnRequest
 
 CLEARED = 100
-"""Contents of artifacts that go while somebody waits for the deletion of a session; the others are in doubt,
-and go later."""
+"""Contents of artifacts that go while somebody waits for the deletion of a session; the others go
+later."""
 
 
 class Gateway:
@@ -111,13 +111,13 @@ class Gateway:
         # Held over all steps: the id may be free after the first; what comes under it must keep its blobs.
         with self._parts.archives.moving(session_id):
             try:
-                doubtful = await self._parts.sessions.delete(session_id, who.user_id)
+                candidates = await self._parts.sessions.delete(session_id, who.user_id)
             except NotFound:
                 await self.memory.forget_session(who, session_id)
                 raise
             await self.memory.forget_session(who, session_id)
             await self.records.forget_blobs(session_id)
-            await self._parts.shelf.clear(doubtful[:CLEARED], now_ms())
+            await self._parts.shelf.clear(candidates[:CLEARED], now_ms())
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound."""

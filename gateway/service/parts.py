@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from gateway.history.summaries.session_summaries import SessionSummariser
+from gateway.storage.archives import Archives, Compressions
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.copies import Copies
-from gateway.storage.records import Archives, Compressions
+from gateway.storage.orphans import Orphans
 from gateway.turn.parts import TurnParts
 
 
@@ -20,3 +21,4 @@ class Parts(TurnParts):
     copies: Copies
     summariser: SessionSummariser
     artifacts: Artifacts
+    orphans: Orphans

@@ -23,8 +23,8 @@ from gateway.service.following import Take
 from gateway.service.parts import Parts
 from gateway.service.spool import Spool
 from gateway.shielding import finish
+from gateway.storage.archives import ArchiveRow
 from gateway.storage.base import SessionRow
-from gateway.storage.records import ArchiveRow
 from gateway.turn.in_flight import InFlight
 
 MAX_PER_USER = 2
@@ -175,9 +175,9 @@ class SessionRecords:
                 copies=parts.copies,
                 archives=parts.archives,
                 blobs=parts.blobs,
-                artifacts=parts.artifacts,
+                orphans=parts.orphans,
                 turn_of=parts.shelf.turn_of,
-                settle=parts.shelf.settle,
+                resolve=parts.shelf.resolve,
                 quota=parts.settings.artifact_quota,
                 ttl=parts.settings.artifact_ttl,
             )

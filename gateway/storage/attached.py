@@ -6,7 +6,7 @@ import orjson
 from sqlalchemy import Connection, bindparam, update
 
 from gateway.messages import Attached
-from gateway.storage.artifact_uses import use
+from gateway.storage.artifacts.uses import use
 from gateway.storage.base import TurnRow
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifacts

@@ -13,7 +13,7 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Outcome
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Attached, Message, Usage
-from gateway.storage.records import CompressionRow
+from gateway.storage.archives.rows import CompressionRow
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
 OnConflict = Literal["reject", "queue", "interrupt"]
@@ -316,8 +316,8 @@ class Sessions(Protocol):
         """Removes the session with all that belongs to it, also the artifacts that were made in it and that
         no other session uses. Nobody finds any of it from then on; the rows of a long one go in slices
         (see `Purges`), and its id may be created again after the last: until then that is refused with
-        errors.Conflict (session_being_removed). Returns blobs that are in doubt since (see
-        `Artifacts`): of its archives all, of artifacts those of the first slice.
+        errors.Conflict (session_being_removed). Returns blobs that may be orphans since (see
+        `Orphans`): of its archives all, of artifacts those of the first slice.
 
         Raises:
             errors.NotFound; errors.TurnInProgress while a turn is running or waiting.

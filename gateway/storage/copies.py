@@ -13,9 +13,9 @@ from gateway.errors import Conflict
 from gateway.events.lifecycle import Outcome
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 from gateway.messages import Attached, Role, Usage
+from gateway.storage.archives.rows import ArchiveRow, Source, Trigger
 from gateway.storage.artifacts import EXAMPLES, LOCATORS, Kind
 from gateway.storage.base import OnConflict, SessionRow
-from gateway.storage.records import ArchiveRow, Source, Trigger
 
 LATEST = 2**53
 """No time, seq or count is beyond it: whole numbers up to there are the same in JSON, SQL and Python."""

@@ -1,13 +1,14 @@
 """How the tables are reached, whatever the engine: whole transactions, each a plain function."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ClauseElement
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Database(Protocol):
@@ -41,6 +42,34 @@ class Database(Protocol):
         ...
 
 
+class Store:
+    """Something that is kept in a database. What it does are functions over a connection, which are parts of
+    transactions; `reads` and `writes` make methods of them that are transactions of their own."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+
+def reads(work: Callable[Concatenate[Connection, P], T], *, snapshot: bool = True):
+    """A method of a `Store` that runs `work` as `Database.read` does."""
+
+    async def method(self: Store, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.read(
+            lambda connection: work(connection, *args, **kwargs), snapshot=snapshot
+        )
+
+    return method
+
+
+def writes(work: Callable[Concatenate[Connection, P], T]):
+    """A method of a `Store` that runs `work` as `Database.write` does."""
+
+    async def method(self: Store, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.database.write(lambda connection: work(connection, *args, **kwargs))
+
+    return method
+
+
 class Prepared:
     """A Core statement that becomes SQL once and then runs on the driver itself: binding and result objects
     cost more than the statements of a short turn."""
@@ -66,6 +95,15 @@ class Prepared:
     def one(self, connection: Connection, **values: Any) -> tuple[Any, ...] | None:
         """The first row, None when there is none."""
         return self.run(connection, **values).fetchone()
+
+    def value(self, connection: Connection, **values: Any) -> Any:
+        """The first value of the first row, None when there is none."""
+        row = self.one(connection, **values)
+        return row[0] if row is not None else None
+
+    def all(self, connection: Connection, **values: Any) -> list[tuple[Any, ...]]:
+        """All rows."""
+        return self.run(connection, **values).fetchall()
 
     def _prepared(self, connection: Connection) -> tuple[str, list[str], dict[str, Any]]:
         dialect = connection.dialect.name

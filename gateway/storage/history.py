@@ -27,12 +27,10 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from gateway.messages import Message, Usage
+from gateway.storage.archives.rows import COMPRESSIONS, ArchiveRow, CompressionRow
 from gateway.storage.base import History, Outline, SessionRow, StoredMessage, ToldMemories, TurnRow
-from gateway.storage.compressions import COLUMNS as VERSION
-from gateway.storage.compressions import version_of
 from gateway.storage.database import Prepared
 from gateway.storage.heads import OF_SESSION
-from gateway.storage.records import ArchiveRow, CompressionRow
 from gateway.storage.schema import compressions, heads, messages, session_archives, sessions
 
 LAST = 2**63 - 1
@@ -184,13 +182,13 @@ VIEW = Prepared(
         archives_where(session_archives.c.session_id == sessions.c.id),
         messages_where(sessions.c.id, messages.c.position == compressions.c.kept_position),
         messages_where(sessions.c.id, messages.c.position > _covered),
-        *VERSION,
+        *COMPRESSIONS.columns,
     )
     .join_from(sessions, compressions, _in_force, isouter=True)
     .where(sessions.c.id == _ID)
 )
 OUTLINE = Prepared(
-    select(*_KNOWN, heads.c.position, *VERSION)
+    select(*_KNOWN, heads.c.position, *COMPRESSIONS.columns)
     .join_from(sessions, heads, OF_SESSION)
     .join(compressions, _in_force, isouter=True)
     .where(sessions.c.id == _ID)
@@ -230,7 +228,7 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     known = (generation_from, carried, failed, prefix_hash, told_of(told))
     if version[0] is None:
         return View(None, Said(0, LAST, archived, messages_of(since)), None, *known)
-    covers = version_of(version)
+    covers = COMPRESSIONS.read(version)
     position = covers.kept_position
     one = Said(position - 1, position, archived, messages_of(kept)) if position is not None else None
     return View(one, Said(covers.to_position, LAST, archived, messages_of(since)), covers, *known)
@@ -243,7 +241,7 @@ def outline_of(
     row = OUTLINE.one(connection, session_id=session.id, whole=int(whole))
     assert row is not None
     generation_from, carried, failed, prefix_hash, told, last, *version = row
-    covers = version_of(version) if version[0] is not None else None
+    covers = COMPRESSIONS.read(version) if version[0] is not None else None
     history = History((), covers, generation_from, carried, failed, prefix_hash, told_of(told))
     return Outline(session, open_turn, history, last)
 

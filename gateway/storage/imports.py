@@ -8,14 +8,18 @@ from sqlalchemy import Connection, Table, and_, bindparam, insert, select
 
 from gateway.errors import ArtifactsFull, Conflict
 from gateway.messages import Usage
-from gateway.storage import artifact_table
-from gateway.storage.archives import insert_archive
-from gateway.storage.artifact_uses import refs_used, use
-from gateway.storage.artifacts import blob_path
+from gateway.storage.archives.compressions import insert_version, versions
+from gateway.storage.archives.rows import SUMMARIES, CompressionRow, SummaryRow
+from gateway.storage.archives.statements import insert_archive
+from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
+from gateway.storage.archives.summaries import SqlSummaries, save
+from gateway.storage.artifacts import Chunk, blob_path, statements
+from gateway.storage.artifacts.rows import ARTIFACTS, ArtifactRow
+from gateway.storage.artifacts.totals import room
+from gateway.storage.artifacts.uses import refs_used, use
 from gateway.storage.attached import json_of
 from gateway.storage.base import SessionRow
 from gateway.storage.busy import check_is_idle
-from gateway.storage.compressions import VERSIONS, insert_version, version_of
 from gateway.storage.copies import (
     ArtifactCopy,
     Attachment,
@@ -30,13 +34,11 @@ from gateway.storage.copies import (
 )
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION, add_head
+from gateway.storage.orphans import resolve
 from gateway.storage.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.purges import check_is_free
-from gateway.storage.records import CompressionRow, SummaryRow
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, messages, sessions, turns
-from gateway.storage.summaries import OF_SESSION as SUMMARY
-from gateway.storage.summaries import SqlSummaries, save, summary_of
 
 OF_HEAD = {"head": heads.c.head, "last_position": heads.c.position}
 NAMED = OF_HEAD | {"epoch_from": sessions.c.generation_from}
@@ -114,12 +116,14 @@ def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
         raise no_session(session_id)
     session = SessionCopy(**dict(zip(SESSION_FIELDS, row, strict=True)))
     check_is_idle(connection, session_id, session.head, "wait for its end, or cancel it")
-    versions = [version_of(each) for each in VERSIONS.run(connection, session_id=session_id).fetchall()]
     summary = SUMMARY.one(connection, session_id=session_id, owner=owner)
     return Moment(
         session,
-        [VersionCopy(**{name: getattr(each, name) for name in VERSION_FIELDS}) for each in versions],
-        _summary(summary_of(summary)) if summary is not None else None,
+        [
+            VersionCopy(**{name: getattr(each, name) for name in VERSION_FIELDS})
+            for each in versions(connection, session_id)
+        ],
+        _summary(SUMMARIES.read(summary)) if summary is not None else None,
         refs_used(connection, session_id),
     )
 
@@ -188,17 +192,17 @@ def _add_artifacts(
     grew = False
     for copy in copies:
         path = blob_path(owner, copy.sha256)
-        known = artifact_table.ONE.one(connection, owner=owner, ref=copy.ref)
+        known = statements.ONE.one(connection, owner=owner, ref=copy.ref)
         if known is None:
-            artifact_table.insert_artifact(connection, _artifact(owner, path, copy))
+            statements.insert(connection, _artifact(owner, path, copy))
             grew = True
-        elif artifact_table.artifact_of(known).sha256 != copy.sha256:
+        elif ARTIFACTS.read(known).sha256 != copy.sha256:
             raise Conflict(
                 f"You have an artifact {copy.ref} with another content. Delete it, then import the session."
             )
         use(connection, owner, session_id, [copy.ref])
-        artifact_table.SETTLE.run(connection, path=path)
-    used = artifact_table.room(connection, owner).used
+        resolve(connection, path)
+    used = room(connection, owner).used
     if grew and used > quota:
         raise ArtifactsFull(
             f"With those of this session your artifacts would take {used} bytes; they may take {quota}. "
@@ -207,11 +211,10 @@ def _add_artifacts(
         )
 
 
-def _artifact(owner: str, path: str, copy: ArtifactCopy) -> dict[str, Any]:
-    row = copy.model_dump()
-    row["kind"] = row.pop("holds")
-    encoded = {name: orjson.dumps(row[name]).decode() for name in ("chunks", "metadata")}
-    return row | encoded | {"owner": owner, "path": path}
+def _artifact(owner: str, path: str, copy: ArtifactCopy) -> ArtifactRow:
+    fields = copy.model_dump()
+    chunks = tuple(Chunk(*each) for each in fields.pop("chunks"))
+    return ArtifactRow(owner=owner, path=path, kind=fields.pop("holds"), chunks=chunks, **fields)
 
 
 def _version(session_id: str, copy: VersionCopy, stored: Stored) -> CompressionRow:

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func
 
 from gateway.errors import Conflict
 from gateway.ids import now_ms
-from gateway.storage.artifact_ends import drop_artifacts
+from gateway.storage.artifacts.endings import drop_artifacts
 from gateway.storage.database import Database, Prepared
 from gateway.storage.records import Slice
 from gateway.storage.schema import (
@@ -162,8 +162,8 @@ def _batches(
         return
     yield from _emptied(connection, session_id, REMOVE_SHORT)
     while True:
-        count, doubtful = drop_artifacts(connection, session_id, ARTIFACTS_BATCH, now_ms())
-        blobs += doubtful
+        count, candidates = drop_artifacts(connection, session_id, ARTIFACTS_BATCH, now_ms())
+        blobs += candidates
         if count < ARTIFACTS_BATCH:
             break
         yield

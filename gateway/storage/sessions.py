@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from gateway.errors import ArchiveDamaged, Conflict
 from gateway.ids import now_ms
-from gateway.storage.archives import doubt_archives
+from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.base import Bus, History, Outline, SessionRow, StoredMessage, ToldMemories
 from gateway.storage.busy import check_is_idle
 from gateway.storage.database import Database, Prepared
@@ -290,10 +290,10 @@ def create_session(connection: Connection, row: SessionRow) -> None:
 
 
 def delete_session(connection: Connection, session_id: str, owner: str, purges: SqlPurges) -> Sequence[str]:
-    """Removes the session itself: nobody finds anything of it any more. Returns blobs that are in doubt
-    since: of its archives all, of its artifacts the first."""
+    """Removes the session itself: nobody finds anything of it any more. Returns blobs that may be
+    orphans since: of its archives all, of its artifacts the first."""
     session = session_of(connection, session_id, owner)
     check_is_idle(connection, session_id, session.head, "cancel it first")
-    archived = doubt_archives(connection, session_id, now_ms())
+    archived = suspect_archives(connection, session_id, now_ms())
     REMOVE.run(connection, session_id=session_id)
     return [*archived, *purges.begin(connection, session_id).blobs]

@@ -6,7 +6,7 @@ from gateway.events.upkeep import Compression
 from gateway.history.tokens import overhead_of
 from gateway.model.base import ModelRequest
 from gateway.model.calls import CallContext
-from gateway.storage.records import Trigger
+from gateway.storage.archives import Trigger
 from gateway.turn.attachments import with_files
 from gateway.turn.context import TurnContext
 from gateway.turn.generation import begin_generation

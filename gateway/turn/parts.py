@@ -12,9 +12,9 @@ from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
+from gateway.storage.archives import Summaries
 from gateway.storage.base import Bus, EventLog, Sessions, Turns
 from gateway.storage.decisions import Approvals
-from gateway.storage.records import Summaries
 from gateway.tools.base import Tool
 from gateway.turn.suggestions import Suggestions
 

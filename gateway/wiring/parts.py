@@ -57,7 +57,7 @@ def open_shelf(
     settings: Settings, storage: Storage, *, told: Callable[[News], None] = lambda _: None
 ) -> Shelf:
     """Where large results and attachments are kept; `told` hears of what happens to it."""
-    return Shelf(storage.artifacts, storage.blobs, settings, told=told)
+    return Shelf(storage.artifacts, storage.orphans, storage.blobs, settings, told=told)
 
 
 def assemble_parts(
@@ -85,7 +85,7 @@ def assemble_parts(
     compressor = Compressor(
         sessions=storage.sessions,
         compressions=storage.compressions,
-        archives=storage.archives,
+        orphans=storage.orphans,
         blobs=storage.blobs,
         summariser=summariser,
         meter=meter,
@@ -112,6 +112,7 @@ def assemble_parts(
         suggestions=suggestions,
         memory=memory,
         artifacts=storage.artifacts,
+        orphans=storage.orphans,
         shelf=shelf,
         references=References(shelf, most_bytes=settings.artifact_max_size),
         attachments=Attachments(shelf, settings),

@@ -6,26 +6,29 @@ from dataclasses import dataclass
 
 from gateway.settings import Settings
 from gateway.storage.approvals import SqlApprovals
-from gateway.storage.archives import ArchiveReader, SqlArchives
-from gateway.storage.artifact_table import SqlArtifacts
+from gateway.storage.archives import Archives, Compressions, Summaries
+from gateway.storage.archives.compressions import SqlCompressions
+from gateway.storage.archives.reader import ArchiveReader
+from gateway.storage.archives.statements import SqlArchives
+from gateway.storage.archives.summaries import SqlSummaries
 from gateway.storage.artifacts import Artifacts
+from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.base import Bus, EventLog, Sessions, Turns
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.bus import MemoryBus
-from gateway.storage.compressions import SqlCompressions
 from gateway.storage.copies import Copies
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.imports import SqlCopies
 from gateway.storage.learned import SqlLearnedSessions
+from gateway.storage.orphans import Orphans, SqlOrphans
 from gateway.storage.purges import SqlPurges
-from gateway.storage.records import Archives, Compressions, LearnedSessions, Purges, Search, Summaries
+from gateway.storage.records import LearnedSessions, Purges, Search
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.storage.sqlite.search import SqliteSearch
 from gateway.storage.sqlite.writer import Flushed
-from gateway.storage.summaries import SqlSummaries
 from gateway.storage.switches import SqlSkillSwitches
 from gateway.storage.turns import SqlTurns
 
@@ -47,6 +50,7 @@ class Storage:
     switches: SkillSwitches
     learned: LearnedSessions
     artifacts: Artifacts
+    orphans: Orphans
     blobs: Blobs
     bus: Bus
     check: Callable[[], Awaitable[None]]
@@ -89,6 +93,7 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
         switches=SqlSkillSwitches(database),
         learned=SqlLearnedSessions(database),
         artifacts=SqlArtifacts(database),
+        orphans=SqlOrphans(database),
         blobs=blobs,
         bus=bus,
         check=database.check,

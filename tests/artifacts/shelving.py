@@ -8,10 +8,11 @@ from typing import Any
 from gateway.artifacts.news import News
 from gateway.artifacts.shelf import Origin, Shelf
 from gateway.errors import NotFound
-from gateway.storage.artifact_table import SqlArtifacts
 from gateway.storage.artifacts import ArtifactRow, Artifacts
+from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.folder import FolderBlobs
+from gateway.storage.orphans import Orphans, SqlOrphans
 from gateway.storage.sqlite import SqliteDatabase
 from tests.harness import settings_for
 from tests.storage.writing import OWNER
@@ -31,6 +32,10 @@ class Room:
         return SqlArtifacts(self.database)
 
     @property
+    def orphans(self) -> SqlOrphans:
+        return SqlOrphans(self.database)
+
+    @property
     def blobs(self) -> FolderBlobs:
         return FolderBlobs(self.folder)
 
@@ -38,26 +43,27 @@ class Room:
         self,
         store: Artifacts | None = None,
         blobs: Blobs | None = None,
+        orphans: Orphans | None = None,
         told: Callable[[News], None] = lambda _: None,
         **given: Any,
     ) -> Shelf:
         settings = settings_for(self.folder.parent, "http://127.0.0.1:9", **given)
-        return Shelf(store or self.store, blobs or self.blobs, settings, told=told)
+        return Shelf(store or self.store, orphans or self.orphans, blobs or self.blobs, settings, told=told)
 
     def files(self) -> list[str]:
         """Everything that lies in the folder of blobs."""
         found = (path for path in self.folder.rglob("*") if not path.is_dir())
         return sorted(path.relative_to(self.folder).as_posix() for path in found)
 
-    async def doubted(self) -> Collection[str]:
-        return await self.store.doubted(2**62, 99)
+    async def candidates(self) -> Collection[str]:
+        return await self.orphans.candidates(2**62, 99)
 
     async def rows(self, owner: str = OWNER) -> list[ArtifactRow]:
         return list(await self.store.find(owner, limit=99))
 
     async def is_clear(self) -> bool:
         """Whether nothing at all is kept or left over."""
-        return not (self.files() or await self.doubted() or await self.rows())
+        return not (self.files() or await self.candidates() or await self.rows())
 
 
 async def whole(shelf: Shelf, row: ArtifactRow) -> bytes:

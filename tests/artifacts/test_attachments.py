@@ -38,7 +38,7 @@ def limits(tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def shelf(storage: Storage, limits: Settings) -> Shelf:
-    return Shelf(storage.artifacts, storage.blobs, limits, told=lambda _: None)
+    return Shelf(storage.artifacts, storage.orphans, storage.blobs, limits, told=lambda _: None)
 
 
 @pytest.fixture
@@ -224,7 +224,7 @@ async def test_when_one_file_is_refused_none_is_kept(
 ) -> None:
     """Nothing stays of a message that never was."""
     tight = load_settings(data_dir=tmp_path, artifact_max_size=BIG, artifact_quota=500_000)
-    shelf = Shelf(storage.artifacts, storage.blobs, tight, told=lambda _: None)
+    shelf = Shelf(storage.artifacts, storage.orphans, storage.blobs, tight, told=lambda _: None)
 
     with pytest.raises(refused):
         await Attachments(shelf, tight).attach([Upload(b"first", "first.txt"), given], ANNA)

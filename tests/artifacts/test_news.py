@@ -9,7 +9,7 @@ from gateway.artifacts.content import text_content
 from gateway.artifacts.news import Damaged, Kept, News, NotKept, PartRead, PassedOn, PathStopped, Swept
 from gateway.artifacts.reading import read_part, wanted_of
 from gateway.artifacts.references import References
-from gateway.artifacts.shelf import DOUBT, Origin
+from gateway.artifacts.shelf import CANDIDATE_TIME, Origin
 from gateway.errors import ArtifactDamaged, InvalidRequest, TooLarge
 from gateway.storage.artifacts import Stock
 from tests.artifacts.shelving import ORIGIN, Room
@@ -100,7 +100,7 @@ async def test_a_sweep_is_told_and_the_stock_is_what_is_left(room: Room) -> None
 
     swept = await shelf.sweep(row.expires_at + 1)
     between = await room.store.stock()
-    cleared = await shelf.sweep(row.expires_at + DOUBT + 2)
+    cleared = await shelf.sweep(row.expires_at + CANDIDATE_TIME + 2)
 
     assert full == Stock(2, row.size, 0)
     assert between == Stock(0, 0, 1)

@@ -44,7 +44,7 @@ async def test_what_is_kept_tells_where_it_comes_from_and_what_is_in_it(room: Ro
     assert row.metadata[EXAMPLES]["lines"]
     assert await shelf.get(OWNER, row.ref) == row
     assert await storage.artifacts.find(OWNER, limit=9, session_id="s") == [row]
-    assert await room.doubted() == []
+    assert await room.candidates() == []
 
 
 async def test_the_same_content_lies_there_once_for_each_owner(room: Room, shelf: Shelf) -> None:
@@ -92,7 +92,7 @@ async def test_what_cannot_be_kept_once_more_leaves_the_first(room: Room) -> Non
         await shelf.keep(bytes_content(b"x" * MIN_COUNTED), ORIGIN)
 
     assert await whole(shelf, row) == b"x" * MIN_COUNTED
-    assert await room.doubted() == []
+    assert await room.candidates() == []
 
 
 @pytest.mark.parametrize("fails_at", [1, 2])

@@ -5,7 +5,7 @@ import asyncio
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,12 +16,13 @@ from sqlalchemy import Connection
 from gateway.artifacts import shelf as shelves
 from gateway.artifacts.content import Content, bytes_content, text_content
 from gateway.artifacts.news import Damaged, News
-from gateway.artifacts.shelf import DOUBT, Origin, Shelf, Swept
+from gateway.artifacts.shelf import CANDIDATE_TIME, Origin, Shelf, Swept
 from gateway.errors import NotFound, StorageError
 from gateway.ids import now_ms
-from gateway.storage.artifact_table import SqlArtifacts
 from gateway.storage.artifacts import CHUNK, ArtifactRow
+from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs.folder import FolderBlobs
+from gateway.storage.orphans import SqlOrphans
 from gateway.wiring import Storage
 from tests.artifacts.shelving import ORIGIN, Room, is_gone, whole
 from tests.storage.writing import OWNER
@@ -38,19 +39,15 @@ class Killed(BaseException):
 class DyingStore(SqlArtifacts):
     """Does one thing, and that is the last."""
 
-    last = ""
-
-    async def doubt(self, path: str, at: int) -> None:
-        await super().doubt(path, at)
-        self._end("doubt")
-
     async def add(self, row: ArtifactRow, *, quota: int) -> None:
         await super().add(row, quota=quota)
-        self._end("add")
+        raise Killed
 
-    def _end(self, done: str) -> None:
-        if self.last == done:
-            raise Killed
+
+class DyingOrphans(SqlOrphans):
+    async def suspect(self, paths: Collection[str], at: int) -> None:
+        await super().suspect(paths, at)
+        raise Killed
 
 
 class DyingBlobs(FolderBlobs):
@@ -112,9 +109,9 @@ async def test_a_disk_that_is_too_full_for_the_row_leaves_nothing(room: Room, sh
     assert await whole(shelf, row) == DATA
 
 
-async def test_a_disk_that_is_too_full_for_a_doubt_gets_no_blob(room: Room, shelf: Shelf) -> None:
+async def test_a_disk_that_is_too_full_for_a_candidate_gets_no_blob(room: Room, shelf: Shelf) -> None:
     await pragma(room, f"max_page_count = {await pragma(room, 'page_count')}")
-    fillers = (room.store.doubt(f"filler/{number:099}", 1) for number in range(1000))
+    fillers = (room.orphans.suspect([f"filler/{number:099}"], 1) for number in range(1000))
     with suppress(StorageError):
         for filler in fillers:
             await filler
@@ -129,27 +126,29 @@ async def test_a_disk_that_is_too_full_for_a_doubt_gets_no_blob(room: Room, shel
 # The end of the process, and of callers
 
 
-@pytest.mark.parametrize("last", ["doubt", "put", "add"])
+@pytest.mark.parametrize("last", ["suspect", "put", "add"])
 async def test_what_a_crash_left_behind_is_swept_at_the_next_start(room: Room, last: str) -> None:
     """It may have been after any step; what was kept stays, and nothing else does."""
-    store = DyingStore(room.database)
-    store.last = last
-    dying = room.shelf(store, DyingBlobs(room.folder) if last == "put" else None)
+    dying = room.shelf(
+        DyingStore(room.database) if last == "add" else None,
+        DyingBlobs(room.folder) if last == "put" else None,
+        DyingOrphans(room.database) if last == "suspect" else None,
+    )
     with pytest.raises(Killed):
         await dying.keep(bytes_content(DATA), ORIGIN)
     shelf = room.shelf()
 
-    assert len(room.files()) == (last != "doubt")
-    assert await shelf.sweep(now_ms() + DOUBT - 5000) == Swept(0, 0)
+    assert len(room.files()) == (last != "suspect")
+    assert await shelf.sweep(now_ms() + CANDIDATE_TIME - 5000) == Swept(0, 0)
     assert await shelf.sweep(now_ms(), began=now_ms() + 1) == Swept(0, last != "add")
 
     rows = await room.rows()
     assert [await whole(shelf, row) for row in rows] == ([DATA] if last == "add" else [])
     assert room.files() == [row.path for row in rows]
-    assert await room.doubted() == []
+    assert await room.candidates() == []
 
 
-async def test_who_is_cancelled_while_a_blob_is_written_leaves_it_in_doubt_at_most(
+async def test_who_is_cancelled_while_a_blob_is_written_leaves_a_candidate_at_most(
     room: Room, shelf: Shelf
 ) -> None:
     waiting = Waiting()
@@ -161,8 +160,8 @@ async def test_who_is_cancelled_while_a_blob_is_written_leaves_it_in_doubt_at_mo
         await keeping
 
     assert await room.rows() == []
-    assert len(await room.doubted()) == 1
-    assert await shelf.sweep(now_ms() + DOUBT + 1) == Swept(0, 1)
+    assert len(await room.candidates()) == 1
+    assert await shelf.sweep(now_ms() + CANDIDATE_TIME + 1) == Swept(0, 1)
     assert await room.is_clear()
 
 
@@ -187,14 +186,14 @@ async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(room: Room
     await shelf.sweep(now_ms(), began=now_ms() + 1)
     [row] = await room.rows()
     assert await whole(shelf, row) == DATA
-    assert await room.doubted() == []
+    assert await room.candidates() == []
 
 
 # Sweeping
 
 
 async def test_a_sweep_does_not_take_what_is_being_written(room: Room, shelf: Shelf) -> None:
-    """Not even when its blob has been in doubt for long."""
+    """Not even when its blob has been a candidate for long."""
     gone = await shelf.keep(bytes_content(DATA), ORIGIN)
     await room.store.delete(OWNER, gone.ref, 1)
     waiting = Waiting()
@@ -224,11 +223,11 @@ async def test_a_sweep_removes_what_nobody_uses_any_more(room: Room, storage: St
 
     assert await shelf.sweep(later) == Swept(1, 0)
     assert room.files() == sorted([used.path, over.path, ended.path])
-    assert await shelf.sweep(later + DOUBT + 1) == Swept(0, 2)
+    assert await shelf.sweep(later + CANDIDATE_TIME + 1) == Swept(0, 2)
 
     assert [await is_gone(shelf, row) for row in (used, over, ended)] == [False, True, True]
     assert room.files() == [used.path]
-    assert await room.doubted() == []
+    assert await room.candidates() == []
 
 
 async def test_a_round_ends_at_a_blob_that_cannot_be_removed(
@@ -246,17 +245,17 @@ async def test_a_round_ends_at_a_blob_that_cannot_be_removed(
 
     with structlog.testing.capture_logs() as lines:
         assert await shelf.sweep(now_ms()) == Swept(0, 0)
-    assert await room.doubted() == [rows[1].path, rows[2].path, rows[0].path]
+    assert await room.candidates() == [rows[1].path, rows[2].path, rows[0].path]
     assert [line["event"] for line in lines] == ["blob_not_removed"]
     assert await shelf.sweep(now_ms()) == Swept(0, 2)
     (stuck / "in the way").rmdir()
     stuck.rmdir()
 
-    assert await shelf.sweep(now_ms() + DOUBT + 1) == Swept(0, 1)
+    assert await shelf.sweep(now_ms() + CANDIDATE_TIME + 1) == Swept(0, 1)
     assert await room.is_clear()
 
 
-async def test_only_doubts_from_before_the_process_are_cleared_at_once(room: Room, shelf: Shelf) -> None:
+async def test_only_candidates_from_before_the_process_are_cleared_at_once(room: Room, shelf: Shelf) -> None:
     """Of later ones somebody may be writing the blob."""
     old, new = [await shelf.keep(text_content(text), ORIGIN) for text in ("old", "new")]
     began = now_ms()

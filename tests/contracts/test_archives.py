@@ -9,7 +9,7 @@ import pytest
 from gateway.errors import Conflict, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
 from gateway.events.upkeep import Compression
-from gateway.storage.records import ArchiveRow
+from gateway.storage.archives import ArchiveRow
 from gateway.wiring import Storage
 from tests.storage.archiving import all_events, append, archive, converse, event, everything
 from tests.storage.writing import OWNER, Factory, accepted
@@ -39,8 +39,8 @@ def row_of(storage_head: int, messages: int) -> ArchiveRow:
 
 
 async def add_row(storage: Storage, row: ArchiveRow) -> None:
-    """As whoever archives does: its blobs are in doubt before."""
-    await storage.archives.begin([row.events_path, row.messages_path], 1)
+    """As whoever archives does: its blobs are candidates before."""
+    await storage.orphans.suspect([row.events_path, row.messages_path], 1)
     await storage.archives.add(row)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import ArtifactsFull, NotFound
-from gateway.storage.artifact_ends import PUT_OFF
 from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, Room
+from gateway.storage.artifacts.endings import PUT_OFF
 from gateway.wiring import Storage
 from tests.storage.keeping import LATER, add, artifact, begin
 from tests.storage.writing import OWNER
@@ -105,17 +105,17 @@ class Story:
             used = {ref for session, _, ref in self.uses if session == session_id}
             assert {row.ref for row in await store.find(owner, limit=99, session_id=session_id)} == used
         needed = {row.path for row in self.rows.values()}
-        in_doubt = set(await store.doubted(2**62, 99))
+        candidates = set(await self.storage.orphans.candidates(2**62, 99))
         for path in self.paths:
-            assert await store.is_needed(path) == (path in needed)
-            assert path in needed | in_doubt
+            assert await self.storage.orphans.is_needed(path) == (path in needed)
+            assert path in needed | candidates
 
     async def clear(self) -> None:
         for session_id in list(self.sessions):
             await self.storage.sessions.delete(session_id, OWNERS[session_id])
         await self.storage.artifacts.expire(LATER + PUT_OFF, 99)
         for path in self.paths:
-            await self.storage.artifacts.settle(path)
+            await self.storage.orphans.resolve(path)
 
     def is_of(self, session_id: str, owner: str) -> bool:
         return session_id in self.sessions and OWNERS[session_id] == owner
@@ -153,7 +153,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 @given(st.lists(steps, min_size=1, max_size=16))
 async def test_owners_have_theirs_alone_and_nothing_is_lost(storage: Storage, taken: list[Step]) -> None:
     """Whoever adds, uses, deletes and expires: all is as it should be, nobody is over their quota, what a
-    session uses does not expire, and a blob that no artifact has is in doubt."""
+    session uses does not expire, and a blob that no artifact has is a candidate."""
     story = Story(storage)
     for session_id, owner in OWNERS.items():
         await begin(storage, session_id, owner=owner)

@@ -19,8 +19,8 @@ async def refs(storage: Storage, owner: str = OWNER, *, session_id: str | None =
     return [row.ref for row in await storage.artifacts.find(owner, limit=99, session_id=session_id)]
 
 
-async def doubted(storage: Storage) -> Sequence[str]:
-    return await storage.artifacts.doubted(2**62, 99)
+async def candidates(storage: Storage) -> Sequence[str]:
+    return await storage.orphans.candidates(2**62, 99)
 
 
 # Reading
@@ -123,7 +123,7 @@ async def test_artifacts_fill_the_room_of_their_owner_and_of_nobody_else(storage
 
     assert refused.value.details == {"quota": 5 * MIN_COUNTED, "used": 4 * MIN_COUNTED}
     assert await storage.artifacts.room(OWNER) == Room(4 * MIN_COUNTED, 2)
-    assert await doubted(storage) == [large.path]
+    assert await candidates(storage) == [large.path]
     await add(storage, artifact(4, "a block"), artifact(1, owner="bob"), quota=5 * MIN_COUNTED)
     assert await storage.artifacts.room("bob") == Room(MIN_COUNTED, 1)
     assert await storage.artifacts.room("eve") == Room(0, 0)
@@ -169,7 +169,7 @@ async def test_a_session_uses_only_what_belongs_to_its_owner(storage: Storage) -
 
 
 async def test_with_a_session_go_the_artifacts_that_are_its_alone(storage: Storage) -> None:
-    """What another session uses stays, and what was made elsewhere; the blobs of the others are in doubt."""
+    """What another session uses stays, and what was made elsewhere; the others leave candidates."""
     await begin(storage, "s", "other")
     rows = [artifact(number, str(number), session_id="s") for number in (1, 2)]
     brought = artifact(3, "brought")
@@ -182,12 +182,12 @@ async def test_with_a_session_go_the_artifacts_that_are_its_alone(storage: Stora
     kept = [brought, replace(rows[1], session_id=None)]
     assert await storage.artifacts.find(OWNER, limit=9) == kept
     assert await refs(storage, session_id="other") == [rows[1].ref]
-    assert await doubted(storage) == [rows[0].path]
+    assert await candidates(storage) == [rows[0].path]
     assert await storage.artifacts.expire(LATER, 9) == 1
     assert await refs(storage) == [rows[1].ref]
 
 
-# Expiry and blobs in doubt
+# Expiry and blobs that may be orphans
 
 
 async def test_what_no_session_uses_is_removed_when_its_time_is_over(storage: Storage) -> None:
@@ -198,7 +198,7 @@ async def test_what_no_session_uses_is_removed_when_its_time_is_over(storage: St
 
     assert await storage.artifacts.expire(96, 9) == 0
     assert await storage.artifacts.expire(98, 1) == 1
-    assert await doubted(storage) == [rows[3].path]
+    assert await candidates(storage) == [rows[3].path]
     assert await storage.artifacts.expire(98, 9) == 1
     assert await refs(storage) == [artifact(9).ref, rows[1].ref, rows[0].ref]
 
@@ -218,35 +218,35 @@ async def test_what_a_session_uses_is_looked_at_again_a_day_later(storage: Stora
     assert await refs(storage) == []
 
 
-async def test_a_blob_is_in_doubt_until_an_artifact_has_it(storage: Storage) -> None:
-    """The oldest doubts are told first, and doubting anew begins anew."""
+async def test_a_blob_is_a_candidate_until_an_artifact_has_it(storage: Storage) -> None:
+    """The oldest come first, and one that is suspected again begins anew."""
     one, two = artifact(1, "one"), artifact(2, "two")
-    await storage.artifacts.doubt(one.path, 5)
-    await storage.artifacts.doubt(two.path, 6)
-    assert await storage.artifacts.doubted(7, 9) == [one.path, two.path]
-    assert await storage.artifacts.doubted(7, 1) == await storage.artifacts.doubted(6, 9) == [one.path]
+    await storage.orphans.suspect([one.path], 5)
+    await storage.orphans.suspect([two.path], 6)
+    assert await storage.orphans.candidates(7, 9) == [one.path, two.path]
+    assert await storage.orphans.candidates(7, 1) == await storage.orphans.candidates(6, 9) == [one.path]
 
-    await storage.artifacts.doubt(one.path, 8)
-    assert await storage.artifacts.doubted(9, 9) == [two.path, one.path]
+    await storage.orphans.suspect([one.path], 8)
+    assert await storage.orphans.candidates(9, 9) == [two.path, one.path]
     await storage.artifacts.add(one, quota=QUOTA)
-    await storage.artifacts.settle(two.path)
-    await storage.artifacts.settle("never/doubted")
+    await storage.orphans.resolve(two.path)
+    await storage.orphans.resolve("never/suspected")
 
-    assert await doubted(storage) == []
-    assert await storage.artifacts.is_needed(one.path)
-    assert not await storage.artifacts.is_needed(two.path)
+    assert await candidates(storage) == []
+    assert await storage.orphans.is_needed(one.path)
+    assert not await storage.orphans.is_needed(two.path)
 
 
 async def test_a_blob_that_artifacts_share_is_needed_until_the_last_is_gone(storage: Storage) -> None:
-    """Each removal puts it in doubt; users share none."""
+    """Each removal makes it a candidate; users share none."""
     await add(storage, artifact(1), artifact(2), artifact(1, owner="bob"))
     path = artifact().path
     assert artifact(1, owner="bob").path != path
 
     await storage.artifacts.delete(OWNER, artifact(1).ref, 9)
-    assert await doubted(storage) == [path]
-    assert await storage.artifacts.is_needed(path)
+    assert await candidates(storage) == [path]
+    assert await storage.orphans.is_needed(path)
     await storage.artifacts.delete(OWNER, artifact(2).ref, 10)
 
-    assert not await storage.artifacts.is_needed(path)
-    assert await storage.artifacts.is_needed(artifact(owner="bob").path)
+    assert not await storage.orphans.is_needed(path)
+    assert await storage.orphans.is_needed(artifact(owner="bob").path)

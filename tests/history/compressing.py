@@ -16,7 +16,7 @@ from gateway.history.tokens import TokenMeter
 from gateway.messages import Message, Usage
 from gateway.model.calls import ModelCalls
 from gateway.settings import Settings, load_settings
-from gateway.storage.records import CompressionRow
+from gateway.storage.archives import CompressionRow
 from gateway.wiring import Storage
 from tests.history.scripted import ScriptedModel, says, user, words
 from tests.storage.writing import OWNER, running, sqlite_storage
@@ -67,7 +67,7 @@ class Session:
         return Compressor(
             sessions=parts.sessions,
             compressions=parts.compressions,
-            archives=parts.archives,
+            orphans=parts.orphans,
             blobs=parts.blobs,
             summariser=self.summariser(parts, **settings),
             meter=TokenMeter(),
@@ -99,7 +99,7 @@ class Session:
     async def has_archive(self, version: int) -> bool:
         """Whether a blob of that version lies there, in force or not."""
         paths = [row.archive_path for row in await self.storage.compressions.list(self.id)]
-        paths += await self.storage.artifacts.doubted(2**62, 99)
+        paths += await self.storage.orphans.candidates(2**62, 99)
         for path in (each for each in paths if f"/archive/{version}-" in each):
             with suppress(BlobMissing):
                 await self.storage.blobs.read(path)

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from gateway.messages import Block, Message, text_block
-from gateway.storage.records import CompressionRow
+from gateway.storage.archives import CompressionRow
 from tests.history.scripted import call, result, results, says, thought
 
 TEXTS = st.sampled_from(

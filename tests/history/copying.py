@@ -22,7 +22,7 @@ TTL = 2_592_000.0
 
 
 def shelf_of(storage: Storage) -> Shelf:
-    return Shelf(storage.artifacts, storage.blobs, load_settings(), told=lambda _: None)
+    return Shelf(storage.artifacts, storage.orphans, storage.blobs, load_settings(), told=lambda _: None)
 
 
 async def exporting(
@@ -59,9 +59,9 @@ async def imported(
         copies=storage.copies,
         archives=storage.archives,
         blobs=storage.blobs,
-        artifacts=storage.artifacts,
+        orphans=storage.orphans,
         turn_of=nullcontext,
-        settle=shelf_of(storage).settle,
+        resolve=shelf_of(storage).resolve,
         ttl=ttl,
         quota=quota,
         most_rows=most_rows,

@@ -62,5 +62,5 @@ async def is_untouched(storage: Storage, folder: Path) -> bool:
     """Whether nothing of an import is left, in tables or folders."""
     rows = await storage.artifacts.find(OWNER, limit=9)
     taken = await storage.copies.taken("s")
-    doubted = await storage.artifacts.doubted(now_ms() + 1, 9)
-    return not (rows or taken or doubted or aside_in(folder) or blobs_in(folder))
+    candidates = await storage.orphans.candidates(now_ms() + 1, 9)
+    return not (rows or taken or candidates or aside_in(folder) or blobs_in(folder))

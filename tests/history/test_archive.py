@@ -21,13 +21,13 @@ from gateway.events.envelope import StoredEvent
 from gateway.events.upkeep import Compression
 from gateway.history import archive as archiving
 from gateway.messages import Message, text_block
-from gateway.storage.archives import SqlArchives
+from gateway.storage.archives import ArchiveRow
+from gateway.storage.archives.segments import Packer
+from gateway.storage.archives.statements import SqlArchives
 from gateway.storage.base import StoredMessage
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.purges import SqlPurges
-from gateway.storage.records import ArchiveRow
 from gateway.storage.schema import loose_events, messages
-from gateway.storage.segments import Packer
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch
 from gateway.wiring import Storage, storage_on

@@ -241,7 +241,7 @@ async def test_after_a_compression_the_model_still_knows_the_artifacts(
     compressor = Compressor(
         sessions=storage.sessions,
         compressions=storage.compressions,
-        archives=storage.archives,
+        orphans=storage.orphans,
         blobs=storage.blobs,
         summariser=summariser,
         meter=TokenMeter(),

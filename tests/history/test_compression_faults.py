@@ -8,7 +8,7 @@ import pytest
 
 from gateway.errors import CompressionFailed, Conflict, ModelError, NotFound, StorageError
 from gateway.history.transcript import view
-from gateway.storage.records import CompressionRow
+from gateway.storage.archives import CompressionRow
 from tests.history.compressing import MODEL, TEXT, Failing, Session, archived, talk
 from tests.history.scripted import (
     Said,

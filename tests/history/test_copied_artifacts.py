@@ -57,7 +57,7 @@ async def test_artifacts_come_back_as_they_went_out(tmp_path: Path) -> None:
             assert came.owner == "bob"
         assert await content_of(storage, await storage.artifacts.get("bob", rows[0].ref)) == LONG
         assert await exported(storage, owner="bob") == file
-        assert await storage.artifacts.doubted(now_ms() + 1, 9) == []
+        assert await storage.orphans.candidates(now_ms() + 1, 9) == []
 
 
 @pytest.mark.anyio
@@ -146,7 +146,7 @@ async def test_a_reference_that_names_another_content_is_a_conflict(tmp_path: Pa
         assert not await storage.copies.taken("s")
         assert aside_in(tmp_path / "b") == [mine.sha256]
         assert await content_of(storage, mine) == b"mine"
-        assert await storage.artifacts.doubted(now_ms() + 1, 9) == []
+        assert await storage.orphans.candidates(now_ms() + 1, 9) == []
 
 
 @pytest.mark.anyio
@@ -200,15 +200,15 @@ async def test_nothing_is_left_of_an_import_that_fails(
 
 
 @pytest.mark.anyio
-async def test_what_a_crash_leaves_of_an_import_is_in_doubt(
+async def test_what_a_crash_leaves_of_an_import_is_a_candidate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before a content is written it is in doubt: a sweep at the next start removes it."""
+    """Before a content is written it is a candidate: a sweep at the next start removes it."""
     file = await a_file(tmp_path / "a")
     async with open_storage(settings_in(tmp_path / "b")) as storage:
 
         async def crash(*_: object) -> None:
-            monkeypatch.setattr(storage.artifacts, "is_needed", gone)
+            monkeypatch.setattr(storage.orphans, "is_needed", gone)
             raise StorageError("The database is gone.")
 
         async def gone(*_: object) -> bool:
@@ -246,9 +246,9 @@ async def test_contents_are_written_while_nobody_else_touches_them(tmp_path: Pat
             copies=storage.copies,
             archives=storage.archives,
             blobs=storage.blobs,
-            artifacts=storage.artifacts,
+            orphans=storage.orphans,
             turn_of=turn_of,
-            settle=shelf_of(storage).settle,
+            resolve=shelf_of(storage).resolve,
             ttl=TTL,
             quota=QUOTA,
         )

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.artifacts.shelf import DOUBT
+from gateway.artifacts.shelf import CANDIDATE_TIME
 from gateway.errors import Conflict
 from gateway.history.archive import archive_paths, folder_of, version_path
 from gateway.ids import now_ms
-from gateway.storage.records import ArchiveRow
+from gateway.storage.archives import ArchiveRow
 from gateway.wiring import Storage, open_shelf
 from tests.forked import telling
 from tests.harness import settings_for
@@ -51,7 +51,7 @@ def test_an_archiving_that_is_killed_leaves_nothing_for_long(tmp_path: Path) -> 
             assert files_in(tmp_path / "blobs") == []
             row = await archive(storage)
             assert row is not None
-            assert await swept(storage, tmp_path, now=now_ms() + 2 * DOUBT) == 0
+            assert await swept(storage, tmp_path, now=now_ms() + 2 * CANDIDATE_TIME) == 0
             assert await everything(storage) == before
             assert files_in(tmp_path / "blobs") == sorted([row.events_path, row.messages_path])
 
@@ -62,12 +62,12 @@ async def test_what_is_being_written_is_left_alone(storage: Storage, tmp_path: P
     """A blob that was begun a while ago is in nobody's way; after an hour it is one that nobody writes."""
     path = version_path("s", 1)
     began = now_ms()
-    await storage.archives.begin([path], began)
+    await storage.orphans.suspect([path], began)
     await storage.blobs.put(path, [b"lines"])
 
-    assert await swept(storage, tmp_path, began=began, now=began + DOUBT) == 0
+    assert await swept(storage, tmp_path, began=began, now=began + CANDIDATE_TIME) == 0
     assert await storage.blobs.read(path) == b"lines"
-    assert await swept(storage, tmp_path, began=began, now=began + DOUBT + 1) == 1
+    assert await swept(storage, tmp_path, began=began, now=began + CANDIDATE_TIME + 1) == 1
     assert files_in(tmp_path / "blobs") == []
 
 
@@ -78,7 +78,7 @@ async def test_an_archive_whose_blobs_were_swept_meanwhile_is_refused(
     await converse(storage, "t1")
     before = await everything(storage)
     paths = archive_paths("s", 1)
-    await storage.archives.begin(paths, 1)
+    await storage.orphans.suspect(paths, 1)
     await swept(storage, tmp_path)
     row = ArchiveRow("s", 1, 1, 3, paths[0], "e" * 64, [(1, 0)], 1, 2, paths[1], "f" * 64, [(1, 0)], 7)
 
@@ -92,8 +92,8 @@ async def test_an_archive_whose_blobs_were_swept_meanwhile_is_refused(
 async def test_a_deletion_that_is_killed_before_the_blobs_are_gone_is_finished(
     storage: Storage, tmp_path: Path
 ) -> None:
-    """Wherever they lie, also where those of former versions lay: all of them are in doubt from the deletion
-    on, and those of other sessions are not."""
+    """Wherever they lie, also where those of former versions lay: all of them are candidates from the
+    deletion on, and those of other sessions are not."""
     await converse(storage, "t1")
     await converse(storage, "t2", session_id="other")
     row = await archive(storage)
@@ -105,8 +105,8 @@ async def test_a_deletion_that_is_killed_before_the_blobs_are_gone_is_finished(
     await storage.compressions.add(version(1, 1, 2))
     assert (await storage.compressions.get("s", 1)).archive_path == old
 
-    doubtful = await storage.sessions.delete("s", OWNER)
-    assert sorted(doubtful) == sorted([row.events_path, row.messages_path, old])
+    candidates = await storage.sessions.delete("s", OWNER)
+    assert sorted(candidates) == sorted([row.events_path, row.messages_path, old])
 
     assert await swept(storage, tmp_path, began=now_ms() + 1) == 3
     assert files_in(tmp_path / "blobs") == sorted([kept.events_path, kept.messages_path])

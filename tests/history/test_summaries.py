@@ -15,7 +15,7 @@ from gateway.history.summaries.summary import (
     tell,
 )
 from gateway.lexical import estimate_tokens
-from gateway.storage.records import SummaryRow
+from gateway.storage.archives import SummaryRow
 from tests.history.conversations import version
 
 SCALARS = (

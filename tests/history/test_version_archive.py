@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from gateway.errors import ArchiveDamaged
 from gateway.history.archive import read_version, write_version
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.archive_lines import message_line, message_of
+from gateway.storage.archives import CompressionRow
+from gateway.storage.archives.lines import message_line, message_of
 from gateway.storage.base import StoredMessage
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.opening import open_blobs
-from gateway.storage.records import CompressionRow
 from tests.storage.saying import version
 
 pytestmark = pytest.mark.anyio

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ import orjson
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.history.archive import archive_session
 from gateway.messages import Block, Message, Usage, text_block
-from gateway.storage.archive_lines import event_line, message_line
+from gateway.storage.archives import ArchiveRow, Archives
+from gateway.storage.archives.lines import event_line, message_line
+from gateway.storage.archives.segments import Packer
 from gateway.storage.base import Append, Closing, StoredMessage
-from gateway.storage.records import ArchiveRow, Archives
-from gateway.storage.segments import Packer
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, accepted, sqlite_storage
 
@@ -108,6 +108,7 @@ async def archive(storage: Storage, session_id: str = "s") -> ArchiveRow | None:
         log=storage.log,
         sessions=storage.sessions,
         archives=storage.archives,
+        orphans=storage.orphans,
         blobs=storage.blobs,
     )
 
@@ -142,15 +143,6 @@ class Waiting:
     async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
         return await self._archives.due(idle_before=idle_before, limit=limit)
 
-    async def begin(self, paths: Collection[str], at: int) -> None:
-        await self._archives.begin(paths, at)
-
-    async def named(self, path: str) -> bool:
-        return await self._archives.named(path)
-
-    async def settle(self, path: str) -> None:
-        await self._archives.settle(path)
-
     async def add(self, row: ArchiveRow) -> None:
         sys.stdout.write(f"{row.events_path} {row.messages_path}\n")
         sys.stdout.flush()
@@ -169,5 +161,6 @@ async def _archive_without_end(folder: Path) -> None:
             log=storage.log,
             sessions=storage.sessions,
             archives=Waiting(storage.archives),
+            orphans=storage.orphans,
             blobs=storage.blobs,
         )

@@ -39,9 +39,9 @@ def artifact(
 
 
 async def add(storage: Storage, *rows: ArtifactRow, quota: int = QUOTA) -> None:
-    """As whoever keeps them does: their blobs are in doubt before."""
+    """As whoever keeps them does: their blobs are candidates before."""
     for row in rows:
-        await storage.artifacts.doubt(row.path, row.created_at)
+        await storage.orphans.suspect([row.path], row.created_at)
         await storage.artifacts.add(row, quota=quota)
 
 

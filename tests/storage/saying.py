@@ -5,8 +5,8 @@ from dataclasses import replace
 import orjson
 
 from gateway.messages import Message, Usage, text_block
+from gateway.storage.archives import CompressionRow, SummaryRow, Trigger
 from gateway.storage.base import Closing, History, OnConflict, Outline
-from gateway.storage.records import CompressionRow, SummaryRow, Trigger
 from gateway.wiring import Storage
 from tests.storage import archiving
 from tests.storage.writing import OWNER, Writer, accepted, writer_of

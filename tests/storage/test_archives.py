@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage
-from gateway.storage.archive_lines import event_line, event_of, message_line, message_of
-from gateway.storage.archives import ArchiveReader
+from gateway.storage.archives import ArchiveRow
+from gateway.storage.archives.lines import event_line, event_of, message_line, message_of
+from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.base import Closing, StoredMessage
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.opening import open_blobs
-from gateway.storage.records import ArchiveRow
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.record import stored_events

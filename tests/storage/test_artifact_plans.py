@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from gateway.storage import artifact_ends, artifact_table, artifact_totals
+from gateway.storage import orphans
+from gateway.storage.artifacts import endings, totals
 from gateway.storage.database import Prepared
 from gateway.storage.sqlite import SqliteDatabase
 
@@ -16,11 +17,11 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("statement", "given", "index"),
     [
-        (artifact_table.NEEDED, {"path": "x"}, "SEARCH artifacts USING INDEX artifacts_by_blob (path=?)"),
-        (artifact_totals.SAME, {"owner": "o", "path": "x"}, "artifacts_by_path (owner=? AND path=?)"),
-        (artifact_totals.ROOM, {"of": "o"}, "SEARCH artifact_totals USING INDEX"),
-        (artifact_totals.STOCK, {}, "SCAN artifact_totals"),
-        (artifact_ends.DUE, {"now": 1, "limit": 1}, "artifacts_by_expiry (expires_at<?)"),
+        (orphans.NAMED, {"path": "x"}, "SEARCH artifacts USING COVERING INDEX artifacts_by_blob (path=?)"),
+        (totals.SAME, {"owner": "o", "path": "x"}, "artifacts_by_path (owner=? AND path=?)"),
+        (totals.ROOM, {"of": "o"}, "SEARCH artifact_totals USING INDEX"),
+        (totals.STOCK, {}, "SCAN artifact_totals"),
+        (endings.DUE, {"now": 1, "limit": 1}, "artifacts_by_expiry (expires_at<?)"),
     ],
 )
 async def test_a_question_is_answered_by_an_index(

@@ -7,10 +7,10 @@ import pytest
 
 from gateway.errors import NotFound
 from gateway.history.archive import folder_of
-from gateway.storage.archives import ArchiveReader
+from gateway.storage.archives import ArchiveRow
+from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.base import History, StoredMessage
 from gateway.storage.purges import SqlPurges
-from gateway.storage.records import ArchiveRow
 from gateway.storage.sessions import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch

@@ -178,5 +178,5 @@ async def test_nothing_names_the_blobs_of_a_deleted_session_however_many_loose_e
         await writer.append(*["text"] * (event_rows.LOOSE_EVENTS - 100))
         await writer.close()
         await storage.sessions.delete("s", OWNER)
-        assert not await storage.archives.named(row.events_path)
+        assert not await storage.orphans.is_needed(row.events_path)
         assert await storage.log.read("s", after=0, limit=10) == []

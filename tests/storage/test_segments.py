@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import ArchiveDamaged
-from gateway.storage.segments import MEMBER_SIZE, Packer, members, unpack, unpacked
+from gateway.storage.archives.segments import MEMBER_SIZE, Packer, members, unpack, unpacked
 
 pytestmark = pytest.mark.anyio
 

@@ -24,7 +24,7 @@ async def test_a_gateway_serves_while_it_removes_what_a_former_process_left(
 ) -> None:
     """However slow the store is, and however much there is of it."""
     async with open_storage(settings) as former:
-        await former.artifacts.doubt(PATH, now_ms() - 1)
+        await former.orphans.suspect([PATH], now_ms() - 1)
         await former.blobs.put(PATH, [b"half"])
     asked, go_on, removed = asyncio.Event(), asyncio.Event(), asyncio.Event()
     delete = FolderBlobs.delete
@@ -48,7 +48,7 @@ async def test_a_gateway_serves_while_it_removes_what_a_former_process_left(
 async def test_who_deletes_a_session_waits_for_some_of_its_contents_only(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others are in doubt, and are removed later."""
+    """The others are candidates, and are removed later."""
     monkeypatch.setattr(gateway, "CLEARED", 2)
     session = await client.session()
     for number in range(5):
@@ -57,5 +57,5 @@ async def test_who_deletes_a_session_waits_for_some_of_its_contents_only(
     assert (await client.http.delete(f"/api/sessions/{session}")).status_code == 204
 
     store = client.app.state.parts.artifacts
-    assert len(await store.doubted(2**62, 99)) == 3
+    assert len(await client.app.state.parts.orphans.candidates(2**62, 99)) == 3
     assert (await store.stock()).artifacts == 0

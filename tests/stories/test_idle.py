@@ -13,8 +13,8 @@ from gateway.service.archiving import Archiver
 from gateway.service.parts import Parts
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
+from gateway.storage.archives import SummaryRow
 from gateway.storage.base import SessionRow
-from gateway.storage.records import SummaryRow
 from gateway.supervisor import Supervisor
 from tests.harness import Client, running_gateway
 from tests.loopback import TIMEOUT

@@ -11,8 +11,8 @@ from gateway.history.summaries.summary import NOTE_TOKENS, render
 from gateway.history.tokens import message_tokens
 from gateway.history.transcript import user_message
 from gateway.model.calls import CallContext, Spent
+from gateway.storage.archives import Trigger
 from gateway.storage.base import History, StoredMessage
-from gateway.storage.records import Trigger
 
 
 @dataclass(slots=True)

@@ -33,9 +33,10 @@ from gateway.model.calls import CallContext
 from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.shielding import finish
+from gateway.storage.archives import CompressionRow, Compressions, Trigger
 from gateway.storage.base import History, Sessions
 from gateway.storage.blobs import Blobs
-from gateway.storage.records import Archives, CompressionRow, Compressions, Trigger
+from gateway.storage.orphans import Orphans
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Compressor:
         *,
         sessions: Sessions,
         compressions: Compressions,
-        archives: Archives,
+        orphans: Orphans,
         blobs: Blobs,
         summariser: SessionSummariser,
         meter: TokenMeter,
@@ -63,7 +64,7 @@ class Compressor:
     ) -> None:
         self._sessions = sessions
         self._compressions = compressions
-        self._archives = archives
+        self._orphans = orphans
         self._blobs = blobs
         self._summariser = summariser
         self._meter = meter
@@ -182,7 +183,7 @@ class Compressor:
     async def _carry_out(self, attempt: Attempt, say: Say) -> CompressionRow:
         """The version that is to be put in force, with its archive."""
         try:
-            await self._archives.begin([attempt.path], now_ms())
+            await self._orphans.suspect([attempt.path], now_ms())
             size, sha256 = await write_version(self._blobs, attempt.path, attempt.covered)
             return await self._summarised(attempt, size, sha256)
         except asyncio.CancelledError:
@@ -199,14 +200,14 @@ class Compressor:
         await say(attempt.event("completed", tokens_after=row.tokens_after))
 
     async def _stopped(self, attempt: Attempt, say: Say) -> None:
-        await clear(self._archives, self._blobs, [attempt.path])
+        await clear(self._orphans, self._blobs, [attempt.path])
         with suppress(GatewayError):
             await say(attempt.event("failed", reason="cancelled: The compression was stopped."))
 
     async def _failed(self, attempt: Attempt, say: Say, error: Exception) -> GatewayError:
         """What the caller is told of a failure; the log, and the count of failures, have it then. What cannot
         be stored now is lost: the failure itself matters more."""
-        await clear(self._archives, self._blobs, [attempt.path])
+        await clear(self._orphans, self._blobs, [attempt.path])
         failure = _named(error)
         if not isinstance(error, RequestRefused):
             with suppress(StorageError):

@@ -24,7 +24,7 @@ import orjson
 from pydantic import BaseModel
 
 from gateway.errors import ArchiveDamaged, ArtifactDamaged, GatewayError, NotFound
-from gateway.storage.archive_lines import message_line
+from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.base import EventLog, Sessions
 from gateway.storage.copies import ArtifactCopy, Copies, Moment

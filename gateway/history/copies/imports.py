@@ -28,7 +28,8 @@ from gateway.history.copies.keeping import content_of
 from gateway.history.copies.lines import Lines
 from gateway.ids import now_ms
 from gateway.messages import Usage
-from gateway.storage.artifacts import Artifacts, blob_path
+from gateway.storage.archives import Archives
+from gateway.storage.artifacts import blob_path
 from gateway.storage.base import SessionRow
 from gateway.storage.blobs import Blobs
 from gateway.storage.copies import (
@@ -41,7 +42,7 @@ from gateway.storage.copies import (
     TurnCopy,
     session_taken,
 )
-from gateway.storage.records import Archives
+from gateway.storage.orphans import Orphans
 
 MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some
@@ -49,8 +50,8 @@ MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
 
 TurnOf = Callable[[str], AbstractAsyncContextManager[object]]
 """Waits until nobody else writes or removes the blob of that path, and keeps others from doing so."""
-Settle = Callable[[str], Awaitable[object]]
-"""Ends the doubt about the blob of that path: removes it unless an artifact has it."""
+Resolve = Callable[[str], Awaitable[object]]
+"""Resolves whether the blob of that path is an orphan: it is removed unless something names it."""
 Begin = Callable[..., Awaitable[None]]
 """Is given the paths of blobs before they are written."""
 
@@ -61,10 +62,10 @@ async def import_session(
     *,
     copies: Copies,
     archives: Archives,
+    orphans: Orphans,
     blobs: Blobs,
-    artifacts: Artifacts,
     turn_of: TurnOf,
-    settle: Settle,
+    resolve: Resolve,
     quota: int,
     ttl: float,
     most_rows: int = MAX_ROWS,
@@ -95,26 +96,24 @@ async def import_session(
 
         async def begin(*paths: str) -> None:
             begun.extend(paths)
-            await archives.begin(paths, now_ms())
+            await orphans.suspect(paths, now_ms())
 
         try:
-            await _write_contents(file, contents, artifacts, blobs)
+            await _write_contents(file, contents, orphans, blobs)
             incoming = await _incoming(file, checked, blobs, begin, most_rows, ttl=ttl)
             return await copies.add(owner, incoming, quota)
         except BaseException:
-            await clear(archives, blobs, begun)
-            with suppress(StorageError):  # they stay in doubt then
+            await clear(orphans, blobs, begun)
+            with suppress(StorageError):  # they stay candidates then
                 for path in contents:
-                    await settle(path)
+                    await resolve(path)
             raise
 
 
-async def _write_contents(
-    file: BinaryIO, contents: dict[str, int], artifacts: Artifacts, blobs: Blobs
-) -> None:
-    """Each is in doubt until the transaction that adds its artifacts: a crash leaves none for ever."""
+async def _write_contents(file: BinaryIO, contents: dict[str, int], orphans: Orphans, blobs: Blobs) -> None:
+    """Each may be an orphan until the transaction that adds its artifacts: a crash leaves none for ever."""
     for path, at in contents.items():
-        await artifacts.doubt(path, now_ms())
+        await orphans.suspect([path], now_ms())
         await blobs.put(path, content_of(file, at))
 
 

@@ -15,8 +15,8 @@ from gateway.ids import now_ms
 from gateway.model.calls import CallContext, ModelCalls, Purpose, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
+from gateway.storage.archives import Source, Summaries, SummaryRow
 from gateway.storage.base import History, SessionRow, Sessions, StoredMessage
-from gateway.storage.records import Source, Summaries, SummaryRow
 
 CALL_TIMEOUT = 300.0
 """Seconds of one model call: ten times what the longest summary takes at 100 tokens a second."""

@@ -8,7 +8,7 @@ import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from gateway.messages import clean_text
-from gateway.storage.records import SummaryRow
+from gateway.storage.archives import SummaryRow
 from gateway.tools.wrapping import defuse, wrap
 
 MAX_ITEMS = 100

@@ -3,7 +3,7 @@ transactions."""
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from gateway.storage.artifacts import MIN_COUNTED, Room, Stock
+from gateway.storage.artifacts.rows import MIN_COUNTED, Room, Stock
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifact_totals, artifacts, doubtful_blobs
 
@@ -56,13 +56,11 @@ def count_out(connection: Connection, owner: str, path: str, size: int) -> None:
 
 
 def room(connection: Connection, owner: str) -> Room:
-    """What `Artifacts.room` tells."""
     row = ROOM.one(connection, of=owner)
     return Room(*row) if row is not None else Room(0, 0)
 
 
 def stock(connection: Connection) -> Stock:
-    """What `Artifacts.stock` tells."""
     row = STOCK.one(connection)
     assert row is not None
     return Stock(*row)

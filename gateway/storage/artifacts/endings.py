@@ -1,13 +1,15 @@
-"""How artifacts end, in SQL: functions that are parts of transactions. What ends leaves its blob in doubt."""
+"""How artifacts end, in SQL: functions that are parts of transactions. What ends leaves a blob that may be an
+orphan."""
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, insert, null, select, update
+from sqlalchemy import Connection, bindparam, delete, null, select, update
 
-from gateway.storage.artifact_totals import count_out
-from gateway.storage.artifact_uses import IS_OF, forget
+from gateway.storage.artifacts.totals import count_out
+from gateway.storage.artifacts.uses import IS_OF, forget
 from gateway.storage.database import Prepared
-from gateway.storage.schema import artifact_uses, artifacts, doubtful_blobs, sessions
+from gateway.storage.orphans import suspect
+from gateway.storage.schema import artifact_uses, artifacts, sessions
 
 PUT_OFF = 86_400_000
 """Milliseconds until an artifact is looked at again whose time is over and that a session uses: no round
@@ -26,8 +28,6 @@ _is_used_elsewhere = (
 )
 
 REMOVE = Prepared(delete(artifacts).where(_OWNER, _REF))
-DOUBT = Prepared(insert(doubtful_blobs).values(path=bindparam("path"), since=bindparam("at")))
-SETTLE = Prepared(delete(doubtful_blobs).where(doubtful_blobs.c.path == bindparam("path")))
 DUE = Prepared(
     select(artifacts.c.owner, artifacts.c.ref)
     .where(_IS_DUE)
@@ -46,16 +46,10 @@ MADE_HERE = Prepared(
 LET_GO = Prepared(update(artifacts).where(_OWNER, _REF).values(session_id=null()))
 
 
-def doubt(connection: Connection, path: str, at: int) -> None:
-    """The doubt begins anew where there was one."""
-    SETTLE.run(connection, path=path)
-    DOUBT.run(connection, path=path, at=at)
-
-
 def end(connection: Connection, owner: str, ref: str, blob: tuple[str, int], at: int) -> None:
     """Removes an artifact, whoever uses it; `blob` is its path and size."""
     path, size = blob
-    doubt(connection, path, at)
+    suspect(connection, [path], at)
     forget(connection, owner, ref)
     REMOVE.run(connection, owner=owner, ref=ref)
     count_out(connection, owner, path, size)
@@ -78,13 +72,13 @@ def expire(connection: Connection, due: Iterable[Sequence[str]], now: int) -> in
 def drop_artifacts(connection: Connection, session_id: str, most: int, at: int) -> tuple[int, set[str]]:
     """Of at most `most` artifacts that were made in a session which is deleted: removes those that no other
     session uses, the others belong to no session from then on. Returns how many it was about, and the blobs
-    of those that were removed, which are in doubt."""
-    made = MADE_HERE.run(connection, session_id=session_id, most=most).fetchall()
-    doubtful: set[str] = set()
+    of those that were removed, which may be orphans."""
+    made = MADE_HERE.all(connection, session_id=session_id, most=most)
+    candidates: set[str] = set()
     for owner, ref, path, size, is_used in made:
         if is_used:
             LET_GO.run(connection, owner=owner, ref=ref)
         else:
             end(connection, owner, ref, (path, size), at)
-            doubtful.add(path)
-    return len(made), doubtful
+            candidates.add(path)
+    return len(made), candidates

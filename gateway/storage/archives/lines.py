@@ -8,8 +8,8 @@ import orjson
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage
+from gateway.storage.archives.segments import Member, damaged, unpack
 from gateway.storage.base import StoredMessage
-from gateway.storage.segments import Member, damaged, unpack
 
 Read = TypeVar("Read", StoredEvent, StoredMessage)
 

@@ -1,10 +1,10 @@
 """Which sessions refer to an artifact, in SQL: functions that are parts of transactions."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select
 
+from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifact_uses, artifacts, sessions
 
@@ -31,7 +31,7 @@ FORGET = Prepared(
     )
 )
 USED = Prepared(
-    select(*artifacts.c)
+    select(*ARTIFACTS.columns)
     .join(artifact_uses, IS_OF)
     .where(_OF_SESSION, artifact_uses.c.ref == bindparam("ref"))
 )
@@ -41,7 +41,6 @@ ALL_REFS = Prepared(
 
 
 def use(connection: Connection, owner: str, session_id: str, refs: Collection[str]) -> None:
-    """What `Artifacts.use` does."""
     for ref in refs:
         USE.run(connection, owner=owner, session_id=session_id, ref=ref)
 
@@ -51,12 +50,6 @@ def forget(connection: Connection, owner: str, ref: str) -> None:
     FORGET.run(connection, owner=owner, ref=ref)
 
 
-def rows_used(connection: Connection, session_id: str, refs: Collection[str]) -> Sequence[Sequence[Any]]:
-    """The rows of those artifacts among `refs` that the session uses."""
-    found = (USED.one(connection, session_id=session_id, ref=ref) for ref in set(refs))
-    return [row for row in found if row is not None]
-
-
 def refs_used(connection: Connection, session_id: str) -> Sequence[str]:
     """All that the session uses, in order."""
-    return [ref for (ref,) in ALL_REFS.run(connection, session_id=session_id).fetchall()]
+    return [ref for (ref,) in ALL_REFS.all(connection, session_id=session_id)]

@@ -1,0 +1,141 @@
+"""Which ranges of sessions were moved to blobs, in SQL."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, bindparam, func, not_, select, union_all
+
+from gateway.errors import Conflict
+from gateway.storage import orphans
+from gateway.storage.archives.rows import ARCHIVES, ArchiveRow
+from gateway.storage.busy import BUSY, check_is_idle
+from gateway.storage.database import Database, Prepared, Store, reads
+from gateway.storage.heads import OF_SESSION as OF_HEAD
+from gateway.storage.purges import SqlPurges
+from gateway.storage.refusals import no_session
+from gateway.storage.schema import heads, session_archives, sessions
+
+OF_SESSION = session_archives.c.session_id == bindparam("session_id")
+AFTER = Prepared(
+    select(*ARCHIVES.columns)
+    .where(OF_SESSION, session_archives.c.to_seq > bindparam("after"))
+    .order_by(session_archives.c.number)
+)
+LAST_ARCHIVE = Prepared(
+    select(session_archives.c.number, session_archives.c.to_seq, session_archives.c.to_position)
+    .where(OF_SESSION)
+    .order_by(session_archives.c.number.desc())
+    .limit(1)
+)
+ENDS = Prepared(
+    select(heads.c.head, heads.c.position)
+    .where(heads.c.session_id == bindparam("session_id"))
+    .with_for_update()
+)
+PATHS = Prepared(
+    union_all(
+        *(
+            select(column).where(column.table.c.session_id == bindparam("session_id"))
+            for column in orphans.ARCHIVED
+        )
+    )
+)
+_archived = (
+    select(func.coalesce(func.max(session_archives.c.to_seq), 0))
+    .where(session_archives.c.session_id == sessions.c.id)
+    .scalar_subquery()
+)
+DUE = Prepared(
+    select(sessions.c.id, sessions.c.owner)
+    .join_from(sessions, heads, OF_HEAD)
+    .where(sessions.c.updated_at < bindparam("idle_before"), heads.c.head > _archived, not_(BUSY))
+    .order_by(sessions.c.updated_at, sessions.c.id)
+    .limit(bindparam("most"))
+)
+
+
+def archives_after(connection: Connection, session_id: str, seq: int = -1) -> Sequence[ArchiveRow]:
+    """A session's archives that hold events after `seq`, in order; all of them after -1."""
+    return [ARCHIVES.read(row) for row in AFTER.all(connection, session_id=session_id, after=seq)]
+
+
+def due(connection: Connection, *, idle_before: int, limit: int) -> Sequence[tuple[str, str]]:
+    """The longest idle ones first."""
+    return [(at, owner) for at, owner in DUE.all(connection, idle_before=idle_before, most=limit)]
+
+
+def add_archive(connection: Connection, row: ArchiveRow, purges: SqlPurges) -> None:
+    check_is_next(connection, row)
+    insert_archive(connection, row)
+    purges.begin(connection, row.session_id)
+
+
+def suspect_archives(connection: Connection, session_id: str, at: int) -> Sequence[str]:
+    """Before the session is deleted: the blobs of its archives and versions, which may be orphans from
+    then on."""
+    paths = [path for (path,) in PATHS.all(connection, session_id=session_id)]
+    orphans.suspect(connection, paths, at)
+    return paths
+
+
+def insert_archive(connection: Connection, row: ArchiveRow) -> None:
+    """Adds the row alone, without a look at what the tables hold, its two blobs are no candidates any more.
+    Raises errors.Conflict when there is none: they may have been removed."""
+    ARCHIVES.add(connection, row)
+    for path in (row.events_path, row.messages_path):
+        if not orphans.resolve(connection, path):
+            raise _conflict(row, "its blobs took too long to be written")
+
+
+def check_is_next(connection: Connection, row: ArchiveRow) -> None:
+    """Raises what `Archives.add` raises unless `row` continues the session's archives up to its head."""
+    ends = ENDS.one(connection, session_id=row.session_id)
+    if ends is None:
+        raise no_session(row.session_id)
+    check_is_idle(connection, row.session_id, ends[0], "archive it later")
+    number, seq, position = LAST_ARCHIVE.one(connection, session_id=row.session_id) or (0, 0, 0)
+    if (row.number, row.from_seq, row.from_position) != (number + 1, seq + 1, position + 1):
+        raise _conflict(row, "another archive was added meanwhile")
+    # There is no gap before these: whoever wrote the archive saw to that. So no row goes that was not read.
+    if ends != (row.to_seq, row.to_position):
+        raise _conflict(
+            row,
+            f"its last event and message are {ends}, moved were those up to {row.to_seq}, {row.to_position}",
+        )
+
+
+def _conflict(row: ArchiveRow, why: str) -> Conflict:
+    return Conflict(
+        f"Session {row.session_id} changed while it was archived: {why}. Nothing was moved.",
+        code="archive_conflict",
+    )
+
+
+class SqlArchives(Store):
+    """The `Archives` protocol, for the one process that has the database. `purges` removes the rows of what
+    is archived."""
+
+    list = reads(archives_after, snapshot=False)
+    due = reads(due, snapshot=False)
+
+    def __init__(self, database: Database, purges: SqlPurges) -> None:
+        super().__init__(database)
+        self._purges = purges
+        self._moving: set[str] = set()
+
+    @contextmanager
+    def moving(self, session_id: str) -> Generator[None]:
+        """See `Archives.moving`."""
+        if session_id in self._moving:
+            raise Conflict(f"Session {session_id} is being archived already.", code="archive_conflict")
+        self._moving.add(session_id)
+        try:
+            yield
+        finally:
+            self._moving.discard(session_id)
+
+    async def add(self, row: ArchiveRow) -> None:
+        """See `Archives.add`."""
+        await self.database.write(
+            lambda connection: add_archive(connection, row, self._purges), committed=self._purges.begun
+        )

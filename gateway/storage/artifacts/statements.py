@@ -1,0 +1,118 @@
+"""What is known of artifacts, in SQL: functions that are parts of transactions."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    exists,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+
+from gateway.errors import ArtifactsFull, NotFound
+from gateway.storage.artifacts.endings import end
+from gateway.storage.artifacts.rows import ARTIFACTS, ArtifactRow
+from gateway.storage.artifacts.totals import count_in, counted, room
+from gateway.storage.artifacts.uses import IS_OF, USED, use
+from gateway.storage.database import Prepared
+from gateway.storage.orphans import resolve
+from gateway.storage.refusals import no_session
+from gateway.storage.schema import artifact_uses, artifacts, sessions
+
+_OWNER = artifacts.c.owner == bindparam("owner")
+_REF = artifacts.c.ref == bindparam("ref")
+# With a session go the artifacts that are its alone: nobody finds them any more while their rows are removed.
+_used = exists().where(IS_OF, sessions.c.id == artifact_uses.c.session_id)
+IS_THERE = or_(
+    artifacts.c.session_id.is_(None), exists().where(sessions.c.id == artifacts.c.session_id), _used
+)
+
+ONE = Prepared(select(*ARTIFACTS.columns).where(_OWNER, _REF, IS_THERE))
+SESSION = Prepared(
+    select(sessions.c.id).where(
+        sessions.c.id == bindparam("session_id"), sessions.c.owner == bindparam("owner")
+    )
+)
+SUMMARISE = Prepared(update(artifacts).where(_OWNER, _REF).values(summary=bindparam("summary")))
+
+
+def get(connection: Connection, owner: str, ref: str) -> ArtifactRow:
+    row = ONE.one(connection, owner=owner, ref=ref)
+    if row is None:
+        raise NotFound(f"There is no artifact {ref}.", code="artifact_not_found")
+    return ARTIFACTS.read(row)
+
+
+def find(
+    connection: Connection,
+    owner: str,
+    *,
+    limit: int,
+    before: tuple[int, str] | None = None,
+    session_id: str | None = None,
+    turn_id: str | None = None,
+) -> Sequence[ArtifactRow]:
+    place = (artifacts.c.created_at, artifacts.c.ref)
+    chosen: list[ColumnElement[bool]] = [artifacts.c.owner == owner, IS_THERE]
+    if before is not None:
+        chosen.append(tuple_(*place) < before)
+    if turn_id is not None:
+        chosen.append(artifacts.c.turn_id == turn_id)
+    if session_id is not None:
+        used = select(artifact_uses.c.ref).where(
+            artifact_uses.c.session_id == session_id, artifact_uses.c.owner == owner
+        )
+        chosen.append(artifacts.c.ref.in_(used))
+    newest = (column.desc() for column in place)
+    return [
+        ARTIFACTS.read(row)
+        for row in connection.execute(
+            select(*ARTIFACTS.columns).where(*chosen).order_by(*newest).limit(limit)
+        )
+    ]
+
+
+def those(connection: Connection, owner: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
+    rows = (ONE.one(connection, owner=owner, ref=ref) for ref in set(refs))
+    return {row.ref: row for row in map(ARTIFACTS.read, filter(None, rows))}
+
+
+def used(connection: Connection, session_id: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
+    rows = (USED.one(connection, session_id=session_id, ref=ref) for ref in set(refs))
+    return {row.ref: row for row in map(ARTIFACTS.read, filter(None, rows))}
+
+
+def summarise(connection: Connection, owner: str, ref: str, summary: str) -> None:
+    SUMMARISE.run(connection, owner=owner, ref=ref, summary=summary)
+
+
+def add(connection: Connection, row: ArtifactRow, *, quota: int) -> None:
+    if row.session_id is not None:
+        found = SESSION.one(connection, session_id=row.session_id, owner=row.owner)
+        if found is None:
+            raise no_session(row.session_id)
+    used = room(connection, row.owner).used
+    if used + counted(connection, row.owner, row.path, row.size) > quota:
+        raise ArtifactsFull(
+            f"Artifacts take {used} of {quota} bytes: no room is left for {row.size} more. Delete some.",
+            details={"quota": quota, "used": used},
+        )
+    insert(connection, row)
+    if row.session_id is not None:
+        use(connection, row.owner, row.session_id, [row.ref])
+    resolve(connection, row.path)
+
+
+def delete(connection: Connection, owner: str, ref: str, at: int) -> None:
+    found = get(connection, owner, ref)
+    end(connection, owner, ref, (found.path, found.size), at)
+
+
+def insert(connection: Connection, row: ArtifactRow) -> None:
+    """Adds the row alone, and to what its owner's take."""
+    count_in(connection, row.owner, row.path, row.size)
+    ARTIFACTS.add(connection, row)

@@ -1,0 +1,41 @@
+"""The artifacts of all users, in SQL."""
+
+from collections.abc import Collection
+
+from gateway.storage.artifacts import endings, statements, totals, uses
+from gateway.storage.database import Store, reads, writes
+
+BATCH = 50
+"""Artifacts whose time is over that go in one transaction: some 5 ms, for which every commit waits."""
+
+
+class SqlArtifacts(Store):
+    """The `Artifacts` protocol."""
+
+    add = writes(statements.add)
+    get = reads(statements.get, snapshot=False)
+    find = reads(statements.find, snapshot=False)
+    those = reads(statements.those)
+    used = reads(statements.used)
+    summarise = writes(statements.summarise)
+    delete = writes(statements.delete)
+    room = reads(totals.room, snapshot=False)
+    stock = reads(totals.stock, snapshot=False)
+
+    async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
+        """See `Artifacts.use`."""
+        if refs:
+            await self.database.write(lambda connection: uses.use(connection, owner, session_id, refs))
+
+    async def expire(self, now: int, limit: int) -> int:
+        """See `Artifacts.expire`. A reader chooses: most rounds find nothing, and no transaction waits."""
+        due = await self.database.read(
+            lambda connection: endings.DUE.all(connection, now=now, limit=limit), snapshot=False
+        )
+        removed = 0
+        for at in range(0, len(due), BATCH):
+            some = due[at : at + BATCH]
+            removed += await self.database.write(
+                lambda connection, some=some: endings.expire(connection, some, now)
+            )
+        return removed
