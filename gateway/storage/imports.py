@@ -9,12 +9,14 @@ from sqlalchemy import Connection, Table, and_, bindparam, insert, select
 from gateway.errors import ArtifactsFull, Conflict
 from gateway.messages import Usage
 from gateway.storage.archives.compressions import insert_version, versions
-from gateway.storage.archives.rows import SUMMARIES, CompressionRow, SummaryRow
+from gateway.storage.archives.contract import CompressionRow, SummaryRow
+from gateway.storage.archives.rows import SUMMARIES
 from gateway.storage.archives.statements import insert_archive
 from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
 from gateway.storage.archives.summaries import SqlSummaries, save
 from gateway.storage.artifacts import Chunk, blob_path, statements
-from gateway.storage.artifacts.rows import ARTIFACTS, ArtifactRow
+from gateway.storage.artifacts.contract import ArtifactRow
+from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import room
 from gateway.storage.artifacts.uses import refs_used, use
 from gateway.storage.attached import json_of
@@ -34,7 +36,7 @@ from gateway.storage.copies import (
 )
 from gateway.storage.database import Database, Prepared
 from gateway.storage.heads import OF_SESSION, add_head
-from gateway.storage.orphans import resolve
+from gateway.storage.orphans.statements import resolve
 from gateway.storage.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.purges import check_is_free
 from gateway.storage.refusals import no_session

@@ -21,7 +21,8 @@ from gateway.storage.copies import Copies
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.imports import SqlCopies
 from gateway.storage.learned import SqlLearnedSessions
-from gateway.storage.orphans import Orphans, SqlOrphans
+from gateway.storage.orphans import Orphans
+from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.purges import SqlPurges
 from gateway.storage.records import LearnedSessions, Purges, Search
 from gateway.storage.sessions import SqlSessions

@@ -12,7 +12,8 @@ from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.folder import FolderBlobs
-from gateway.storage.orphans import Orphans, SqlOrphans
+from gateway.storage.orphans import Orphans
+from gateway.storage.orphans.statements import SqlOrphans
 from gateway.storage.sqlite import SqliteDatabase
 from tests.harness import settings_for
 from tests.storage.writing import OWNER

@@ -22,7 +22,7 @@ from gateway.ids import now_ms
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs.folder import FolderBlobs
-from gateway.storage.orphans import SqlOrphans
+from gateway.storage.orphans.statements import SqlOrphans
 from gateway.wiring import Storage
 from tests.artifacts.shelving import ORIGIN, Room, is_gone, whole
 from tests.storage.writing import OWNER

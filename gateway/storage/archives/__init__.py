@@ -1,7 +1,15 @@
 """What is kept of a session's past: the contract and its values."""
 
-from gateway.storage.archives.contract import Archives, Compressions, Summaries
-from gateway.storage.archives.rows import ArchiveRow, CompressionRow, Source, SummaryRow, Trigger
+from gateway.storage.archives.contract import (
+    ArchiveRow,
+    Archives,
+    CompressionRow,
+    Compressions,
+    Source,
+    Summaries,
+    SummaryRow,
+    Trigger,
+)
 
 __all__ = [
     "ArchiveRow",

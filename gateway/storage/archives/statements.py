@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, bindparam, func, not_, select, union_all
 
 from gateway.errors import Conflict
-from gateway.storage import orphans
-from gateway.storage.archives.rows import ARCHIVES, ArchiveRow
+from gateway.storage.archives.contract import ArchiveRow
+from gateway.storage.archives.rows import ARCHIVES
 from gateway.storage.busy import BUSY, check_is_idle
 from gateway.storage.database import Database, Prepared, Store, reads
 from gateway.storage.heads import OF_SESSION as OF_HEAD
+from gateway.storage.orphans import statements as orphans
 from gateway.storage.purges import SqlPurges
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, session_archives, sessions

@@ -16,7 +16,8 @@ from sqlalchemy import (
 )
 
 from gateway.errors import NotFound
-from gateway.storage.archives.rows import SUMMARIES, SummaryRow
+from gateway.storage.archives.contract import SummaryRow
+from gateway.storage.archives.rows import SUMMARIES
 from gateway.storage.busy import BUSY
 from gateway.storage.database import Database, Prepared, Store, reads
 from gateway.storage.heads import OF_SESSION as HEAD_OF

@@ -1,13 +1,13 @@
 """What is kept aside of results and attachments: the contract and its values."""
 
-from gateway.storage.artifacts.contract import Artifacts
-from gateway.storage.artifacts.rows import (
+from gateway.storage.artifacts.contract import (
     CHUNK,
     EXAMPLES,
     LOCATORS,
     MIN_COUNTED,
     TEXTS,
     ArtifactRow,
+    Artifacts,
     Chunk,
     Kind,
     Room,

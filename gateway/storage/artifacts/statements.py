@@ -14,12 +14,13 @@ from sqlalchemy import (
 )
 
 from gateway.errors import ArtifactsFull, NotFound
+from gateway.storage.artifacts.contract import ArtifactRow
 from gateway.storage.artifacts.endings import end
-from gateway.storage.artifacts.rows import ARTIFACTS, ArtifactRow
+from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import count_in, counted, room
 from gateway.storage.artifacts.uses import IS_OF, USED, use
 from gateway.storage.database import Prepared
-from gateway.storage.orphans import resolve
+from gateway.storage.orphans.statements import resolve
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import artifact_uses, artifacts, sessions
 
