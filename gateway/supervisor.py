@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 
+from gateway.backlog import doubled
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
 
@@ -99,7 +100,7 @@ class Supervisor:
         failures = former.failures + 1 if former else 1
         self.failing[name] = Failing(former.since if former else now_ms(), failures, _why(failed))
         self.failures[name] += 1
-        pause = min(self._first_pause * 2 ** min(failures - 1, 20), self._last_pause)
+        pause = doubled(self._first_pause, failures, self._last_pause)
         log.error("background_task_failed", task=name, failures=failures, again_in=pause, exc_info=failed)
         return pause
 

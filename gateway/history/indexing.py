@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from gateway.backlog import Backlog
 from gateway.events.envelope import StoredEvent
 from gateway.storage.records import Search
 
@@ -43,11 +44,10 @@ class Indexer:
         self._search = search
         self._gather = gather
         self._pause = pause
-        self._first_retry = first_retry
-        self._waiting: dict[str, int] = {}  # sessions and how often they failed, the oldest first
+        self._backlog = Backlog[str, None](
+            limit=MAX_WAITING, first_retry=first_retry, last_retry=LAST_RETRY, attempts=MAX_ATTEMPTS
+        )
         self._behind = True
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
 
     def watch(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """An observer of the bus: quick, and never raises."""
@@ -58,37 +58,27 @@ class Indexer:
 
     def nudge(self, session_id: str) -> None:
         """Something new is in the session: it will be indexed soon."""
-        if len(self._waiting) < MAX_WAITING or session_id in self._waiting:
-            self._waiting[session_id] = 0
-        else:
+        if not self._backlog.add(session_id, None):
             self._behind = True
-        self._idle.clear()
-        self._wake.set()
 
     async def run(self) -> None:
         """Indexes until it is cancelled: first what a former process left, then what it hears of."""
-        retry = self._first_retry
         while True:
             try:
                 await self._catch_up()
-                failed = await self._next_batch()
             except Exception as error:  # noqa: BLE001 - whatever it was: without a search the gateway goes on
                 log.warning("what is to be indexed cannot be read: %s", error)
-                failed = True
-            if failed:
-                await asyncio.sleep(retry)
-                retry = min(2 * retry, LAST_RETRY)
+                await asyncio.sleep(self._backlog.pause())
                 continue
-            retry = self._first_retry
-            if not self._waiting and not self._behind:
-                self._idle.set()
-                await self._wake.wait()
-            is_full = len(self._waiting) >= BATCH or self._behind
+            self._backlog.go_on()
+            await self._backlog.ready()
+            is_full = len(self._backlog) >= BATCH or self._behind
             await asyncio.sleep(self._pause if is_full else self._gather)
+            await self._index(self._backlog.take(BATCH))
 
     async def settled(self) -> None:
         """Returns when all that was heard of until now can be found, or was given up."""
-        await self._idle.wait()
+        await self._backlog.settled()
 
     async def _catch_up(self) -> None:
         """Asks what is due, a batch at a time, as long as there may be something that nobody told of."""
@@ -99,34 +89,25 @@ class Indexer:
             after = ""
             while found := await self._search.due(after=after, limit=BATCH):
                 after = found[-1]
-                await self._index(dict.fromkeys(found, 0))
+                await self._index(found)
                 await asyncio.sleep(self._pause)
         except BaseException:
             self._behind = True
             raise
 
-    async def _next_batch(self) -> bool:
-        """Indexes those who wait longest; whether one of them failed."""
-        self._wake.clear()
-        batch = {name: self._waiting[name] for name in list(self._waiting)[:BATCH]}
-        for name in batch:
-            del self._waiting[name]
-        return bool(batch) and await self._index(batch)
-
-    async def _index(self, batch: dict[str, int]) -> bool:
+    async def _index(self, batch: Collection[str]) -> None:
         try:
             await self._search.index(*batch)
         except Exception as error:  # noqa: BLE001 - as in run
             if len(batch) > 1:  # one of them must not keep the others from being found
-                return any([await self._index({name: failures}) for name, failures in batch.items()])
-            [(name, failures)] = batch.items()
-            self._put_back(name, failures + 1, error)
-            return True
-        return False
-
-    def _put_back(self, name: str, failures: int, error: Exception) -> None:
-        if failures < MAX_ATTEMPTS:
-            log.warning("session %s was not indexed and will be tried again: %s", name, error)
-            self._waiting.setdefault(name, failures)
+                for name in batch:
+                    await self._index([name])
+                return
+            (name,) = batch
+            if self._backlog.failed(name, None):
+                log.warning("session %s was not indexed and will be tried again: %s", name, error)
+            else:
+                log.error("session %s is not indexed before the next start: %s", name, error)
         else:
-            log.error("session %s was not indexed in %d attempts: %s", name, failures, error)
+            for name in batch:
+                self._backlog.done(name)

@@ -8,10 +8,10 @@ At a start whatever is still to be read is: that the gateway stopped is an end t
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 
 import structlog
 
+from gateway.backlog import Backlog
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import GatewayError, LearningFailed, MemoryFull, NotFound, StorageError
 from gateway.events.envelope import StoredEvent
@@ -22,7 +22,6 @@ from gateway.memory.memories import Changed
 from gateway.memory.room import households_of
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
-from gateway.service.waiting import FIRST_RETRY, Due, Waiting
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from gateway.storage.memories import Scope
 from gateway.storage.records import LearnedSessions
@@ -35,6 +34,12 @@ CONTEXT = 10
 """Messages before the new ones that are loaded, to understand those by."""
 BATCH = 20
 """Sessions that are looked up at once."""
+MAX_WAITING = 1000
+"""Sessions that wait at the same time."""
+MAX_ATTEMPTS = 3
+"""Attempts with one session before it is left alone until its next turn, its next end or the next start."""
+FIRST_RETRY, LAST_RETRY = 5.0, 300.0
+"""Seconds after a failure until the next attempt: doubled each time, up to the last."""
 
 _UNUSABLE = frozenset((LearningFailed.code, "context_overflow", "content_refused"))
 """Failures that lie in what was read."""
@@ -62,10 +67,12 @@ class Learning:
         self._turns = BoundedDict[str, TurnRow](MAX_SESSIONS)
         self._begun = BoundedDict[str, str](MAX_SESSIONS)
         self._marking = asyncio.Lock()
-        self._waiting = Waiting(first_retry)
+        self._backlog = Backlog[str, Scope](
+            limit=MAX_WAITING, first_retry=first_retry, last_retry=LAST_RETRY, attempts=MAX_ATTEMPTS
+        )
         self._looked_to: str | None = "" if self._mode != "off" else None
         self._before = now_ms()
-        self._to_mark, self._wake, self._idle = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._to_mark = asyncio.Event()
 
     # What it hears
 
@@ -116,14 +123,14 @@ class Learning:
 
     async def settled(self) -> None:
         """Returns when everything that it heard of was learned from, or given up."""
-        await self._idle.wait()
+        await self._backlog.settled()
 
     async def close(self) -> None:
         """Waits, shortly, for what is due; `run` must still be running. The rest is for the next start."""
         try:
             await asyncio.wait_for(self.settled(), DRAIN_TIMEOUT)
         except TimeoutError:
-            log.info("memory_learning_put_off", waiting=len(self._waiting))
+            log.info("memory_learning_put_off", waiting=len(self._backlog))
 
     def _warn(self) -> None:
         settings = self._parts.settings
@@ -142,10 +149,8 @@ class Learning:
         return self._scope(session.owner, session.role_id, session.project_id, session.id)
 
     def _add(self, session_id: str, scope: Scope) -> None:
-        if not self._waiting.add(session_id, scope):
+        if not self._backlog.add(session_id, scope):
             self._looked_to, self._before = "", now_ms() + 1  # it is found in the database, later
-        self._idle.clear()
-        self._wake.set()
 
     # Which turns it has heard of, in the database
 
@@ -167,18 +172,11 @@ class Learning:
 
     async def _learn_from_all(self, tell: PublishChanges) -> None:
         while True:
-            if not self._waiting and await self._looked():
+            if not self._backlog and await self._looked():
                 continue
-            if not self._waiting:
-                self._idle.set()
-                self._wake.clear()
-                await self._wake.wait()
-            elif (found := self._waiting.take()) is not None:
-                await self._attempt(*found, tell)
-            else:
-                self._wake.clear()
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._wake.wait(), self._waiting.patience())
+            await self._backlog.ready()
+            for session_id, scope in self._backlog.take().items():
+                await self._attempt(session_id, scope, tell)
 
     async def _looked(self) -> bool:
         """Puts sessions of the database among those that wait; False when there are no more."""
@@ -190,7 +188,7 @@ class Learning:
             for session_id, owner in found:
                 try:
                     session = await self._parts.sessions.get(session_id, owner)
-                    self._waiting.add(session_id, self._scope_of(session))
+                    self._backlog.add(session_id, self._scope_of(session))
                 except NotFound:  # it was deleted meanwhile
                     continue
                 except StorageError:
@@ -204,7 +202,7 @@ class Learning:
             await asyncio.sleep(self._first_retry)
         return True
 
-    async def _attempt(self, session_id: str, due: Due, tell: PublishChanges) -> None:
+    async def _attempt(self, session_id: str, scope: Scope, tell: PublishChanges) -> None:
         read_to: int | None = None
         try:
             await self._mark()
@@ -214,18 +212,19 @@ class Learning:
             messages = await self._parts.sessions.messages(session_id, after=max(0, after - CONTEXT))
             read_to = max(after, messages[-1].position) if messages else after
             if read_to > after:
-                await tell(session_id, await self._learn(session_id, due.scope, messages, after))
-                self._waiting.go_on()
+                await tell(session_id, await self._learn(session_id, scope, messages, after))
+                self._backlog.go_on()
         except MemoryFull as full:
             # Its message tells of memories.
             log.warning("memory_full", session_id=session_id, count=(full.details or {}).get("count"))
         except GatewayError as error:
             _warn_of(session_id, error)
-            if not self._gives_up(session_id, due, error):
+            if not self._gives_up(session_id, scope, error):
                 return
         except Exception:
             # A mistake of ours with one session must not end the learning from all others.
             log.exception("memory_learning_failed", session_id=session_id)
+        self._backlog.done(session_id)
         if read_to is not None:
             await self._advance(session_id, read_to)
 
@@ -243,13 +242,16 @@ class Learning:
             turn_times=turn_times(parts, session_id, scope.user_id),
         )
 
-    def _gives_up(self, session_id: str, due: Due, error: GatewayError) -> bool:
+    def _gives_up(self, session_id: str, scope: Scope, error: GatewayError) -> bool:
         """Whether these messages are passed over, because of them or what the model makes of them. What the
         endpoint or the database does not do is done later: soon, or after the session's next turn."""
         unusable = error.code in _UNUSABLE
         if isinstance(error, LearningFailed) and error.retryable and not unusable:
-            self._waiting.pause()
-        return not (error.retryable and self._waiting.put_back(session_id, due)) and unusable
+            self._backlog.pause()
+        if error.retryable and self._backlog.failed(session_id, scope):
+            return False
+        self._backlog.done(session_id)
+        return unusable
 
     async def _advance(self, session_id: str, to: int) -> None:
         try:

@@ -7,7 +7,7 @@ from time import monotonic
 import structlog
 
 from gateway.artifacts.news import Swept
-from gateway.bounded_dict import BoundedDict
+from gateway.backlog import Failures
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.memory.editor import settle_erasures
@@ -39,7 +39,8 @@ class Upkeep:
         self._parts = parts
         self._archiver = archiver
         self._began = began
-        self._not_summarised, self._not_archived = Failed(), Failed()
+        self._not_summarised = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
+        self._not_archived = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
         self._next_sweep = 0.0
 
     @property
@@ -129,32 +130,6 @@ class Upkeep:
             except BaseException as error:  # noqa: BLE001 - as above
                 failed.add(session_id)
                 _tell("archive_failed", session_id, error)
-
-
-class Failed:
-    """Sessions with which something failed: they are left alone for a while, the longer the more often, so
-    that the others get their turn and no endpoint is paid for in a circle. Of too many the oldest is
-    forgotten."""
-
-    def __init__(self, first_retry: float = FIRST_RETRY) -> None:
-        self._first_retry = first_retry
-        self._pauses = BoundedDict[str, tuple[int, float]](MAX_FAILED)  # failures, and until when
-
-    def add(self, session_id: str) -> None:
-        failures, _ = self._pauses.pop(session_id, (0, 0.0))
-        pause = min(self._first_retry * 2 ** min(failures, 20), LAST_RETRY)
-        self._pauses[session_id] = failures + 1, monotonic() + pause
-
-    def forget(self, session_id: str) -> None:
-        """Nothing failed this time."""
-        self._pauses.pop(session_id, None)
-
-    def __contains__(self, session_id: object) -> bool:
-        """Whether the session is to be left alone for now."""
-        return session_id in self._pauses and monotonic() < self._pauses[str(session_id)][1]
-
-    def __len__(self) -> int:
-        return len(self._pauses)
 
 
 def _tell(event: str, session_id: str, error: BaseException) -> None:

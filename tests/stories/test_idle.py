@@ -147,31 +147,6 @@ async def test_a_step_that_fails_does_not_keep_the_others(
         assert len(await parts.archives.list("s")) == 1
 
 
-def test_a_session_that_fails_again_and_again_is_left_alone_longer_each_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Up to a bound; one that is done begins anew, and no list grows without end."""
-    now = 0.0
-    monkeypatch.setattr(upkeep, "monotonic", lambda: now)
-    failed = upkeep.Failed(first_retry=300.0)
-    pauses: list[float] = []
-    for _ in range(9):
-        failed.add("s")
-        began = now
-        while "s" in failed:
-            now += 300.0
-        pauses.append(now - began)
-    assert pauses == [300.0, 600.0, 1200.0, 2400.0, 4800.0, 9600.0, 19200.0, 21600.0, 21600.0]
-
-    failed.forget("s")
-    failed.add("s")
-    now += 300.0
-    assert "s" not in failed
-    for number in range(2 * upkeep.MAX_FAILED):
-        failed.add(str(number))
-    assert len(failed) == upkeep.MAX_FAILED
-
-
 async def test_a_mistake_does_not_end_the_upkeep(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever goes wrong in one look, there is a next one."""
     looking, looks = await later(client), asyncio.Semaphore(0)

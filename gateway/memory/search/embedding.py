@@ -1,10 +1,10 @@
 """Gives memories their vectors, in the background, once somebody who sees them looks for something."""
 
-import asyncio
 from collections.abc import Sequence
 
 import structlog
 
+from gateway.backlog import Backlog
 from gateway.errors import EmbeddingsFailed, GatewayError
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARACTERS, Embeddings
 from gateway.storage.memories import MemoryRow, Vector, Viewer
@@ -34,47 +34,35 @@ class Embedding:
         first_retry: float = FIRST_RETRY,
     ) -> None:
         self._store, self._embeddings = store, embeddings
-        self._pause, self._first_retry = pause, first_retry
-        self._waiting: dict[Viewer, None] = {}
+        self._pause = pause
+        self._backlog = Backlog[Viewer, None](
+            limit=MAX_WAITING, first_retry=first_retry, last_retry=LAST_RETRY
+        )
         self._complete: dict[Viewer, int] = {}  # the store's state in which a viewer lacked nothing
         self._refused: dict[str, None] = {}  # digests
-        self._wake = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
 
     def nudge(self, viewer: Viewer) -> None:
         """Some of what the viewer sees may lack a vector. Never raises and never waits."""
-        if len(self._waiting) < MAX_WAITING or viewer in self._waiting:
-            self._waiting[viewer] = None
-            self._idle.clear()
-            self._wake.set()
+        self._backlog.add(viewer, None)
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        retry = self._first_retry
         while True:
-            while not self._waiting:
-                self._wake.clear()
-                await self._wake.wait()
-            viewer = next(iter(self._waiting))
-            del self._waiting[viewer]
+            await self._backlog.ready()
+            (viewer,) = self._backlog.take()
             try:
                 await self._complete_for(viewer)
             except Exception as error:  # noqa: BLE001 - whatever it was: memories are still found by words
                 code = error.code if isinstance(error, GatewayError) else type(error).__name__
-                log.warning("embedding_failed", error=code, retry_in=retry)
-                self._waiting[viewer] = None
-                await asyncio.sleep(retry)
-                retry = min(2 * retry, LAST_RETRY)
-                continue
-            retry = self._first_retry
-            if not self._waiting:
-                self._idle.set()
-            await asyncio.sleep(self._pause)
+                self._backlog.add(viewer, None)
+                log.warning("embedding_failed", error=code, retry_in=self._backlog.pause())
+            else:
+                self._backlog.go_on()
+                self._backlog.rest(self._pause)
 
     async def settled(self) -> None:
         """Returns when all that was heard of until now is done."""
-        await self._idle.wait()
+        await self._backlog.settled()
 
     async def _complete_for(self, viewer: Viewer) -> None:
         while (state := await self._store.state()) != self._complete.get(viewer):

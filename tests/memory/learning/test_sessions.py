@@ -11,7 +11,7 @@ from gateway.errors import ModelError
 from gateway.memory.memories import By
 from gateway.memory.record import NewMemory
 from gateway.model.base import ModelRequest
-from gateway.service import learning, waiting
+from gateway.service import learning
 from gateway.service.archiving import Archiver
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, Scope
@@ -91,7 +91,7 @@ async def test_attempts_are_bounded_and_others_get_their_turn(tmp_path: Path) ->
         await opened.learning.settled()
 
         assert await opened.remembered() == [CITY]
-    assert sum(TEA in asked for asked in opened.model.asked) == waiting.MAX_ATTEMPTS
+    assert sum(TEA in asked for asked in opened.model.asked) == learning.MAX_ATTEMPTS
 
 
 async def test_what_the_endpoint_refused_is_read_after_the_next_turn(tmp_path: Path) -> None:
@@ -341,7 +341,7 @@ async def test_more_sessions_than_may_wait_are_looked_up_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The queue is bounded, and nothing is lost."""
-    monkeypatch.setattr(waiting, "MAX_WAITING", 2)
+    monkeypatch.setattr(learning, "MAX_WAITING", 2)
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
         for name in "abcd":
             await opened.say(f"{TEA}，{name}号茶", name)
