@@ -3,6 +3,7 @@
 import gzip
 import sqlite3
 from contextlib import closing
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,26 @@ def stored_events(connection: sqlite3.Connection, session_id: str) -> list[tuple
         counted = [part.partition("*") for part in types.split(" ")]
         names = [name for name, _, count in counted for _ in range(int(count or 1))]
         said_once = f'"session_id":"{session}","turn_id":"{turn_id}"'.encode()
-        bodies = [lines] if first == last else lines.replace(b"\x01", said_once).split(b"\n")
+        if first == last:
+            bodies = [lines]
+        elif lines.startswith(b"\x02"):
+            when, *rest = lines[1:].split(b"\n")
+            ends = [
+                end for end, (_, _, count) in zip(rest, counted, strict=False) for _ in range(int(count or 1))
+            ]
+            bodies = [
+                b'{"v":1,"seq":%d,"type":"%b","ts":%d,%b%b' % (seq, name.encode(), ts, said_once, end % data)
+                for seq, name, ts, end, data in zip(
+                    range(first, last + 1),
+                    names,
+                    accumulate(orjson.loads(when)),
+                    ends,
+                    rest[len(counted) :],
+                    strict=True,
+                )
+            ]
+        else:
+            bodies = lines.replace(b"\x01", said_once).split(b"\n")
         found += zip(range(first, last + 1), names, [turn_id] * len(names), bodies, strict=True)
     return [*found, *connection.execute(LOOSE, (session_id,))]
 

@@ -19,7 +19,13 @@ ADD = Prepared(
         session_id=bindparam("session_id"), head=bindparam("head"), position=bindparam("position"), epoch=0
     )
 )
-HEAD = Prepared(select(heads.c.head, heads.c.turn_id, heads.c.parked_until).where(_SESSION).with_for_update())
+# The row of a deleted session may be there for a moment longer (storage/purges.py).
+HEAD = Prepared(
+    select(heads.c.head, heads.c.turn_id, heads.c.parked_until)
+    .join_from(heads, sessions, OF_SESSION)
+    .where(_SESSION)
+    .with_for_update(of=heads)
+)
 BEGIN = Prepared(
     update(heads)
     .where(_SESSION, heads.c.turn_id.is_(None))

@@ -12,7 +12,7 @@ from gateway.events.envelope import EventData, StoredEvent, encode, encode_data,
 from gateway.storage.base import OutboxEntry
 from gateway.storage.database import Prepared
 from gateway.storage.heads import HEAD, MOVE
-from gateway.storage.packs import ADD_EVENT
+from gateway.storage.packs import ADD_LOOSE
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import outbox, turns
 
@@ -113,7 +113,7 @@ def _append(
             BOUND.run(connection, turn_id=turn_id, first=first, last=head)
     if stored:
         MOVE.run(connection, session_id=session_id, head=head)
-        ADD_EVENT.many(
+        ADD_LOOSE.many(
             connection,
             (
                 {"session_id": session_id, "seq": e.seq, "turn_id": e.turn_id, "type": e.type, "body": e.body}

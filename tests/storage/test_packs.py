@@ -1,19 +1,24 @@
 """Events that were packed are the events that were appended."""
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.errors import NotFound
+from gateway.events.content import Text
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.storage import purges
-from gateway.storage.packs import MAX_EVENTS, MAX_SIZE, SCOPE, EventRow, events_of, packs_of
-from gateway.storage.sqlite import event_rows
-from gateway.storage.sqlite.event_rows import ADD_PACKS
-from gateway.wiring import Storage
+from gateway.storage.migrations import Chain, upgrade
+from gateway.storage.packs import MAX_EVENTS, MAX_SIZE, SCOPE, EventRow, Pack, events_of, packs_of
+from gateway.storage.sqlite import SqliteDatabase, event_rows
+from gateway.storage.sqlite.event_rows import PACK_ROWS
+from gateway.wiring import Storage, storage_on
 from tests.storage.archiving import archive, converse
 from tests.storage.writing import OWNER, Writer, accepted, running, sqlite_storage, writer_of
 
@@ -29,7 +34,9 @@ def rows_of(told: list[tuple[str, str, str, bytes | None]]) -> list[EventRow]:
     rows: list[EventRow] = []
     for session, turn_id, name, body in told:
         seq = heads[session] = heads[session] + 1
-        real = encode(seq, name, 7, encode_scope(session, turn_id), b'{"text":"%b"}' % (b"x" * seq), 1)
+        scope, call = encode_scope(session, turn_id), "100%d" if seq % 5 == 0 else None
+        data = b'{"content":"50%% of %d"}' % seq if seq % 3 == 0 else b'{"text":"%b"}' % (b"%" * seq)
+        real = encode(seq, name, 7 + 10_000 // seq, scope, data, seq // 9 + 1, call)
         rows.append((session, seq, turn_id, name, real if body is None else body))
     return rows
 
@@ -48,13 +55,35 @@ def test_what_is_packed_comes_back_byte_for_byte(told: list[tuple[str, str, str,
         ]
 
 
-def test_the_ids_that_all_events_say_are_kept_once() -> None:
+def test_what_all_events_say_is_kept_once() -> None:
     """In a long answer of short pieces an event takes little more than its text."""
-    rows = rows_of([("a", "t1", "text", None)] * 100)
-    (pack,) = packs_of(rows)
     scope = encode_scope("a", "t1")
-    assert len(pack.lines) == sum(len(body) - len(scope) + 2 for *_, body in rows) - 1
+    bodies = [
+        encode(seq, "text", 1_795_000_000_000 + 50 * seq, scope, b'{"text":"tea"}') for seq in range(1, 101)
+    ]
+    (pack,) = packs_of(("a", seq, "t1", "text", body) for seq, body in enumerate(bodies, 1))
+    assert len(pack.lines) < 100 * (len("tea") + 5)
     assert pack.types == "text*100"
+
+
+def test_packs_of_before_are_read(tmp_path: Path) -> None:
+    """Several bodies as they were, but for their ids; nothing of them is rewritten by the migration."""
+    scope, types = encode_scope("s", "t1"), ["turn_start", "text", "text", "done"]
+    bodies = [encode(seq, name, 7, scope, b'{"text":"tea"}') for seq, name in enumerate(types, 1)]
+    lines = b"\n".join(bodies).replace(scope, SCOPE)
+    path = tmp_path / "gateway.db"
+    upgrade(path, Chain("versions", "0008"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(
+            "INSERT INTO event_packs VALUES ('s', 4, 1, 't1', 'turn_start text*2 done', ?)", (lines,)
+        )
+    upgrade(path)
+    with closing(sqlite3.connect(path)) as connection:
+        (pack,) = (Pack(*row) for row in connection.execute("SELECT * FROM event_packs"))
+    events = [StoredEvent(*each) for each in zip(range(1, 5), types, ["t1"] * 4, bodies, strict=True)]
+    assert pack.lines == lines
+    assert events_of(pack) == events
+    assert events_of(pack, 1, 3) == events[1:3]
 
 
 def test_a_pack_is_bounded_in_events_and_in_bytes() -> None:
@@ -145,7 +174,7 @@ async def test_what_was_packed_in_a_flush_that_fails_is_as_it_was(
         for _ in range(6):
             assert await writer.append("text") is None
         with monkeypatch.context() as broken:
-            broken.setattr(event_rows, "ADD_PACKS", Broken())
+            broken.setattr(event_rows, "PACK_ROWS", Broken())
             assert await writer.append("text") is not None
         del writer.sent[6:]
         assert await storage.log.read("s", after=0, limit=100) == writer.sent
@@ -153,14 +182,44 @@ async def test_what_was_packed_in_a_flush_that_fails_is_as_it_was(
         for _ in range(8):
             assert await again.append("text") is None
         assert await storage.log.read("s", after=0, limit=100) == again.sent
-        assert ADD_PACKS is event_rows.ADD_PACKS
+        assert PACK_ROWS is event_rows.PACK_ROWS
 
 
 class Broken:
-    """A statement that cannot be executed."""
+    """A statement that finds the disk full."""
 
     def run(self, *_: object) -> int:
-        raise MemoryError
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("few")
+async def test_events_that_cannot_be_packed_fail_no_flush(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each gets a row of its own, it is logged once, and what comes later is packed again."""
+
+    def fail(_: object) -> NoReturn:
+        raise ValueError("a row that nobody thought of")
+
+    async with sqlite_storage(tmp_path) as storage:
+        writer = await running(storage)
+        with monkeypatch.context() as broken:
+            broken.setattr(event_rows, "packs_of", fail)
+            for _ in range(10):
+                assert await writer.append("text") is None
+        for _ in range(10):
+            assert await writer.append("text") is None
+        assert await storage.log.read("s", after=0, limit=100) == writer.sent
+    assert [record.message for record in caplog.records] == [
+        "events could not be packed: each gets a row of its own"
+    ]
+    with closing(sqlite3.connect(tmp_path / "gateway.db")) as connection:
+        packs = connection.execute("SELECT first_seq, last_seq FROM event_packs ORDER BY last_seq").fetchall()
+    assert packs[:7] == [(seq, seq) for seq in range(1, 8)]
+    assert packs[-1][1] == 14
 
 
 @pytest.mark.anyio
@@ -180,3 +239,16 @@ async def test_nothing_names_the_blobs_of_a_deleted_session_however_many_loose_e
         await storage.sessions.delete("s", OWNER)
         assert not await storage.orphans.is_needed(row.events_path)
         assert await storage.log.read("s", after=0, limit=10) == []
+
+
+@pytest.mark.anyio
+async def test_a_deleted_session_takes_no_note_while_its_rows_are_removed(tmp_path: Path) -> None:
+    """Also when its narrow row is still there."""
+    async with await SqliteDatabase.open(tmp_path / "gateway.db") as database:
+        storage = storage_on(database)
+        await (await running(storage)).close()
+        await database.write(
+            lambda connection: connection.exec_driver_sql("DELETE FROM sessions WHERE id = 's'").close()
+        )
+        with pytest.raises(NotFound):
+            await storage.log.note("s", "c_1", Text(text="too late"), 7)

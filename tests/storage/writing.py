@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gateway.events.envelope import StoredEvent
+from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.messages import Message, Usage
 from gateway.storage.base import (
     Accepted,
@@ -54,7 +54,11 @@ class Writer:
         """Queues one event per type; the future holds what `settled` was told."""
         fate: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
         first = self.head + 1
-        events = [StoredEvent(seq, kind, self.turn_id, body) for seq, kind in enumerate(types, first)]
+        scope = encode_scope(self.session_id, self.turn_id)
+        events = [
+            StoredEvent(seq, kind, self.turn_id, encode(seq, kind, 7 * seq, scope, body))
+            for seq, kind in enumerate(types, first)
+        ]
         self.log.append(
             Append(
                 self.session_id,

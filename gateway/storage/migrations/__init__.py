@@ -17,7 +17,7 @@ class Chain(NamedTuple):
     head: str
 
 
-HEAD = "0008"
+HEAD = "0009"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD)
 

@@ -4,12 +4,16 @@ Each step of a statement lets go of the interpreter lock and has to win it back 
 the number of steps that counts. So many rows go in by one statement, and come out in one row.
 """
 
+import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gateway.events.envelope import StoredEvent
-from gateway.storage.packs import EventRow, Pack, events_of, packs_of
+from gateway.storage.packs import Pack, events_of, packs_of
+from gateway.storage.sqlite.failures import is_broken
+
+log = logging.getLogger(__name__)
 
 CHUNKS = (256, 64, 16, 4, 1)
 """Rows per statement; few sizes, so that each statement is planned once."""
@@ -18,6 +22,8 @@ LOOSE_EVENTS = 2048
 LOOSE_SIZE = 1_048_576
 """Loose events, and bytes of them, from which on they are packed: some 5 ms for the writer. Whoever reads
 goes through so many."""
+PACKED_AT_ONCE = 4096
+"""Loose events that are packed in one transaction."""
 
 PAGE_BYTES = 1_048_576
 """Bytes of a page after which it ends, but always one event."""
@@ -27,7 +33,7 @@ FILTERED = 2048
 """Events that are looked through at a time for those of some types."""
 
 _COUNT = "SELECT count(*), coalesce(sum(length(body)), 0) FROM loose_events"
-_ADD_EVENTS = "INSERT INTO loose_events (session_id, seq, turn_id, type, body) VALUES {rows}"
+_ADD_LOOSE = "INSERT INTO loose_events (session_id, seq, turn_id, type, body) VALUES {rows}"
 _ADD_PACKS = "INSERT INTO event_packs (session_id, last_seq, first_seq, turn_id, types, lines) VALUES {rows}"
 _OLDEST = """
     SELECT max(number), group_concat(session_id), group_concat(seq), group_concat(turn_id),
@@ -35,6 +41,11 @@ _OLDEST = """
     FROM (SELECT * FROM loose_events ORDER BY number LIMIT ?)
 """
 _REMOVE_OLDEST = "DELETE FROM loose_events WHERE number <= ?"
+_LAST_OF_OLDEST = "SELECT max(number) FROM (SELECT number FROM loose_events ORDER BY number LIMIT ?)"
+_MOVE_OLDEST = """
+    INSERT OR IGNORE INTO event_packs (session_id, last_seq, first_seq, turn_id, types, lines)
+    SELECT session_id, seq, seq, turn_id, type, body FROM loose_events WHERE number <= ?
+"""
 
 _SESSION = """
     SELECT EXISTS (
@@ -89,8 +100,8 @@ class Statements:
         return changed
 
 
-ADD_EVENTS = Statements(_ADD_EVENTS, 5)
-ADD_PACKS = Statements(_ADD_PACKS, 6)
+LOOSE_ROWS = Statements(_ADD_LOOSE, 5)
+PACK_ROWS = Statements(_ADD_PACKS, 6)
 
 
 class Packing:
@@ -101,7 +112,7 @@ class Packing:
 
     def add(self, connection: sqlite3.Connection, values: Sequence[Any]) -> None:
         """Adds rows of EventRow, laid end to end."""
-        ADD_EVENTS.run(connection, values)
+        LOOSE_ROWS.run(connection, values)
         self._count += len(values) // 5
         self._size += sum(map(len, values[4::5]))
         if self._count >= LOOSE_EVENTS or self._size >= LOOSE_SIZE:
@@ -110,11 +121,32 @@ class Packing:
 
 
 def pack(connection: sqlite3.Connection) -> None:
-    """Packs the loose events, in the open transaction: twice as many as it takes to do so at most."""
-    last, *columns = connection.execute(_OLDEST, (2 * LOOSE_EVENTS,)).fetchone()
-    if last is not None:
-        ADD_PACKS.run(connection, [value for row in packs_of(_rows(columns)) for value in row])
-        connection.execute(_REMOVE_OLDEST, (last,))
+    """Packs the oldest PACKED_AT_ONCE loose events, in the open transaction. Whatever is in them, the flush
+    does not fail for it, since all that follow would fail too: if need be each gets a row of its own. They
+    cannot stay loose: a session's loose events are read behind those that are packed."""
+    connection.execute("SAVEPOINT packing")
+    try:
+        _pack(connection)
+    except Exception as error:
+        # Ours, not the database's: nothing of the flush is in doubt.
+        if is_broken(error):
+            raise
+        log.exception("events could not be packed: each gets a row of its own")
+        connection.execute("ROLLBACK TO packing")
+        last = connection.execute(_LAST_OF_OLDEST, (PACKED_AT_ONCE,)).fetchone()
+        connection.execute(_MOVE_OLDEST, last)
+        connection.execute(_REMOVE_OLDEST, last)
+    connection.execute("RELEASE packing")
+
+
+def _pack(connection: sqlite3.Connection) -> None:
+    last, *columns = connection.execute(_OLDEST, (PACKED_AT_ONCE,)).fetchone()
+    rows = (
+        (session_id, int(seq), turn_id, event_type, body)
+        for session_id, seq, turn_id, event_type, body in _rows(columns)
+    )
+    PACK_ROWS.run(connection, [value for row in packs_of(rows) for value in row])
+    connection.execute(_REMOVE_OLDEST, (last,))
 
 
 class Page(NamedTuple):
@@ -192,29 +224,21 @@ def _loose(
     connection: sqlite3.Connection, session_id: str, after: int, limit: int, until: int
 ) -> list[StoredEvent]:
     place = {"session_id": session_id, "after": after, "until": until, "limit": limit, "bytes": PAGE_BYTES}
-    *columns, bodies = connection.execute(_LOOSE, place).fetchone()
-    if bodies is None:
-        return []
-    seqs, turn_ids, types, sizes = (column.split(",") for column in columns)
+    columns = connection.execute(_LOOSE, place).fetchone()
     return [
-        StoredEvent(int(seq), event_type, turn_id, body)
-        for seq, event_type, turn_id, body in zip(seqs, types, turn_ids, _cut(bodies, sizes), strict=True)
+        StoredEvent(int(seq), event_type, turn_id, body) for seq, turn_id, event_type, body in _rows(columns)
     ]
 
 
-def _rows(columns: Sequence[Any]) -> Iterator[EventRow]:
-    """Rows from the columns of _OLDEST."""
+def _rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    """The rows of loose events from their columns, each in one piece: texts, sizes of the bodies, bodies."""
     *texts, sizes, bodies = columns
-    session_ids, seqs, turn_ids, types = (column.split(",") for column in texts)
-    return zip(session_ids, map(int, seqs), turn_ids, types, _cut(bodies, sizes.split(",")), strict=True)
-
-
-def _cut(joined: bytes, sizes: Sequence[str]) -> Iterator[bytes]:
+    if bodies is None:
+        return
     at = 0
-    for size in sizes:
-        end = at + int(size)
-        yield joined[at:end]
-        at = end
+    for *values, size in zip(*(text.split(",") for text in texts), map(int, sizes.split(",")), strict=True):
+        yield (*values, bodies[at : at + size])
+        at += size
 
 
 def _numbers(column: str) -> Iterator[int]:
