@@ -22,7 +22,7 @@ _TIME = b',"ts":'
 _DATA = b'"data":'
 _TEXT = b'"data":{"text":"'
 """The data of a piece has one field."""
-_LONGEST_TIME = 15
+_MAX_DIGITS = 15
 """Digits."""
 
 
@@ -95,7 +95,7 @@ def _kind_of(scope: bytes, first_seq: int, name: str, bodies: Sequence[bytes]) -
     mark, close = (_TEXT, b'"}}') if first.startswith(_TEXT, data) else (_DATA, b"}")
     said = first[end : data + len(mark)]
     shared = b"," + scope
-    if not 0 < end - begin <= _LONGEST_TIME or not said.startswith(shared):
+    if not 0 < end - begin <= _MAX_DIGITS or not said.startswith(shared):
         return None
     digits, to_data = end - begin, end - begin + len(said)
     places = [body.find(_TIME) + len(_TIME) for body in bodies]
