@@ -57,5 +57,15 @@ def pdf(pages: int = 1, *, locked: bool = False, linearized: bool = False, scan:
     return b"%PDF-1.7\n" + b"".join(objects) + scan + b"trailer\n<</Root 1 0 R" + lock + b">>\n%%EOF\n"
 
 
+def packed_pdf(*streams: bytes) -> bytes:
+    """A PDF with these object streams, and nothing of a page in the open."""
+    objects = [
+        b"%d 0 obj\n<</Type/ObjStm/N 1/First 5/Filter/FlateDecode/Length %d>>stream\r\n%b\nendstream endobj\n"
+        % (number, len(stream), stream)
+        for number, stream in enumerate(streams, 1)
+    ]
+    return b"%PDF-1.7\n" + b"".join(objects) + b"startxref\n9\n%%EOF\n"
+
+
 def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

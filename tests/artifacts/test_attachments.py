@@ -4,6 +4,7 @@ import base64
 import io
 import random
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from gateway.artifacts.attachments import MAX_FILES, Attachments, Filled, Upload
 from gateway.artifacts.content import bytes_content
-from gateway.artifacts.pdf import is_locked, pages_of
+from gateway.artifacts.pdf import MAX_OBJECT_STREAMS, MAX_UNPACKED, is_locked, pages_of
 from gateway.artifacts.shelf import Origin, Shelf
 from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge
 from gateway.history.transcript import in_words
@@ -23,7 +24,7 @@ from gateway.messages import Attached, Block, Message, attached_block, text_bloc
 from gateway.settings import Settings, load_settings
 from gateway.storage.base import StoredMessage
 from gateway.wiring import Storage
-from tests.artifacts.files import gif, jpeg, pdf, png, webp
+from tests.artifacts.files import gif, jpeg, packed_pdf, pdf, png, webp
 
 pytestmark = pytest.mark.anyio
 
@@ -388,13 +389,38 @@ async def test_whatever_is_attached_there_is_something_to_read(
     assert not filled.problems
 
 
+PAGES = zlib.compress(b"1 0 2 30 " + b"<</Type /Page/Parent 9 0 R>> " * 2_000 + b"<</Type/Pages/Count 2000>>")
+
+
 @pytest.mark.parametrize(
-    ("data", "pages"), [(pdf(7), 7), (pdf(7, linearized=True), 7), (b"%PDF-1.7 /Type /Pages", None)]
+    ("data", "pages"),
+    [
+        (pdf(7), 7),
+        (pdf(7, linearized=True), 7),
+        (b"%PDF-1.7 /Type /Pages", None),
+        (packed_pdf(PAGES), 2_000),
+        (packed_pdf(zlib.compress(b"no page"), PAGES, PAGES[:5], PAGES), 4_000),  # one of them is broken
+        (packed_pdf(b"no zlib") + b"/ObjStm", None),
+        (packed_pdf(PAGES)[:60], None),
+        (packed_pdf(PAGES, zlib.compress(bytes(MAX_UNPACKED + 1))), None),
+        (packed_pdf(PAGES) + b"/ObjStm" * MAX_OBJECT_STREAMS, None),
+    ],
 )
-def test_pages_are_counted_only_in_the_open(data: bytes, pages: int | None) -> None:
-    """What is compressed stays so."""
+def test_pages_are_counted_in_the_open_and_in_object_streams(data: bytes, pages: int | None) -> None:
+    """Whatever the size of the pieces; what unpacks to too much is not counted."""
     assert pages_of([data]) == pages
-    assert pages_of([data[:9], data[9:20], data[20:]]) == pages  # in pieces, too
+    assert pages_of([data[:9], data[9:20], data[20:70], data[70:]]) == pages
+    assert pages_of(data[at : at + 1009] for at in range(0, len(data), 1009)) == pages
+
+
+@given(st.lists(st.sampled_from([b"/ObjStm", b"stream\n", PAGES, b"/Type/Page ", b"x" * 300, b"\x78\x9c"])))
+def test_whatever_a_pdf_is_made_of_its_pages_are_a_number_or_unknown(parts: list[bytes]) -> None:
+    """In one piece, in many, and byte by byte."""
+    data = b"".join(parts)
+
+    for pieces in ([data], parts, (bytes([each]) for each in data)):
+        pages = pages_of(pieces)
+        assert pages is None or pages > 0
 
 
 def test_a_pdf_that_only_speaks_of_encryption_is_not_locked() -> None:
