@@ -5,7 +5,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, func, insert, select
 
 from gateway.errors import Conflict
-from gateway.storage.base import NewTurn
+from gateway.storage.base import NewTurn, SessionRow
 from gateway.storage.database import Prepared
 from gateway.storage.heads import OF_SESSION, add_head
 from gateway.storage.purges import check_is_free
@@ -40,8 +40,8 @@ ADD_SESSION = Prepared(
         id=bindparam("session_id"),
         owner=bindparam("owner"),
         title=bindparam("title"),
-        created_at=bindparam("at"),
-        updated_at=bindparam("at"),
+        created_at=bindparam("created_at"),
+        updated_at=bindparam("updated_at"),
         project_id=bindparam("project_id"),
         role_id=bindparam("role_id"),
     )
@@ -61,23 +61,32 @@ class Entered(NamedTuple):
     position: int
 
 
+def add_session(connection: Connection, row: SessionRow) -> None:
+    """A new session, without events. Raises errors.Conflict: rows of one that had its id are still there."""
+    check_is_free(connection, row.id)
+    ADD_SESSION.run(
+        connection,
+        session_id=row.id,
+        owner=row.owner,
+        title=row.title,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        project_id=row.project_id,
+        role_id=row.role_id,
+    )
+    add_head(connection, row.id)
+
+
 def enter_session(connection: Connection, new: NewTurn) -> Entered:
     """The session is made if the caller may. Raises errors.NotFound, errors.Conflict."""
     state = STATE.one(connection, session_id=new.session_id)
     if state is None:
         if not new.create_session:
             raise no_session(new.session_id)
-        check_is_free(connection, new.session_id)
-        ADD_SESSION.run(
-            connection,
-            session_id=new.session_id,
-            owner=new.owner,
-            title=None,
-            at=new.at,
-            project_id=new.project_id,
-            role_id=new.role_id,
+        made = SessionRow(
+            new.session_id, new.owner, None, new.at, new.at, 0, project_id=new.project_id, role_id=new.role_id
         )
-        add_head(connection, new.session_id)
+        add_session(connection, made)
         return Entered(0, None, 0, 0, new.project_id, new.role_id, 0)
     owner, *entered = state
     found = Entered(*entered)

@@ -12,7 +12,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
-    insert,
     null,
     select,
     tuple_,
@@ -25,10 +24,11 @@ from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.base import Bus, History, Outline, SessionRow, StoredMessage, ToldMemories
 from gateway.storage.busy import check_is_idle
 from gateway.storage.database import Database, Prepared
+from gateway.storage.entering import add_session
 from gateway.storage.forgetting import forget, places_of
-from gateway.storage.heads import OF_SESSION, add_head
+from gateway.storage.heads import OF_SESSION
 from gateway.storage.history import ReadArchived, outline_of, said_of, size_of, view_of
-from gateway.storage.purges import IndexedWords, SqlPurges, check_is_free
+from gateway.storage.purges import IndexedWords, SqlPurges
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, sessions
 from gateway.storage.turns import open_turn_of
@@ -274,19 +274,7 @@ def session_of(connection: Connection, session_id: str, owner: str) -> SessionRo
 def create_session(connection: Connection, row: SessionRow) -> None:
     if TAKEN.one(connection, session_id=row.id) is not None:
         raise Conflict(f"The session id {row.id} is taken.")
-    check_is_free(connection, row.id)
-    connection.execute(
-        insert(sessions).values(
-            id=row.id,
-            owner=row.owner,
-            title=row.title,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
-            project_id=row.project_id,
-            role_id=row.role_id,
-        )
-    )
-    add_head(connection, row.id)
+    add_session(connection, row)
 
 
 def delete_session(connection: Connection, session_id: str, owner: str, purges: SqlPurges) -> Sequence[str]:
