@@ -31,7 +31,7 @@ from gateway.storage.memories import (
     Visibility,
     Whole,
 )
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 PAGE = 200
 """Memories read at a time."""

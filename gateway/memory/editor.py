@@ -11,7 +11,7 @@ from gateway.memory.memories import By, Changed, Memories
 from gateway.memory.record import NewMemory
 from gateway.storage.base import Sessions
 from gateway.storage.memories import Evidence, Scope, Viewer
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 MAX_ERASURES = 100
 """Erasures that are settled at once."""

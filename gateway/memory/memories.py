@@ -23,7 +23,7 @@ from gateway.storage.memories import (
     Viewer,
     Whole,
 )
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 MAX_DEPENDS_ON = 20
 """Memories that another one may be said at once to follow from."""

@@ -7,7 +7,7 @@ from gateway.ids import now_ms
 from gateway.memory.record import clean
 from gateway.memory.versions import check_version, settled
 from gateway.storage.memories import Profile, ProfileKind, Scope
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 MAX_KEYS = 50
 MAX_KEY = 64

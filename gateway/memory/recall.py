@@ -19,7 +19,7 @@ from gateway.messages import Recalled
 from gateway.model.calls import CallContext
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, MemoryRow, Profile, Scope, Whole
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 CITED_SHARE = 0.6
 """Of a memory's words, so many must be in an answer for it to count as used there."""

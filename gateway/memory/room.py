@@ -9,7 +9,7 @@ from gateway.memory.profiles import Profiles
 from gateway.memory.recall import Recall
 from gateway.memory.search.searcher import Searcher
 from gateway.settings import Settings
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)

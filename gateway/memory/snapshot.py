@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gateway.lexical import estimate_tokens
 from gateway.memory import told
 from gateway.storage.memories import Filter, MemoryRow, Profile, Scope
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 from gateway.tools.wrapping import wrap
 
 PINNED_TOKENS, MAX_PINNED = 4000, 100

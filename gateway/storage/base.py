@@ -13,7 +13,7 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Outcome
 from gateway.ids import OPERATION_PREFIX
 from gateway.messages import Attached, Message, Usage
-from gateway.storage.archives.contract import CompressionRow
+from gateway.storage.archives import CompressionRow
 
 TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
 OnConflict = Literal["reject", "queue", "interrupt"]

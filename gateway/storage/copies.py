@@ -13,7 +13,7 @@ from gateway.errors import Conflict
 from gateway.events.lifecycle import Outcome
 from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 from gateway.messages import Attached, Role, Usage
-from gateway.storage.archives.contract import ArchiveRow, Source, Trigger
+from gateway.storage.archives import ArchiveRow, Source, Trigger
 from gateway.storage.artifacts import EXAMPLES, LOCATORS, Kind
 from gateway.storage.base import OnConflict, SessionRow
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from gateway.messages import Message, Usage
-from gateway.storage.archives.contract import ArchiveRow, CompressionRow
+from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.base import History, Outline, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.database import Prepared

@@ -8,14 +8,13 @@ from sqlalchemy import Connection, Table, and_, bindparam, insert, select
 
 from gateway.errors import ArtifactsFull, Conflict
 from gateway.messages import Usage
+from gateway.storage.archives import CompressionRow, SummaryRow
 from gateway.storage.archives.compressions import insert_version, versions
-from gateway.storage.archives.contract import CompressionRow, SummaryRow
 from gateway.storage.archives.rows import SUMMARIES
 from gateway.storage.archives.statements import insert_archive
 from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
 from gateway.storage.archives.summaries import SqlSummaries, save
-from gateway.storage.artifacts import Chunk, blob_path, statements
-from gateway.storage.artifacts.contract import ArtifactRow
+from gateway.storage.artifacts import ArtifactRow, Chunk, blob_path, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import room
 from gateway.storage.artifacts.uses import refs_used, use

@@ -21,7 +21,7 @@ from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.skill import BUILT_IN, FunctionSkill
 from gateway.storage.memories import Whole
-from gateway.storage.memory.store import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 

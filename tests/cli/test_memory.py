@@ -11,7 +11,7 @@ import pytest
 
 from gateway.memory.record import NewMemory, make, search_tokens
 from gateway.storage.memories import Scope
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.cli.calling import Command, Said
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 from gateway.wiring import Storage
 from tests.storage.remembering import MemoryFactory, sqlite_memories
 from tests.storage.writing import Factory, sqlite_storage

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.storage.memories import Forgotten, Scope, Whole
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 from tests.storage.remembering import ANN, became, memory, remember
 
 pytestmark = pytest.mark.anyio

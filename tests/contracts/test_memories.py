@@ -16,7 +16,7 @@ from gateway.storage.memories import (
     Vector,
     Whole,
 )
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 from tests.storage.remembering import (
     ANN,
     MemoryFactory,

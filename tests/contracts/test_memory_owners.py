@@ -6,7 +6,7 @@ import pytest
 
 from gateway.errors import MemoryFull
 from gateway.storage.memories import MAX_QUARANTINED, Evidence, MemoryRow, Scope, Viewer, Whole
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 from tests.storage.remembering import ANN, became, listed, memory, remember, step
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from gateway.storage.memories import (
     Viewer,
     Whole,
 )
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 from tests.storage.remembering import (
     ANN,
     RECALLABLE,

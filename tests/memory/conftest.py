@@ -7,7 +7,7 @@ import pytest
 
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import Memories
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 

@@ -18,7 +18,7 @@ from gateway.memory.intake import MAX_LINE_LENGTH, MAX_REPORTED, Intake, Report,
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory
 from gateway.storage.memories import Evidence, Filter, Link, MemoryRow, Scope, Whole
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.record import MAX_CONTENT, NewMemory
 from gateway.storage.memories import Evidence, Link, Scope, Whole
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.memory.correcting import ANN, BY, COACH, RECALLABLE, recalled, saved
 

@@ -9,7 +9,7 @@ import pytest
 from gateway.errors import InvalidRequest, MemoryChanged, NotFound
 from gateway.memory.profiles import MAX_KEY, MAX_KEYS, MAX_PROFILE, MAX_VALUE, Profiles
 from gateway.storage.memories import Scope
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 pytestmark = pytest.mark.anyio

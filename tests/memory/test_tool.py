@@ -18,7 +18,7 @@ from gateway.memory.record import NewMemory
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.tool import manage_memory, manage_nothing
 from gateway.storage.memories import Evidence, Filter, Scope, Whole
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.tools.base import Said, ToolContext
 from gateway.tools.policy import verdict_of

@@ -9,8 +9,8 @@ from typing import Any
 from gateway.lexical import query_tokens, tokens
 from gateway.memory.record import digest_of, search_tokens
 from gateway.storage.memories import Change, Filter, MemoryRow, Operation, Scope, Viewer
-from gateway.storage.memory import SqlMemories
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 ANN = Scope("ann", role_id="writer")

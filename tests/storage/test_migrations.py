@@ -16,8 +16,9 @@ from sqlalchemy import MetaData, create_engine
 import gateway.storage.migrations
 from gateway.errors import StorageError
 from gateway.events.envelope import encode, encode_scope
-from gateway.storage import folder, memory_schema, schema
+from gateway.storage import folder, schema
 from gateway.storage.folder import opening
+from gateway.storage.memories import schema as memory_schema
 from gateway.storage.migrations import (
     HEAD,
     MEMORIES,

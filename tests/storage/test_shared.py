@@ -10,7 +10,7 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.storage.memories import Evidence, Filter, Vector
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.migrations import MEMORY_HEAD, current_revision
 from gateway.storage.sqlite import shared
 from gateway.storage.sqlite.database import raw_of

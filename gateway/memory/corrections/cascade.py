@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import structlog
 
 from gateway.storage.memories import Link, MemoryRow, Viewer, Whole
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 MAX_VISITED = 500
 """Memories that one correction reaches, directly or through others; beyond them nothing is flagged."""

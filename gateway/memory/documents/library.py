@@ -17,7 +17,7 @@ from gateway.memory.documents.document import NO_USER, Document, document_of, wo
 from gateway.memory.documents.folder import DOCUMENT, SETTLING, DocumentFolder, Found, read
 from gateway.memory.documents.in_use import Filed
 from gateway.storage.memories import MemoryRow, Scope
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 T = TypeVar("T")
 

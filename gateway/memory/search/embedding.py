@@ -8,7 +8,7 @@ from gateway.backlog import Backlog
 from gateway.errors import EmbeddingsFailed, GatewayError
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARACTERS, Embeddings
 from gateway.storage.memories import MemoryRow, Vector, Viewer
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 MAX_WAITING = 1000
 """Viewers that are remembered; what does not fit is heard of again when they look for something."""

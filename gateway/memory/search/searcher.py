@@ -17,7 +17,7 @@ from gateway.memory.search.fusion import fuse, select
 from gateway.memory.search.vectors import Vicinity
 from gateway.memory.search.words import pertinent, sought
 from gateway.storage.memories import Filter, MemoryRow, Viewer
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 __all__ = ["Found", "Hit", "Query", "Searcher"]
 

@@ -11,7 +11,7 @@ import structlog
 
 from gateway.errors import EmbeddingsFailed, StorageError
 from gateway.storage.memories import Scope, Vector, Viewer
-from gateway.storage.memory_store import MemoryStore
+from gateway.storage.memories.contract import MemoryStore
 
 if TYPE_CHECKING:
     import numpy as np

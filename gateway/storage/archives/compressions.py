@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from gateway.errors import Conflict, NotFound
-from gateway.storage.archives.contract import CompressionRow
+from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.base import GENERATION_OPEN
 from gateway.storage.database import Prepared, Store, reads, writes

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from gateway.errors import ArchiveDamaged, BlobMissing
 from gateway.events.envelope import StoredEvent
-from gateway.storage.archives.contract import ArchiveRow
+from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.lines import event_of, message_of, read_lines
 from gateway.storage.archives.segments import damaged, members
 from gateway.storage.base import StoredMessage

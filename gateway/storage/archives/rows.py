@@ -1,6 +1,6 @@
 """Versions, summaries and archives as rows of their tables."""
 
-from gateway.storage.archives.contract import ArchiveRow, CompressionRow, SummaryRow
+from gateway.storage.archives import ArchiveRow, CompressionRow, SummaryRow
 from gateway.storage.rows import JSON, PAIRS, USAGE, Rows
 from gateway.storage.schema import compressions, session_archives, sessions, summaries
 

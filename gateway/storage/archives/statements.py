@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, bindparam, func, not_, select, union_all
 
 from gateway.errors import Conflict
-from gateway.storage.archives.contract import ArchiveRow
+from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.rows import ARCHIVES
 from gateway.storage.busy import BUSY, check_is_idle
 from gateway.storage.database import Database, Prepared, Store, reads

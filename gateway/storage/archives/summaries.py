@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 
 from gateway.errors import NotFound
-from gateway.storage.archives.contract import SummaryRow
+from gateway.storage.archives import SummaryRow
 from gateway.storage.archives.rows import SUMMARIES
 from gateway.storage.busy import BUSY
 from gateway.storage.database import Database, Prepared, Store, reads

@@ -3,7 +3,7 @@ transactions."""
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from gateway.storage.artifacts.contract import MIN_COUNTED, Room, Stock
+from gateway.storage.artifacts import MIN_COUNTED, Room, Stock
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifact_totals, artifacts, doubtful_blobs
 

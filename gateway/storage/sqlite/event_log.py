@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from gateway.errors import ArchiveDamaged, StorageError
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.storage import outbox
-from gateway.storage.archives.contract import ArchiveRow
+from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after
 from gateway.storage.base import Append, Bus, OutboxEntry, TurnRow

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.memory.memories import Memories
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 

@@ -18,7 +18,7 @@ from gateway.memory.documents.naming import file_name
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory
 from gateway.storage.memories import Filter, Scope, Whole
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from tests.memory.documents.filing import NOON, document, fields, write_json
 
 ANNA, BEN = Scope("anna"), Scope("ben")

@@ -17,7 +17,7 @@ from gateway.memory.documents.naming import file_name
 from gateway.memory.memories import By, Memories
 from gateway.memory.record import NewMemory, make
 from gateway.storage.memories import Filter, MemoryRow, Scope, Whole
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from tests.loopback import TIMEOUT
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
 

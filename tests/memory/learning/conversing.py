@@ -17,7 +17,7 @@ from gateway.messages import Message
 from gateway.model.calls import ModelCalls
 from gateway.settings import load_settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.turn.suggestions import WriteSource
 from tests.history.scripted import Said, ScriptedModel, stored

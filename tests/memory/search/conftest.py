@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.loopback import served
 from tests.memory.search.vector_server import VectorServer

@@ -13,7 +13,7 @@ from gateway.memory.search.embedding import Embedding, batch_of
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, Embeddings
 from gateway.memory.search.vectors import FEW, FEW_NEAR, Near, Vicinity, standing_out
 from gateway.storage.memories import Vector, Viewer
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding

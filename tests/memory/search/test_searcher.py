@@ -16,7 +16,7 @@ from gateway.memory.memories import By, Memories
 from gateway.memory.search.embeddings import Embeddings
 from gateway.memory.search.searcher import Found, Query, Searcher
 from gateway.storage.memories import Scope, Whole
-from gateway.storage.memory import SqlMemories
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding

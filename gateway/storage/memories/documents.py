@@ -8,18 +8,17 @@ from sqlalchemy import Connection, bindparam, select
 from gateway.errors import DuplicateMemory
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MemoryRow
-from gateway.storage.memory.conditions import DOCUMENT, shelves_of
-from gateway.storage.memory.engine import Words
-from gateway.storage.memory.rows import ADD, CHANGE, COLUMNS, memory_of, values_of
-from gateway.storage.memory.writing import remove
-from gateway.storage.memory_schema import memories
+from gateway.storage.memories.conditions import DOCUMENT, shelves_of
+from gateway.storage.memories.rows import ADD, CHANGE, COLUMNS, memory_of, values_of
+from gateway.storage.memories.schema import memories
+from gateway.storage.memories.words import Words
+from gateway.storage.memories.writing import remove
 
 STORED = Prepared(select(memories.c.number, *COLUMNS).where(memories.c.source == DOCUMENT))
 TAKEN = Prepared(select(memories.c.number).where(memories.c.id == bindparam("id")))
 
 
 def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
-    """See `MemoryStore.put_documents`."""
     stored = {row.id: (number, row) for number, row in _stored(connection)}
     wanted = {row.id for row, _ in rows}
     for memory_id, (number, _) in stored.items():

@@ -1,4 +1,4 @@
-"""What is remembered across sessions: the values that memory_store.py takes and gives. One rule says who sees
+"""What is remembered across sessions: the values that contract.py takes and gives. One rule says who sees
 a memory: its audience is one of the viewer's."""
 
 import hashlib

@@ -6,9 +6,9 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exist
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import Filter, MemoryRow, Vector, Viewer
-from gateway.storage.memory.conditions import asked
-from gateway.storage.memory.rows import COLUMNS, memory_of
-from gateway.storage.memory_schema import memories, memory_vectors
+from gateway.storage.memories.conditions import asked
+from gateway.storage.memories.rows import COLUMNS, memory_of
+from gateway.storage.memories.schema import memories, memory_vectors
 
 RECALLABLE = Filter(recallable=True)
 
@@ -31,7 +31,6 @@ STORE = Prepared(
 
 
 def of(connection: Connection, viewer: Viewer, model: str) -> Sequence[Vector]:
-    """See `MemoryStore.vectors`."""
     statement = (
         select(memories.c.id, memory_vectors.c.digest, memory_vectors.c.data)
         .join(memories, _current(model))
@@ -41,8 +40,8 @@ def of(connection: Connection, viewer: Viewer, model: str) -> Sequence[Vector]:
     return [Vector(*row) for row in connection.execute(statement)]
 
 
-def lacking(connection: Connection, viewer: Viewer, model: str, limit: int) -> Sequence[MemoryRow]:
-    """See `MemoryStore.lacking`. The oldest first."""
+def lacking(connection: Connection, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
+    """The oldest first."""
     there = exists(select(memory_vectors.c.memory).where(_current(model)))
     statement = (
         select(*COLUMNS)
@@ -54,7 +53,7 @@ def lacking(connection: Connection, viewer: Viewer, model: str, limit: int) -> S
 
 
 def put(connection: Connection, model: str, vectors: Sequence[Vector]) -> None:
-    """See `MemoryStore.put_vectors`. One whose memory has changed or gone meanwhile is dropped."""
+    """One whose memory has changed or gone meanwhile is dropped."""
     for vector in vectors:
         found = CURRENT.one(connection, id=vector.memory_id, digest=vector.digest)
         if found is not None:

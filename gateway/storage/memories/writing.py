@@ -9,12 +9,11 @@ from sqlalchemy import Connection, bindparam, delete, exists, insert, literal, n
 from gateway.errors import DuplicateMemory, MemoryChanged
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MAX_VERSIONS, Change, Link, MemoryRow, Viewer, audience_of
-from gateway.storage.memory.conditions import DOCUMENT, LIVE, seen, shelves_of
-from gateway.storage.memory.engine import Words
-from gateway.storage.memory.limits import Kind, check, kinds
-from gateway.storage.memory.rows import ADD, CHANGE, snapshot_of, values_of
-from gateway.storage.memory_schema import LIVE as IS_LIVE
-from gateway.storage.memory_schema import (
+from gateway.storage.memories.conditions import DOCUMENT, LIVE, seen, shelves_of
+from gateway.storage.memories.limits import Kind, check, kinds
+from gateway.storage.memories.rows import ADD, CHANGE, snapshot_of, values_of
+from gateway.storage.memories.schema import LIVE as IS_LIVE
+from gateway.storage.memories.schema import (
     erasures,
     memories,
     memory_evidence,
@@ -22,6 +21,7 @@ from gateway.storage.memory_schema import (
     memory_vectors,
     memory_versions,
 )
+from gateway.storage.memories.words import Words
 
 TOMBSTONE_BATCH = 100
 """Tombstones beyond the bound that one transaction erases: each deletion makes one more."""
@@ -87,10 +87,14 @@ SETTLE = Prepared(
         erasures.c.memory_id == bindparam("memory_id"), erasures.c.owner == bindparam("owner")
     )
 )
+USE = Prepared(
+    update(memories)
+    .where(memories.c.id == bindparam("id"), memories.c.last_used < bindparam("at"))
+    .values(last_used=bindparam("at"))
+)
 
 
-def write(connection: Connection, words: Words, changes: Sequence[Change], most: int) -> None:
-    """See `MemoryStore.write`."""
+def write(connection: Connection, words: Words, changes: Sequence[Change], *, most: int) -> None:
     grown: Counter[tuple[str, Kind]] = Counter()
     # What makes room goes first: of several memories that become one, the one may say what one of them said.
     for change in sorted(changes, key=_stays):
@@ -103,7 +107,7 @@ def write(connection: Connection, words: Words, changes: Sequence[Change], most:
             _link(connection, link)
     check(connection, grown, most)
     for user_id in {change.row.user_id for change in changes if change.deletes}:
-        for number, memory_id in OLD_TOMBSTONES.run(connection, user_id=user_id, most=most).fetchall():
+        for number, memory_id in OLD_TOMBSTONES.all(connection, user_id=user_id, most=most):
             remove(connection, words, number, memory_id)
 
 
@@ -116,7 +120,7 @@ def erase(
     owners: Collection[str],
     version: int | None,
 ) -> bool:
-    """See `MemoryStore.erase`. A document is not erased: its file would bring it back."""
+    """A document is not erased: its file would bring it back."""
     found = connection.execute(
         select(memories.c.number, memories.c.version).where(
             memories.c.id == memory_id, memories.c.source != DOCUMENT, seen(viewer)
@@ -138,8 +142,16 @@ def erase(
     return True
 
 
+def use(connection: Connection, ids: Sequence[str], at: int) -> None:
+    for memory_id in ids:
+        USE.run(connection, id=memory_id, at=at)
+
+
+def settle_erasure(connection: Connection, memory_id: str, owner: str) -> None:
+    SETTLE.run(connection, memory_id=memory_id, owner=owner)
+
+
 def forget_session(connection: Connection, words: Words, user_id: str, session_id: str) -> int:
-    """See `MemoryStore.forget_session`."""
     audience = audience_of("session", user_id, session_id)
     found = connection.execute(
         select(memories.c.number, memories.c.id).where(memories.c.audience == audience)

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, bindparam, func, select
 from gateway.errors import MemoryFull
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MAX_QUARANTINED, ROWS_PER_LIVE
-from gateway.storage.memory.conditions import LIVE
-from gateway.storage.memory_schema import COUNTED, memories
+from gateway.storage.memories.conditions import LIVE
+from gateway.storage.memories.schema import COUNTED, memories
 
 Kind = Literal["live", "quarantined", "all"]
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MemoryRow, as_json
-from gateway.storage.memory_schema import memories
+from gateway.storage.memories.schema import memories
 
 FIELDS = tuple(MemoryRow.__dataclass_fields__)
 COLUMNS = tuple(memories.c[name] for name in FIELDS)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from gateway.errors import MemoryChanged
 from gateway.storage.database import Prepared
 from gateway.storage.memories import Profile, ProfileKind
-from gateway.storage.memory_schema import profiles
+from gateway.storage.memories.schema import profiles
 
 _SAME = (profiles.c.kind == bindparam("kind"), profiles.c.id == bindparam("id"))
 _VALUES = {column.name: bindparam(column.name) for column in profiles.c}
@@ -18,17 +18,15 @@ FORGET = Prepared(delete(profiles).where(*_SAME))
 STORE = Prepared(insert(profiles).values(_VALUES))
 
 
-def get(connection: Connection, kind: ProfileKind, profile_id: str) -> Profile | None:
-    """See `MemoryStore.profile`."""
-    row = NEWEST.one(connection, kind=kind, id=profile_id)
+def get(connection: Connection, kind: ProfileKind, id: str) -> Profile | None:
+    row = NEWEST.one(connection, kind=kind, id=id)
     if row is None:
         return None
     _, _, version, fields, updated_at, actor = row
-    return Profile(kind, profile_id, orjson.loads(fields), version, updated_at, actor)
+    return Profile(kind, id, orjson.loads(fields), version, updated_at, actor)
 
 
 def put(connection: Connection, profile: Profile) -> None:
-    """See `MemoryStore.put_profile`."""
     now = get(connection, profile.kind, profile.id)
     version = now.version if now else 0
     if profile.version != version + 1:

@@ -27,8 +27,8 @@ from gateway.storage.memories import (
 )
 
 
-class MemoryStore(Protocol):
-    """All memories of all users."""
+class Remembered(Protocol):
+    """What is remembered: changed as a whole or not at all, and looked for."""
 
     async def write(self, changes: Sequence[Change], *, most: int) -> None:
         """All changes in one transaction or none.
@@ -89,6 +89,14 @@ class MemoryStore(Protocol):
         to the document."""
         ...
 
+    async def use(self, ids: Sequence[str], at: int) -> None:
+        """They were cited: their freshness begins anew. No version is added."""
+        ...
+
+
+class Provenance(Protocol):
+    """Where memories come from, and what became of them."""
+
     async def versions(self, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
         """The oldest first; also of a deleted one. Empty when there is none, or it is not seen."""
         ...
@@ -103,9 +111,19 @@ class MemoryStore(Protocol):
         """From it and to it. The caller has checked who may see it."""
         ...
 
-    async def use(self, ids: Sequence[str], at: int) -> None:
-        """They were cited: their freshness begins anew. No version is added."""
+    async def tombstones(
+        self, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[Tombstone]:
+        """What was deleted and not erased, the last first by (deleted_at, id), strictly before that pair."""
         ...
+
+    async def forgotten(self, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
+        """What was deleted (and not erased) or replaced after that time (Unix ms), the last first."""
+        ...
+
+
+class Erasures(Protocol):
+    """What leaves for good."""
 
     async def erase(
         self, viewer: Viewer, memory_id: str, *, owners: Collection[str] = (), version: int | None = None
@@ -124,24 +142,14 @@ class MemoryStore(Protocol):
         """The owner's sessions have none of its words any more."""
         ...
 
-    async def tombstones(
-        self, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
-    ) -> Sequence[Tombstone]:
-        """What was deleted and not erased, the last first by (deleted_at, id), strictly before that pair."""
-        ...
-
-    async def forgotten(self, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
-        """What was deleted (and not erased) or replaced after that time (Unix ms), the last first."""
-        ...
-
     async def forget_session(self, user_id: str, session_id: str) -> int:
         """Erases all memories that are that session's, deleted or not: its id may be used again. Returns how
         many there were."""
         ...
 
-    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
-        """Makes `rows`, each with its search tokens, all the documented memories there are."""
-        ...
+
+class Embedded(Protocol):
+    """Vectors of memories."""
 
     async def vectors(self, viewer: Viewer, model: str) -> Sequence[Vector]:
         """Those of the viewer's recallable memories by that model."""
@@ -153,14 +161,26 @@ class MemoryStore(Protocol):
 
     async def put_vectors(self, model: str, vectors: Sequence[Vector]) -> None: ...
 
-    async def state(self) -> int:
-        """A number that differs whenever something was written since, by any process: what was read may be
-        kept while it stays the same. Cheap."""
-        ...
+
+class Profiles(Protocol):
+    """A few facts about a user or a household."""
 
     async def profile(self, kind: ProfileKind, id: str) -> Profile | None: ...
 
     async def put_profile(self, profile: Profile) -> None:
         """Stores version `profile.version`. Raises errors.MemoryChanged unless the stored one is the version
         before it (0: there is none)."""
+        ...
+
+
+class MemoryStore(Remembered, Provenance, Erasures, Embedded, Profiles, Protocol):
+    """All memories of all users."""
+
+    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+        """Makes `rows`, each with its search tokens, all the documented memories there are."""
+        ...
+
+    async def state(self) -> int:
+        """A number that differs whenever something was written since, by any process: what was read may be
+        kept while it stays the same. Cheap."""
         ...

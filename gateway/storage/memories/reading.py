@@ -1,0 +1,185 @@
+"""What is asked about memories, in SQL: functions that are parts of transactions."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, bindparam, case, func, or_, select, tuple_
+
+from gateway.storage.database import Prepared
+from gateway.storage.memories import (
+    Evidence,
+    Filter,
+    Forgotten,
+    Link,
+    Match,
+    MemoryRow,
+    MemoryType,
+    MemoryVersion,
+    Status,
+    Tombstone,
+    Viewer,
+)
+from gateway.storage.memories.conditions import DOCUMENT, asked, seen, shelves
+from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, numbered
+from gateway.storage.memories.schema import erasures, memories, memory_evidence, memory_links, memory_versions
+from gateway.storage.memories.words import Words
+
+MAX_HISTORY = 500
+"""Versions, quotes or links of one memory that are read: the newest."""
+
+EVERYTHING = Filter()
+
+EVIDENCE = Prepared(
+    select(memory_evidence.c.session_id, memory_evidence.c.position, memory_evidence.c.quote)
+    .join(memories, memories.c.number == memory_evidence.c.memory)
+    .where(
+        memories.c.id == bindparam("id"),
+        memory_evidence.c.user_id == bindparam("user_id"),
+        memory_evidence.c.digest == memories.c.digest,
+    )
+    .order_by(memory_evidence.c.number.desc())
+    .limit(MAX_HISTORY)
+)
+LINKS = Prepared(
+    select(*memory_links.c)
+    .where(or_(memory_links.c.from_id == bindparam("id"), memory_links.c.to_id == bindparam("id")))
+    .order_by(*memory_links.c)
+    .limit(MAX_HISTORY)
+)
+ERASURES = Prepared(select(*erasures.c).order_by(*erasures.c).limit(bindparam("limit")))
+
+CENSUS = (
+    select(memories.c.type, memories.c.status, memories.c.quarantined, func.count())
+    .where(memories.c.deleted_at.is_(None))
+    .group_by(memories.c.type, memories.c.status, memories.c.quarantined)
+)
+
+
+def get(connection: Connection, viewer: Viewer, *ids: str) -> Sequence[MemoryRow]:
+    if not ids:
+        return ()
+    statement = select(*COLUMNS).where(memories.c.id.in_(ids), asked(EVERYTHING, viewer))
+    found = {row.id: row for row in map(memory_of, connection.execute(statement))}
+    return [found[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in found]
+
+
+def newest(
+    connection: Connection,
+    viewer: Viewer,
+    which: Filter | None = None,
+    *,
+    limit: int,
+    before: tuple[int, str] | None = None,
+) -> Sequence[MemoryRow]:
+    c = memories.c
+    page = select(c.number).where(asked(which or EVERYTHING, viewer))
+    if before is not None:
+        page = page.where(tuple_(c.updated_at, c.id) < before)
+    return _numbered(connection, page.order_by(c.updated_at.desc(), c.id.desc()).limit(limit))
+
+
+def weighed(
+    connection: Connection,
+    viewer: Viewer,
+    which: Filter | None = None,
+    *,
+    limit: int,
+    lightest: bool = False,
+) -> Sequence[MemoryRow]:
+    c = memories.c
+    weight = (c.pinned, c.importance, c.last_used, c.number)
+    order = [column.asc() if lightest else column.desc() for column in weight]
+    some = select(c.number).where(asked(which or EVERYTHING, viewer)).order_by(*order).limit(limit)
+    return _numbered(connection, some)
+
+
+def count(connection: Connection, viewer: Viewer, which: Filter | None = None) -> tuple[int, int]:
+    characters = func.coalesce(func.sum(func.length(memories.c.content)), 0)
+    statement = select(func.count(), characters).where(asked(which or EVERYTHING, viewer))
+    found, size = connection.execute(statement).one()
+    return found, size
+
+
+def census(connection: Connection) -> Mapping[tuple[MemoryType, Status, bool], int]:
+    rows = connection.execute(CENSUS)
+    return {(kind, status, quarantined): count for kind, status, quarantined, count in rows}
+
+
+def match(
+    connection: Connection,
+    index: Words,
+    viewer: Viewer,
+    words: Sequence[str],
+    which: Filter,
+    *,
+    limit: int,
+) -> Sequence[Match]:
+    for found in index.found(connection, shelves(viewer, which), words):
+        best = (
+            select(memories.c.number, found.c.score)
+            .join(found, found.c.number == memories.c.number)
+            .where(asked(which, viewer))
+            .order_by(found.c.score.desc(), memories.c.number.desc())
+            .limit(limit)
+        )
+        if scores := connection.execute(best).all():
+            rows = numbered(connection, [number for number, _ in scores])
+            return [Match(row, score) for row, (_, score) in zip(rows, scores, strict=True)]
+    return ()
+
+
+def versions(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
+    c = memory_versions.c
+    statement = (
+        select(c.version, c.operation, c.actor, c.reason, c.turn_id, c.at, c.row)
+        .join(memories, memories.c.number == c.memory)
+        .where(memories.c.id == memory_id, seen(viewer))
+        .order_by(c.version.desc())
+        .limit(MAX_HISTORY)
+    )
+    rows = reversed(connection.execute(statement).all())
+    return [MemoryVersion(*row[:6], memory_from(row[6])) for row in rows]
+
+
+def evidence(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
+    """At most MAX_HISTORY, the newest, the oldest of them first."""
+    rows = EVIDENCE.all(connection, id=memory_id, user_id=viewer.user_id)
+    return [Evidence(*row) for row in reversed(rows)]
+
+
+def links(connection: Connection, memory_id: str) -> Sequence[Link]:
+    return [Link(*row) for row in LINKS.all(connection, id=memory_id)]
+
+
+def tombstones(
+    connection: Connection, viewer: Viewer, *, limit: int, before: tuple[int, str] | None = None
+) -> Sequence[Tombstone]:
+    c = memories.c
+    last = tuple_(c.deleted_at, c.id)
+    page = select(c.id, c.type, c.deleted_at).where(c.deleted_at.is_not(None), seen(viewer))
+    if before is not None:
+        page = page.where(last < before)
+    rows = connection.execute(page.order_by(c.deleted_at.desc(), c.id.desc()).limit(limit))
+    return [Tombstone(*row) for row in rows]
+
+
+def forgotten(connection: Connection, viewer: Viewer, *, since: int, limit: int) -> Sequence[Forgotten]:
+    c = memories.c
+    at = case((c.deleted_at.is_not(None), c.deleted_at), else_=c.updated_at)
+    gone = or_(c.deleted_at > since, and_(c.status == "replaced", c.updated_at > since))
+    rows = connection.execute(
+        select(c.content, c.digest, at)
+        .where(gone, c.source != DOCUMENT, seen(viewer))
+        .order_by(at.desc(), c.number.desc())
+        .limit(limit)
+    )
+    return [Forgotten(*row) for row in rows]
+
+
+def pending_erasures(connection: Connection, *, limit: int) -> Sequence[tuple[str, str]]:
+    return [(memory_id, owner) for memory_id, owner in ERASURES.all(connection, limit=limit)]
+
+
+def _numbered(connection: Connection, numbers: Select[Any]) -> Sequence[MemoryRow]:
+    """The memories with these numbers, in their order."""
+    return numbered(connection, connection.scalars(numbers).all())

@@ -1,0 +1,90 @@
+"""The memories of all users, in a database that several processes use."""
+
+from collections.abc import Collection, Sequence
+
+from gateway.storage.database import Store, reads, writes
+from gateway.storage.memories import (
+    Change,
+    Filter,
+    Match,
+    MemoryRow,
+    Viewer,
+    documents,
+    profiles,
+    reading,
+    writing,
+)
+from gateway.storage.memories import vectors as embedded
+from gateway.storage.memories.words import MemoryDatabase
+
+
+class SqlMemories(Store):
+    """The `MemoryStore` protocol."""
+
+    get = reads(reading.get, snapshot=False)
+    list = reads(reading.newest)
+    weighed = reads(reading.weighed)
+    count = reads(reading.count, snapshot=False)
+    census = reads(reading.census, snapshot=False)
+    use = writes(writing.use)
+    versions = reads(reading.versions, snapshot=False)
+    evidence = reads(reading.evidence, snapshot=False)
+    links = reads(reading.links, snapshot=False)
+    tombstones = reads(reading.tombstones, snapshot=False)
+    forgotten = reads(reading.forgotten, snapshot=False)
+    erasures = reads(reading.pending_erasures, snapshot=False)
+    settle_erasure = writes(writing.settle_erasure)
+    vectors = reads(embedded.of, snapshot=False)
+    lacking = reads(embedded.lacking, snapshot=False)
+    put_vectors = writes(embedded.put)
+    profile = reads(profiles.get, snapshot=False)
+    put_profile = writes(profiles.put)
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        super().__init__(database)
+        self._words, self._scrub, self._state = database.words, database.scrub, database.state
+
+    async def write(self, changes: Sequence[Change], *, most: int) -> None:
+        """See `MemoryStore.write`. Each memory is in `changes` once at most."""
+        await self.database.write(
+            lambda connection: writing.write(connection, self._words, changes, most=most)
+        )
+
+    async def match(
+        self, viewer: Viewer, words: Sequence[str], which: Filter, *, limit: int
+    ) -> Sequence[Match]:
+        """See `MemoryStore.match`."""
+        return await self.database.read(
+            lambda connection: reading.match(connection, self._words, viewer, words, which, limit=limit)
+        )
+
+    async def erase(
+        self, viewer: Viewer, memory_id: str, *, owners: Collection[str] = (), version: int | None = None
+    ) -> bool:
+        """See `MemoryStore.erase`."""
+        erased = await self.database.write(
+            lambda connection: writing.erase(
+                connection, self._words, viewer, memory_id, owners=owners, version=version
+            )
+        )
+        if erased:
+            await self._scrub()
+        return erased
+
+    async def forget_session(self, user_id: str, session_id: str) -> int:
+        """See `MemoryStore.forget_session`."""
+        erased = await self.database.write(
+            lambda connection: writing.forget_session(connection, self._words, user_id, session_id)
+        )
+        if erased:
+            await self._scrub()
+        return erased
+
+    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+        """See `MemoryStore.put_documents`. Raises errors.DuplicateMemory (`same`: id) when one has the id of
+        a runtime memory."""
+        await self.database.write(lambda connection: documents.put(connection, self._words, rows))
+
+    async def state(self) -> int:
+        """See `MemoryStore.state`."""
+        return self._state()
