@@ -1,10 +1,11 @@
 """What the demo was asked: the newest requests for tests to read, and which it has seen before."""
 
-from collections import OrderedDict, deque
+from collections import deque
 from typing import Any
 
 import orjson
 
+from gateway.bounded_dict import BoundedDict
 from gateway.demo.connection import Request
 
 MAX_REQUESTS = 200
@@ -25,7 +26,7 @@ class Record:
 
     def __init__(self) -> None:
         self._requests: deque[Request] = deque(maxlen=MAX_REQUESTS)
-        self._seen: OrderedDict[str, None] = OrderedDict()
+        self._seen = BoundedDict[str, None](MAX_SEEN)
 
     def add(self, request: Request) -> None:
         self._requests.append(request)
@@ -39,8 +40,6 @@ class Record:
         if key in self._seen:
             return True
         self._seen[key] = None
-        if len(self._seen) > MAX_SEEN:
-            self._seen.popitem(last=False)
         return False
 
     def clear(self) -> None:

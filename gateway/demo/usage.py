@@ -5,13 +5,13 @@ every prefix up to it; a later request reads the longest it has in common ("Prom
 neither the minimum length nor the lifetime is imitated).
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
 import orjson
 
+from gateway.bounded_dict import BoundedDict
 from gateway.demo.question import blocks
 from gateway.demo.wire import Usage
 
@@ -30,7 +30,7 @@ class PromptCache:
     """A bounded set of prefix hashes; the longest unused goes first."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[bytes, None] = OrderedDict()
+        self._known = BoundedDict[bytes, None](MAX_PREFIXES)
 
     def clear(self) -> None:
         self._known.clear()
@@ -54,9 +54,6 @@ class PromptCache:
                 marked, to_write = total, prefixes.copy()
         for prefix in to_write:
             self._known[prefix] = None
-            self._known.move_to_end(prefix)
-        while len(self._known) > MAX_PREFIXES:
-            self._known.popitem(last=False)
         read = min(read, marked)
         return Usage(total - marked, marked - read, read)
 
