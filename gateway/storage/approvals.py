@@ -9,9 +9,10 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, s
 from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.calls import Scope
 from gateway.storage.base import Accepted, TurnRow
-from gateway.storage.database import Database, Prepared
+from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.heads import park_turn, wake_turn
+from gateway.storage.rows import as_json
 from gateway.storage.schema import RUNNING, approvals, heads, tool_grants, turns
 from gateway.storage.turns import SESSION_OF, accepted_of
 
@@ -23,13 +24,16 @@ _ID = and_(
 _ORDER = (approvals.c.requested_at, approvals.c.number)
 _TURN_ID = turns.c.id == bindparam("turn_id")
 
-ASK = """
-    INSERT INTO approvals (session_id, turn_id, tool_call_id, owner, number, name, arguments, reason,
-        requested_at, expires_at)
-    VALUES (:session_id, :turn_id, :tool_call_id, :owner, :number, :name, :arguments, :reason,
-        :requested_at, :expires_at)
-    ON CONFLICT DO NOTHING
-"""
+_ROW = [column.name for column in approvals.c][:10]
+# What is there already stays as it is.
+ASK = Prepared(
+    insert(approvals).from_select(
+        _ROW,
+        select(*(bindparam(name, type_=approvals.c[name].type) for name in _ROW)).where(
+            ~select(approvals.c.turn_id).where(_ID).exists()
+        ),
+    )
+)
 OF_TURN = Prepared(select(*approvals.c).where(approvals.c.turn_id == bindparam("turn_id")).order_by(*_ORDER))
 ONE = Prepared(select(*approvals.c).where(_ID))
 DECIDE = Prepared(
@@ -98,109 +102,55 @@ GRANT = Prepared(
 REVOKE = Prepared(delete(tool_grants).where(OF_OWNER, OF_TOOL))
 
 
-class SqlApprovals:
-    """The `Approvals` protocol."""
+def of_turn(connection: Connection, turn_id: str) -> Sequence[ApprovalRow]:
+    return [approval_of(row) for row in OF_TURN.all(connection, turn_id=turn_id)]
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
-    async def ask(self, rows: Sequence[ApprovalRow]) -> None:
-        """See `Approvals.ask`."""
-        await self._database.write(lambda connection: ask(connection, rows))
+def get(connection: Connection, session_id: str, turn_id: str, tool_call_id: str, owner: str) -> ApprovalRow:
+    found = one(connection, session_id, turn_id, tool_call_id)
+    if found is None or found.owner != owner:
+        raise NotFound(f"No call {tool_call_id} of that turn needs approval.", code="approval_not_found")
+    return found
 
-    async def of_turn(self, turn_id: str) -> Sequence[ApprovalRow]:
-        """See `Approvals.of_turn`."""
-        rows = await self._database.read(
-            lambda connection: OF_TURN.run(connection, turn_id=turn_id).fetchall(), snapshot=False
-        )
-        return [approval_of(row) for row in rows]
 
-    async def get(self, session_id: str, turn_id: str, tool_call_id: str, owner: str) -> ApprovalRow:
-        """See `Approvals.get`."""
-        found = await self._database.read(
-            lambda connection: one(connection, session_id, turn_id, tool_call_id), snapshot=False
-        )
-        if found is None or found.owner != owner:
-            raise NotFound(f"No call {tool_call_id} of that turn needs approval.", code="approval_not_found")
-        return found
+def expire(connection: Connection, turn_id: str, now: int, reason: str) -> None:
+    EXPIRE.run(connection, turn_id=turn_id, now=now, at=now, reason=reason)
 
-    async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
-        """See `Approvals.decide`."""
-        replica = self._database.replica
-        return await self._database.write(lambda connection: decide(connection, row, verdict, replica))
 
-    async def expire(self, turn_id: str, now: int, reason: str) -> None:
-        """See `Approvals.expire`."""
-        await self._database.write(
-            lambda connection: (
-                EXPIRE.run(connection, turn_id=turn_id, now=now, at=now, reason=reason) and None
-            )
-        )
+def waiting(connection: Connection, owner: str, limit: int) -> Sequence[ApprovalRow]:
+    return [approval_of(row) for row in WAITING.all(connection, owner=owner, limit=limit)]
 
-    async def waiting(self, owner: str, limit: int) -> Sequence[ApprovalRow]:
-        """See `Approvals.waiting`."""
-        rows = await self._database.read(
-            lambda connection: WAITING.run(connection, owner=owner, limit=limit).fetchall(), snapshot=False
-        )
-        return [approval_of(row) for row in rows]
 
-    async def park(self, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
-        """See `Approvals.park`."""
-        return await self._database.write(lambda connection: park(connection, turn, waiting, until))
+def overdue(connection: Connection, now: int, limit: int) -> Sequence[str]:
+    return [turn_id for (turn_id,) in OVERDUE.all(connection, now=now, limit=limit)]
 
-    async def wake(self, turn_id: str) -> Accepted | None:
-        """See `Approvals.wake`."""
-        replica = self._database.replica
-        return await self._database.write(lambda connection: wake(connection, turn_id, replica))
 
-    async def overdue(self, now: int, limit: int) -> Sequence[str]:
-        """See `Approvals.overdue`."""
-        rows = await self._database.read(
-            lambda connection: OVERDUE.run(connection, now=now, limit=limit).fetchall(), snapshot=False
-        )
-        return [turn_id for (turn_id,) in rows]
+def count_parked(connection: Connection) -> int:
+    return COUNT_PARKED.value(connection)
 
-    async def count_parked(self) -> int:
-        """See `Approvals.count_parked`."""
-        row = await self._database.read(COUNT_PARKED.one, snapshot=False)
-        assert row is not None
-        return row[0]
 
-    async def granted(self, owner: str, session_id: str, tools: Collection[str]) -> Mapping[str, Scope]:
-        """See `Approvals.granted`."""
-        return await self._database.read(lambda connection: granted(connection, owner, session_id, tools))
+def grants(connection: Connection, owner: str) -> Sequence[Grant]:
+    return [Grant(*row[1:]) for row in ALL_GRANTS.all(connection, owner=owner)]
 
-    async def grants(self, owner: str) -> Sequence[Grant]:
-        """See `Approvals.grants`."""
-        rows = await self._database.read(
-            lambda connection: ALL_GRANTS.run(connection, owner=owner).fetchall(), snapshot=False
-        )
-        return [Grant(*row[1:]) for row in rows]
 
-    async def revoke(self, owner: str, tool: str) -> int:
-        """See `Approvals.revoke`."""
-        return await self._database.write(
-            lambda connection: REVOKE.run(connection, owner=owner, tool=tool).rowcount
-        )
+def revoke(connection: Connection, owner: str, tool: str) -> int:
+    return REVOKE.run(connection, owner=owner, tool=tool).rowcount
 
 
 def ask(connection: Connection, rows: Sequence[ApprovalRow]) -> None:
-    cursor = connection.connection.cursor()
     for number, row in enumerate(rows):
-        cursor.execute(
-            ASK,
-            {
-                "session_id": row.session_id,
-                "turn_id": row.turn_id,
-                "tool_call_id": row.tool_call_id,
-                "owner": row.owner,
-                "number": number,
-                "name": row.name,
-                "arguments": _json(row.arguments),
-                "reason": row.reason,
-                "requested_at": row.requested_at,
-                "expires_at": row.expires_at,
-            },
+        ASK.run(
+            connection,
+            session_id=row.session_id,
+            turn_id=row.turn_id,
+            tool_call_id=row.tool_call_id,
+            owner=row.owner,
+            number=number,
+            name=row.name,
+            arguments=as_json(row.arguments),
+            reason=row.reason,
+            requested_at=row.requested_at,
+            expires_at=row.expires_at,
         )
 
 
@@ -237,11 +187,11 @@ def decide(
         at=verdict.at,
         scope=verdict.scope,
         reason=verdict.reason,
-        edited=_json(verdict.arguments) if verdict.arguments is not None else None,
+        edited=as_json(verdict.arguments) if verdict.arguments is not None else None,
     )
     if verdict.decision == "approved" and verdict.scope != "once":
         session_id = row.session_id if verdict.scope == "session" else None
-        given = GRANTS.run(connection, owner=row.owner, tool=row.name).fetchall()
+        given = GRANTS.all(connection, owner=row.owner, tool=row.name)
         if session_id not in {Grant(*each[1:]).session_id for each in given}:
             GRANT.run(connection, owner=row.owner, tool=row.name, session_id=session_id, at=verdict.at)
     decided = one(connection, row.session_id, row.turn_id, row.tool_call_id)
@@ -254,7 +204,7 @@ def granted(
 ) -> Mapping[str, Scope]:
     found: dict[str, Scope] = {}
     for tool in sorted(tools):
-        rows = GRANTS.run(connection, owner=owner, tool=tool).fetchall()
+        rows = GRANTS.all(connection, owner=owner, tool=tool)
         places = {Grant(*row[1:]).session_id for row in rows}
         if None in places:
             found[tool] = "always"
@@ -265,7 +215,7 @@ def granted(
 
 def park(connection: Connection, turn: TurnRow, waiting: Collection[str], until: int) -> bool:
     found = OPEN.one(connection, turn_id=turn.id)
-    decided = {call_id for (call_id,) in DECIDED.run(connection, turn_id=turn.id).fetchall()}
+    decided = {call_id for (call_id,) in DECIDED.all(connection, turn_id=turn.id)}
     if found is not None and (found[0] or not decided.isdisjoint(waiting)):
         return False
     if not park_turn(connection, turn.session_id, turn.id, turn.epoch, until):
@@ -297,5 +247,27 @@ def _says(verdict: Verdict) -> tuple[object, ...]:
     return (verdict.decision, verdict.scope, verdict.arguments)
 
 
-def _json(value: object) -> str:
-    return orjson.dumps(value).decode()
+class SqlApprovals(Store):
+    """The `Approvals` protocol."""
+
+    ask = writes(ask)
+    of_turn = reads(of_turn, snapshot=False)
+    get = reads(get, snapshot=False)
+    expire = writes(expire)
+    waiting = reads(waiting, snapshot=False)
+    park = writes(park)
+    overdue = reads(overdue, snapshot=False)
+    count_parked = reads(count_parked, snapshot=False)
+    granted = reads(granted)
+    grants = reads(grants, snapshot=False)
+    revoke = writes(revoke)
+
+    async def decide(self, row: ApprovalRow, verdict: Verdict) -> tuple[ApprovalRow, Accepted | None]:
+        """See `Approvals.decide`."""
+        replica = self.database.replica
+        return await self.database.write(lambda connection: decide(connection, row, verdict, replica))
+
+    async def wake(self, turn_id: str) -> Accepted | None:
+        """See `Approvals.wake`."""
+        replica = self.database.replica
+        return await self.database.write(lambda connection: wake(connection, turn_id, replica))

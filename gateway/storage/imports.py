@@ -33,13 +33,14 @@ from gateway.storage.copies import (
     VersionCopy,
     session_taken,
 )
-from gateway.storage.database import Database, Prepared
+from gateway.storage.database import Database, Prepared, Store, reads
 from gateway.storage.heads import OF_SESSION, add_head
 from gateway.storage.orphans.statements import resolve
 from gateway.storage.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.purges import check_is_free
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, messages, sessions, turns
+from gateway.storage.sessions import is_there
 
 OF_HEAD = {"head": heads.c.head, "last_position": heads.c.position}
 NAMED = OF_HEAD | {"epoch_from": sessions.c.generation_from}
@@ -71,44 +72,14 @@ TURNS = Prepared(
 )
 ADD_TURN = Prepared(insert(turns).values(_columns(turns, without="number")))
 ADD_MESSAGE = Prepared(insert(messages).values(_columns(messages)))
-TAKEN = Prepared(select(sessions.c.id).where(sessions.c.id == _ID))
 TURN_TAKEN = Prepared(select(turns.c.id).where(turns.c.id == bindparam("turn_id")))
 
 
-class SqlCopies:
-    """The `Copies` protocol. `summaries` hears of a summary that comes with a session."""
-
-    def __init__(self, database: Database, summaries: SqlSummaries) -> None:
-        self._database = database
-        self._summaries = summaries
-
-    async def moment(self, session_id: str, owner: str) -> Moment:
-        """See `Copies.moment`."""
-        return await self._database.read(lambda connection: moment_of(connection, session_id, owner))
-
-    async def turns(self, session_id: str, *, after: int, limit: int) -> Sequence[tuple[int, TurnCopy]]:
-        """See `Copies.turns`."""
-        rows = await self._database.read(
-            lambda connection: TURNS.run(
-                connection, session_id=session_id, after=after, most=limit
-            ).fetchall(),
-            snapshot=False,
-        )
-        return [(number, turn_of(row)) for number, *row in rows]
-
-    async def taken(self, session_id: str) -> bool:
-        """See `Copies.taken`."""
-        row = await self._database.read(
-            lambda connection: TAKEN.one(connection, session_id=session_id), snapshot=False
-        )
-        return row is not None
-
-    async def add(self, owner: str, incoming: Incoming, quota: int) -> SessionRow:
-        """See `Copies.add`."""
-        row = await self._database.write(lambda connection: add(connection, owner, incoming, quota))
-        if incoming.moment.summary is not None:
-            self._summaries.noticed()
-        return row
+def turns_after(
+    connection: Connection, session_id: str, *, after: int, limit: int
+) -> Sequence[tuple[int, TurnCopy]]:
+    rows = TURNS.all(connection, session_id=session_id, after=after, most=limit)
+    return [(number, turn_of(row)) for number, *row in rows]
 
 
 def moment_of(connection: Connection, session_id: str, owner: str) -> Moment:
@@ -144,7 +115,7 @@ def turn_of(row: Sequence[Any]) -> TurnCopy:
 
 def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> SessionRow:
     session, versions, summary, _ = incoming.moment
-    if TAKEN.one(connection, session_id=session.id) is not None:
+    if is_there(connection, session.id):
         raise session_taken(session.id)
     check_is_free(connection, session.id)
     fields = session.model_dump(exclude=set(NAMED))
@@ -230,3 +201,22 @@ def _summary(row: SummaryRow) -> SummaryCopy:
 def _summary_row(session: SessionCopy, owner: str, copy: SummaryCopy) -> SummaryRow:
     fields = {name: getattr(copy, name) for name in SUMMARY_FIELDS}
     return SummaryRow(session_id=session.id, owner=owner, project_id=session.project_id, **fields)
+
+
+class SqlCopies(Store):
+    """The `Copies` protocol. `summaries` hears of a summary that comes with a session."""
+
+    moment = reads(moment_of)
+    turns = reads(turns_after, snapshot=False)
+    taken = reads(is_there, snapshot=False)
+
+    def __init__(self, database: Database, summaries: SqlSummaries) -> None:
+        super().__init__(database)
+        self._summaries = summaries
+
+    async def add(self, owner: str, incoming: Incoming, quota: int) -> SessionRow:
+        """See `Copies.add`."""
+        row = await self.database.write(lambda connection: add(connection, owner, incoming, quota))
+        if incoming.moment.summary is not None:
+            self._summaries.noticed()
+        return row

@@ -2,10 +2,22 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import and_, bindparam, case, func, literal_column, not_, null, or_, select, update
+from sqlalchemy import (
+    Connection,
+    and_,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    not_,
+    null,
+    or_,
+    select,
+    update,
+)
 
 from gateway.storage.busy import BUSY
-from gateway.storage.database import Database, Prepared
+from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.heads import OF_SESSION
 from gateway.storage.schema import heads, messages, session_archives, sessions
 
@@ -47,35 +59,27 @@ DUE = Prepared(
 )
 
 
-class SqlLearnedSessions:
+def begin(connection: Connection, session_id: str, turn_id: str) -> None:
+    BEGIN.run(connection, session_id=session_id, turn_id=turn_id)
+
+
+def learned_to(connection: Connection, session_id: str) -> int | None:
+    return LEARNED_TO.value(connection, session_id=session_id)
+
+
+def advance(connection: Connection, session_id: str, to: int) -> None:
+    ADVANCE.run(connection, session_id=session_id, to=to)
+
+
+def due(connection: Connection, *, before: int, after: str = "", limit: int) -> Sequence[tuple[str, str]]:
+    found = DUE.all(connection, before=before, after=after, most=limit)
+    return [(session_id, owner) for session_id, owner in found]
+
+
+class SqlLearnedSessions(Store):
     """The `LearnedSessions` protocol."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def begin(self, session_id: str, turn_id: str) -> None:
-        """See `LearnedSessions.begin`."""
-        await self._database.write(
-            lambda connection: BEGIN.run(connection, session_id=session_id, turn_id=turn_id) and None
-        )
-
-    async def learned_to(self, session_id: str) -> int | None:
-        """See `LearnedSessions.learned_to`."""
-        row = await self._database.read(
-            lambda connection: LEARNED_TO.one(connection, session_id=session_id), snapshot=False
-        )
-        return row[0] if row is not None else None
-
-    async def advance(self, session_id: str, to: int) -> None:
-        """See `LearnedSessions.advance`."""
-        await self._database.write(
-            lambda connection: ADVANCE.run(connection, session_id=session_id, to=to) and None
-        )
-
-    async def due(self, *, before: int, after: str = "", limit: int) -> Sequence[tuple[str, str]]:
-        """See `LearnedSessions.due`."""
-        rows = await self._database.read(
-            lambda connection: DUE.run(connection, before=before, after=after, most=limit).fetchall(),
-            snapshot=False,
-        )
-        return [(session_id, owner) for session_id, owner in rows]
+    begin = writes(begin)
+    learned_to = reads(learned_to, snapshot=False)
+    advance = writes(advance)
+    due = reads(due, snapshot=False)

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import asdict
 from typing import Protocol
 
-import orjson
 from sqlalchemy import (
     Connection,
     Select,
@@ -23,30 +22,22 @@ from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.base import Bus, History, Outline, SessionRow, StoredMessage, ToldMemories
 from gateway.storage.busy import check_is_idle
-from gateway.storage.database import Database, Prepared
+from gateway.storage.database import Database, Prepared, Store, reads, writes
 from gateway.storage.entering import add_session
 from gateway.storage.forgetting import forget, places_of
 from gateway.storage.heads import OF_SESSION
 from gateway.storage.history import ReadArchived, outline_of, said_of, size_of, view_of
 from gateway.storage.purges import IndexedWords, SqlPurges
 from gateway.storage.refusals import no_session
+from gateway.storage.rows import Rows, as_json
 from gateway.storage.schema import heads, sessions
 from gateway.storage.turns import open_turn_of
 
-COLUMNS = (
-    sessions.c.id,
-    sessions.c.owner,
-    sessions.c.title,
-    sessions.c.created_at,
-    sessions.c.updated_at,
-    heads.c.head,
-    sessions.c.project_id,
-    sessions.c.role_id,
-)
+ROWS = Rows(SessionRow, sessions, {"head": heads.c.head})
 ID = sessions.c.id == bindparam("session_id")
 OWN = and_(ID, sessions.c.owner == bindparam("owner"))
 
-SESSIONS = select(*COLUMNS).join_from(sessions, heads, OF_SESSION)
+SESSIONS = select(*ROWS.columns).join_from(sessions, heads, OF_SESSION)
 SESSION = Prepared(SESSIONS.where(OWN))
 TAKEN = Prepared(select(sessions.c.id).where(ID))
 REMOVE = Prepared(delete(sessions).where(ID))
@@ -83,15 +74,86 @@ class TextIndex(IndexedWords, Protocol):
         ...
 
 
-class SqlSessions:
+def session_of(connection: Connection, session_id: str, owner: str) -> SessionRow:
+    row = SESSION.one(connection, session_id=session_id, owner=owner)
+    if row is None:
+        raise no_session(session_id)
+    return ROWS.read(row)
+
+
+def create_session(connection: Connection, row: SessionRow) -> None:
+    if TAKEN.one(connection, session_id=row.id) is not None:
+        raise Conflict(f"The session id {row.id} is taken.")
+    add_session(connection, row)
+
+
+def delete_session(connection: Connection, session_id: str, owner: str, purges: SqlPurges) -> Sequence[str]:
+    """Removes the session itself: nobody finds anything of it any more. Returns blobs that may be
+    orphans since: of its archives all, of its artifacts the first."""
+    session = session_of(connection, session_id, owner)
+    check_is_idle(connection, session_id, session.head, "cancel it first")
+    archived = suspect_archives(connection, session_id, now_ms())
+    REMOVE.run(connection, session_id=session_id)
+    return [*archived, *purges.begin(connection, session_id).blobs]
+
+
+def newest(
+    connection: Connection,
+    owner: str,
+    limit: int,
+    before: tuple[int, str] | None,
+    found: Select[tuple[str]] | None,
+) -> list[SessionRow]:
+    """The owner's, newest first; of those that were `found` if given."""
+    place = (sessions.c.updated_at, sessions.c.id)
+    chosen = SESSIONS.where(sessions.c.owner == owner)
+    if before is not None:
+        chosen = chosen.where(tuple_(*place) < before)
+    if found is not None:
+        chosen = chosen.where(sessions.c.id.in_(found))
+    rows = connection.execute(chosen.order_by(*(column.desc() for column in place)).limit(limit))
+    return [ROWS.read(row) for row in rows]
+
+
+def is_there(connection: Connection, session_id: str) -> bool:
+    """Whether it is, so that what was read of it, or its archives, is not another's."""
+    return TAKEN.one(connection, session_id=session_id) is not None
+
+
+def begin_generation(connection: Connection, session_id: str, after: int, *, instead_of: int) -> None:
+    BEGIN_GENERATION.run(connection, session_id=session_id, after=after, instead_of=instead_of)
+
+
+def tell_memories(connection: Connection, session_id: str, told: ToldMemories) -> None:
+    stored = as_json(asdict(told) | {"named": sorted(told.named)})
+    TELL_MEMORIES.run(connection, session_id=session_id, told=stored)
+
+
+def carried(connection: Connection, session_id: str) -> str | None:
+    return CARRIED.value(connection, session_id=session_id)
+
+
+def carry(connection: Connection, session_id: str, text: str) -> None:
+    """What was fixed first stays."""
+    CARRY.run(connection, session_id=session_id, text=text)
+
+
+class SqlSessions(Store):
     """The `Sessions` protocol. `bus` forgets a session when it is deleted: its id may be used again.
     `archived` reads what was moved to archives, `index` is what `list` searches, `purges` removes the rows of
     those that are deleted."""
 
+    get = reads(session_of, snapshot=False)
+    begin_generation = writes(begin_generation)
+    carried = reads(carried, snapshot=False)
+    carry = writes(carry)
+    tell_memories = writes(tell_memories)
+    _is_there = reads(is_there, snapshot=False)
+
     def __init__(
         self, database: Database, bus: Bus, archived: ReadArchived, index: TextIndex, purges: SqlPurges
     ) -> None:
-        self._database = database
+        super().__init__(database)
         self._bus = bus
         self._archived = archived
         self._index = index
@@ -117,37 +179,7 @@ class SqlSessions:
                 self._index.put_title(connection, session_id, owner, words)
             return row
 
-        return await self._database.write(work)
-
-    async def get(self, session_id: str, owner: str) -> SessionRow:
-        """See `Sessions.get`."""
-        return await self._database.read(
-            lambda connection: session_of(connection, session_id, owner), snapshot=False
-        )
-
-    async def list(
-        self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
-    ) -> list[SessionRow]:
-        """See `Sessions.list`."""
-        place = (sessions.c.updated_at, sessions.c.id)
-        statement = (
-            SESSIONS.where(sessions.c.owner == owner)
-            .order_by(*(column.desc() for column in place))
-            .limit(limit)
-        )
-        if before is not None:
-            statement = statement.where(tuple_(*place) < before)
-
-        def page(connection: Connection) -> list[SessionRow]:
-            chosen = statement
-            if query is not None:
-                found = self._index.found(owner, query)
-                if found is None:
-                    return []
-                chosen = chosen.where(sessions.c.id.in_(found))
-            return [SessionRow(*row) for row in connection.execute(chosen)]
-
-        return await self._database.read(page, snapshot=False)
+        return await self.database.write(work)
 
     async def rename(self, session_id: str, owner: str, title: str) -> SessionRow:
         """See `Sessions.rename`."""
@@ -159,7 +191,7 @@ class SqlSessions:
             self._index.put_title(connection, session_id, owner, words)
             return row
 
-        return await self._database.write(work)
+        return await self.database.write(work)
 
     async def delete(self, session_id: str, owner: str) -> Sequence[str]:
         """See `Sessions.delete`."""
@@ -168,7 +200,7 @@ class SqlSessions:
             self._bus.forget(session_id)
             self._purges.begun()
 
-        return await self._database.write(
+        return await self.database.write(
             lambda connection: delete_session(connection, session_id, owner, self._purges), committed=gone
         )
 
@@ -176,25 +208,25 @@ class SqlSessions:
         self, session_id: str, *, after: int = 0, until: int | None = None
     ) -> Sequence[StoredMessage]:
         """See `Sessions.messages`."""
-        said = await self._database.read(
+        said = await self.database.read(
             lambda connection: said_of(connection, session_id, after, until), snapshot=False
         )
         try:
             return await said.read(self._archived)
         except ArchiveDamaged:
-            if await self._is_gone(session_id):
+            if not await self._is_there(session_id):
                 return []
             raise
 
     async def history(self, session_id: str, *, whole: bool = False) -> History:
         """See `Sessions.history`. It is empty when there is no such session."""
-        view = await self._database.read(
+        view = await self.database.read(
             lambda connection: view_of(connection, session_id, whole=whole), snapshot=False
         )
         try:
             return await view.read(self._archived)
         except ArchiveDamaged:
-            if await self._is_gone(session_id):
+            if not await self._is_there(session_id):
                 return History([])
             raise
 
@@ -205,7 +237,7 @@ class SqlSessions:
             session = session_of(connection, session_id, owner)
             return outline_of(connection, session, open_turn_of(connection, session_id), whole=whole)
 
-        return await self._database.read(work)
+        return await self.database.read(work)
 
     async def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:
         """See `Sessions.pages`. How many messages a page has follows from the size of the one before."""
@@ -215,73 +247,27 @@ class SqlSessions:
             while at < until:
                 to = min(at + count, until)
                 page = await self.messages(session_id, after=at, until=to)
-                if len(page) < to - at and await self._is_gone(session_id):
+                if len(page) < to - at and not await self._is_there(session_id):
                     raise no_session(session_id)
                 yield page
                 at, size = to, sum(size_of(item.message.content) for item in page)
                 count = min(count * 2, MAX_PAGE) if size <= PAGE_SIZE else max(count // 2, 1)
 
-    async def begin_generation(self, session_id: str, after: int, *, instead_of: int) -> None:
-        """See `Sessions.begin_generation`."""
-        await self._database.write(
-            lambda connection: (
-                BEGIN_GENERATION.run(connection, session_id=session_id, after=after, instead_of=instead_of)
-                and None
-            )
-        )
-
-    async def carried(self, session_id: str) -> str | None:
-        """See `Sessions.carried`."""
-        row = await self._database.read(
-            lambda connection: CARRIED.one(connection, session_id=session_id), snapshot=False
-        )
-        return row[0] if row is not None else None
-
-    async def tell_memories(self, session_id: str, told: ToldMemories) -> None:
-        """See `Sessions.tell_memories`."""
-        stored = orjson.dumps(asdict(told) | {"named": sorted(told.named)}).decode()
-        await self._database.write(
-            lambda connection: TELL_MEMORIES.run(connection, session_id=session_id, told=stored)
-        )
-
     async def forget_memory(self, owner: str, memory_id: str) -> None:
         """See `Sessions.forget_memory`."""
-        places = await self._database.read(lambda connection: places_of(connection, owner, memory_id))
+        places = await self.database.read(lambda connection: places_of(connection, owner, memory_id))
         if any(places):
-            await self._database.write(lambda connection: forget(connection, memory_id, places))
+            await self.database.write(lambda connection: forget(connection, memory_id, places))
 
-    async def carry(self, session_id: str, text: str) -> None:
-        """See `Sessions.carry`. What was fixed first stays."""
-        await self._database.write(
-            lambda connection: CARRY.run(connection, session_id=session_id, text=text) and None
-        )
+    async def list(
+        self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
+    ) -> list[SessionRow]:
+        """See `Sessions.list`."""
 
-    async def _is_gone(self, session_id: str) -> bool:
-        """Whether the session was deleted, and its archives with it, after it had been read."""
-        row = await self._database.read(
-            lambda connection: TAKEN.one(connection, session_id=session_id), snapshot=False
-        )
-        return row is None
+        def page(connection: Connection) -> list[SessionRow]:
+            found = self._index.found(owner, query) if query is not None else None
+            if query is not None and found is None:
+                return []
+            return newest(connection, owner, limit, before, found)
 
-
-def session_of(connection: Connection, session_id: str, owner: str) -> SessionRow:
-    row = SESSION.one(connection, session_id=session_id, owner=owner)
-    if row is None:
-        raise no_session(session_id)
-    return SessionRow(*row)
-
-
-def create_session(connection: Connection, row: SessionRow) -> None:
-    if TAKEN.one(connection, session_id=row.id) is not None:
-        raise Conflict(f"The session id {row.id} is taken.")
-    add_session(connection, row)
-
-
-def delete_session(connection: Connection, session_id: str, owner: str, purges: SqlPurges) -> Sequence[str]:
-    """Removes the session itself: nobody finds anything of it any more. Returns blobs that may be
-    orphans since: of its archives all, of its artifacts the first."""
-    session = session_of(connection, session_id, owner)
-    check_is_idle(connection, session_id, session.head, "cancel it first")
-    archived = suspect_archives(connection, session_id, now_ms())
-    REMOVE.run(connection, session_id=session_id)
-    return [*archived, *purges.begin(connection, session_id).blobs]
+        return await self.database.read(page, snapshot=False)

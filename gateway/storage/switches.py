@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection, bindparam, false, select
 
-from gateway.storage.database import Database, Prepared
+from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.schema import skill_switches
 
 DISABLED = Prepared(select(skill_switches.c.name).where(skill_switches.c.enabled == false()))
@@ -17,24 +17,17 @@ STORE = Prepared(
 )
 
 
-class SqlSkillSwitches:
+def disabled(connection: Connection) -> frozenset[str]:
+    return frozenset(name for (name,) in DISABLED.all(connection))
+
+
+def switch(connection: Connection, name: str, *, enabled: bool, by: str, at: int) -> None:
+    FORGET.run(connection, name=name)
+    STORE.run(connection, name=name, enabled=enabled, by=by, at=at)
+
+
+class SqlSkillSwitches(Store):
     """The `SkillSwitches` protocol."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def disabled(self) -> frozenset[str]:
-        """See `SkillSwitches.disabled`."""
-        rows = await self._database.read(
-            lambda connection: DISABLED.run(connection).fetchall(), snapshot=False
-        )
-        return frozenset(name for (name,) in rows)
-
-    async def switch(self, name: str, *, enabled: bool, by: str, at: int) -> None:
-        """See `SkillSwitches.switch`."""
-
-        def work(connection: Connection) -> None:
-            FORGET.run(connection, name=name)
-            STORE.run(connection, name=name, enabled=enabled, by=by, at=at)
-
-        await self._database.write(work)
+    disabled = reads(disabled, snapshot=False)
+    switch = writes(switch)

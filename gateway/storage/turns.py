@@ -22,7 +22,7 @@ from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
 from gateway.storage import heads as fence
 from gateway.storage.attached import attachments_of, json_of, take_in
 from gateway.storage.base import Accepted, NewTurn, OwnedTurn, TurnRow
-from gateway.storage.database import Database, Prepared
+from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.entering import STATE, Entered, enter_session
 from gateway.storage.history import view_of
 from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, turns
@@ -115,93 +115,6 @@ SIZE = Prepared(
 SESSION_OF = Prepared(select(turns.c.session_id).where(OF_ID))
 
 
-class SqlTurns:
-    """The `Turns` protocol."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
-        """See `Turns.accept`. A session without a title takes it from the message's first line."""
-        replica = self._database.replica
-        return await self._database.write(lambda connection: accept(connection, new, max_queued, replica))
-
-    async def sent(self, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
-        """See `Turns.sent`."""
-        row = await self._database.read(
-            lambda connection: SAME_MESSAGE.one(
-                connection, session_id=session_id, client_message_id=client_message_id
-            ),
-            snapshot=False,
-        )
-        turn = turn_of(row) if row is not None else None
-        return turn if turn is not None and turn.owner == owner else None
-
-    async def get(self, session_id: str, turn_id: str, owner: str) -> TurnRow:
-        """See `Turns.get`."""
-        row = await self._database.read(
-            lambda connection: OWN_TURN.one(connection, session_id=session_id, turn_id=turn_id, owner=owner),
-            snapshot=False,
-        )
-        if row is None:
-            raise NotFound(f"There is no turn {turn_id} in session {session_id}.", code="turn_not_found")
-        return turn_of(row)
-
-    async def open_turn(self, session_id: str) -> TurnRow | None:
-        """See `Turns.open_turn`."""
-        return await self._database.read(
-            lambda connection: open_turn_of(connection, session_id), snapshot=False
-        )
-
-    async def model(self, session_id: str) -> str | None:
-        """See `Turns.model`."""
-        row = await self._database.read(
-            lambda connection: NEWEST_MODEL.one(connection, session_id=session_id), snapshot=False
-        )
-        return row[0] if row is not None else None
-
-    async def claim_next(self, session_id: str) -> Accepted | None:
-        """See `Turns.claim_next`."""
-        replica = self._database.replica
-        return await self._database.write(lambda connection: claim_next(connection, session_id, replica))
-
-    async def request_cancel(self, turn_id: str) -> None:
-        """See `Turns.request_cancel`."""
-        await self._database.write(lambda connection: CANCEL.run(connection, turn_id=turn_id) and None)
-
-    async def count_waiting(self) -> int:
-        """See `Turns.count_waiting`."""
-        row = await self._database.read(COUNT_WAITING.one, snapshot=False)
-        assert row is not None
-        return row[0]
-
-    async def cancelled_waiting(self) -> Sequence[TurnRow]:
-        """See `Turns.cancelled_waiting`."""
-        rows = await self._database.read(
-            lambda connection: CANCELLED_WAITING.run(connection).fetchall(), snapshot=False
-        )
-        return [turn_of(row) for row in rows]
-
-    async def owned(self) -> Sequence[OwnedTurn]:
-        """See `Turns.owned`."""
-        rows = await self._database.read(
-            lambda connection: fence.OWNED.run(connection).fetchall(), snapshot=False
-        )
-        return [OwnedTurn(*row) for row in rows]
-
-    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
-        """See `Turns.take_over`."""
-        replica = self._database.replica
-        return await self._database.write(
-            lambda connection: take_over(connection, turn_id, replica, recovered=recovered)
-        )
-
-    async def recover(self) -> list[Accepted]:
-        """See `Turns.recover`."""
-        replica = self._database.replica
-        return await self._database.write(lambda connection: recover(connection, replica))
-
-
 def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) -> Accepted:
     session = enter_session(connection, new)
     running, waiting = session.open_turn, session.waiting
@@ -290,11 +203,11 @@ def take_over(connection: Connection, turn_id: str, replica: str, *, recovered: 
 
 
 def recover(connection: Connection, replica: str) -> list[Accepted]:
-    for _, turn_id, _ in fence.OWNED.run(connection).fetchall():
+    for _, turn_id, _ in fence.OWNED.all(connection):
         take_over(connection, turn_id, replica, recovered=True)
-    for (session_id,) in WAITING_SESSIONS.run(connection).fetchall():
+    for (session_id,) in WAITING_SESSIONS.all(connection):
         claim_next(connection, session_id, replica)
-    return [Accepted(turn_of(row), row[-1]) for row in OWNED_TURNS.run(connection).fetchall()]
+    return [Accepted(turn_of(row), row[-1]) for row in OWNED_TURNS.all(connection)]
 
 
 def accepted_of(connection: Connection, turn_id: str) -> Accepted:
@@ -347,3 +260,71 @@ def title_of(text: str) -> str | None:
 def _files(turn: NewTurn | TurnRow) -> list[tuple[str, int]]:
     """What is the same when a message is sent again: what is uploaded again gets another reference."""
     return [("" if each.name == each.ref else each.name, each.size) for each in turn.attachments]
+
+
+def sent(connection: Connection, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
+    row = SAME_MESSAGE.one(connection, session_id=session_id, client_message_id=client_message_id)
+    turn = turn_of(row) if row is not None else None
+    return turn if turn is not None and turn.owner == owner else None
+
+
+def get(connection: Connection, session_id: str, turn_id: str, owner: str) -> TurnRow:
+    row = OWN_TURN.one(connection, session_id=session_id, turn_id=turn_id, owner=owner)
+    if row is None:
+        raise NotFound(f"There is no turn {turn_id} in session {session_id}.", code="turn_not_found")
+    return turn_of(row)
+
+
+def model_of(connection: Connection, session_id: str) -> str | None:
+    return NEWEST_MODEL.value(connection, session_id=session_id)
+
+
+def request_cancel(connection: Connection, turn_id: str) -> None:
+    CANCEL.run(connection, turn_id=turn_id)
+
+
+def count_waiting(connection: Connection) -> int:
+    return COUNT_WAITING.value(connection)
+
+
+def cancelled_waiting(connection: Connection) -> Sequence[TurnRow]:
+    return [turn_of(row) for row in CANCELLED_WAITING.all(connection)]
+
+
+def owned(connection: Connection) -> Sequence[OwnedTurn]:
+    return [OwnedTurn(*row) for row in fence.OWNED.all(connection)]
+
+
+class SqlTurns(Store):
+    """The `Turns` protocol."""
+
+    sent = reads(sent, snapshot=False)
+    get = reads(get, snapshot=False)
+    open_turn = reads(open_turn_of, snapshot=False)
+    model = reads(model_of, snapshot=False)
+    request_cancel = writes(request_cancel)
+    count_waiting = reads(count_waiting, snapshot=False)
+    cancelled_waiting = reads(cancelled_waiting, snapshot=False)
+    owned = reads(owned, snapshot=False)
+
+    async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
+        """See `Turns.accept`. A session without a title takes it from the message's first line."""
+        replica = self.database.replica
+        return await self.database.write(lambda connection: accept(connection, new, max_queued, replica))
+
+    async def claim_next(self, session_id: str) -> Accepted | None:
+        """See `Turns.claim_next`."""
+        replica = self.database.replica
+        return await self.database.write(lambda connection: claim_next(connection, session_id, replica))
+
+    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
+        """See `Turns.take_over`."""
+        replica = self.database.replica
+        return await self.database.write(
+            lambda connection: take_over(connection, turn_id, replica, recovered=recovered)
+        )
+
+    async def recover(self) -> list[Accepted]:
+        """See `Turns.recover`."""
+        replica = self.database.replica
+        return await self.database.write(lambda connection: recover(connection, replica))
