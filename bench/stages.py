@@ -50,7 +50,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         "send to the reader",
         (
             *("gateway.api.stream", "gateway.encoders", "gateway.service.following", "sse_starlette"),
-            *("gateway.storage.bus", "gateway.service.gateway:Gateway.follow"),
+            *("gateway.storage.log.bus", "gateway.service.gateway:Gateway.follow"),
             "uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send",
         ),
     ),

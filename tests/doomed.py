@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import gateway.turn.tool_calls
-from gateway.storage.approvals import SqlApprovals
+from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from tests.forked import FORKED, forked

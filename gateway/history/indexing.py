@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from gateway.backlog import Backlog
 from gateway.events.envelope import StoredEvent
-from gateway.storage.records import Search
+from gateway.storage.sessions import Search
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from gateway.storage.memories import Scope
-from gateway.storage.records import LearnedSessions
+from gateway.storage.sessions import LearnedSessions
 
 MAX_SESSIONS = 10_000
 """Turns that run, of which something is remembered."""

@@ -6,8 +6,8 @@ from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.storage.archives import Archives, Compressions
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.blobs import Blobs
-from gateway.storage.copies import Copies
 from gateway.storage.orphans import Orphans
+from gateway.storage.sessions.copies import Copies
 from gateway.turn.parts import TurnParts
 
 

@@ -1,7 +1,7 @@
 """The tables, once for every engine. Times are Unix milliseconds, JSON is kept as the text that was encoded.
 
 Foreign keys say what belongs to what. Nothing relies on their being enforced: a session's rows are removed in
-slices (purges.py), where a cascade would remove them in one statement.
+slices (sessions/purges.py), where a cascade would remove them in one statement.
 
 `tests/storage/test_migrations.py` holds the migrations to these definitions.
 """
@@ -140,7 +140,7 @@ Index(
 )
 
 # The newest events, in the order in which they came, whatever their session: a piece of text dirties no page
-# of its own, and no index grows with it. There are never many (see `storage/packs.py`): whoever looks for a
+# of its own, and no index grows with it. There are never many (see `log/packs.py`): whoever looks for a
 # session's goes through them all. No foreign key: the fence of each append proves in the same transaction
 # that the session is there.
 loose_events = Table(
@@ -155,7 +155,7 @@ loose_events = Table(
 )
 
 # All other events that are not archived: in each row those of one turn that follow each other, in a form of
-# their own (see `storage/packs.py`).
+# their own (see `storage/log/packs.py`).
 event_packs = Table(
     "event_packs",
     metadata,

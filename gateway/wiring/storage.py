@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from gateway.settings import Settings
-from gateway.storage.approvals import SqlApprovals
 from gateway.storage.archives import Archives, Compressions, Summaries
 from gateway.storage.archives.compressions import SqlCompressions
 from gateway.storage.archives.reader import ArchiveReader
@@ -16,22 +15,23 @@ from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.base import Bus, EventLog, Sessions, Turns
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.opening import open_blobs
-from gateway.storage.bus import MemoryBus
-from gateway.storage.copies import Copies
 from gateway.storage.decisions import Approvals, SkillSwitches
-from gateway.storage.imports import SqlCopies
-from gateway.storage.learned import SqlLearnedSessions
+from gateway.storage.decisions.approvals import SqlApprovals
+from gateway.storage.decisions.switches import SqlSkillSwitches
+from gateway.storage.log.bus import MemoryBus
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
-from gateway.storage.purges import SqlPurges
-from gateway.storage.records import LearnedSessions, Purges, Search
-from gateway.storage.sessions import SqlSessions
+from gateway.storage.sessions import LearnedSessions, Purges, Search
+from gateway.storage.sessions.copies import Copies
+from gateway.storage.sessions.imports import SqlCopies
+from gateway.storage.sessions.learned import SqlLearnedSessions
+from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.storage.sqlite.search import SqliteSearch
 from gateway.storage.sqlite.writer import Flushed
-from gateway.storage.switches import SqlSkillSwitches
-from gateway.storage.turns import SqlTurns
+from gateway.storage.turns.store import SqlTurns
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.api import messages as answers
 from gateway.storage.base import Sessions
-from gateway.storage.sessions import SqlSessions
+from gateway.storage.sessions.store import SqlSessions
 from tests.harness import Client
 
 pytestmark = pytest.mark.anyio

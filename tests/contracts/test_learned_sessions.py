@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.storage.learned import SqlLearnedSessions
-from gateway.storage.records import LearnedSessions
+from gateway.storage.sessions import LearnedSessions
+from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.storage.saying import archive, ask, finish, said

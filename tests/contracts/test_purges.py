@@ -11,9 +11,9 @@ from sqlalchemy import Connection, Table, func, select
 
 from gateway.errors import Conflict, NotFound
 from gateway.messages import Message, text_block
-from gateway.storage import purges
 from gateway.storage.artifacts import Room
 from gateway.storage.schema import metadata
+from gateway.storage.sessions import purges
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.storage.archiving import archive, converse, everything

@@ -26,8 +26,8 @@ from gateway.storage.archives.segments import Packer
 from gateway.storage.archives.statements import SqlArchives
 from gateway.storage.base import StoredMessage
 from gateway.storage.blobs.folder import FolderBlobs
-from gateway.storage.purges import SqlPurges
 from gateway.storage.schema import loose_events, messages
+from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch
 from gateway.wiring import Storage, storage_on

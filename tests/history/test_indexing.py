@@ -10,7 +10,7 @@ import pytest
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.history.indexing import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
-from gateway.storage.records import Search
+from gateway.storage.sessions import Search
 from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
 from tests.storage.saying import said

@@ -10,7 +10,7 @@ from gateway.errors import NotFound
 from gateway.history.reading import messages_of
 from gateway.history.transcript import Folding, fold, view
 from gateway.messages import Message, text_block, tool_result_block
-from gateway.storage.sessions import MAX_PAGE, PAGE_SIZE
+from gateway.storage.sessions.store import MAX_PAGE, PAGE_SIZE
 from gateway.wiring import Storage
 from tests.storage.saying import ask, finish, talk, tell, version
 from tests.storage.writing import OWNER

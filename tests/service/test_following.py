@@ -13,7 +13,7 @@ from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.service.following import Follower, Following, Take
 from gateway.storage.base import EventLog
-from gateway.storage.bus import EVENT_OVERHEAD, MemoryBus
+from gateway.storage.log.bus import EVENT_OVERHEAD, MemoryBus
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio

@@ -3,8 +3,8 @@
 import pytest
 
 from gateway.storage.decisions import SkillSwitches
+from gateway.storage.decisions.switches import SqlSkillSwitches
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.switches import SqlSkillSwitches
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from gateway.history.archive import folder_of
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.base import History, StoredMessage
-from gateway.storage.purges import SqlPurges
-from gateway.storage.sessions import SqlSessions
+from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch
 from gateway.wiring import Storage

@@ -18,6 +18,7 @@ from gateway.errors import StorageError
 from gateway.events.envelope import encode, encode_scope
 from gateway.storage import folder, schema
 from gateway.storage.folder import opening
+from gateway.storage.log.packs import MAX_EVENTS
 from gateway.storage.memories import schema as memory_schema
 from gateway.storage.migrations import (
     HEAD,
@@ -30,7 +31,6 @@ from gateway.storage.migrations import (
     migrate_memories,
     upgrade,
 )
-from gateway.storage.packs import MAX_EVENTS
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.wiring import storage_on

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gateway.errors import NotFound
 from gateway.events.content import Text
 from gateway.events.envelope import StoredEvent, encode, encode_scope
-from gateway.storage import purges
+from gateway.storage.log.packs import MAX_EVENTS, MAX_SIZE, SCOPE, EventRow, Pack, events_of, packs_of
 from gateway.storage.migrations import Chain, upgrade
-from gateway.storage.packs import MAX_EVENTS, MAX_SIZE, SCOPE, EventRow, Pack, events_of, packs_of
+from gateway.storage.sessions import purges
 from gateway.storage.sqlite import SqliteDatabase, event_rows
 from gateway.storage.sqlite.event_rows import PACK_ROWS
 from gateway.wiring import Storage, storage_on

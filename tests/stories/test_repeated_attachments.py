@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gateway.settings import Settings
-from gateway.storage.turns import SqlTurns
+from gateway.storage.turns.store import SqlTurns
 from tests.harness import Client, running_gateway
 
 pytestmark = pytest.mark.anyio

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from gateway.errors import BadImport
 from gateway.history.copies.lines import demand, valid
 from gateway.messages import ATTACHED, KEPT, RECALLED, Recalled
-from gateway.storage.copies import Attachment
+from gateway.storage.sessions.copies import Attachment
 
 
 class _Form(BaseModel):

@@ -26,7 +26,14 @@ from gateway.history.copies.keeping import KeptArtifacts
 from gateway.history.copies.lines import Lines, copied, demand, read_line, valid, written_later
 from gateway.ids import is_id
 from gateway.messages import Usage
-from gateway.storage.copies import ArtifactCopy, Moment, SessionCopy, SummaryCopy, TurnCopy, VersionCopy
+from gateway.storage.sessions.copies import (
+    ArtifactCopy,
+    Moment,
+    SessionCopy,
+    SummaryCopy,
+    TurnCopy,
+    VersionCopy,
+)
 
 MAX_TURNS = 100_000
 MAX_VERSIONS = 1_000

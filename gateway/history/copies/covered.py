@@ -4,7 +4,7 @@ import hashlib
 from typing import Any
 
 from gateway.errors import BadImport
-from gateway.storage.copies import VersionCopy
+from gateway.storage.sessions.copies import VersionCopy
 
 MAX_RUNNING = 64
 """Different beginnings of versions that cover the same message. Versions that undo made rivals of each other

@@ -27,7 +27,7 @@ from gateway.errors import ArchiveDamaged, ArtifactDamaged, GatewayError, NotFou
 from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.base import EventLog, Sessions
-from gateway.storage.copies import ArtifactCopy, Copies, Moment
+from gateway.storage.sessions.copies import ArtifactCopy, Copies, Moment
 
 FORMAT = 3
 WITHOUT_ROLES, WITHOUT_ARTIFACTS = 1, 2

@@ -32,7 +32,8 @@ from gateway.storage.archives import Archives
 from gateway.storage.artifacts import blob_path
 from gateway.storage.base import SessionRow
 from gateway.storage.blobs import Blobs
-from gateway.storage.copies import (
+from gateway.storage.orphans import Orphans
+from gateway.storage.sessions.copies import (
     ArtifactCopy,
     Copies,
     EventCopy,
@@ -42,7 +43,6 @@ from gateway.storage.copies import (
     TurnCopy,
     session_taken,
 )
-from gateway.storage.orphans import Orphans
 
 MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some

@@ -13,7 +13,7 @@ import orjson
 from gateway.errors import BadImport
 from gateway.history.copies.lines import Lines, demand
 from gateway.storage.artifacts import CHUNK, TEXTS
-from gateway.storage.copies import ArtifactCopy
+from gateway.storage.sessions.copies import ArtifactCopy
 
 MAX_ARTIFACTS = 10_000
 MAX_METADATA = 65_536

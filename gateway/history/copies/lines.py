@@ -7,7 +7,7 @@ import orjson
 from pydantic import ValidationError
 
 from gateway.errors import BadImport, plain_words
-from gateway.storage.copies import Copied
+from gateway.storage.sessions.copies import Copied
 
 MAX_LINE_LENGTH = 67_108_864
 """Bytes of one line: a message with all the results of one round of tool calls."""

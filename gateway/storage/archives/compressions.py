@@ -19,10 +19,10 @@ from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.base import GENERATION_OPEN
 from gateway.storage.database import Prepared, Store, reads, writes
-from gateway.storage.heads import OF_SESSION as HEAD_OF
 from gateway.storage.orphans.statements import resolve
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import compressions, heads, sessions
+from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
 
 OF_SESSION = compressions.c.session_id == bindparam("session_id")
 ID = sessions.c.id == bindparam("session_id")

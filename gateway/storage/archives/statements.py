@@ -8,13 +8,13 @@ from sqlalchemy import Connection, bindparam, func, not_, select, union_all
 from gateway.errors import Conflict
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.rows import ARCHIVES
-from gateway.storage.busy import BUSY, check_is_idle
 from gateway.storage.database import Database, Prepared, Store, reads
-from gateway.storage.heads import OF_SESSION as OF_HEAD
 from gateway.storage.orphans import statements as orphans
-from gateway.storage.purges import SqlPurges
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, session_archives, sessions
+from gateway.storage.sessions.busy import BUSY, check_is_idle
+from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.turns.heads import OF_SESSION as OF_HEAD
 
 OF_SESSION = session_archives.c.session_id == bindparam("session_id")
 AFTER = Prepared(

@@ -101,7 +101,7 @@ def runs_of(pending: Sequence[Pending]) -> list[Run]:
     return runs
 
 
-# The fence is the one row that moves: compared and set, never looked up elsewhere (see storage/heads.py).
+# The fence is the one row that moves: compared and set, never looked up elsewhere (see turns/heads.py).
 MOVE_HEADS = """
     UPDATE heads
     SET head = claim.column1, position = position + claim.column2,

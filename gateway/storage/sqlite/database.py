@@ -28,7 +28,7 @@ MIN_ROOM = 1_048_576
 """Bytes that must be free on the disk, after a commit failed, for another attempt to be worth it."""
 
 # No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database. Foreign
-# keys are not enforced: a cascade would remove all rows of a session in one statement (storage/purges.py).
+# keys are not enforced: a cascade would remove all rows of a session in one statement (sessions/purges.py).
 WRITER_PRAGMAS = """
     PRAGMA foreign_keys = OFF;
     PRAGMA journal_size_limit = 67108864;

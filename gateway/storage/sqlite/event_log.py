@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 
 from gateway.errors import ArchiveDamaged, StorageError
 from gateway.events.envelope import EventData, StoredEvent
-from gateway.storage import outbox
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after
 from gateway.storage.base import Append, Bus, OutboxEntry, TurnRow
+from gateway.storage.log import outbox
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.database import SqliteDatabase, raw_of
 from gateway.storage.sqlite.event_rows import Page, read_page

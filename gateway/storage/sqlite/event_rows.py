@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gateway.events.envelope import StoredEvent
-from gateway.storage.packs import Pack, events_of, packs_of
+from gateway.storage.log.packs import Pack, events_of, packs_of
 from gateway.storage.sqlite.failures import is_broken
 
 log = logging.getLogger(__name__)

@@ -20,11 +20,11 @@ from gateway.errors import ArchiveDamaged
 from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.storage.base import StoredMessage
 from gateway.storage.database import Database, Prepared
-from gateway.storage.heads import OF_SESSION
-from gateway.storage.history import ReadArchived, said_of
 from gateway.storage.schema import heads, sessions, turns
+from gateway.storage.sessions.history import ReadArchived, said_of
 from gateway.storage.sqlite.database import raw_of
 from gateway.storage.sqlite.unindexed import TURN_BATCH, Fresh
+from gateway.storage.turns.heads import OF_SESSION
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from sqlalchemy import NullPool, create_engine, inspect
 from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import StorageError
+from gateway.storage.decisions.switches import DISABLED
 from gateway.storage.schema import skill_switches
-from gateway.storage.switches import DISABLED
 
 
 class StoredSwitches:

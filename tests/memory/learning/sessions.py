@@ -17,8 +17,8 @@ from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
 from gateway.storage.base import Closing, SessionRow
-from gateway.storage.learned import SqlLearnedSessions
 from gateway.storage.memories import Filter, Scope
+from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.turn.in_flight import InFlight
 from gateway.turn.suggestions import Suggestions

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from gateway.storage.packs import ADD_PACK, packs_of, rows_of
+from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
 
 revision = "0008"
 down_revision = "0007"

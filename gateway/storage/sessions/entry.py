@@ -2,15 +2,16 @@
 
 from typing import NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from gateway.errors import Conflict
 from gateway.storage.base import NewTurn, SessionRow
 from gateway.storage.database import Prepared
-from gateway.storage.heads import OF_SESSION, add_head
-from gateway.storage.purges import check_is_free
 from gateway.storage.refusals import no_session
+from gateway.storage.rows import Rows
 from gateway.storage.schema import WAITING, heads, sessions, turns
+from gateway.storage.sessions.purges import check_is_free
+from gateway.storage.turns.heads import OF_SESSION, add_head
 
 # What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas
 # follow each other.
@@ -35,17 +36,7 @@ STATE = Prepared(
     .where(sessions.c.id == bindparam("session_id"))
     .with_for_update()
 )
-ADD_SESSION = Prepared(
-    insert(sessions).values(
-        id=bindparam("session_id"),
-        owner=bindparam("owner"),
-        title=bindparam("title"),
-        created_at=bindparam("created_at"),
-        updated_at=bindparam("updated_at"),
-        project_id=bindparam("project_id"),
-        role_id=bindparam("role_id"),
-    )
-)
+ROWS = Rows(SessionRow, sessions, {"head": heads.c.head})
 
 
 class Entered(NamedTuple):
@@ -61,20 +52,12 @@ class Entered(NamedTuple):
     position: int
 
 
-def add_session(connection: Connection, row: SessionRow) -> None:
-    """A new session, without events. Raises errors.Conflict: rows of one that had its id are still there."""
+def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:
+    """A new session, with `position` messages. Raises errors.Conflict: rows of one that had its id are still
+    there."""
     check_is_free(connection, row.id)
-    ADD_SESSION.run(
-        connection,
-        session_id=row.id,
-        owner=row.owner,
-        title=row.title,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        project_id=row.project_id,
-        role_id=row.role_id,
-    )
-    add_head(connection, row.id)
+    ROWS.add(connection, row)
+    add_head(connection, row.id, head=row.head, position=position)
 
 
 def enter_session(connection: Connection, new: NewTurn) -> Entered:

@@ -11,10 +11,10 @@ from gateway.errors import Conflict
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.storage.base import OutboxEntry
 from gateway.storage.database import Prepared
-from gateway.storage.heads import HEAD, MOVE
-from gateway.storage.packs import ADD_LOOSE
+from gateway.storage.log.packs import ADD_LOOSE
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import outbox, turns
+from gateway.storage.turns.heads import HEAD, MOVE
 
 _SESSION = outbox.c.session_id == bindparam("session_id")
 

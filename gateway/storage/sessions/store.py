@@ -21,19 +21,18 @@ from gateway.errors import ArchiveDamaged, Conflict
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.base import Bus, History, Outline, SessionRow, StoredMessage, ToldMemories
-from gateway.storage.busy import check_is_idle
 from gateway.storage.database import Database, Prepared, Store, reads, writes
-from gateway.storage.entering import add_session
-from gateway.storage.forgetting import forget, places_of
-from gateway.storage.heads import OF_SESSION
-from gateway.storage.history import ReadArchived, outline_of, said_of, size_of, view_of
-from gateway.storage.purges import IndexedWords, SqlPurges
 from gateway.storage.refusals import no_session
-from gateway.storage.rows import Rows, as_json
+from gateway.storage.rows import as_json
 from gateway.storage.schema import heads, sessions
-from gateway.storage.turns import open_turn_of
+from gateway.storage.sessions.busy import check_is_idle
+from gateway.storage.sessions.entry import ROWS, add_session
+from gateway.storage.sessions.forgetting import forget, places_of
+from gateway.storage.sessions.history import ReadArchived, outline_of, said_of, size_of, view_of
+from gateway.storage.sessions.purges import IndexedWords, SqlPurges
+from gateway.storage.turns.heads import OF_SESSION
+from gateway.storage.turns.store import open_turn_of
 
-ROWS = Rows(SessionRow, sessions, {"head": heads.c.head})
 ID = sessions.c.id == bindparam("session_id")
 OWN = and_(ID, sessions.c.owner == bindparam("owner"))
 

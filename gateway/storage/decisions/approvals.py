@@ -11,10 +11,10 @@ from gateway.events.calls import Scope
 from gateway.storage.base import Accepted, TurnRow
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
-from gateway.storage.heads import park_turn, wake_turn
 from gateway.storage.rows import as_json
 from gateway.storage.schema import RUNNING, approvals, heads, tool_grants, turns
-from gateway.storage.turns import SESSION_OF, accepted_of
+from gateway.storage.turns.heads import park_turn, wake_turn
+from gateway.storage.turns.store import SESSION_OF, accepted_of
 
 _ID = and_(
     approvals.c.session_id == bindparam("session_id"),

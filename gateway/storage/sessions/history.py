@@ -31,8 +31,8 @@ from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.base import History, Outline, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.database import Prepared
-from gateway.storage.heads import OF_SESSION
 from gateway.storage.schema import compressions, heads, messages, session_archives, sessions
+from gateway.storage.turns.heads import OF_SESSION
 
 LAST = 2**63 - 1
 

@@ -19,7 +19,7 @@ ADD = Prepared(
         session_id=bindparam("session_id"), head=bindparam("head"), position=bindparam("position"), epoch=0
     )
 )
-# The row of a deleted session may be there for a moment longer (storage/purges.py).
+# The row of a deleted session may be there for a moment longer (storage/sessions/purges.py).
 HEAD = Prepared(
     select(heads.c.head, heads.c.turn_id, heads.c.parked_until)
     .join_from(heads, sessions, OF_SESSION)

@@ -19,7 +19,6 @@ from gateway.errors import Conflict
 from gateway.ids import now_ms
 from gateway.storage.artifacts.endings import drop_artifacts
 from gateway.storage.database import Database, Prepared
-from gateway.storage.records import Slice
 from gateway.storage.schema import (
     artifacts,
     event_packs,
@@ -31,6 +30,7 @@ from gateway.storage.schema import (
     sessions,
     turns,
 )
+from gateway.storage.sessions import Slice
 
 BATCH = 100
 """Rows that one statement removes."""

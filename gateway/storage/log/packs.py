@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, insert
 
 from gateway.events.envelope import StoredEvent, encode_scope
-from gateway.storage.condensed import FORM, bodies_of, condense, types_of
 from gateway.storage.database import Prepared
+from gateway.storage.log.condensed import FORM, bodies_of, condense, types_of
 from gateway.storage.schema import event_packs, loose_events
 
 MAX_EVENTS = 128

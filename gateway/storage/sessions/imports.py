@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Table, and_, bindparam, insert, select
+from sqlalchemy import Connection, Table, and_, bindparam, insert, select, update
 
 from gateway.errors import ArtifactsFull, Conflict
 from gateway.messages import Usage
@@ -18,10 +18,14 @@ from gateway.storage.artifacts import ArtifactRow, Chunk, blob_path, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import room
 from gateway.storage.artifacts.uses import refs_used, use
-from gateway.storage.attached import json_of
 from gateway.storage.base import SessionRow
-from gateway.storage.busy import check_is_idle
-from gateway.storage.copies import (
+from gateway.storage.database import Database, Prepared, Store, reads
+from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
+from gateway.storage.orphans.statements import resolve
+from gateway.storage.refusals import no_session
+from gateway.storage.schema import heads, messages, sessions, turns
+from gateway.storage.sessions.busy import check_is_idle
+from gateway.storage.sessions.copies import (
     ArtifactCopy,
     Attachment,
     Incoming,
@@ -33,19 +37,16 @@ from gateway.storage.copies import (
     VersionCopy,
     session_taken,
 )
-from gateway.storage.database import Database, Prepared, Store, reads
-from gateway.storage.heads import OF_SESSION, add_head
-from gateway.storage.orphans.statements import resolve
-from gateway.storage.packs import ADD_PACK, packs_of, rows_of
-from gateway.storage.purges import check_is_free
-from gateway.storage.refusals import no_session
-from gateway.storage.schema import heads, messages, sessions, turns
-from gateway.storage.sessions import is_there
+from gateway.storage.sessions.entry import add_session
+from gateway.storage.sessions.store import is_there
+from gateway.storage.turns.attachments import json_of
+from gateway.storage.turns.heads import OF_SESSION
 
 OF_HEAD = {"head": heads.c.head, "last_position": heads.c.position}
 NAMED = OF_HEAD | {"epoch_from": sessions.c.generation_from}
 """Fields of the format that are columns of other names."""
 SESSION_FIELDS = tuple(SessionCopy.model_fields)
+SESSION_ROW = [name for name in SessionRow.__dataclass_fields__ if name != "owner"]
 TURN_FIELDS = tuple(TurnCopy.model_fields)
 VERSION_FIELDS = tuple(VersionCopy.model_fields)
 SUMMARY_FIELDS = tuple(SummaryCopy.model_fields)
@@ -117,10 +118,11 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
     session, versions, summary, _ = incoming.moment
     if is_there(connection, session.id):
         raise session_taken(session.id)
-    check_is_free(connection, session.id)
-    fields = session.model_dump(exclude=set(NAMED))
-    connection.execute(insert(sessions).values(**fields, generation_from=session.epoch_from, owner=owner))
-    add_head(connection, session.id, head=session.head, position=session.last_position)
+    fields = session.model_dump()
+    position, fields["generation_from"] = fields.pop("last_position"), fields.pop("epoch_from")
+    row = SessionRow(owner=owner, **{name: fields.pop(name) for name in SESSION_ROW})
+    add_session(connection, row, position=position)
+    connection.execute(update(sessions).where(sessions.c.id == row.id).values(fields))
     ADD_TURN.many(connection, _new_turns(connection, session.id, owner, incoming.turns))
     for version in versions:
         insert_version(connection, _version(session.id, version, incoming.archives[version.version]))
@@ -133,16 +135,7 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
     ADD_PACK.many(connection, rows_of(packs_of(happened)))
     if incoming.archived is not None:
         insert_archive(connection, incoming.archived)
-    return SessionRow(
-        session.id,
-        owner,
-        session.title,
-        session.created_at,
-        session.updated_at,
-        session.head,
-        session.project_id,
-        session.role_id,
-    )
+    return row
 
 
 def _new_turns(

@@ -1,0 +1,1 @@
+"""Turns, who owns them, and what came with their messages, in SQL."""
