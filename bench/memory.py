@@ -25,13 +25,14 @@ from bench.client import percentile
 from bench.figures import Figure, show
 from bench.sessions import OWNER, resident
 from gateway import wiring
-from gateway.memory.memories import By
-from gateway.memory.recall import Known
-from gateway.memory.record import NewMemory
-from gateway.memory.room import MemoryRoom
-from gateway.memory.search.searcher import Query, Searcher
+from gateway.memory.memories import Attribution
+from gateway.memory.recall import InContext
+from gateway.memory.search.query import Query
+from gateway.memory.search.searcher import Searcher
+from gateway.memory.services import MemoryServices
+from gateway.memory.validation import NewMemory
 from gateway.settings import Settings, load_settings
-from gateway.storage.memories import Filter, MemoryRow, Scope, Vector, Whole
+from gateway.storage.memories import AllScopes, Filter, MemoryRow, Scope, Vector
 from tests.loopback import served
 from tests.memory.search.keeping import made, put, recall_rows
 from tests.memory.search.recall_set import ASKED, NO_ANSWER, NOT_BY_WORDS, by_words, recall
@@ -42,7 +43,7 @@ WRITERS, WRITTEN, SHARED = 4, 1_000, 50
 """Processes, memories of each, and those that all of them write."""
 DIMENSIONS = 1_536
 SCOPE = Scope(OWNER)
-BY = By(OWNER, "the bench")
+BY = Attribution(OWNER, "the bench")
 HANZI = bytes(byte for high in range(0xB0, 0xD7) for low in range(0xA1, 0xFA) for byte in (high, low)).decode(
     "gb2312"
 )
@@ -69,12 +70,12 @@ def main() -> None:
 
 async def recalling(share: int) -> Sequence[Figure]:
     """recall@5 by words: alone, and among very many others."""
-    async with opened() as (_, room):
+    async with opened() as (_, services):
         rows = recall_rows(SCOPE)
-        await put(room.store, *rows.values())
-        alone = await recalled(room.searcher, rows)
-        await fill(room, MEMORIES // share)
-        crowded = await recalled(room.searcher, rows)
+        await put(services.store, *rows.values())
+        alone = await recalled(services.searcher, rows)
+        await fill(services, MEMORIES // share)
+        crowded = await recalled(services.searcher, rows)
     return [
         Figure("recall@5 by words, two languages", 100 * by_words(alone), "%", 95, at_most=False),
         *(
@@ -100,15 +101,15 @@ async def recalled(searcher: Searcher, rows: dict[str, MemoryRow]) -> dict[str, 
 async def searching(share: int) -> Sequence[Figure]:
     """By words, and what a turn waits for because of it."""
     count, queries = MEMORIES // share, QUERIES // share
-    async with opened() as (_, room):
-        await fill(room, count)
+    async with opened() as (_, services):
+        await fill(services, count)
         texts = [ASKED[number % len(ASKED)].text for number in range(queries)]
-        await timed(texts[: len(ASKED)], lambda text: room.searcher.find(SCOPE, Query(text)))
+        await timed(texts[: len(ASKED)], lambda text: services.searcher.find(SCOPE, Query(text)))
         before = resident()
-        times = await timed(texts, lambda text: room.searcher.find(SCOPE, Query(text)))
+        times = await timed(texts, lambda text: services.searcher.find(SCOPE, Query(text)))
         grown = resident() - before
-        turns = await timed(texts[:200], lambda text: before_turn(room, text))
-        standing = await timed(texts[:20], lambda _: room.recall.standing(SCOPE))
+        turns = await timed(texts[:200], lambda text: before_turn(services, text))
+        standing = await timed(texts[:20], lambda _: services.recall.load_snapshot(SCOPE))
     return [
         Figure(f"search by words of {count:,} memories, p50", percentile(times, 0.5) * 1e3, "ms", 20),
         Figure(f"search by words of {count:,} memories, p95", percentile(times, 0.95) * 1e3, "ms", 20),
@@ -119,9 +120,9 @@ async def searching(share: int) -> Sequence[Figure]:
     ]
 
 
-async def before_turn(room: MemoryRoom, message: str) -> None:
-    await room.recall.is_empty(SCOPE)
-    await room.recall.look_up(SCOPE, message, message_count=4, known=Known())
+async def before_turn(services: MemoryServices, message: str) -> None:
+    await services.recall.is_empty(SCOPE)
+    await services.recall.retrieve(SCOPE, message, message_count=4, known=InContext())
 
 
 async def nearing(share: int) -> Sequence[Figure]:
@@ -134,21 +135,23 @@ async def nearing(share: int) -> Sequence[Figure]:
         return Response(orjson.dumps({"data": data}), media_type="application/json")
 
     app = Starlette(routes=[Route("/v1/embeddings", answer, methods=["POST"])])
-    async with served(app, lifespan=False) as url, opened(embeddings_url=f"{url}/v1") as (settings, room):
+    async with served(app, lifespan=False) as url, opened(embeddings_url=f"{url}/v1") as (settings, services):
         model = settings.embeddings_model
-        rows = await fill(room, count)
+        rows = await fill(services, count)
         for start in range(0, count, 500):
             found = rng.normal(size=(500, DIMENSIONS)).astype("<f4")
             found /= np.linalg.norm(found, axis=1, keepdims=True)
             some = zip(rows[start : start + 500], found, strict=False)
-            await room.store.put_vectors(model, [Vector(row.id, row.digest, v.tobytes()) for row, v in some])
+            await services.store.put_vectors(
+                model, [Vector(row.id, row.digest, v.tobytes()) for row, v in some]
+            )
         texts = [ASKED[number % len(ASKED)].text for number in range(QUERIES // share // 4)]
         began = perf_counter()
-        first = await room.searcher.find(SCOPE, Query(texts[0]))
+        first = await services.searcher.find(SCOPE, Query(texts[0]))
         reading = perf_counter() - began
         assert not first.degraded
         before = resident()
-        times = await timed(texts, lambda text: room.searcher.find(SCOPE, Query(text)))
+        times = await timed(texts, lambda text: services.searcher.find(SCOPE, Query(text)))
         grown = resident() - before
     return [
         Figure(f"search by words and meaning of {count:,}, p50", percentile(times, 0.5) * 1e3, "ms", 50),
@@ -161,13 +164,13 @@ async def nearing(share: int) -> Sequence[Figure]:
 async def writing(share: int) -> Sequence[Figure]:
     """Several processes remember at once; SHARED things are remembered by all of them."""
     each = WRITTEN // share
-    async with opened() as (settings, room):
+    async with opened() as (settings, services):
         began = perf_counter()
         await asyncio.gather(*(start_writer(settings.data_dir, writer, each) for writer in range(WRITERS)))
         took = perf_counter() - began
-        count, _ = await room.store.count(Whole(OWNER), Filter())
+        count, _ = await services.store.count(AllScopes(OWNER), Filter())
         wanted = WRITERS * (each - SHARED) + SHARED
-        found = await room.store.list(Whole(OWNER), Filter(), limit=count + 1)
+        found = await services.store.list(AllScopes(OWNER), Filter(), limit=count + 1)
     doubled = len(found) - len({row.content for row in found})
     return [
         Figure(f"lost of {wanted:,} memories that {WRITERS} processes wrote", abs(wanted - count), "", 0),
@@ -183,14 +186,14 @@ async def start_writer(folder: Path, writer: int, count: int) -> None:
 
 
 async def write(folder: Path, writer: int, count: int) -> None:
-    async with wiring.open_memory(settings_in(folder)) as room:
+    async with wiring.open_memory(settings_in(folder)) as services:
         for number in range(count):
             said = (
                 f"共同的记忆 shared number {number}"
                 if number < SHARED
                 else f"记忆 {number} of writer {writer}"
             )
-            await room.memories.save(SCOPE, NewMemory(said), BY)
+            await services.memories.save(SCOPE, NewMemory(said), BY)
 
 
 async def timed(texts: Sequence[str], work: Callable[[str], Awaitable[object]]) -> list[float]:
@@ -202,7 +205,7 @@ async def timed(texts: Sequence[str], work: Callable[[str], Awaitable[object]]) 
     return times
 
 
-async def fill(room: MemoryRoom, count: int) -> list[MemoryRow]:
+async def fill(services: MemoryServices, count: int) -> list[MemoryRow]:
     """Memories of ordinary length, half of them in Chinese, with few words often and many seldom."""
     rng = random.Random(11)
     pages = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")]
@@ -217,17 +220,17 @@ async def fill(room: MemoryRoom, count: int) -> list[MemoryRow]:
             said = " ".join(rng.choices(english, k=16)) + f" {len(rows)}"
         rows.append(made(said, SCOPE, days=rng.uniform(0, 300), importance=rng.randint(1, 5)))
     for start in range(0, count, 500):
-        await put(room.store, *rows[start : start + 500])
+        await put(services.store, *rows[start : start + 500])
     return rows
 
 
 @asynccontextmanager
-async def opened(**given: str) -> AsyncGenerator[tuple[Settings, MemoryRoom]]:
+async def opened(**given: str) -> AsyncGenerator[tuple[Settings, MemoryServices]]:
     """The memory of an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_in(Path(folder), **given)
-        async with wiring.open_memory(settings) as room:
-            yield settings, room
+        async with wiring.open_memory(settings) as services:
+            yield settings, services
 
 
 def settings_in(folder: Path, **given: str) -> Settings:

@@ -66,7 +66,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
         "beside the turn",
         (
             *("gateway.history.indexing", "gateway.lexical", "gateway.memory.learning", "gateway.supervisor"),
-            *("gateway.service.learning", "gateway.service.upkeep", "gateway.service.purging"),
+            *("gateway.service.learning_worker", "gateway.service.upkeep", "gateway.service.purging"),
             *("gateway.service.archiving", "gateway.turn.suggestions"),
         ),
     ),

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 from opentelemetry.metrics import Counter, Histogram, ObservableCounter
 from opentelemetry.sdk.resources import Resource
 
-from gateway.memory.documents.folder import Found
+from gateway.memory.documents.folder import FolderContents
 from gateway.settings import load_settings
 from gateway.telemetry.exposition import family_of
 from gateway.telemetry.meters import Meters
@@ -33,7 +33,7 @@ def instruments() -> list[Instrument]:
     meters.watch_skills(dict)
     meters.watch_mcp(dict)
     meters.watch_background(dict, set)
-    meters.watch_documents(Found)
+    meters.watch_documents(FolderContents)
     meters.watch_embeddings(dict)
     meters.watch_spans(int, int)
     # The SDK has no public list of them.

@@ -4,7 +4,7 @@ The map, from the door inwards:
 
     cli        one file per command             app       routes + middleware
     lifespan   what lives as long as the process
-    api        the HTTP door                    doors     the memory, for clients that speak MCP
+    api        the HTTP API                     adapters  the memory, for clients that speak MCP
     wiring     settings -> concrete parts
     service    the verbs every door calls       encoders  events -> bytes of a dialect
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server

@@ -18,7 +18,7 @@ from gateway.history.indexing import Indexer
 from gateway.ids import now_ms
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
-from gateway.memory.room import MemoryRoom
+from gateway.memory.services import MemoryServices
 from gateway.messages import Usage
 from gateway.model.base import Model
 from gateway.model.calls import ModelCalls
@@ -29,7 +29,7 @@ from gateway.service.archiving import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
-from gateway.service.learning import Learning
+from gateway.service.learning_worker import LearningWorker
 from gateway.service.memory import UserMemories
 from gateway.service.purging import Purging
 from gateway.service.session_events import SessionEvents
@@ -72,7 +72,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         memory = await _open_memory(app, calls, telemetry, stack) if settings.memory else Memory()
         shelf = wiring.open_shelf(settings, storage, told=telemetry.artifact_told)
         began = now_ms()
-        skills, servers = await _open_skills(app, memory.room, shelf, storage, stack)
+        skills, servers = await _open_skills(app, memory.services, shelf, storage, stack)
         suggestions = Suggestions(memory.extractor)
         parts = wiring.assemble_parts(
             settings,
@@ -81,10 +81,10 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             skills,
             suggestions=suggestions,
             calls=calls,
-            memory=memory.room,
+            memory=memory.services,
             shelf=shelf,
         )
-        learning = Learning(parts, memory.extractor, storage.learned)
+        learning = LearningWorker(parts, memory.extractor, storage.learned)
         traced = telemetry.tracing is not None
         in_flight = InFlight(parts, CompositeObserver(telemetry, learning), traces_recorded=traced)
         archiver = Archiver(parts, telemetry.archived, learning.session_ended)
@@ -148,7 +148,7 @@ async def _prepare(model: Model) -> None:
 class Memory:
     """What there is of the memory; nothing where it is switched off."""
 
-    room: MemoryRoom | None = None
+    services: MemoryServices | None = None
     extractor: Extractor | None = None
     documents: Documents | None = None
 
@@ -177,8 +177,8 @@ async def _open_memory(
     supervisor: Supervisor = app.state.supervisor
     try:
         opening = wiring.open_memory(settings, calls, told=telemetry.memory_changed)
-        room = await stack.enter_async_context(opening)
-        documents = wiring.open_documents(settings, room)
+        services = await stack.enter_async_context(opening)
+        documents = wiring.open_documents(settings, services)
         await documents.refresh()
     except StorageError as error:
         raise StorageError(
@@ -189,13 +189,15 @@ async def _open_memory(
             retryable=False,
         ) from error
     await stack.enter_async_context(supervisor.running(documents.watch, "documents"))
-    counting = supervisor.running(lambda: telemetry.meters.memories.run(room.store), "count of memories")
+    counting = supervisor.running(lambda: telemetry.meters.memories.run(services.store), "count of memories")
     await stack.enter_async_context(counting)
     telemetry.meters.watch_documents(lambda: documents.found)
-    if (embedding := room.searcher.embedding) is not None:
-        telemetry.meters.watch_embeddings(lambda: room.searcher.asked)
+    if (embedding := services.searcher.embedding) is not None:
+        telemetry.meters.watch_embeddings(lambda: services.searcher.asked)
         await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
-    return Memory(room, wiring.open_extractor(settings, room, calls, on_report=telemetry.learned), documents)
+    return Memory(
+        services, wiring.open_extractor(settings, services, calls, on_report=telemetry.learned), documents
+    )
 
 
 def _measure(
@@ -228,7 +230,11 @@ def _shutdown_of(gateway: Gateway, settings: Settings) -> Callable[[], asyncio.T
 
 
 async def _open_skills(
-    app: Starlette, memory: MemoryRoom | None, shelf: Shelf, storage: wiring.Storage, stack: AsyncExitStack
+    app: Starlette,
+    memory: MemoryServices | None,
+    shelf: Shelf,
+    storage: wiring.Storage,
+    stack: AsyncExitStack,
 ) -> tuple[SkillLibrary, McpServers]:
     """The catalog, still to be looked at, and the MCP servers, which are being connected."""
     settings: Settings = app.state.settings

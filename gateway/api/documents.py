@@ -8,7 +8,7 @@ from gateway.api.bodies import Reply
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, path_id, principal_of
 from gateway.memory.documents.document import DocumentType
-from gateway.memory.documents.in_use import Filed
+from gateway.memory.documents.selection import DocumentFile
 
 
 class DocumentRow(Reply):
@@ -26,7 +26,7 @@ class DocumentRow(Reply):
     updated_at: int
 
     @classmethod
-    def of(cls, filed: Filed) -> "DocumentRow":
+    def of(cls, filed: DocumentFile) -> "DocumentRow":
         document = filed.document
         return cls(
             id=document.id,

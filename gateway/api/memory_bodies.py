@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints
 
 from gateway.api.bodies import Body, Id, Query, no_nul
-from gateway.memory.copies import MAX_QUOTES
 from gateway.memory.corrections.corrections import Action
+from gateway.memory.export import MAX_QUOTES
 from gateway.memory.memories import MAX_DEPENDS_ON
-from gateway.memory.record import MAX_CONTENT
-from gateway.memory.record import NewMemory as New
+from gateway.memory.validation import MAX_CONTENT
+from gateway.memory.validation import NewMemory as New
 from gateway.service.memory_access import Place
 from gateway.storage.memories import (
     Evidence,

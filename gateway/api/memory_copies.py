@@ -15,7 +15,7 @@ from gateway.api.requests import gateway_of, principal_of, settings_of
 from gateway.api.uploads import NDJSON, upload
 from gateway.errors import GatewayError
 from gateway.history.copies.export import trouble_line
-from gateway.memory.intake import Report
+from gateway.memory.import_file import ImportReport
 
 log = structlog.get_logger(__name__)
 
@@ -37,7 +37,7 @@ class Imported(Reply):
     links_dropped: int = Field(description="Of what was taken: links to memories that are not here.")
 
     @classmethod
-    def of(cls, report: Report) -> "Imported":
+    def of(cls, report: ImportReport) -> "Imported":
         return cls.model_validate(report, from_attributes=True)
 
 

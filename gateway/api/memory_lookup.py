@@ -17,7 +17,7 @@ from gateway.events.content import Omission
 from gateway.ids import now_ms
 from gateway.memory.control.controller import Decision, Mode, Needed, start_of
 from gateway.memory.control.cues import TimeRange
-from gateway.memory.search.searcher import Hit, Query
+from gateway.memory.search.query import Hit, Query
 from gateway.messages import Message as Said
 from gateway.messages import text_block
 from gateway.storage.memories import Evidence, MemoryType

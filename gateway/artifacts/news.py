@@ -9,7 +9,7 @@ from gateway.storage.artifacts import ArtifactRow
 Source = Literal["tool", "attachment", "upload"]
 """Where a content comes from: a tool's result, a file that came with a message, or what a client sent by
 itself."""
-By = Literal["model", "user"]
+Attribution = Literal["model", "user"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class PartRead:
     """A part was read, or refused with that code."""
 
     how: Literal["lines", "bytes", "json_path", "search"]
-    by: By
+    by: Attribution
     code: str | None = None
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from gateway import wiring
 from gateway.cli.transcript import NOTE_WIDTH, printable
 from gateway.demo.tools import demo_tools
-from gateway.memory.room import MemoryRoom
+from gateway.memory.services import MemoryServices
 from gateway.model.prices import window
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
@@ -61,13 +61,13 @@ async def offered(
 
 
 @asynccontextmanager
-async def _memory(settings: Settings) -> AsyncGenerator[MemoryRoom | None]:
+async def _memory(settings: Settings) -> AsyncGenerator[MemoryServices | None]:
     """The memory, where there is one already: who only looks makes none."""
     if not settings.memory or not settings.memory_path.exists():
         yield None
         return
-    async with wiring.open_memory(settings) as room:
-        yield room
+    async with wiring.open_memory(settings) as services:
+        yield services
 
 
 def look(*, mcp: bool, hint: bool = True) -> Offered:

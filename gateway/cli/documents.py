@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from gateway.memory.documents.exchange import Exchanged
-    from gateway.memory.documents.folder import Found
-    from gateway.memory.documents.in_use import Filed
+    from gateway.memory.documents.folder import FolderContents
     from gateway.memory.documents.library import Documents
-    from gateway.memory.room import MemoryRoom
+    from gateway.memory.documents.runtime_files import TransferOutcome
+    from gateway.memory.documents.selection import DocumentFile
+    from gateway.memory.services import MemoryServices
 
 T = TypeVar("T")
 
@@ -107,10 +107,10 @@ def export(
     folder: Annotated[Path, typer.Argument(help="Folder of the files; it is made.")], user: User = "local"
 ) -> None:
     """Write the memories of type skill and reference that were made at run time to files."""
-    from gateway.memory.documents.exchange import export_runtime
-    from gateway.storage.memories import Whole
+    from gateway.memory.documents.runtime_files import export_runtime
+    from gateway.storage.memories import AllScopes
 
-    _show(_on_memory(lambda room: export_runtime(room.memories, Whole(user), folder)))
+    _show(_on_memory(lambda services: export_runtime(services.memories, AllScopes(user), folder)))
 
 
 def import_(
@@ -118,12 +118,12 @@ def import_(
     user: User = "local",
 ) -> None:
     """Remember what documents say as memories of a user."""
-    from gateway.memory.documents.exchange import import_files
-    from gateway.memory.memories import By
+    from gateway.memory.documents.runtime_files import import_files
+    from gateway.memory.memories import Attribution
     from gateway.storage.memories import Scope
 
-    by = By(user, "imported from files")
-    _show(_on_memory(lambda room: import_files(room.memories, Scope(user), folder, by), makes=True))
+    by = Attribution(user, "imported from files")
+    _show(_on_memory(lambda services: import_files(services.memories, Scope(user), folder, by), makes=True))
 
 
 def migrate(
@@ -148,19 +148,19 @@ def migrate(
     sys.exit(0 if show_findings(findings) else 1)
 
 
-def _look(folder: Path | None) -> "Found":
+def _look(folder: Path | None) -> "FolderContents":
     from gateway.memory.documents.folder import DocumentFolder
     from gateway.settings import load_settings
 
     return DocumentFolder(folder or load_settings().documents_dir.expanduser(), settling=0).scan()
 
 
-def _on_memory(work: "Callable[[MemoryRoom], Awaitable[T]]", *, makes: bool = False) -> T:
+def _on_memory(work: "Callable[[MemoryServices], Awaitable[T]]", *, makes: bool = False) -> T:
     """What `work` returns, done on the store of the settings; `makes` one where there is none."""
     import asyncio
 
     from gateway import wiring
-    from gateway.cli.memory_desk import check_there
+    from gateway.cli.memory_context import check_there
     from gateway.settings import load_settings
     from gateway.telemetry.logs import configure_logging
 
@@ -169,13 +169,13 @@ def _on_memory(work: "Callable[[MemoryRoom], Awaitable[T]]", *, makes: bool = Fa
     check_there(settings, makes=makes)
 
     async def at_once() -> T:
-        async with wiring.open_memory(settings) as room:
-            return await work(room)
+        async with wiring.open_memory(settings) as services:
+            return await work(services)
 
     return asyncio.run(at_once())
 
 
-def _on_documents(work: "Callable[[Documents], Awaitable[Filed]]") -> None:
+def _on_documents(work: "Callable[[Documents], Awaitable[DocumentFile]]") -> None:
     """Prints the file that `work` has changed. Nothing is stored: that is for the gateway, whose folder may
     be another."""
     import asyncio
@@ -187,13 +187,13 @@ def _on_documents(work: "Callable[[Documents], Awaitable[Filed]]") -> None:
     configure_logging("error")
     folder = load_settings().documents_dir.expanduser()
 
-    async def at_once() -> "Filed":
+    async def at_once() -> "DocumentFile":
         return await work(Documents(None, folder, settling=0))
 
     print(asyncio.run(at_once()).file)
 
 
-def _show(exchanged: "list[Exchanged]") -> None:
+def _show(exchanged: "list[TransferOutcome]") -> None:
     """One line for each; leaves with 1 when one was left out."""
     from gateway.cli.findings import Finding, show_findings
 

@@ -8,9 +8,9 @@ import typer
 if TYPE_CHECKING:
     from socket import socket
 
+    from gateway.adapters.mcp_server import Caller
     from gateway.auth import ApiKeys
-    from gateway.doors.memory_mcp import Caller
-    from gateway.memory.room import MemoryRoom
+    from gateway.memory.services import MemoryServices
     from gateway.settings import Settings
     from gateway.tools.base import FunctionTool
 
@@ -42,8 +42,8 @@ def mcp(
 
     if find_spec("mcp") is None:
         raise GatewayError("The MCP SDK is not installed: pip install 'chat-gateway[mcp]'")
+    from gateway.adapters.mcp_server import Caller
     from gateway.auth import LOCAL_USER
-    from gateway.doors.memory_mcp import Caller
 
     host, port = _address(http) if http is not None else (None, None)
     settings = load_settings(host=host, port=port)
@@ -75,13 +75,13 @@ def _address(http: str) -> tuple[str, int]:
 
 
 async def _over_stdio(settings: "Settings", caller: "Caller") -> None:
-    from gateway.cli.memory_desk import check_there
-    from gateway.doors.memory_mcp import memory_server, serve_stdio
+    from gateway.adapters.mcp_server import memory_server, serve_stdio
+    from gateway.cli.memory_context import check_there
     from gateway.wiring import open_memory
 
     check_there(settings, makes=True)
-    async with open_memory(settings) as room:
-        await serve_stdio(memory_server(_tool(settings, room), caller))
+    async with open_memory(settings) as services:
+        await serve_stdio(memory_server(_tool(settings, services), caller))
 
 
 def _over_http(settings: "Settings", caller: "Caller") -> None:
@@ -98,17 +98,17 @@ def _over_http(settings: "Settings", caller: "Caller") -> None:
 async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", listener: "socket") -> None:
     import uvicorn
 
+    from gateway.adapters.mcp_server import PATH, http_app, memory_server
     from gateway.cli.catalog import tell
     from gateway.cli.connections import Connections
-    from gateway.cli.memory_desk import check_there
-    from gateway.doors.memory_mcp import PATH, http_app, memory_server
+    from gateway.cli.memory_context import check_there
     from gateway.wiring import open_memory
 
     host, port = listener.getsockname()[:2]
     check_there(settings, makes=True)
-    async with open_memory(settings) as room:
+    async with open_memory(settings) as services:
         config = uvicorn.Config(
-            http_app(memory_server(_tool(settings, room), caller), keys, settings),
+            http_app(memory_server(_tool(settings, services), caller), keys, settings),
             http=Connections(settings).protocol,
             ws="none",
             lifespan="on",
@@ -126,11 +126,11 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
         await server.serve(sockets=[listener])
 
 
-def _tool(settings: "Settings", room: "MemoryRoom") -> "FunctionTool":
-    from gateway.memory.room import households_of
+def _tool(settings: "Settings", services: "MemoryServices") -> "FunctionTool":
+    from gateway.memory.services import households_of
     from gateway.memory.tool import manage_memory
 
     def households(user_id: str) -> tuple[str, ...]:
         return households_of(settings, user_id)
 
-    return manage_memory(room.memories, room.searcher, households, who="A model over MCP")
+    return manage_memory(services.memories, services.searcher, households, who="A model over MCP")

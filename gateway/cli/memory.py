@@ -24,7 +24,7 @@ from gateway.cli.memory_options import (
 from gateway.storage.memories import Status
 
 if TYPE_CHECKING:
-    from gateway.cli.memory_desk import Desk
+    from gateway.cli.memory_context import MemoryContext
     from gateway.memory.memories import Changed
 
 T = TypeVar("T")
@@ -61,12 +61,14 @@ def list_(
         runtime=True,
     )
 
-    async def work(desk: "Desk") -> None:
+    async def work(context: "MemoryContext") -> None:
         if deleted:
-            show_deleted(await desk.room.store.tombstones(desk.whole, limit=limit), as_json=as_json)
+            show_deleted(
+                await context.services.store.tombstones(context.all_scopes, limit=limit), as_json=as_json
+            )
             return
-        rows = await desk.room.memories.list(desk.viewer, which, limit=limit)
-        count, _ = await desk.room.store.count(desk.viewer, which)
+        rows = await context.services.memories.list(context.viewer, which, limit=limit)
+        count, _ = await context.services.store.count(context.viewer, which)
         show_rows(rows, count, user, as_json=as_json)
 
     _at_desk(user, work, role=role, project=project)
@@ -84,11 +86,11 @@ def search(
 ) -> None:
     """Look memories and documents up, as a turn would."""
     from gateway.cli.memory_views import show_hits
-    from gateway.memory.search.searcher import Query
+    from gateway.memory.search.query import Query
 
-    async def work(desk: "Desk") -> None:
+    async def work(context: "MemoryContext") -> None:
         query = Query(text, types=(kind,) if kind else (), limit=limit, budget_tokens=100 * limit)
-        show_hits(await desk.room.searcher.find(desk.scope, query), user, as_json=as_json)
+        show_hits(await context.services.searcher.find(context.scope, query), user, as_json=as_json)
 
     _at_desk(user, work, role=role, project=project)
 
@@ -97,8 +99,8 @@ def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> Non
     """Show everything about one memory: its evidence, and what it was before."""
     from gateway.cli.memory_views import show_details
 
-    async def work(desk: "Desk") -> None:
-        show_details(await desk.room.memories.details(desk.viewer, memory_id), as_json=as_json)
+    async def work(context: "MemoryContext") -> None:
+        show_details(await context.services.memories.details(context.viewer, memory_id), as_json=as_json)
 
     _at_desk(user, work)
 
@@ -124,7 +126,7 @@ def save(
     as_json: AsJson = False,
 ) -> None:
     """Remember something."""
-    from gateway.memory.record import NewMemory
+    from gateway.memory.validation import NewMemory
 
     if (owner == "role" and not role) or (owner == "project" and not project):
         raise typer.BadParameter(f"--owner {owner} needs --{owner}.")
@@ -139,7 +141,7 @@ def save(
     _change(
         user,
         "Saved",
-        lambda desk, reason: desk.editor.save(new, reason, depends_on=depends_on or ()),
+        lambda context, reason: context.editor.save(new, reason, depends_on=depends_on or ()),
         role=role,
         project=project,
         makes=True,
@@ -177,7 +179,7 @@ def edit(
     _change(
         user,
         "Edited",
-        lambda desk, reason: desk.editor.edit(memory_id, given, reason, version=version),
+        lambda context, reason: context.editor.edit(memory_id, given, reason, version=version),
         as_json=as_json,
     )
 
@@ -187,7 +189,7 @@ def delete(memory_id: Id, *, version: Version = None, user: User = "local", as_j
     _change(
         user,
         "Deleted",
-        lambda desk, reason: desk.editor.delete(memory_id, reason, version=version),
+        lambda context, reason: context.editor.delete(memory_id, reason, version=version),
         as_json=as_json,
     )
 
@@ -204,7 +206,7 @@ def erase(
         if not sys.stdin.isatty():
             raise typer.BadParameter("An erased memory cannot be had back: add --yes.")
         typer.confirm(f"Erase {memory_id} for good?", err=True, abort=True)
-    _at_desk(user, lambda desk: desk.erase(memory_id, version))
+    _at_desk(user, lambda context: context.erase(memory_id, version))
     print(f"{memory_id} is erased.")
 
 
@@ -213,7 +215,7 @@ def confirm(memory_id: Id, *, version: Version = None, user: User = "local", as_
     _change(
         user,
         "Confirmed",
-        lambda desk, reason: desk.editor.confirm(memory_id, reason, version=version),
+        lambda context, reason: context.editor.confirm(memory_id, reason, version=version),
         as_json=as_json,
     )
 
@@ -239,7 +241,7 @@ def correct(
     _change(
         user,
         "Corrected",
-        lambda desk, reason: desk.editor.correct(
+        lambda context, reason: context.editor.correct(
             memory_id, action, reason, new_content=text, version=version
         ),
         as_json=as_json,
@@ -253,7 +255,7 @@ def merge(
     as_json: AsJson = False,
 ) -> None:
     """Make one memory of several, which it replaces. It says what they say, one below the other."""
-    _change(user, "Merged", lambda desk, reason: desk.editor.merge(memory_ids, reason), as_json=as_json)
+    _change(user, "Merged", lambda context, reason: context.editor.merge(memory_ids, reason), as_json=as_json)
 
 
 def export(
@@ -265,7 +267,7 @@ def export(
     """Write all memories of a user to a file, one JSON object a line, that `import` reads."""
     from gateway.cli.memory_files import write_memories
 
-    _at_desk(user, lambda desk: write_memories(desk, output))
+    _at_desk(user, lambda context: write_memories(context, output))
 
 
 def import_(
@@ -275,7 +277,7 @@ def import_(
     """Read memories from a file. What is there already is reinforced, not doubled."""
     from gateway.cli.memory_files import read_memories
 
-    report = _at_desk(user, lambda desk: read_memories(desk, file), makes=True)
+    report = _at_desk(user, lambda context: read_memories(context, file), makes=True)
     sys.exit(1 if report.refused else 0)
 
 
@@ -290,7 +292,7 @@ def checked_id(name: str, option: str) -> str:
 
 def _at_desk(
     user: str,
-    work: "Callable[[Desk], Awaitable[T]]",
+    work: "Callable[[MemoryContext], Awaitable[T]]",
     *,
     role: str | None = None,
     project: str | None = None,
@@ -298,14 +300,14 @@ def _at_desk(
 ) -> T:
     import asyncio
 
-    from gateway.cli.memory_desk import open_desk
+    from gateway.cli.memory_context import open_context
 
     checked_id(user, "--user")
     role, project = role and checked_id(role, "--role"), project and checked_id(project, "--project")
 
     async def at_once() -> T:
-        async with open_desk(user, role, project, makes=makes) as desk:
-            return await work(desk)
+        async with open_context(user, role, project, makes=makes) as context:
+            return await work(context)
 
     return asyncio.run(at_once())
 
@@ -313,7 +315,7 @@ def _at_desk(
 def _change(
     user: str,
     what: str,
-    change: "Callable[[Desk, str], Awaitable[Changed | Sequence[Changed]]]",
+    change: "Callable[[MemoryContext, str], Awaitable[Changed | Sequence[Changed]]]",
     *,
     role: str | None = None,
     project: str | None = None,
@@ -324,5 +326,5 @@ def _change(
     from gateway.memory.memories import Changed
 
     reason = f"{what} on the command line."
-    changed = _at_desk(user, lambda desk: change(desk, reason), role=role, project=project, makes=makes)
+    changed = _at_desk(user, lambda context: change(context, reason), role=role, project=project, makes=makes)
     show_changes([changed] if isinstance(changed, Changed) else changed, as_json=as_json)

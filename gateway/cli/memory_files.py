@@ -9,23 +9,23 @@ from tempfile import mkstemp
 from typing import BinaryIO
 
 from gateway.cli.catalog import tell
-from gateway.cli.memory_desk import Desk
+from gateway.cli.memory_context import MemoryContext
 from gateway.errors import GatewayError
-from gateway.memory.copies import export
-from gateway.memory.intake import Intake, Report, lines_of
-from gateway.memory.memories import By
+from gateway.memory.export import export
+from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
+from gateway.memory.memories import Attribution
 from gateway.storage.memories import Evidence
 
 CHUNK = 262_144
 
 
-async def write_memories(desk: Desk, output: Path | None) -> None:
+async def write_memories(context: MemoryContext, output: Path | None) -> None:
     """A file is for its owner alone, and there only once it is whole. Raises GatewayError when it cannot be
     written."""
     with ExitStack() as opened:
         try:
             file = sys.stdout.buffer if output is None else opened.enter_context(_whole(output))
-            async for lines in export(desk.room.store, desk.whole):
+            async for lines in export(context.services.store, context.all_scopes):
                 file.write(lines)
             file.flush()
             opened.close()
@@ -52,16 +52,16 @@ def _whole(path: Path) -> Generator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-async def read_memories(desk: Desk, path: Path) -> Report:
+async def read_memories(context: MemoryContext, path: Path) -> ImportReport:
     """Takes what can be taken, and tells what cannot.
 
     Raises:
         GatewayError: the file cannot be read.
         MemoryFull: the user's memories are at their limit; what came before stays.
     """
-    by = By(desk.scope.user_id, "Imported on the command line.")
-    intake = Intake(desk.room.memories, desk.whole, by, _nothing)
-    report = await intake.take(lines_of(_chunks(path)))
+    by = Attribution(context.scope.user_id, "Imported on the command line.")
+    importing = MemoryImport(context.services.memories, context.all_scopes, by, _nothing)
+    report = await importing.run(lines_of(_chunks(path)))
     for refusal in report.refusals:
         tell(f"✗ line {refusal.line}: {refusal.reason}")
     if (more := report.refused - len(report.refusals)) > 0:

@@ -8,7 +8,7 @@ from typing import Any
 from gateway.cli.catalog import show_table, tell
 from gateway.cli.transcript import printable
 from gateway.memory.memories import Changed, Details
-from gateway.memory.search.searcher import Found
+from gateway.memory.search.query import SearchResult
 from gateway.storage.memories import MemoryRow, Tombstone
 from gateway.storage.memories import as_json as fields_of
 
@@ -41,7 +41,7 @@ def show_deleted(gone: Sequence[Tombstone], *, as_json: bool) -> None:
         show_table(("Id", "Type", "Deleted"), [(each.id, each.type, _time(each.deleted_at)) for each in gone])
 
 
-def show_hits(found: Found, user: str, *, as_json: bool) -> None:
+def show_hits(found: SearchResult, user: str, *, as_json: bool) -> None:
     if as_json:
         hits = [
             {

@@ -7,8 +7,8 @@ from typing import Any
 
 from gateway.errors import StorageError
 from gateway.memory.corrections.corrections import Action, Corrections
-from gateway.memory.memories import By, Changed, Memories
-from gateway.memory.record import NewMemory
+from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.validation import NewMemory
 from gateway.storage.base import Sessions
 from gateway.storage.memories import Evidence, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
@@ -20,8 +20,8 @@ MAX_ERASURES = 100
 @dataclass(frozen=True, slots=True)
 class Editor:
     """`scope` is where new memories are made, `viewer` sees those that can be changed; `actor` and `turn_id`
-    are as in `By`. `owners` are the users whose sessions may have the words of these memories, and `sessions`
-    theirs, if they are open in this process.
+    are as in `Attribution`. `owners` are the users whose sessions may have the words of these memories, and
+    `sessions` theirs, if they are open in this process.
 
     All verbs raise what those of `Memories` and `Corrections` raise, errors.NotFound and errors.MemoryChanged
     among them. `version` changes a memory only while it is at that one.
@@ -131,8 +131,8 @@ class Editor:
             return self.viewer
         return self.scope
 
-    def _by(self, reason: str) -> By:
-        return By(self.actor, reason, self.turn_id)
+    def _by(self, reason: str) -> Attribution:
+        return Attribution(self.actor, reason, self.turn_id)
 
 
 async def settle_erasures(store: MemoryStore, sessions: Sessions) -> None:

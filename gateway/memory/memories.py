@@ -1,4 +1,4 @@
-"""The verbs on memories that every door calls: the model's tool, HTTP, MCP, the command line, the keeper."""
+"""The verbs on memories: for the model's tool, HTTP, MCP, the command line and the extractor."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
@@ -8,10 +8,11 @@ from typing import Any
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryFull, NotFound
 from gateway.events.upkeep import Memory
 from gateway.ids import new_memory_id, now_ms
-from gateway.memory import record
-from gateway.memory.record import NewMemory
-from gateway.memory.versions import changed_by, check_version, next_of, settled
+from gateway.memory import validation
+from gateway.memory.validation import NewMemory
+from gateway.memory.versions import apply_changes, check_version, next_version, retry_conflicts
 from gateway.storage.memories import (
+    AllScopes,
     Change,
     Evidence,
     Filter,
@@ -21,18 +22,17 @@ from gateway.storage.memories import (
     Operation,
     Scope,
     Viewer,
-    Whole,
 )
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_DEPENDS_ON = 20
-"""Memories that another one may be said at once to follow from."""
+"""Memories on which one call may make another one depend."""
 SAYING = frozenset({"content", "summary", "context", "decisions", "refs"})
-"""What a memory says, which a person reads before they confirm it."""
+"""The fields that a person reads before they confirm a memory."""
 CANDIDATES = 5
-"""Memories that are named as worth merging when a store is full."""
+"""Candidates for a merge that a refusal at the limit names."""
 REPLACEABLE = Filter(statuses=("active", "suppressed"), quarantined=False, runtime=True)
-"""What counts where a store is full."""
+"""The memories that count for the limit."""
 
 OPS: dict[Operation, Any] = {
     "remembered": "remembered",
@@ -42,12 +42,13 @@ OPS: dict[Operation, Any] = {
     "deleted": "forgotten",
     "erased": "erased",
 }
-"""What an event says of an operation; of all others, that it was corrected."""
+"""The `op` of events by operation; for all others it is `corrected`."""
 
 
 @dataclass(frozen=True, slots=True)
-class By:
-    """Who changes something, and why: `actor` is a user's id, `model`, `keeper` or a tool's name."""
+class Attribution:
+    """Who makes a change, and why: `actor` is a user's id, `model`, `keeper` (the extractor) or a tool's
+    name."""
 
     actor: str
     reason: str
@@ -56,11 +57,11 @@ class By:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A memory after a change, and what to tell of it. `repeated`: it was like that already."""
+    """A memory after a change. `repeated`: the request was a repetition and changed nothing."""
 
     row: MemoryRow
     operation: Operation
-    by: By
+    by: Attribution
     repeated: bool = False
 
     @property
@@ -83,7 +84,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """Everything about one memory; `evidence` is what the viewer said."""
+    """Everything about one memory; `evidence` is the viewer's own."""
 
     row: MemoryRow
     versions: Sequence[MemoryVersion]
@@ -92,37 +93,37 @@ class Details:
 
 
 class Memories:
-    """One per process. `told` hears of every change made through it."""
+    """One per process. `on_change` is called with every change."""
 
     def __init__(
-        self, store: MemoryStore, *, most: int, told: Callable[[Changed], None] = lambda _: None
+        self, store: MemoryStore, *, most: int, on_change: Callable[[Changed], None] = lambda _: None
     ) -> None:
         self.store = store
         self.most = most
-        self._told = told
+        self._on_change = on_change
 
     async def save(
         self,
         scope: Scope,
         new: NewMemory,
-        by: By,
+        by: Attribution,
         *,
         viewer: Viewer | None = None,
         evidence: Sequence[Evidence] = (),
         depends_on: Sequence[str] = (),
         key: str | None = None,
     ) -> Changed:
-        """Remembers something. What is remembered word for word already is reinforced instead: its evidence
-        grows; a repetition with the same `key` changes nothing. It follows from those that it `depends_on`,
-        which the viewer (absent: the scope) sees: when one of them is corrected, it is flagged.
+        """Stores a memory. A known memory with the same words is reinforced instead: its evidence grows; a
+        repetition with the same `key` changes nothing. The memories that it `depends_on` must be seen by the
+        viewer (absent: the scope): when one of them is corrected, the new one is flagged.
 
         Raises:
-            errors.InvalidRequest: see `record.make`.
+            errors.InvalidRequest: see `validation.make`.
             errors.NotFound: there is no memory that it could depend on.
             errors.MemoryFull: see `MemoryStore.write`; of live ones, `details` has candidates for a merge.
             errors.DuplicateMemory: the `key` made a memory that was forgotten since.
         """
-        row = record.make(new, scope, new_memory_id(), now_ms())
+        row = validation.make(new, scope, new_memory_id(), now_ms())
         row = replace(row, evidence_count=len(evidence))
         links = await self._dependence(viewer or scope, row.id, depends_on)
         step = await self.step(
@@ -164,7 +165,7 @@ class Memories:
         viewer: Viewer,
         memory_id: str,
         changes: dict[str, Any],
-        by: By,
+        by: Attribution,
         *,
         version: int | None = None,
         operation: Operation = "updated",
@@ -186,18 +187,22 @@ class Memories:
                     f"{row.id} waits for its user to confirm it: what it says cannot be changed before that.",
                     code="memory_unconfirmed",
                 )
-            return changed_by(row, changes)
+            return apply_changes(row, changes)
 
         links = await self._dependence(viewer, memory_id, depends_on)
         return await self._change(viewer, memory_id, change, by, operation, version=version, links=links)
 
-    async def confirm(self, viewer: Viewer, memory_id: str, by: By, *, version: int | None = None) -> Changed:
+    async def confirm(
+        self, viewer: Viewer, memory_id: str, by: Attribution, *, version: int | None = None
+    ) -> Changed:
         """Takes it out of quarantine: from now on it is recalled. Raises errors.NotFound,
         errors.MemoryChanged, errors.MemoryFull."""
         changes = {"quarantined": False, "flagged": None}
         return await self.update(viewer, memory_id, changes, by, version=version, operation="confirmed")
 
-    async def delete(self, viewer: Viewer, memory_id: str, by: By, *, version: int | None = None) -> Changed:
+    async def delete(
+        self, viewer: Viewer, memory_id: str, by: Attribution, *, version: int | None = None
+    ) -> Changed:
         """Forgets it: it is out of every list and index, and its versions stay until it is erased. Raises
         errors.NotFound, errors.MemoryChanged."""
         return await self._change(viewer, memory_id, lambda row: row, by, "deleted", version=version)
@@ -206,7 +211,7 @@ class Memories:
         self,
         viewer: Viewer,
         memory_id: str,
-        by: By,
+        by: Attribution,
         *,
         owners: Collection[str] = (),
         version: int | None = None,
@@ -217,22 +222,23 @@ class Memories:
         if not versions or not await self.store.erase(viewer, memory_id, owners=owners, version=version):
             raise not_found(memory_id)
         changed = Changed(versions[-1].row, "erased", by)
-        self._told(changed)
+        self._on_change(changed)
         return changed
 
     async def apply(self, steps: Sequence[Change]) -> Sequence[Changed]:
         """Several changes in one transaction. Raises what `MemoryStore.write` raises."""
         await self.store.write(steps, most=self.most)
         changed = [
-            Changed(each.row, each.operation, By(each.actor, each.reason, each.turn_id)) for each in steps
+            Changed(each.row, each.operation, Attribution(each.actor, each.reason, each.turn_id))
+            for each in steps
         ]
         for each in changed:
-            self._told(each)
+            self._on_change(each)
         return changed
 
-    async def step(self, row: MemoryRow, operation: Operation, by: By, **more: Any) -> Change:
+    async def step(self, row: MemoryRow, operation: Operation, by: Attribution, **more: Any) -> Change:
         """A change for `apply`, with the words by which the memory is found."""
-        words = await asyncio.to_thread(record.search_tokens, row)
+        words = await asyncio.to_thread(validation.search_tokens, row)
         return Change(row, operation, by.actor, by.reason, words, turn_id=by.turn_id, **more)
 
     async def _change(
@@ -240,7 +246,7 @@ class Memories:
         viewer: Viewer,
         memory_id: str,
         change: Callable[[MemoryRow], MemoryRow],
-        by: By,
+        by: Attribution,
         operation: Operation,
         *,
         version: int | None = None,
@@ -251,18 +257,20 @@ class Memories:
             if row.source == "document":
                 raise InvalidRequest(f"{memory_id} is a document: its file is what can be changed.")
             check_version(memory_id, row.version, version)
-            after = next_of(change(row))
+            after = next_version(change(row))
             step = await self.step(after, operation, by, said_by=viewer.user_id, **more)
             (changed,) = await self.apply([step])
             return changed
 
-        return await settled(once) if version is None else await once()
+        return await retry_conflicts(once) if version is None else await once()
 
-    async def _known(self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: By) -> Changed:
+    async def _known(
+        self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: Attribution
+    ) -> Changed:
         said, evidence, details = step.row, step.evidence, duplicate.details or {}
         # One that says the same is for the same audience, for which the scope may write, though perhaps not
         # look: a person saves for a role without being in it.
-        viewer = Whole(scope.user_id, scope.households) if details["same"] == "digest" else scope
+        viewer = AllScopes(scope.user_id, scope.households) if details["same"] == "digest" else scope
         known = await self._seen(viewer, str(details["id"]))
         if known is None:
             raise duplicate  # the request is an old one: what it made was forgotten since

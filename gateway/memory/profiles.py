@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from gateway.errors import InvalidRequest, NotFound
 from gateway.ids import now_ms
-from gateway.memory.record import clean
-from gateway.memory.versions import check_version, settled
+from gateway.memory.validation import clean
+from gateway.memory.versions import check_version, retry_conflicts
 from gateway.storage.memories import Profile, ProfileKind, Scope
 from gateway.storage.memories.contract import MemoryStore
 
@@ -57,7 +57,7 @@ class Profiles:
             await self._store.put_profile(profile)
             return profile
 
-        return await settled(once) if version is None else await once()
+        return await retry_conflicts(once) if version is None else await once()
 
 
 def checked(fields: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a turn is told of the memories: what stands in the prompt, and what is looked up for its message."""
+"""Recall for a turn: the snapshot in the prompt, and the retrieval for a message."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -10,51 +10,51 @@ from gateway.bounded_dict import BoundedDict
 from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens, tokens
-from gateway.memory import snapshot, told
+from gateway.memory import rendering, snapshot
 from gateway.memory.control.controller import Controller, Decision, start_of
-from gateway.memory.search.found import Mode
-from gateway.memory.search.searcher import Found, Query, Searcher
+from gateway.memory.search.query import Mode, Query, SearchResult
+from gateway.memory.search.searcher import Searcher
 from gateway.memory.snapshot import Snapshot
 from gateway.messages import Recalled
 from gateway.model.calls import CallContext
 from gateway.settings import Settings
-from gateway.storage.memories import Filter, MemoryRow, Profile, Scope, Whole
+from gateway.storage.memories import AllScopes, Filter, MemoryRow, Profile, Scope
 from gateway.storage.memories.contract import MemoryStore
 
-CITED_SHARE = 0.6
-"""Of a memory's words, so many must be in an answer for it to count as used there."""
+MIN_CITED_SHARE = 0.6
+"""The share of a memory's words that an answer must contain to count as a citation."""
 MAX_USERS = 2000
 """Users of whom it is kept in mind whether anything is remembered."""
-MAX_NOTES = 100
-"""Citations that wait to be stored; more are dropped: freshness is no record."""
+MAX_PENDING_CITATIONS = 100
+"""Citations that wait to be stored; more are dropped: freshness is an estimate."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """The memories that a session was told already: everything of those in `full`, the others by summary."""
+class InContext:
+    """The memories that a session has in context: those in `full` completely, the others by summary."""
 
     full: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
 
     def in_mode(self, mode: Mode) -> frozenset[str]:
-        """Of which a look-up in that mode would tell nothing new."""
+        """The memories to which a retrieval in that mode would add nothing."""
         return self.full if mode == "details" else self.full | self.named
 
 
 @dataclass(frozen=True, slots=True)
-class LookedUp:
-    """What was found for a message, why it was looked for, and what of it was `known`."""
+class RetrievalResult:
+    """What was found for a message, the decision behind it, and which of it was in context (`known`)."""
 
     decision: Decision
-    found: Found
+    found: SearchResult
     known: Collection[str]
 
-    def new(self) -> Sequence[Recalled]:
-        """What is to be told of it."""
+    def new_memories(self) -> Sequence[Recalled]:
+        """The found memories that are not in context, rendered."""
         full = self.decision.mode == "details"
-        write = told.details if full else told.catalog_line
+        write = rendering.details if full else rendering.catalog_line
         rows = [hit.row for hit in self.found.hits if hit.row.id not in self.known]
         return [
             Recalled(id=row.id, digest=snapshot.digest_of(row), full=full, text=write(row)) for row in rows
@@ -62,9 +62,9 @@ class LookedUp:
 
 
 @dataclass(frozen=True, slots=True)
-class LookedBack:
-    """The memories that a session was told, as they are now; whether what stands in its prompt is `outdated`,
-    and what was recalled and is `gone`: changed, or not to be recalled any more."""
+class Revalidation:
+    """The memories of a session's context as they are now; whether its snapshot is `outdated`, and which
+    retrieved memories are `gone`: changed, or no longer recallable."""
 
     rows: Sequence[MemoryRow]
     outdated: bool
@@ -82,28 +82,28 @@ class Recall:
         self._controller = controller
         self._settings = settings
         self._empty = BoundedDict[tuple[str, ...], tuple[int, bool]](MAX_USERS)
-        self._noting: set[asyncio.Task[None]] = set()
+        self._pending: set[asyncio.Task[None]] = set()
 
     async def is_empty(self, scope: Scope) -> bool:
-        """Whether there is nothing to recall for the user, wherever they are. Free when asked again."""
+        """Whether there is nothing to recall for the user, in any scope. Cached until the store changes."""
         user = (scope.user_id, *scope.households)
         state = await self._store.state()
         known_at, is_empty = self._empty.get(user, (None, False))
         if known_at != state:
-            is_empty = await self._has_nothing(scope)
+            is_empty = await self._compute_empty(scope)
             self._empty[user] = state, is_empty
         return is_empty
 
-    async def _has_nothing(self, scope: Scope) -> bool:
-        if await self._store.list(Whole(scope.user_id, scope.households), limit=1):
+    async def _compute_empty(self, scope: Scope) -> bool:
+        if await self._store.list(AllScopes(scope.user_id, scope.households), limit=1):
             return False
         if await self._store.list(scope, Filter(recallable=True), limit=1):  # documents
             return False
         return not any(profile.fields for profile in await self.profiles(scope))
 
-    async def standing(self, scope: Scope) -> Snapshot:
-        """What a prompt that begins now is told. Raises errors.StorageError."""
-        return await snapshot.take(
+    async def load_snapshot(self, scope: Scope) -> Snapshot:
+        """The snapshot for a new prompt generation. Raises errors.StorageError."""
+        return await snapshot.load(
             self._store,
             scope,
             await self.profiles(scope),
@@ -112,15 +112,16 @@ class Recall:
         )
 
     async def profiles(self, scope: Scope) -> Sequence[Profile]:
-        """Those of the user and of their households, as far as there are such."""
+        """The existing profiles of the user and their households."""
         found = [await self._store.profile("user", scope.user_id)]
         found += [await self._store.profile("household", name) for name in scope.households]
         return [profile for profile in found if profile is not None]
 
-    async def look_back(
+    async def revalidate(
         self, scope: Scope, digests: Mapping[str, str], recalled: Sequence[Recalled]
-    ) -> LookedBack:
-        """What became of what stands in a prompt under `digests`, and of what was `recalled` in a session."""
+    ) -> Revalidation:
+        """Checks a session's context against the store: its snapshot by `digests`, and the `recalled`
+        blocks."""
         ids = dict.fromkeys((*digests, *(each.id for each in recalled)))
         rows = await self._store.get(scope, *ids)
         now = {row.id: snapshot.digest_of(row) for row in rows if row.recallable}
@@ -130,13 +131,13 @@ class Recall:
         }
         gone = frozenset(each.id for each in recalled if now.get(each.id) != each.digest)
         outdated = any(now.get(key) != digest for key, digest in digests.items())
-        return LookedBack(rows, outdated, gone)
+        return Revalidation(rows, outdated, gone)
 
-    async def look_up(
-        self, scope: Scope, message: str, *, message_count: int, known: Known, turn_id: str | None = None
-    ) -> LookedUp | None:
-        """What the memory has for a message (that of `turn_id`); None when none is needed, or nothing fits.
-        What is known already takes nothing of the budget."""
+    async def retrieve(
+        self, scope: Scope, message: str, *, message_count: int, known: InContext, turn_id: str | None = None
+    ) -> RetrievalResult | None:
+        """The memories for a message (that of `turn_id`); None when none are needed or found. Memories in
+        context cost nothing of the budget."""
         budget = self._settings.memory_turn_tokens
         decision = await self._controller.decide(
             message,
@@ -152,28 +153,28 @@ class Recall:
             budget_tokens=decision.budget_tokens,
             mode=decision.mode,
             known=known.in_mode(decision.mode),
-            # A guess: a decision may have been saved as a preference, and be older than it is thought.
+            # A guess: a decision may have been saved as a preference, or be older than the message says.
             likely_types=decision.types,
             likely_since=start_of(decision.time_range, now_ms()),
         )
         found = await self._searcher.find(scope, query)
-        return LookedUp(decision, found, query.known) if found.hits else None
+        return RetrievalResult(decision, found, query.known) if found.hits else None
 
-    def cited(self, rows: Sequence[MemoryRow], answer: str) -> None:
-        """Notes, beside the turn, which of `rows` the answer made use of: by their ids, or by their words.
-        Their freshness begins anew. Never raises and never waits."""
-        if rows and answer and len(self._noting) < MAX_NOTES:
-            task = asyncio.create_task(self._note(rows, answer), name="citations of memories")
-            self._noting.add(task)
-            task.add_done_callback(self._noting.discard)
+    def record_citations(self, rows: Sequence[MemoryRow], answer: str) -> None:
+        """Records, in the background, which of `rows` the answer cites, by their ids or by their words: their
+        freshness is reset. Never raises and never waits."""
+        if rows and answer and len(self._pending) < MAX_PENDING_CITATIONS:
+            task = asyncio.create_task(self._record(rows, answer), name="citations of memories")
+            self._pending.add(task)
+            task.add_done_callback(self._pending.discard)
 
     async def close(self) -> None:
-        """Waits until what was cited has been noted."""
-        await asyncio.gather(*self._noting, return_exceptions=True)
+        """Waits until all citations are stored."""
+        await asyncio.gather(*self._pending, return_exceptions=True)
 
-    async def _note(self, rows: Sequence[MemoryRow], answer: str) -> None:
+    async def _record(self, rows: Sequence[MemoryRow], answer: str) -> None:
         try:
-            if used := await asyncio.to_thread(used_in, rows, answer):
+            if used := await asyncio.to_thread(cited_in, rows, answer):
                 await self._store.use(used, now_ms())
         except StorageError as error:
             log.warning("memory_citations_lost", code=error.code, memories=len(rows))
@@ -181,10 +182,10 @@ class Recall:
             log.exception("memory_citations_lost", memories=len(rows))
 
 
-def used_in(rows: Sequence[MemoryRow], answer: str) -> list[str]:
-    """The ids of those that an answer names, or most of whose words are in it. Pure."""
+def cited_in(rows: Sequence[MemoryRow], answer: str) -> list[str]:
+    """The ids of the rows that an answer names, or most of whose words it contains. Pure."""
     said = set(tokens(answer))
-    return [row.id for row in rows if row.id in answer or _share(row, said) >= CITED_SHARE]
+    return [row.id for row in rows if row.id in answer or _share(row, said) >= MIN_CITED_SHARE]
 
 
 def _share(row: MemoryRow, said: Collection[str]) -> float:

@@ -1,8 +1,7 @@
-"""What stands in a session's prompt of the memories, for a whole prompt generation: `<long_term_memory>`.
+"""The memory snapshot in a session's prompt, fixed for a prompt generation: `<long_term_memory>`.
 
-Few memories stand there in full. Of many, the pinned ones do as far as there is room, then a catalog of the
-others, and how many are not even in that: nothing is left out in silence. No time, no score and no counter is
-in it, so that the same memories are always the same text.
+Few memories are in it in full. Of many, the pinned ones are, within a budget, then a catalog of summaries,
+and the number of the others. It has no time, score or counter, so that the same memories give the same text.
 """
 
 import hashlib
@@ -10,54 +9,56 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gateway.lexical import estimate_tokens
-from gateway.memory import told
+from gateway.memory import rendering
 from gateway.storage.memories import Filter, MemoryRow, Profile, Scope
 from gateway.storage.memories.contract import MemoryStore
 from gateway.tools.wrapping import wrap
 
 PINNED_TOKENS, MAX_PINNED = 4000, 100
-"""Of many, most tokens of the pinned ones that are there in full, and how many."""
+"""Limits of the pinned memories that are rendered in full when there are many memories."""
 CATALOG_TOKENS, MAX_CATALOG = 2000, 200
-"""Of the catalog of those that are not."""
-STANDING = Filter(recallable=True, runtime=True)
-"""What may stand in a prompt: documents are found when they are needed."""
+"""Limits of the catalog of the others."""
+SNAPSHOT_FILTER = Filter(recallable=True, runtime=True)
+"""The memories of a snapshot: documents are only retrieved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`text` is empty when there is nothing to tell. `rows` are the memories in it, in their order; `digests`
-    of these and of the profiles, by what they are of; `named` are those that are told by their summaries,
-    `unnamed` counts the memories that are not in it."""
+    """`text` is empty when there are no memories. `rows` are the memories in it, in order; `digests` are
+    theirs and the profiles', by key; `summarized` are the ids in the catalog, `omitted` counts the memories
+    that are not in it."""
 
     text: str
     rows: Sequence[MemoryRow]
     digests: dict[str, str]
-    named: frozenset[str]
-    unnamed: int
+    summarized: frozenset[str]
+    omitted: int
 
     @property
     def is_catalog(self) -> bool:
-        return bool(self.named or self.unnamed)
+        return bool(self.summarized or self.omitted)
 
 
-async def take(
+async def load(
     store: MemoryStore, scope: Scope, profiles: Sequence[Profile], *, full_count: int, full_characters: int
 ) -> Snapshot:
-    """The snapshot of what `scope` may see now. Raises errors.StorageError."""
-    count, characters = await store.count(scope, STANDING)
+    """The snapshot of what `scope` sees now. Raises errors.StorageError."""
+    count, characters = await store.count(scope, SNAPSHOT_FILTER)
     if count <= full_count and characters <= full_characters:
-        rows = _in_order(await store.list(scope, STANDING, limit=max(1, full_count)))
-        return _made(profiles, rows, (), 0)
-    rows = await store.weighed(scope, STANDING, limit=MAX_PINNED + MAX_CATALOG)
-    full = _fitting([row for row in rows if row.pinned], told.line, PINNED_TOKENS, MAX_PINNED)
+        rows = _in_order(await store.list(scope, SNAPSHOT_FILTER, limit=max(1, full_count)))
+        return _render(profiles, rows, (), 0)
+    rows = await store.weighed(scope, SNAPSHOT_FILTER, limit=MAX_PINNED + MAX_CATALOG)
+    full = _fitting([row for row in rows if row.pinned], rendering.line, PINNED_TOKENS, MAX_PINNED)
     there = {row.id for row in full}
     rest = [row for row in rows if row.id not in there]
-    named = _fitting(rest, told.catalog_line, CATALOG_TOKENS, MAX_CATALOG)
-    return _made(profiles, _in_order(full), _in_order(named), max(0, count - len(full) - len(named)))
+    summarized = _fitting(rest, rendering.catalog_line, CATALOG_TOKENS, MAX_CATALOG)
+    return _render(
+        profiles, _in_order(full), _in_order(summarized), max(0, count - len(full) - len(summarized))
+    )
 
 
 def digest_of(row: MemoryRow) -> str:
-    """Of everything of a memory that a model may be told."""
+    """The digest of everything of a memory that may be rendered."""
     said = (row.type, row.content, row.summary, row.status, row.tags, row.flagged, row.recallable)
     said += (row.context, row.decisions, row.refs)
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
@@ -71,19 +72,21 @@ def profile_digest(profile: Profile) -> str:
     return hashlib.sha256(repr(sorted(profile.fields.items())).encode()).hexdigest()[:16]
 
 
-def _made(
-    profiles: Sequence[Profile], full: Sequence[MemoryRow], named: Sequence[MemoryRow], unnamed: int
+def _render(
+    profiles: Sequence[Profile], full: Sequence[MemoryRow], summarized: Sequence[MemoryRow], omitted: int
 ) -> Snapshot:
     parts = [_profile(profile) for profile in profiles if profile.fields]
-    parts += ["\n".join(told.line(row) for row in full)] if full else []
-    if named:
-        parts.append("Further memories, by their summaries:\n" + "\n".join(map(told.catalog_line, named)))
-    if unnamed:
-        parts.append(f"And {unnamed} more, which are not listed here: search them with manage_memory.")
-    digests = {row.id: digest_of(row) for row in (*full, *named)}
+    parts += ["\n".join(rendering.line(row) for row in full)] if full else []
+    if summarized:
+        parts.append(
+            "Further memories, by their summaries:\n" + "\n".join(map(rendering.catalog_line, summarized))
+        )
+    if omitted:
+        parts.append(f"And {omitted} more, which are not listed here: search them with manage_memory.")
+    digests = {row.id: digest_of(row) for row in (*full, *summarized)}
     digests |= {profile_key(profile): profile_digest(profile) for profile in profiles}
-    text = wrap("long_term_memory", told.NOTE, "\n\n".join(parts)) if parts else ""
-    return Snapshot(text, (*full, *named), digests, frozenset(row.id for row in named), unnamed)
+    text = wrap("long_term_memory", rendering.NOTE, "\n\n".join(parts)) if parts else ""
+    return Snapshot(text, (*full, *summarized), digests, frozenset(row.id for row in summarized), omitted)
 
 
 def _profile(profile: Profile) -> str:
@@ -92,18 +95,18 @@ def _profile(profile: Profile) -> str:
 
 
 def _in_order(rows: Sequence[MemoryRow]) -> list[MemoryRow]:
-    """Pinned ones first, then the oldest: what is added stands at the end."""
+    """Pinned memories first, then the oldest: a new one is at the end."""
     return sorted(rows, key=lambda row: (not row.pinned, row.created_at, row.id))
 
 
 def _fitting(
-    rows: Sequence[MemoryRow], line: Callable[[MemoryRow], str], tokens: int, most: int
+    rows: Sequence[MemoryRow], line: Callable[[MemoryRow], str], tokens: int, limit: int
 ) -> list[MemoryRow]:
-    """The first `most` of those that take no more tokens together, one that is too long left out."""
+    """The first rows, at most `limit`, that fit into `tokens` together; one that is too long is skipped."""
     found, left = list[MemoryRow](), tokens
     for row in rows:
         cost = estimate_tokens(line(row)) + 1
-        if cost <= left and len(found) < most:
+        if cost <= left and len(found) < limit:
             found.append(row)
             left -= cost
     return found

@@ -2,9 +2,9 @@
 
 from gateway.auth import Principal, check_is_admin
 from gateway.errors import NotFound
-from gateway.memory.documents.folder import Found
-from gateway.memory.documents.in_use import Filed
+from gateway.memory.documents.folder import FolderContents
 from gateway.memory.documents.library import Documents
+from gateway.memory.documents.selection import DocumentFile
 from gateway.settings import Settings
 
 
@@ -16,11 +16,11 @@ class DocumentedMemories:
         self._documents = documents
         self._settings = settings
 
-    async def look(self) -> Found:
+    async def look(self) -> FolderContents:
         """What is there now. Raises errors.StorageError when it cannot be stored."""
         return await self._there().refresh()
 
-    async def deprecate(self, who: Principal, document_id: str) -> Filed:
+    async def deprecate(self, who: Principal, document_id: str) -> DocumentFile:
         """Takes a document out of use, for everybody; its file is kept.
 
         Raises:
@@ -32,7 +32,7 @@ class DocumentedMemories:
         check_is_admin(who, self._settings.admins, "change documents")
         return await documents.deprecate(document_id)
 
-    async def restore(self, who: Principal, document_id: str) -> Filed:
+    async def restore(self, who: Principal, document_id: str) -> DocumentFile:
         """Takes a deprecated document into use again, for everybody.
 
         Raises:

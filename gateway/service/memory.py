@@ -12,18 +12,17 @@ from gateway.events.content import Omission
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens
 from gateway.memory.control.controller import Decision
-from gateway.memory.copies import export
 from gateway.memory.corrections.corrections import Action
-from gateway.memory.intake import Intake, Report, lines_of
+from gateway.memory.export import export
+from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
 from gateway.memory.learning.extractor import Extractor
-from gateway.memory.memories import By, Changed, Details
-from gateway.memory.record import NewMemory
-from gateway.memory.search.freshness import freshness
-from gateway.memory.search.fusion import size
-from gateway.memory.search.searcher import Found, Hit, Query
+from gateway.memory.memories import Attribution, Changed, Details
+from gateway.memory.search.query import Hit, Query, SearchResult
+from gateway.memory.search.ranking import freshness, rendered_tokens
+from gateway.memory.validation import NewMemory
 from gateway.messages import Message
 from gateway.model.calls import CallContext
-from gateway.service.learning import turn_times
+from gateway.service.learning_worker import turn_times
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
@@ -54,35 +53,39 @@ class UserMemories:
         """Whether memories help with a message, of which kind, and how much of them. Raises errors.NotFound,
         errors.Forbidden."""
         scope = await self._for.scope(who, place)
-        return await self._for.room.controller.decide(
+        return await self._for.services.controller.decide(
             message,
             message_count=message_count,
             project_id=scope.project_id,
             context=CallContext(scope.session_id),
         )
 
-    async def find(self, who: Principal, place: Place, query: Query) -> Found:
+    async def find(self, who: Principal, place: Place, query: Query) -> SearchResult:
         """What fits the query. Raises errors.NotFound, errors.Forbidden, errors.StorageError."""
-        return await self._for.room.searcher.find(await self._for.scope(who, place), query)
+        return await self._for.services.searcher.find(await self._for.scope(who, place), query)
 
-    async def recall(self, who: Principal, place: Place, ids: Sequence[str], budget_tokens: int) -> Found:
+    async def recall(
+        self, who: Principal, place: Place, ids: Sequence[str], budget_tokens: int
+    ) -> SearchResult:
         """Those of `ids` that may be recalled there, in this order, as far as they fit the budget in full.
         They do not count as used: somebody looks at them. Raises as `find` does."""
-        rows = await self._for.room.store.get(await self._for.scope(who, place), *ids)
+        rows = await self._for.services.store.get(await self._for.scope(who, place), *ids)
         now, tokens, hits, omissions = now_ms(), 0, list[Hit](), list[Omission]()
         for row in rows:
             if not row.recallable:
                 continue
-            if tokens + (cost := size(row, "details")) > budget_tokens:
+            if tokens + (cost := rendered_tokens(row, "details")) > budget_tokens:
                 omissions.append(Omission(id=row.id, reason="budget"))
             else:
                 tokens += cost
                 hits.append(Hit(row, 0, None, None, freshness(row, now)))
-        return Found(hits, omissions, len(omissions), tokens)
+        return SearchResult(hits, omissions, len(omissions), tokens)
 
     async def quotes(self, who: Principal, row: MemoryRow) -> Sequence[Evidence]:
         """What the user said that `row` is remembered of."""
-        return await self._for.room.store.evidence(self._for.own(who), row.id) if row.evidence_count else ()
+        return (
+            await self._for.services.store.evidence(self._for.own(who), row.id) if row.evidence_count else ()
+        )
 
     # One memory
 
@@ -101,7 +104,7 @@ class UserMemories:
         Raises:
             errors.NotFound, errors.Forbidden: a session, a user, or a memory that it depends on, that is not
                 the caller's.
-            errors.InvalidRequest: what `record.make` raises; (evidence_not_found) nobody said that.
+            errors.InvalidRequest: what `validation.make` raises; (evidence_not_found) nobody said that.
             errors.MemoryFull: with candidates for a merge.
         """
         editor = self._for.editor(who, await self._for.scope(who, place))
@@ -125,24 +128,26 @@ class UserMemories:
     ) -> Sequence[MemoryRow]:
         """All of the user's memories, or those that a role, a project or a session sees; the last changed
         first, those with any of `words` the best match first. Raises errors.NotFound, errors.Forbidden."""
-        room, scope = self._for.room, await self._for.scope(who, place)
+        services, scope = self._for.services, await self._for.scope(who, place)
         somewhere = scope.role_id or scope.project_id or scope.session_id
-        viewer: Viewer = scope if somewhere else self._for.whole(who)
+        viewer: Viewer = scope if somewhere else self._for.all_scopes(who)
         if words is None:
-            return await room.memories.list(viewer, which, limit=limit, before=before)
-        sought = await asyncio.to_thread(query_tokens, words)
-        matches = await room.store.match(viewer, sought, which, limit=limit)
+            return await services.memories.list(viewer, which, limit=limit, before=before)
+        query_terms = await asyncio.to_thread(query_tokens, words)
+        matches = await services.store.match(viewer, query_terms, which, limit=limit)
         return [match.row for match in matches]
 
     async def deleted(
         self, who: Principal, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[Tombstone]:
         """What was deleted and can be erased, the last first. Raises errors.NotFound."""
-        return await self._for.room.store.tombstones(self._for.whole(who), limit=limit, before=before)
+        return await self._for.services.store.tombstones(
+            self._for.all_scopes(who), limit=limit, before=before
+        )
 
     async def read(self, who: Principal, memory_id: str) -> Details:
         """Everything about a memory, or a document. Raises errors.NotFound."""
-        return await self._for.room.memories.details(await self._for.viewer(who, memory_id), memory_id)
+        return await self._for.services.memories.details(await self._for.viewer(who, memory_id), memory_id)
 
     async def update(
         self, who: Principal, memory_id: str, changes: dict[str, Any], *, version: int | None, reason: str
@@ -160,8 +165,8 @@ class UserMemories:
 
     async def forget_session(self, who: Principal, session_id: str) -> None:
         """Erases what is remembered for a session that was deleted. Raises errors.StorageError."""
-        if (room := self._parts.memory) is not None:
-            await room.store.forget_session(who.user_id, session_id)
+        if (services := self._parts.memory) is not None:
+            await services.store.forget_session(who.user_id, session_id)
 
     async def confirm(self, who: Principal, memory_id: str, *, version: int | None) -> Changed:
         """Raises errors.NotFound, errors.MemoryChanged."""
@@ -234,9 +239,9 @@ class UserMemories:
     def export(self, who: Principal) -> AsyncGenerator[bytes]:
         """The user's memories as a file (see gateway/memory/copies.py), in pieces. Raises
         errors.StorageError on the way."""
-        return export(self._for.room.store, self._for.whole(who))
+        return export(self._for.services.store, self._for.all_scopes(who))
 
-    async def import_(self, who: Principal, chunks: AsyncIterable[bytes]) -> Report:
+    async def import_(self, who: Principal, chunks: AsyncIterable[bytes]) -> ImportReport:
         """Takes what can be used of a file, and reports.
 
         Raises:
@@ -248,22 +253,22 @@ class UserMemories:
             found = [await self._for.held(who, each) for each in evidence]
             return [each for each in found if each is not None]
 
-        by = By(who.user_id, "Imported from a file.")
-        intake = Intake(self._for.room.memories, self._for.whole(who), by, verify)
+        by = Attribution(who.user_id, "Imported from a file.")
+        importing = MemoryImport(self._for.services.memories, self._for.all_scopes(who), by, verify)
         with self._one_of_few():
-            return await intake.take(lines_of(chunks))
+            return await importing.run(lines_of(chunks))
 
     # Profiles
 
     async def profile(self, who: Principal, kind: ProfileKind, name: str) -> Profile:
         """Raises errors.NotFound for one that is not the caller's, or their household's."""
-        return await self._for.room.profiles.get(self._for.own(who), kind, name)
+        return await self._for.services.profiles.get(self._for.own(who), kind, name)
 
     async def put_profile(
         self, who: Principal, kind: ProfileKind, name: str, fields: dict[str, str], *, version: int | None
     ) -> Profile:
         """Raises errors.NotFound, errors.InvalidRequest, errors.MemoryChanged."""
-        return await self._for.room.profiles.put(
+        return await self._for.services.profiles.put(
             self._for.own(who), kind, name, fields, who.user_id, version=version
         )
 

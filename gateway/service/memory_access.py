@@ -8,10 +8,10 @@ from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.memory.editor import Editor
 from gateway.memory.learning.user_messages import user_text
 from gateway.memory.memories import not_found
-from gateway.memory.record import clean
-from gateway.memory.room import MemoryRoom, households_of, housemates_of
+from gateway.memory.services import MemoryServices, households_of, housemates_of
+from gateway.memory.validation import clean
 from gateway.service.parts import Parts
-from gateway.storage.memories import Evidence, Scope, Viewer, Whole
+from gateway.storage.memories import AllScopes, Evidence, Scope, Viewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +32,24 @@ class MemoryAccess:
         self._parts = parts
 
     @property
-    def room(self) -> MemoryRoom:
-        room = self._parts.memory
-        if room is None:
+    def services(self) -> MemoryServices:
+        services = self._parts.memory
+        if services is None:
             raise memory_off()
-        return room
+        return services
 
     def own(self, who: Principal) -> Scope:
         return Scope(who.user_id, households=households_of(self._parts.settings, who.user_id))
 
-    def whole(self, who: Principal) -> Whole:
-        return Whole(who.user_id, households_of(self._parts.settings, who.user_id))
+    def all_scopes(self, who: Principal) -> AllScopes:
+        return AllScopes(who.user_id, households_of(self._parts.settings, who.user_id))
 
     def editor(self, who: Principal, scope: Scope | None = None) -> Editor:
         """Changes what is the caller's; `scope` is where they save something, if that is not everywhere."""
         return Editor(
-            self.room.memories,
+            self.services.memories,
             scope or self.own(who),
-            self.whole(who),
+            self.all_scopes(who),
             who.user_id,
             owners=housemates_of(self._parts.settings, who.user_id),
             sessions=self._parts.sessions,
@@ -66,8 +66,8 @@ class MemoryAccess:
 
     async def viewer(self, who: Principal, memory_id: str) -> Viewer:
         """Documents are nobody's own, and seen by everybody."""
-        for viewer in (self.whole(who), self.own(who)):
-            if await self.room.store.get(viewer, memory_id):
+        for viewer in (self.all_scopes(who), self.own(who)):
+            if await self.services.store.get(viewer, memory_id):
                 return viewer
         raise not_found(memory_id)
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from gateway.auth import Principal
 from gateway.history.transcript import view
-from gateway.memory.recall import Known, Recall
-from gateway.memory.room import households_of
+from gateway.memory.recall import InContext, Recall
+from gateway.memory.services import households_of
 from gateway.messages import Message, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.components import Components
@@ -74,27 +74,27 @@ class Prompts:
         return Previewed(prompt.components, assembled, retrieved)
 
 
-async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str, Known]:
+async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str, InContext]:
     """What would stand in the prompt of the memories, and what of them is known with that."""
     told = history.memories
     if told is not None and told.generation_from == history.generation_from:
-        looked_back = await recall.look_back(scope, told.digests, still_told(history))
+        looked_back = await recall.revalidate(scope, told.digests, still_told(history))
         if not looked_back.outdated and not looked_back.gone:
             return told.text, known_of(history, looked_back.rows)
     elif history.messages and told is None:
         return "", known_of(history, ())  # its prompt generation began without any
-    taken = await recall.standing(scope)
-    new = ToldMemories(taken.text, taken.digests, history.generation_from, named=taken.named)
+    taken = await recall.load_snapshot(scope)
+    new = ToldMemories(taken.text, taken.digests, history.generation_from, named=taken.summarized)
     return taken.text, known_of(replace(history, memories=new), taken.rows)
 
 
 async def _retrieved(
-    recall: Recall, scope: Scope, history: History, known: Known, message: str | None
+    recall: Recall, scope: Scope, history: History, known: InContext, message: str | None
 ) -> str | None:
     if message is None:
         return None
-    looked_up = await recall.look_up(scope, message, message_count=len(history.messages), known=known)
-    new = looked_up.new() if looked_up is not None else ()
+    looked_up = await recall.retrieve(scope, message, message_count=len(history.messages), known=known)
+    new = looked_up.new_memories() if looked_up is not None else ()
     if not new:
         return None
     block = recalled_block(new)

@@ -13,7 +13,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from gateway.errors import StorageError
 from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed
-from gateway.memory.reasons import SOURCE
+from gateway.memory.retrieval_events import SOURCE
 from gateway.storage.memories import MemoryType, Status
 from gateway.telemetry import semconv
 from gateway.telemetry.base import Reader, Turn

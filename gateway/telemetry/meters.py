@@ -7,7 +7,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.util.types import AttributeValue
 
-from gateway.memory.documents.folder import Found
+from gateway.memory.documents.folder import FolderContents
 from gateway.settings import Settings
 from gateway.telemetry import semconv
 from gateway.telemetry.artifact_meters import ArtifactMeters, StoredArtifacts
@@ -146,7 +146,7 @@ class Meters:
             "Whether a background task failed and has not been steady since: 1 or 0.",
         )
 
-    def watch_documents(self, found: Callable[[], Found]) -> None:
+    def watch_documents(self, found: Callable[[], FolderContents]) -> None:
         """`found` tells what there was of documented memories at the last look."""
 
         def observe(_: CallbackOptions) -> Iterable[Observation]:

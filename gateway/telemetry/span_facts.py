@@ -15,7 +15,7 @@ from gateway.telemetry.tool_runs import ToolRun
 from gateway.telemetry.traces import Attributes
 
 CHANGERS: Final = ("model", "keeper")
-"""Actors of changes that are no people and no tools (`memory.memories.By`)."""
+"""Actors of changes that are no people and no tools (`memory.memories.Attribution`)."""
 
 
 def ids_of(turn: Turn) -> Attributes:

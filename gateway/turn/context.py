@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from gateway.events.calls import ToolResult
 from gateway.history.transcript import stored_next, view
 from gateway.memory.learning.user_messages import user_text
-from gateway.memory.recall import Known
+from gateway.memory.recall import InContext
 from gateway.messages import Message, Usage
 from gateway.prompt.assemble import Prefix
 from gateway.storage.base import History, StoredMessage
@@ -27,7 +27,7 @@ class MemoryState:
     session was told nothing."""
 
     rows: Sequence[MemoryRow] = ()
-    known: Known = field(default_factory=Known)
+    known: InContext = field(default_factory=InContext)
     gone: frozenset[str] = frozenset()
     outdated: bool = False
     unavailable: bool = False

@@ -12,9 +12,9 @@ from gateway.errors import StorageError
 from gateway.events.content import Retrieval
 from gateway.events.lifecycle import TurnWarning
 from gateway.history.transcript import is_forgotten, last_position, with_message
-from gateway.memory.reasons import of_search, of_standing
-from gateway.memory.recall import Known, Recall
-from gateway.memory.room import households_of
+from gateway.memory.recall import InContext, Recall
+from gateway.memory.retrieval_events import search_event, snapshot_event
+from gateway.memory.services import households_of
 from gateway.messages import RECALLED, Message, Recalled, recalled_block, recalled_in
 from gateway.storage.base import History, ToldMemories
 from gateway.storage.memories import MemoryRow, Scope
@@ -44,7 +44,7 @@ async def look_back(turn: TurnContext, history: History) -> tuple[History, Reaso
         if history.memories is None and not recalled and await recall.is_empty(scope):
             turn.memories = MemoryState(empty=True)
             return history, None
-        found = await recall.look_back(scope, before.digests, recalled)
+        found = await recall.revalidate(scope, before.digests, recalled)
     except StorageError:
         _unavailable(turn)
         return history, None
@@ -85,7 +85,7 @@ async def look_up(turn: TurnContext, history: History) -> History:
         if await recall.is_empty(scope):
             return history
         count = len(history.messages)
-        looked_up = await recall.look_up(
+        looked_up = await recall.retrieve(
             scope, row.input, message_count=count, known=state.known, turn_id=row.id
         )
     except StorageError:
@@ -93,10 +93,10 @@ async def look_up(turn: TurnContext, history: History) -> History:
         return history
     if looked_up is None:
         return history
-    new = looked_up.new()
+    new = looked_up.new_memories()
     message = Message("user", [recalled_block(new)]) if new else None
     found, decision = looked_up.found, looked_up.decision
-    event = of_search(row.input, found, decision.mode, known=looked_up.known, notes=decision.notes)
+    event = search_event(row.input, found, decision.mode, known=looked_up.known, notes=decision.notes)
     _tell(turn, event, message)
     state.rows = [*state.rows, *(hit.row for hit in found.hits)]
     return with_message(history, row.id, message) if message is not None else history
@@ -105,7 +105,7 @@ async def look_up(turn: TurnContext, history: History) -> History:
 def cited(turn: TurnContext) -> None:
     """Notes, beside the turn, which of the memories that it knows of its answer made use of."""
     if turn.parts.memory is not None and turn.memories.rows:
-        turn.parts.memory.recall.cited(turn.memories.rows, "".join(turn.progress.text))
+        turn.parts.memory.recall.record_citations(turn.memories.rows, "".join(turn.progress.text))
 
 
 def scope_of(turn: TurnContext) -> Scope:
@@ -115,7 +115,7 @@ def scope_of(turn: TurnContext) -> Scope:
     return Scope(row.owner, row.role_id, row.project_id, row.session_id, households)
 
 
-def known_of(history: History, rows: Sequence[MemoryRow]) -> Known:
+def known_of(history: History, rows: Sequence[MemoryRow]) -> InContext:
     """What a session has been told, and how much of it; `rows` are these memories as they are now."""
     standing = history.memories or ToldMemories("", {}, history.generation_from)
     # A line has the content; what else belongs to a memory is told when it is looked up.
@@ -123,7 +123,7 @@ def known_of(history: History, rows: Sequence[MemoryRow]) -> Known:
     full = (standing.digests.keys() - standing.named) & plain
     recalled = still_told(history)
     full |= {each.id for each in recalled if each.full}
-    return Known(frozenset(full), frozenset({*standing.digests, *(each.id for each in recalled)}))
+    return InContext(frozenset(full), frozenset({*standing.digests, *(each.id for each in recalled)}))
 
 
 def still_told(history: History, turn_id: str | None = None) -> list[Recalled]:
@@ -144,17 +144,17 @@ async def _stand(turn: TurnContext, history: History, recall: Recall) -> History
     if not state.outdated and not _has_begun(turn, history):
         return history
     before = history.memories or ToldMemories("", {}, history.generation_from)
-    taken = await recall.standing(scope_of(turn))
+    taken = await recall.load_snapshot(scope_of(turn))
     told = ToldMemories(
         taken.text,
         taken.digests,
         history.generation_from,
-        named=taken.named,
+        named=taken.summarized,
         forgotten={**before.forgotten, **dict.fromkeys(state.gone, last_position(history))},
     )
     await turn.parts.sessions.tell_memories(turn.row.session_id, told)
     if taken.rows and told.text != before.text:
-        _tell(turn, of_standing(turn.row.input, taken))
+        _tell(turn, snapshot_event(turn.row.input, taken))
     history = replace(history, memories=told)
     state.rows = list({row.id: row for row in (*state.rows, *taken.rows)}.values())
     state.known = known_of(history, state.rows)

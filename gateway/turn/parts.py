@@ -7,7 +7,7 @@ from gateway.artifacts.references import References
 from gateway.artifacts.shelf import Shelf
 from gateway.history.compression.compressor import Compressor
 from gateway.history.tokens import TokenMeter
-from gateway.memory.room import MemoryRoom
+from gateway.memory.services import MemoryServices
 from gateway.model.base import Model
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
@@ -39,7 +39,7 @@ class TurnParts:
     read_archive: Tool
     approvals: Approvals
     suggestions: Suggestions
-    memory: MemoryRoom | None
+    memory: MemoryServices | None
     shelf: Shelf
     references: References
     attachments: Attachments

@@ -1,4 +1,4 @@
-"""The memory's room and what works in it."""
+"""The memory services, the extractor and the documents of a configuration."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -11,16 +11,16 @@ from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed, Memories
 from gateway.memory.profiles import Profiles
 from gateway.memory.recall import Recall
-from gateway.memory.room import MemoryRoom, households_of
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.memory.search.searcher import Searcher
+from gateway.memory.services import MemoryServices, households_of
 from gateway.memory.tool import NAME as MANAGE_MEMORY
 from gateway.memory.tool import manage_memory, manage_nothing
 from gateway.model.calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.skill import BUILT_IN, FunctionSkill
-from gateway.storage.memories import Whole
+from gateway.storage.memories import AllScopes
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
@@ -28,7 +28,7 @@ from gateway.storage.sqlite.shared import SharedDatabase
 @asynccontextmanager
 async def open_memory(
     settings: Settings, calls: ModelCalls | None = None, *, told: Callable[[Changed], None] = lambda _: None
-) -> AsyncGenerator[MemoryRoom]:
+) -> AsyncGenerator[MemoryServices]:
     """The memories of the data folder, which other processes may have open at the same time. With `calls` a
     model is asked what rules cannot tell, where settings allow it; `told` hears of each change that is made
     through here.
@@ -43,14 +43,14 @@ async def open_memory(
 
         def changed(change: Changed) -> None:
             if searcher.embedding is not None:
-                searcher.embedding.nudge(Whole(change.row.user_id))
+                searcher.embedding.nudge(AllScopes(change.row.user_id))
             told(change)
 
-        memories = Memories(store, most=settings.memory_limit, told=changed)
+        memories = Memories(store, most=settings.memory_limit, on_change=changed)
         controller = Controller(settings, calls)
         recall = Recall(store, searcher, controller, settings)
         try:
-            yield MemoryRoom(
+            yield MemoryServices(
                 store=store,
                 memories=memories,
                 searcher=searcher,
@@ -66,7 +66,7 @@ async def open_memory(
 
 def open_extractor(
     settings: Settings,
-    room: MemoryRoom,
+    services: MemoryServices,
     calls: ModelCalls,
     *,
     on_report: Callable[[LearningReport], None] = lambda _: None,
@@ -75,7 +75,7 @@ def open_extractor(
     conversation that was read."""
     prompts = PromptFolder(settings.prompts_dir)
     return Extractor(
-        room.memories,
+        services.memories,
         calls,
         settings,
         instructions=lambda: prompts.instructions("memory.md"),
@@ -83,14 +83,14 @@ def open_extractor(
     )
 
 
-def open_documents(settings: Settings, room: MemoryRoom) -> Documents:
+def open_documents(settings: Settings, services: MemoryServices) -> Documents:
     """The documented memories of the folder that is set; they are looked at first with `refresh`."""
-    return Documents(room.store, settings.documents_dir.expanduser())
+    return Documents(services.store, settings.documents_dir.expanduser())
 
 
-def memory_skill(settings: Settings, room: MemoryRoom | None) -> FunctionSkill:
-    """The tool with which a model looks after memories; without a room it only tells that it is there."""
-    if room is None:
+def memory_skill(settings: Settings, services: MemoryServices | None) -> FunctionSkill:
+    """The tool with which a model looks after memories; without services it can only be listed."""
+    if services is None:
         return FunctionSkill(manage_nothing(), BUILT_IN, MANAGE_MEMORY)
-    tool = manage_memory(room.memories, room.searcher, lambda user: households_of(settings, user))
+    tool = manage_memory(services.memories, services.searcher, lambda user: households_of(settings, user))
     return FunctionSkill(tool, BUILT_IN, MANAGE_MEMORY)

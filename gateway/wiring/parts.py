@@ -12,7 +12,7 @@ from gateway.history.compression.compressor import Compressor
 from gateway.history.read_archive import read_archive
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.tokens import TokenMeter
-from gateway.memory.room import MemoryRoom
+from gateway.memory.services import MemoryServices
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
 from gateway.model.calls import ModelCalls
@@ -69,7 +69,7 @@ def assemble_parts(
     suggestions: Suggestions,
     calls: ModelCalls | None = None,
     shelf: Shelf | None = None,
-    memory: MemoryRoom | None = None,
+    memory: MemoryServices | None = None,
 ) -> Parts:
     """What turns work with. `calls` ask the `model` beside their answers."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()

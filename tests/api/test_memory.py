@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from gateway.api.routes import ENDPOINTS
-from gateway.memory.memories import By
-from gateway.memory.record import NewMemory
+from gateway.memory.memories import Attribution
+from gateway.memory.validation import NewMemory
 from gateway.settings import Settings
 from gateway.storage.memories import Scope
 from tests.harness import Client, running_gateway
@@ -216,7 +216,9 @@ async def claimed(client: Client, content: str) -> str:
     """The id of a memory that a tool suggested."""
     memories = client.app.state.parts.memory.memories
     new = NewMemory(content, source="skill", quarantined=True)
-    return (await memories.save(Scope("local"), new, By("http_fetch", "Suggested by a tool."))).row.id
+    return (
+        await memories.save(Scope("local"), new, Attribution("http_fetch", "Suggested by a tool."))
+    ).row.id
 
 
 async def test_what_a_tool_claims_is_recalled_when_a_person_has_confirmed_it(client: Client) -> None:

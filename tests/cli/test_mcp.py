@@ -1,4 +1,4 @@
-"""`gateway mcp` on the command line; what it serves is shown in tests/doors."""
+"""`gateway mcp` on the command line; what it serves is shown in tests/adapters."""
 
 import asyncio
 import re
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.adapters.test_mcp_server import over_http
 from tests.cli.calling import Command
-from tests.doors.test_memory_mcp import over_http
 from tests.running import TIMEOUT, Running, clean_environment
 from tests.running import command as command_line
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.memory.record import NewMemory, make, search_tokens
+from gateway.memory.validation import NewMemory, make, search_tokens
 from gateway.storage.memories import Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.storage.memories import Forgotten, Scope, Whole
+from gateway.storage.memories import AllScopes, Forgotten, Scope
 from gateway.storage.memories.contract import MemoryStore
 from tests.storage.remembering import ANN, became, memory, remember
 
@@ -23,7 +23,7 @@ async def test_what_was_deleted_or_replaced_since_is_told_the_last_first(store: 
     told = [Forgotten(row.content, row.digest, at) for row, at in ((rows[1], 20), (rows[0], 10))]
     assert await store.forgotten(ANN, since=9, limit=9) == told
     assert await store.forgotten(ANN, since=10, limit=9) == told[:1]
-    assert await store.forgotten(Whole("ann"), since=9, limit=1) == told[:1]
+    assert await store.forgotten(AllScopes("ann"), since=9, limit=1) == told[:1]
 
 
 async def test_it_is_told_to_those_who_saw_it(store: MemoryStore) -> None:

@@ -8,13 +8,13 @@ import pytest
 from gateway.errors import DuplicateMemory, MemoryChanged, MemoryFull
 from gateway.storage.memories import (
     MAX_VERSIONS,
+    AllScopes,
     Evidence,
     Filter,
     Link,
     Profile,
     Scope,
     Vector,
-    Whole,
 )
 from gateway.storage.memories.contract import MemoryStore
 from tests.storage.remembering import (
@@ -215,10 +215,10 @@ async def test_what_is_a_sessions_is_erased_with_it(store: MemoryStore) -> None:
     assert await store.forget_session("ann", "s") == 2
     assert await store.forget_session("ann", "s") == 0
     for row in mine:
-        assert await store.versions(Whole("ann"), row.id) == []
+        assert await store.versions(AllScopes("ann"), row.id) == []
     assert await matched(store, "zebra 斑马", Scope("ann", session_id="s")) == []
-    assert await listed(store, Whole("ann")) == ["m_5", "m_3"]
-    assert await listed(store, Whole("bob")) == ["m_4"]
+    assert await listed(store, AllScopes("ann")) == ["m_5", "m_3"]
+    assert await listed(store, AllScopes("bob")) == ["m_4"]
 
 
 async def test_a_full_store_takes_no_more_until_there_is_room(store: MemoryStore) -> None:
@@ -247,13 +247,13 @@ async def test_what_is_deleted_is_found_nowhere_but_its_versions(store: MemorySt
     await store.put_vectors("small", [Vector("m_1", row.digest, b"\0" * 8)])
     await store.write([became(row, "deleted", updated_at=9)], most=MAX_MEMORIES)
 
-    for viewer in (ANN, Whole("ann")):
+    for viewer in (ANN, AllScopes("ann")):
         assert await store.get(viewer, "m_1") == []
         assert await listed(store, viewer) == []
         assert await store.count(viewer) == (0, 0)
         assert await matched(store, "花生 peanut", viewer, Filter()) == []
         assert await store.vectors(viewer, "small") == []
-        assert await store.lacking(viewer, "small", limit=9) == []
+        assert await store.missing_vectors(viewer, "small", limit=9) == []
         assert [each.operation for each in await store.versions(viewer, "m_1")] == ["remembered", "deleted"]
     await remember(store, memory("m_2", row.content))
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import MemoryFull
-from gateway.storage.memories import MAX_QUARANTINED, Evidence, MemoryRow, Scope, Viewer, Whole
+from gateway.storage.memories import MAX_QUARANTINED, AllScopes, Evidence, MemoryRow, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
 from tests.storage.remembering import ANN, became, listed, memory, remember, step
 
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.anyio
 MAX_MEMORIES = 10_000
 ANNAS = Evidence("s_ann", 1, "我的病又復發了, so we eat at seven")
 BERTS = Evidence("s_bert", 3, "I am home at seven")
-HERE: tuple[Viewer, ...] = (Scope("ann", households=("home",)), Whole("ann", ("home",)))
-THERE: tuple[Viewer, ...] = (Scope("bert", households=("home",)), Whole("bert", ("home",)))
+HERE: tuple[Viewer, ...] = (Scope("ann", households=("home",)), AllScopes("ann", ("home",)))
+THERE: tuple[Viewer, ...] = (Scope("bert", households=("home",)), AllScopes("bert", ("home",)))
 
 
 async def test_each_member_of_a_household_is_shown_their_own_quotes_alone(store: MemoryStore) -> None:

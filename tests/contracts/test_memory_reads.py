@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from gateway.errors import DuplicateMemory
 from gateway.storage.memories import (
+    AllScopes,
     Change,
     Filter,
     MemoryRow,
     Scope,
     Vector,
     Viewer,
-    Whole,
 )
 from gateway.storage.memories.contract import MemoryStore
 from tests.storage.remembering import (
@@ -80,8 +80,8 @@ async def test_what_a_viewer_may_not_see_hides_nothing_from_them(store: MemorySt
     assert await matched(store, words) == ["m_1", "m_2"]
     assert await matched(store, words, ANN, Filter(types=["risk"])) == ["m_2"]
     assert await matched(store, "dashboard", Scope("ann", "cook")) == ["m_2"]
-    assert len(await matched(store, words, Whole("ann"))) == 50
-    assert set(await matched(store, "Bob's dashboard", Whole("ann"))) > {"m_1"}
+    assert len(await matched(store, words, AllScopes("ann"))) == 50
+    assert set(await matched(store, "Bob's dashboard", AllScopes("ann"))) > {"m_1"}
 
 
 async def test_a_filter_asks_for_all_it_names(store: MemoryStore) -> None:
@@ -161,10 +161,10 @@ async def test_of_a_document_and_a_memory_about_the_same_the_newer_is_recalled(s
         assert await matched(store, "logo") == [recalled]
         assert await listed(store, ANN, RECALLABLE) == [recalled]
         assert (await store.count(ANN, RECALLABLE))[0] == 1
-        assert [each.id for each in await store.lacking(ANN, "small", limit=9)] == [recalled]
+        assert [each.id for each in await store.missing_vectors(ANN, "small", limit=9)] == [recalled]
     assert await matched(store, "logo", Scope("bob")) == ["d_1"]
     assert sorted(await matched(store, "logo", ANN, Filter())) == ["d_1", "m_1"]
-    assert await matched(store, "logo", Whole("ann")) == ["m_1"]
+    assert await matched(store, "logo", AllScopes("ann")) == ["m_1"]
 
     await store.write([became(row, "frozen", status="frozen", updated_at=99)], most=MAX_MEMORIES)
     assert await matched(store, "logo") == ["d_1"]
@@ -187,7 +187,7 @@ async def test_the_documents_are_those_that_were_put_last(store: MemoryStore) ->
     assert await store.get(ANN, "d_1", "d_2") == [replace(changed[0], last_used=50)]
     assert await matched(store, "画图") == []
     assert await matched(store, "草稿", Scope("bob")) == ["d_1"]
-    assert await listed(store, Whole("ann")) == []
+    assert await listed(store, AllScopes("ann")) == []
     assert not await store.erase(ANN, "d_1")
     await store.put_documents([])
     assert await listed(store) == []
@@ -209,18 +209,18 @@ async def test_documents_and_memories_do_not_take_each_others_place(store: Memor
 async def test_vectors_count_while_their_content_stays(store: MemoryStore) -> None:
     rows = [memory("m_1"), memory("m_2"), memory("m_3", status="frozen")]
     await remember(store, *rows)
-    assert [row.id for row in await store.lacking(ANN, "small", limit=9)] == ["m_1", "m_2"]
-    assert [row.id for row in await store.lacking(ANN, "small", limit=1)] == ["m_1"]
+    assert [row.id for row in await store.missing_vectors(ANN, "small", limit=9)] == ["m_1", "m_2"]
+    assert [row.id for row in await store.missing_vectors(ANN, "small", limit=1)] == ["m_1"]
     made = [Vector(row.id, row.digest, bytes(8)) for row in rows]
     await store.put_vectors("small", [*made, Vector("m_9", "d", b""), Vector("m_2", "stale", b"x")])
     await store.put_vectors("small", [replace(made[0], data=b"\1" * 8)])
 
     assert await store.vectors(ANN, "small") == [replace(made[0], data=b"\1" * 8), made[1]]
     assert await store.vectors(ANN, "large") == []
-    assert await store.lacking(ANN, "small", limit=9) == []
+    assert await store.missing_vectors(ANN, "small", limit=9) == []
     await store.write([became(rows[0], content="something else")], most=MAX_MEMORIES)
     assert await store.vectors(ANN, "small") == [made[1]]
-    assert [row.id for row in await store.lacking(ANN, "small", limit=9)] == ["m_1"]
+    assert [row.id for row in await store.missing_vectors(ANN, "small", limit=9)] == ["m_1"]
 
 
 USERS = ("ann", "bob", "an\0n", "安")
@@ -238,7 +238,7 @@ scopes = st.builds(
     st.sampled_from([None, "s", "p"]),
     st.lists(households, max_size=2).map(tuple),
 )
-wholes = st.builds(Whole, users, st.lists(households, max_size=2).map(tuple))
+wholes = st.builds(AllScopes, users, st.lists(households, max_size=2).map(tuple))
 
 
 @st.composite
@@ -271,7 +271,7 @@ def is_seen(row: MemoryRow, viewer: Viewer) -> bool:
 async def emptied(store: MemoryStore) -> None:
     await store.put_documents([])
     for user_id in USERS:
-        whole = Whole(user_id, OWNERS)
+        whole = AllScopes(user_id, OWNERS)
         for row in await store.list(whole, limit=99):
             await store.erase(whole, row.id)
 
@@ -300,7 +300,7 @@ async def test_nobody_is_shown_what_is_outside_of_their_audiences(
         assert recalled <= {row.id for row in made if row.recallable} & allowed
         assert {match.row.id for match in best} == recalled
         assert {each.memory_id for each in await store.vectors(viewer, "small")} == recalled
-        assert {row.id for row in await store.lacking(viewer, "large", limit=99)} == recalled
+        assert {row.id for row in await store.missing_vectors(viewer, "large", limit=99)} == recalled
         for row in runtime:
             assert bool(await store.versions(viewer, row.id)) == (row.id in allowed)
     for row in made:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.demo.tour import ALONE, TOGETHER
-from gateway.memory.told import NOTE
+from gateway.memory.rendering import NOTE
 from gateway.tools.wrapping import wrap
 from tests.demo.bare import Received, ask
 from tests.demo.conftest import Send

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from gateway.memory.memories import By, Memories
-from gateway.memory.record import NewMemory
+from gateway.memory.memories import Attribution, Memories
+from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Scope
 
 ANN = Scope("ann")
 COACH = Scope("ann", role_id="coach")
-BY = By("ann", "She said so.", "t_1")
+BY = Attribution("ann", "She said so.", "t_1")
 RECALLABLE = Filter(recallable=True)
 
 

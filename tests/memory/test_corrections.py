@@ -10,8 +10,8 @@ from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFo
 from gateway.lexical import tokens
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
-from gateway.memory.record import MAX_CONTENT, NewMemory
-from gateway.storage.memories import Evidence, Link, Scope, Whole
+from gateway.memory.validation import MAX_CONTENT, NewMemory
+from gateway.storage.memories import AllScopes, Evidence, Link, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.memory.correcting import ANN, BY, COACH, RECALLABLE, recalled, saved
@@ -135,7 +135,7 @@ async def test_nobody_corrects_or_merges_what_they_do_not_see(
     one = await saved(memories, "我喜欢茶", scope=COACH, owner_type="role")
     other = await saved(memories, "我喜欢咖啡", scope=COACH, owner_type="role")
 
-    for viewer in (BEN, ANN, Whole("ben")):
+    for viewer in (BEN, ANN, AllScopes("ben")):
         with pytest.raises(NotFound):
             await corrections.correct(viewer, one.id, "freeze", BY)
         with pytest.raises(NotFound):
@@ -206,7 +206,7 @@ async def test_nothing_depends_on_what_is_not_there_or_on_itself(memories: Memor
         with pytest.raises(InvalidRequest, match="depends on at most"):
             await memories.update(ANN, row.id, {}, BY, depends_on=wrong)
     assert await memories.store.links(row.id) == []
-    seen = Whole("ann")
+    seen = AllScopes("ann")
     new = NewMemory("She trains on Mondays")
     leaf = await memories.save(ANN, new, BY, viewer=seen, depends_on=[private.id])
     again = await memories.save(ANN, new, BY, viewer=seen, depends_on=[row.id, leaf.row.id])

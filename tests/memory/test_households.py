@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from gateway.memory.copies import export
 from gateway.memory.corrections.corrections import Corrections
-from gateway.memory.memories import By, Changed, Memories
-from gateway.memory.record import NewMemory
-from gateway.storage.memories import Evidence, Scope, Whole
+from gateway.memory.export import export
+from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.validation import NewMemory
+from gateway.storage.memories import AllScopes, Evidence, Scope
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ OF_BERT = "I am home at seven"
 async def kept(memories: Memories, who: Scope, content: str, quote: str = "", **fields: Any) -> Changed:
     """A memory of the household, from what `who` said."""
     new = NewMemory(content, owner_type="household", **fields)
-    by = By(who.user_id, "They said so.")
+    by = Attribution(who.user_id, "They said so.")
     return await memories.save(who, new, by, evidence=said(who, quote) if quote else ())
 
 
@@ -34,7 +34,7 @@ async def quoted(memories: Memories, memory_id: str) -> dict[str, list[str]]:
     """What each member reads as evidence: alone, in a role, and in a file of all that is theirs."""
     found: dict[str, list[str]] = {}
     for who in (ANNA, BERT):
-        whole = Whole(who.user_id, who.households)
+        whole = AllScopes(who.user_id, who.households)
         shown = [await memories.details(viewer, memory_id) for viewer in (who, whole)]
         found[who.user_id] = quotes = [each.quote for each in shown[0].evidence]
         assert [each.quote for each in shown[1].evidence] == quotes
@@ -59,11 +59,16 @@ async def test_what_replaces_a_memory_of_another_is_whose_said_it(
     row = (await kept(memories, BERT, "We eat at seven.", OF_BERT)).row
     (evidence,) = said(ANNA, SECRET)
     _, new, *_ = await corrections.correct(
-        ANNA, row.id, "replace", By("anna", "So she says."), evidence=evidence, new_content="晚飯八點"
+        ANNA,
+        row.id,
+        "replace",
+        Attribution("anna", "So she says."),
+        evidence=evidence,
+        new_content="晚飯八點",
     )
     third = (await kept(memories, BERT, "Supper is at nine.")).row
     _, same, *_ = await corrections.correct(
-        ANNA, third.id, "replace", By("anna", "Again."), evidence=evidence, new_content="晚饭八点"
+        ANNA, third.id, "replace", Attribution("anna", "Again."), evidence=evidence, new_content="晚饭八点"
     )
 
     assert (new.row.user_id, same.row.id) == ("anna", new.row.id)
@@ -76,7 +81,9 @@ async def test_what_suppresses_a_memory_of_another_is_quoted_to_who_said_it(
 ) -> None:
     row = (await kept(memories, BERT, "We eat at seven.")).row
     (evidence,) = said(ANNA, SECRET)
-    await corrections.correct(ANNA, row.id, "suppress", By("anna", "She doubts it."), evidence=evidence)
+    await corrections.correct(
+        ANNA, row.id, "suppress", Attribution("anna", "She doubts it."), evidence=evidence
+    )
 
     assert await quoted(memories, row.id) == {"anna": [SECRET], "bert": []}
 
@@ -87,7 +94,7 @@ async def test_a_merged_memory_is_of_who_merged_it_and_carries_their_quotes_alon
     """What others said stays with the memories that were merged, where they read it."""
     weighty = (await kept(memories, BERT, "Bert cooks on Sundays.", OF_BERT, importance=5)).row
     light = (await kept(memories, ANNA, "晚飯前遛狗", SECRET)).row
-    merged, *_ = await corrections.merge(ANNA, [weighty.id, light.id], By("anna", "One of two."))
+    merged, *_ = await corrections.merge(ANNA, [weighty.id, light.id], Attribution("anna", "One of two."))
 
     assert (merged.row.user_id, merged.row.importance) == ("anna", 5)
     assert await quoted(memories, merged.row.id) == {"anna": [SECRET], "bert": []}

@@ -5,21 +5,21 @@ import re
 import pytest
 
 from gateway.lexical import estimate_tokens
-from gateway.memory import record, snapshot
-from gateway.memory.memories import By, Memories
-from gateway.memory.record import NewMemory
+from gateway.memory import snapshot, validation
+from gateway.memory.memories import Attribution, Memories
+from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Profile, Scope
 
 pytestmark = pytest.mark.anyio
 
 ANN = Scope("ann")
-BY = By("ann", "told by a test")
+BY = Attribution("ann", "told by a test")
 
 
 async def taken(
     memories: Memories, *profiles: Profile, count: int = 100, characters: int = 10_000
 ) -> snapshot.Snapshot:
-    return await snapshot.take(memories.store, ANN, profiles, full_count=count, full_characters=characters)
+    return await snapshot.load(memories.store, ANN, profiles, full_count=count, full_characters=characters)
 
 
 async def save(memories: Memories, content: str, **fields: object) -> str:
@@ -62,8 +62,8 @@ async def test_of_many_the_pinned_ones_stand_there_and_the_others_are_named_or_c
     assert found.is_catalog
     assert pinned in named
     assert "x" * 300 in found.text
-    assert len(named) + found.unnamed == 81
-    assert f"And {found.unnamed} more" in found.text
+    assert len(named) + found.omitted == 81
+    assert f"And {found.omitted} more" in found.text
     assert estimate_tokens(found.text) < snapshot.CATALOG_TOKENS + 400
 
 
@@ -80,11 +80,11 @@ async def test_pinned_ones_that_are_too_much_are_named_first(memories: Memories)
         )
     found = await taken(memories)
 
-    shown = {memory_id for memory_id in pinned if memory_id not in found.named}
+    shown = {memory_id for memory_id in pinned if memory_id not in found.summarized}
     assert shown == set(pinned[:2])
-    assert set(pinned[2:]) <= found.named
-    assert len(found.named) > 3
-    assert len(found.rows) + found.unnamed == 100
+    assert set(pinned[2:]) <= found.summarized
+    assert len(found.summarized) > 3
+    assert len(found.rows) + found.omitted == 100
     assert estimate_tokens(found.text) < snapshot.PINNED_TOKENS + snapshot.CATALOG_TOKENS + 400
 
 
@@ -93,7 +93,7 @@ async def test_the_weightiest_of_all_are_named(memories: Memories) -> None:
     weighty = await save(memories, "对花生严重过敏", importance=5)
     steps = [
         await memories.step(
-            record.make(NewMemory(f"fact {number}", importance=4), ANN, f"m_{number}", 2**41),
+            validation.make(NewMemory(f"fact {number}", importance=4), ANN, f"m_{number}", 2**41),
             "remembered",
             BY,
         )
@@ -101,7 +101,7 @@ async def test_the_weightiest_of_all_are_named(memories: Memories) -> None:
     ]
     await memories.store.write(steps, most=5000)
 
-    assert weighty in (await taken(memories)).named
+    assert weighty in (await taken(memories)).summarized
 
 
 async def test_what_may_not_be_recalled_does_not_stand_there(memories: Memories) -> None:

@@ -13,11 +13,11 @@ from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.upkeep import Memory
 from gateway.memory.corrections.corrections import Corrections
-from gateway.memory.memories import By, Memories
-from gateway.memory.record import NewMemory
+from gateway.memory.memories import Attribution, Memories
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.tool import manage_memory, manage_nothing
-from gateway.storage.memories import Evidence, Filter, Scope, Whole
+from gateway.memory.validation import NewMemory
+from gateway.storage.memories import AllScopes, Evidence, Filter, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.tools.base import Said, ToolContext
@@ -28,8 +28,8 @@ from tests.tools import calling
 pytestmark = pytest.mark.anyio
 
 LINE = re.compile(r"^\[(m_[0-9a-f]{16})\] ", re.MULTILINE)
-ADA = Whole("ada")
-BY_ADA = By("ada", "by hand")
+ADA = AllScopes("ada")
+BY_ADA = Attribution("ada", "by hand")
 
 
 class Model:

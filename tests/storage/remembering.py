@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.lexical import query_tokens, tokens
-from gateway.memory.record import digest_of, search_tokens
+from gateway.memory.validation import digest_of, search_tokens
 from gateway.storage.memories import Change, Filter, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
 from gateway.storage.memories.store import SqlMemories

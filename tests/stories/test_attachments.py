@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.demo.versions import NEWEST
-from gateway.memory.hearsay import from_outside
+from gateway.memory.provenance import is_tainted
 from gateway.settings import Settings
 from gateway.tools.function import ToolContext, tool
 from tests.artifacts.files import png
@@ -253,7 +253,7 @@ async def test_what_only_a_file_says_is_hearsay(settings: Settings) -> None:
     @tool(effect="read_only")
     def weigh(context: ToolContext) -> str:
         """Weighs both."""
-        heard.append((from_outside(claim, context), from_outside(own, context)))
+        heard.append((is_tainted(claim, context), is_tainted(own, context)))
         return "weighed"
 
     asked = f"{own}\n/call weigh {{}}\n/then\n/say ok"

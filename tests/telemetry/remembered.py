@@ -4,10 +4,10 @@ from typing import Any
 
 from gateway.events.content import Retrieval, RetrievalHit
 from gateway.events.upkeep import Memory
-from gateway.memory import record
+from gateway.memory import validation
 from gateway.memory.learning.report import LearningReport
-from gateway.memory.memories import By, Changed
-from gateway.memory.record import NewMemory
+from gateway.memory.memories import Attribution, Changed
+from gateway.memory.validation import NewMemory
 from gateway.messages import Usage
 from gateway.storage.memories import Operation, Scope
 from tests.telemetry.story import CANARY, MODEL, Story
@@ -19,8 +19,8 @@ LEARNING_USAGE = Usage(input_tokens=200, output_tokens=40, cache_read_input_toke
 def changed(
     operation: Operation, actor: str, *, turn_id: str | None = None, memory_id: str = "m_1", **fields: Any
 ) -> Changed:
-    row = record.make(NewMemory(CANARY, **fields), Scope("ada"), memory_id, AT)
-    return Changed(row, operation, By(actor, f"Because {CANARY}", turn_id))
+    row = validation.make(NewMemory(CANARY, **fields), Scope("ada"), memory_id, AT)
+    return Changed(row, operation, Attribution(actor, f"Because {CANARY}", turn_id))
 
 
 def learned(**fields: Any) -> LearningReport:

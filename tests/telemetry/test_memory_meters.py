@@ -7,7 +7,7 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.events.lifecycle import TurnWarning
-from gateway.memory.documents.folder import Found
+from gateway.memory.documents.folder import FolderContents
 from gateway.storage.memories import MemoryType, Status
 from tests.loopback import TIMEOUT
 from tests.telemetry.counting import Counting
@@ -109,12 +109,12 @@ def test_reasons_and_errors_that_somebody_invents_do_not_grow_the_process() -> N
 
 def test_documents_and_embeddings_are_looked_up_when_they_are_asked_for() -> None:
     """Documents in use and out of it, files to be mended; requests by what for and how they failed."""
-    counting, found, asked = Counting(), [Found()], dict[tuple[str, str | None], int]()
+    counting, found, asked = Counting(), [FolderContents()], dict[tuple[str, str | None], int]()
     counting.meters.watch_documents(lambda: found[0])
     counting.meters.watch_embeddings(lambda: asked)
     assert counting.value("gateway_document_warnings") == 0
 
-    found[0] = Found(warnings=("a.json cannot be used: no JSON.",))
+    found[0] = FolderContents(warnings=("a.json cannot be used: no JSON.",))
     asked["query", None], asked["document", "embeddings_timeout"] = 7, 2
 
     assert counting.value("gateway_document_warnings") == 1

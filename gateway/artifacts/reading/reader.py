@@ -1,6 +1,6 @@
 """One door to all ways of reading a part."""
 
-from gateway.artifacts.news import By, PartRead
+from gateway.artifacts.news import Attribution, PartRead
 from gateway.artifacts.reading.json_path import read_json
 from gateway.artifacts.reading.lines import read_lines
 from gateway.artifacts.reading.octets import read_bytes
@@ -16,7 +16,12 @@ _HOW: dict[type[Wanted], How] = {Lines: "lines", Bytes: "bytes", JsonPath: "json
 
 
 async def read_part(
-    shelf: Shelf, row: ArtifactRow, wanted: Wanted, *, most_tokens: int = MAX_TOKENS, by: By = "model"
+    shelf: Shelf,
+    row: ArtifactRow,
+    wanted: Wanted,
+    *,
+    most_tokens: int = MAX_TOKENS,
+    by: Attribution = "model",
 ) -> Part:
     """Reads what is wanted, as much of it as fits: at most `most_tokens` (estimated; between 500 and 4000
     whatever is asked) and 24,000 bytes. Of a large content only what is needed is in memory.

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gateway.errors import ModelError
 from gateway.ids import DAY_MS
 from gateway.memory.control.cues import Cues, TimeRange, read
-from gateway.memory.record import clean
+from gateway.memory.validation import clean
 from gateway.model.calls import NO_CONTEXT, CallContext, ModelCalls, request_of
 from gateway.settings import Settings
 from gateway.storage.memories import MemoryType

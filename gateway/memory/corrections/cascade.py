@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from gateway.storage.memories import Link, MemoryRow, Viewer, Whole
+from gateway.storage.memories import AllScopes, Link, MemoryRow, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_VISITED = 500
@@ -18,7 +18,7 @@ async def dependants(
 ) -> Sequence[MemoryRow]:
     """What depends on `root`, directly or through others, in all of the user's roles and projects; not `but`,
     nor what depends on `root` through it alone."""
-    everything = Whole(viewer.user_id, viewer.households)
+    everything = AllScopes(viewer.user_id, viewer.households)
     walked, waiting, found = {root.id, *([but.id] if but else [])}, [root.id], list[MemoryRow]()
     while waiting and len(walked) < MAX_VISITED:
         links = await store.links(waiting.pop(0))

@@ -15,11 +15,11 @@ from typing import Literal
 
 from gateway.errors import DuplicateMemory, InvalidRequest
 from gateway.ids import new_memory_id, now_ms
-from gateway.memory import record
+from gateway.memory import validation
 from gateway.memory.corrections.cascade import dependants, inherited
 from gateway.memory.corrections.merging import MAX_MERGED, MIN_MERGED, check_changeable, merged, successor
-from gateway.memory.memories import By, Changed, Memories, not_found
-from gateway.memory.versions import check_version, next_of, settled
+from gateway.memory.memories import Attribution, Changed, Memories, not_found
+from gateway.memory.versions import check_version, next_version, retry_conflicts
 from gateway.storage.memories import (
     Change,
     Evidence,
@@ -56,7 +56,7 @@ class Corrections:
         viewer: Viewer,
         memory_id: str,
         action: Action,
-        by: By,
+        by: Attribution,
         *,
         evidence: Evidence | None = None,
         new_content: str | None = None,
@@ -95,7 +95,7 @@ class Corrections:
             )
         if new_content is None:
             raise InvalidRequest("new_content is missing: say what is true instead.")
-        content = record.checked_content(new_content)
+        content = validation.checked_content(new_content)
         try:
             return await self._written(
                 viewer,
@@ -110,7 +110,7 @@ class Corrections:
             lambda: self._given_way(viewer, memory_id, known, by, quotes=quotes, version=version),
         )
 
-    async def merge(self, viewer: Viewer, memory_ids: Sequence[str], by: By) -> Sequence[Changed]:
+    async def merge(self, viewer: Viewer, memory_ids: Sequence[str], by: Attribution) -> Sequence[Changed]:
         """Makes one memory of several that the same people see: their contents without repetition, from the
         oldest on; the highest importance and confidence; all tags, decisions and references, and what the
         viewer is quoted with. What it is about otherwise (owner, type) is that of the most important one.
@@ -139,7 +139,7 @@ class Corrections:
         async def once() -> Sequence[Changed]:
             return await self._memories.apply(await plan())
 
-        return [each for each in await settled(once) if _sees(viewer, each.row)]
+        return [each for each in await retry_conflicts(once) if _sees(viewer, each.row)]
 
     async def _restated(
         self,
@@ -148,12 +148,12 @@ class Corrections:
         status: Status,
         operation: Operation,
         *,
-        by: By,
+        by: Attribution,
         quotes: Sequence[Evidence],
         version: int | None,
     ) -> Sequence[Change]:
         row = await self._correctable(viewer, memory_id, version)
-        after = next_of(
+        after = next_version(
             row,
             status=status,
             evidence_count=row.evidence_count + len(quotes),
@@ -168,14 +168,14 @@ class Corrections:
         viewer: Viewer,
         memory_id: str,
         content: str,
-        by: By,
+        by: Attribution,
         *,
         quotes: Sequence[Evidence],
         source: MemorySource,
         version: int | None,
     ) -> Sequence[Change]:
         row = await self._correctable(viewer, memory_id, version)
-        if record.digest_of(content) == row.digest:
+        if validation.digest_of(content) == row.digest:
             raise InvalidRequest(f"{row.id} says that already.")
         new = successor(
             row,
@@ -207,7 +207,7 @@ class Corrections:
         viewer: Viewer,
         memory_id: str,
         known_id: str,
-        by: By,
+        by: Attribution,
         *,
         quotes: Sequence[Evidence],
         version: int | None,
@@ -215,7 +215,7 @@ class Corrections:
         """To a memory that says already what is true instead."""
         row = await self._correctable(viewer, memory_id, version)
         known = await self._memories.get(viewer, known_id)
-        after = next_of(
+        after = next_version(
             known,
             status="active",
             quarantined=False,
@@ -231,7 +231,7 @@ class Corrections:
             *await self._flags(viewer, row, "replaced", by, but=known),
         ]
 
-    async def _merged(self, viewer: Viewer, ids: Sequence[str], by: By) -> Sequence[Change]:
+    async def _merged(self, viewer: Viewer, ids: Sequence[str], by: Attribution) -> Sequence[Change]:
         found = {row.id: row for row in await self._store.get(viewer, *ids)}
         if missing := [memory_id for memory_id in ids if memory_id not in found]:
             raise not_found(missing[0])
@@ -257,20 +257,26 @@ class Corrections:
         return row
 
     async def _flags(
-        self, viewer: Viewer, root: MemoryRow, operation: Operation, by: By, *, but: MemoryRow | None = None
+        self,
+        viewer: Viewer,
+        root: MemoryRow,
+        operation: Operation,
+        by: Attribution,
+        *,
+        but: MemoryRow | None = None,
     ) -> list[Change]:
         """A flag for whatever depends on `root`, in all of the user's roles and projects, `but` for one that
         was just said to be true."""
         why = f"It depends on {root.id}, which was {operation}."
         return [
-            await self._memories.step(next_of(row, flagged=why), "flagged", replace(by, reason=why))
+            await self._memories.step(next_version(row, flagged=why), "flagged", replace(by, reason=why))
             for row in await dependants(self._store, viewer, root, but)
             if row.flagged is None and row.status != "replaced" and row.source != "document"
         ]
 
 
 def _superseded(row: MemoryRow, by: MemoryRow) -> MemoryRow:
-    return next_of(row, status="replaced", superseded_by=by.id)
+    return next_version(row, status="replaced", superseded_by=by.id)
 
 
 def _sees(viewer: Viewer, row: MemoryRow) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gateway.errors import InvalidRequest
 from gateway.lexical import plain_form
-from gateway.memory import record
+from gateway.memory import validation
 from gateway.memory.similarity.comparison import contradicts, is_same
 from gateway.storage.memories import MemoryRow
 
@@ -34,12 +34,12 @@ def successor(
     quarantine.
 
     Raises:
-        InvalidRequest: see `record.checked_content`.
+        InvalidRequest: see `validation.checked_content`.
     """
-    content = record.checked_content(content)
+    content = validation.checked_content(content)
     made: dict[str, Any] = {
-        "summary": record.checked_summary(None, content),
-        "digest": record.digest_of(content),
+        "summary": validation.checked_summary(None, content),
+        "digest": validation.digest_of(content),
         "last_used": at,
         **fields,
     }
@@ -82,7 +82,9 @@ def merged(rows: Sequence[MemoryRow], user_id: str, memory_id: str, at: int) -> 
         content,
         memory_id,
         at,
-        summary=flat if len(flat) <= record.MAX_SUMMARY else f"{flat[: record.MAX_SUMMARY - 1].rstrip()}…",
+        summary=flat
+        if len(flat) <= validation.MAX_SUMMARY
+        else f"{flat[: validation.MAX_SUMMARY - 1].rstrip()}…",
         last_used=max(row.last_used for row in rows),
         importance=max(row.importance for row in rows),
         confidence=max(row.confidence for row in rows),
@@ -90,10 +92,12 @@ def merged(rows: Sequence[MemoryRow], user_id: str, memory_id: str, at: int) -> 
         status="active" if any(row.status == "active" for row in rows) else "suppressed",
         pinned=any(row.pinned for row in rows),
         flagged=next((row.flagged for row in rows if row.flagged), None),
-        tags=record.checked_tags([tag for row in rows for tag in row.tags]),
-        context=record.checked_context(joined([row.context for row in rows if row.context])),
-        decisions=record.checked_lines(list(dict.fromkeys(each for row in rows for each in row.decisions))),
-        refs=record.checked_lines(list(dict.fromkeys(ref for row in rows for ref in row.refs))),
+        tags=validation.checked_tags([tag for row in rows for tag in row.tags]),
+        context=validation.checked_context(joined([row.context for row in rows if row.context])),
+        decisions=validation.checked_lines(
+            list(dict.fromkeys(each for row in rows for each in row.decisions))
+        ),
+        refs=validation.checked_lines(list(dict.fromkeys(ref for row in rows for ref in row.refs))),
     )
 
 

@@ -27,7 +27,7 @@ from pydantic.alias_generators import to_camel
 from gateway.errors import plain_words
 from gateway.ids import is_id
 from gateway.lexical import tokens
-from gateway.memory.record import MAX_SUMMARY, checked_summary, clean, digest_of, search_tokens
+from gateway.memory.validation import MAX_SUMMARY, checked_summary, clean, digest_of, search_tokens
 from gateway.storage.memories import MemoryRow
 
 DocumentType = Literal["skill", "reference"]

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from gateway.files.inside import Read, State, read_file, state_of
 from gateway.memory.documents.document import Document, document_of, fields_of
-from gateway.memory.documents.in_use import Filed, in_use
-from gateway.memory.documents.naming import unnumbered
-from gateway.memory.documents.references import reference_of
+from gateway.memory.documents.file_names import unnumbered
+from gateway.memory.documents.markdown import reference_of
+from gateway.memory.documents.selection import DocumentFile, select
 
 DOCUMENT, REFERENCE = ".json", ".md"
 REFERENCES, DEPRECATED = "references", ".deprecated"
@@ -35,12 +35,12 @@ SETTLING = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FolderContents:
     """`documents` are in use, with ids and keys that differ; `deprecated` are not, each as of its file. Both
     by the names of their files."""
 
-    documents: tuple[Filed, ...] = ()
-    deprecated: tuple[Filed, ...] = ()
+    documents: tuple[DocumentFile, ...] = ()
+    deprecated: tuple[DocumentFile, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -51,9 +51,9 @@ class DocumentFolder:
         self.path = path
         self._settling = settling
         self._read: dict[str, _Reading] = {}
-        self._last = Found()
+        self._last = FolderContents()
 
-    def scan(self) -> Found:
+    def scan(self) -> FolderContents:
         """What is there now; the same object as before when nothing has changed. A file is read again only
         when its state (times, size, inode) is another. An absent folder is an empty one, and one that cannot
         be listed is as it was. Never raises: what cannot be used is a warning.
@@ -75,8 +75,8 @@ class DocumentFolder:
         self._read = read
         warnings += [f"{file} cannot be used: {each.problem}." for file, each in read.items() if each.problem]
         filed = [each.filed for each in read.values() if each.filed is not None]
-        used, unused = in_use([each for each in filed if _place(each.file) != DEPRECATED])
-        found = Found(
+        used, unused = select([each for each in filed if _place(each.file) != DEPRECATED])
+        found = FolderContents(
             tuple(used),
             tuple(each for each in filed if _place(each.file) == DEPRECATED),
             tuple([*warnings, *unused][:MAX_WARNINGS]),
@@ -88,7 +88,7 @@ class DocumentFolder:
     def _look(self, file: str, state: State | None, known: "_Reading | None") -> "_Reading":
         former = known.filed if known else None
         try:
-            return _Reading(state, Filed(read(self.path, file), file))
+            return _Reading(state, DocumentFile(read(self.path, file), file))
         except ValueError as error:
             settling = bool(state) and abs(time.time_ns() - state[0]) < self._settling * 1e9
             return _Reading(None, former) if settling else _Reading(state, former, str(error))
@@ -123,7 +123,7 @@ class _Reading:
     state, when `problem` says why, or will."""
 
     state: State | None
-    filed: Filed | None
+    filed: DocumentFile | None
     problem: str = ""
 
 

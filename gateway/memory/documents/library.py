@@ -12,10 +12,10 @@ import structlog
 from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
 from gateway.files.polling import poll
 from gateway.ids import now_ms
-from gateway.memory.documents import filing
+from gateway.memory.documents import file_changes
 from gateway.memory.documents.document import NO_USER, Document, document_of, words_of
-from gateway.memory.documents.folder import DOCUMENT, SETTLING, DocumentFolder, Found, read
-from gateway.memory.documents.in_use import Filed
+from gateway.memory.documents.folder import DOCUMENT, SETTLING, DocumentFolder, FolderContents, read
+from gateway.memory.documents.selection import DocumentFile
 from gateway.storage.memories import MemoryRow, Scope
 from gateway.storage.memories.contract import MemoryStore
 
@@ -33,17 +33,17 @@ class Documents:
     def __init__(self, store: MemoryStore | None, folder: Path, *, settling: float = SETTLING) -> None:
         self._store = store
         self._folder = DocumentFolder(folder, settling=settling)
-        self._found = Found()
-        self._stored: tuple[Filed, ...] | None = None
+        self._found = FolderContents()
+        self._stored: tuple[DocumentFile, ...] | None = None
         self._state: int | None = None
         self._in_turn, self._looking = asyncio.Lock(), threading.Lock()
 
     @property
-    def found(self) -> Found:
+    def found(self) -> FolderContents:
         """As of the last look."""
         return self._found
 
-    async def refresh(self) -> Found:
+    async def refresh(self) -> FolderContents:
         """Looks again, and makes the documents in use the stored ones if there is a store.
 
         Raises:
@@ -56,7 +56,7 @@ class Documents:
         """Looks again for ever, as `files.polling.poll` does."""
         await poll(self.refresh, "documents_not_refreshed")
 
-    async def deprecate(self, document_id: str) -> Filed:
+    async def deprecate(self, document_id: str) -> DocumentFile:
         """Takes a document out of use; its file is kept.
 
         Raises:
@@ -71,11 +71,11 @@ class Documents:
                 raise Conflict(f"{document_id} is deprecated already.")
             if filed is None:
                 raise _missing(document_id)
-            file = await self._run(lambda: filing.deprecate(self._folder.path, filed.file))
+            file = await self._run(lambda: file_changes.deprecate(self._folder.path, filed.file))
             await self._refresh()
-            return Filed(filed.document, file)
+            return DocumentFile(filed.document, file)
 
-    async def restore(self, document_id: str) -> Filed:
+    async def restore(self, document_id: str) -> DocumentFile:
         """Takes a deprecated document into use again; of several with that id, the last that was deprecated.
 
         Raises:
@@ -91,11 +91,11 @@ class Documents:
                 raise Conflict(f"{document_id} is in use.")
             if filed is None:
                 raise _missing(document_id)
-            file = await self._run(lambda: filing.restore(self._folder.path, filed.file))
+            file = await self._run(lambda: file_changes.restore(self._folder.path, filed.file))
             await self._refresh()
-            return Filed(filed.document, file)
+            return DocumentFile(filed.document, file)
 
-    async def update(self, document_id: str, content: str, snippet: str = "") -> Filed:
+    async def update(self, document_id: str, content: str, snippet: str = "") -> DocumentFile:
         """Writes a document anew with another content, updated now. Without a `snippet` it has the beginning
         of the content.
 
@@ -111,11 +111,11 @@ class Documents:
             if not filed.file.endswith(DOCUMENT):
                 raise InvalidRequest(f"{filed.file} is a Markdown file: edit it as such.")
 
-            def change() -> Filed:
+            def change() -> DocumentFile:
                 former = read(self._folder.path, filed.file)
                 changed = _changed(former, content, snippet)
-                filing.write(self._folder.path, filed.file, changed)
-                return Filed(changed, filed.file)
+                file_changes.write(self._folder.path, filed.file, changed)
+                return DocumentFile(changed, filed.file)
 
             try:
                 after = await self._run(change)
@@ -126,7 +126,7 @@ class Documents:
             await self._refresh()
             return after
 
-    async def _refresh(self) -> Found:
+    async def _refresh(self) -> FolderContents:
         found = await self._run(self._folder.scan)
         for warning in found.warnings:
             if warning not in self._found.warnings:
@@ -136,7 +136,7 @@ class Documents:
             await self._keep(self._store, found.documents)
         return found
 
-    async def _keep(self, store: MemoryStore, documents: tuple[Filed, ...]) -> None:
+    async def _keep(self, store: MemoryStore, documents: tuple[DocumentFile, ...]) -> None:
         state = await store.state()
         if documents == self._stored and (state == self._state or await _has(store, documents)):
             self._state = state
@@ -154,14 +154,14 @@ class Documents:
         return await asyncio.to_thread(alone)
 
 
-async def _has(store: MemoryStore, documents: Sequence[Filed]) -> bool:
+async def _has(store: MemoryStore, documents: Sequence[DocumentFile]) -> bool:
     """Whether as many documents are stored, with as much in them: by their number and characters, which is
     quick. A store in which others have put documents is at another pair in all likelihood."""
     characters = sum(len(each.document.content) for each in documents)
     return await store.count(Scope(NO_USER)) == (len(documents), characters)
 
 
-def _rows(filed: Sequence[Filed]) -> list[tuple[MemoryRow, Sequence[str]]]:
+def _rows(filed: Sequence[DocumentFile]) -> list[tuple[MemoryRow, Sequence[str]]]:
     return [(each.row, _Words(each.row)) for each in filed]
 
 
@@ -194,7 +194,7 @@ def _changed(former: Document, content: str, snippet: str) -> Document:
     return document_of({**fields, "content": content, "snippet": snippet, "updatedAt": at}, at)
 
 
-def _of_id(filed: Sequence[Filed], document_id: str) -> Filed | None:
+def _of_id(filed: Sequence[DocumentFile], document_id: str) -> DocumentFile | None:
     return next((each for each in filed if each.document.id == document_id), None)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 from pydantic.alias_generators import to_camel
 
 from gateway.errors import StorageError
-from gateway.memory.documents import filing
+from gateway.memory.documents import file_changes
 from gateway.memory.documents.document import Document, document_of, fields_of, is_document_id
+from gateway.memory.documents.file_names import file_name
 from gateway.memory.documents.folder import content_of, files_of
-from gateway.memory.documents.naming import file_name
 
 _SECONDS = 100_000_000_000
 """A number below it is no time in milliseconds, which would be before 1973, but one in seconds."""
@@ -85,9 +85,9 @@ def _migrate(root: Path, file: str, taken: set[str], *, dry_run: bool) -> Migrat
     if name != file:
         changes.append("the file's name")
     if changes and not dry_run:
-        filing.write(root, name, document)
+        file_changes.write(root, name, document)
         if name != file:
-            filing.remove(root, file)
+            file_changes.remove(root, file)
     taken.add(name)
     return Migrated(file, name, tuple(changes))
 

@@ -21,9 +21,9 @@ from gateway.memory.learning.rejection import rejection_reason, transient_kind, 
 from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.memory.learning.retractions import Retraction, retractions
 from gateway.memory.learning.user_messages import Excerpt, clauses, excerpts
-from gateway.memory.memories import By, Changed, Memories
-from gateway.memory.record import NewMemory
-from gateway.memory.room import households_of
+from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.services import households_of
+from gateway.memory.validation import NewMemory
 from gateway.model.calls import CallContext, ModelCalls, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
@@ -131,7 +131,7 @@ class Extractor:
             for excerpt in found[-MAX_CALLS:]:
                 for candidate in await self._accepted(name, excerpt, retracted, counters, context):
                     turn_id = excerpt.messages[candidate.position].turn_id
-                    await reconciler.reconcile(candidate, By(ACTOR, REASON, turn_id))
+                    await reconciler.reconcile(candidate, Attribution(ACTOR, REASON, turn_id))
             if reconciler.full is not None and not reconciler.changed:
                 raise reconciler.full
         except BaseException as failed:
@@ -198,7 +198,7 @@ class Extractor:
             confidence=SUGGESTED_CONFIDENCE,
             quarantined=True,
         )
-        by = By(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id)
+        by = Attribution(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id)
         key = f"{source.turn_id}\0{source.tool_call_id}\0{number}"
         try:
             saved = await self._memories.save(scope, new, by, key=hashlib.sha256(key.encode()).hexdigest())

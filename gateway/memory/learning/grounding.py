@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
 from gateway.memory.learning.candidates import MAX_CONTENT, Candidate
 from gateway.memory.learning.user_messages import Excerpt, clause_of, sentence_of
-from gateway.memory.record import clean
 from gateway.memory.similarity.comparison import contradicts
+from gateway.memory.validation import clean
 
 _FUNCTION_WORDS = frozenset(
     tokens(

@@ -10,9 +10,9 @@ from gateway.ids import now_ms
 from gateway.lexical import plain_form, query_tokens
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.learning.grounding import GroundedCandidate, content_words
-from gateway.memory.memories import By, Changed, Memories
-from gateway.memory.record import NewMemory, digest_of
+from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
+from gateway.memory.validation import NewMemory, digest_of
 from gateway.storage.memories import Evidence, Filter, Forgotten, MemoryRow, OwnerType, Scope
 
 MAX_NEIGHBOURS = 10
@@ -59,7 +59,7 @@ class Reconciler:
         self.unchanged: Counter[str] = Counter()
         self.full: MemoryFull | None = None
 
-    async def reconcile(self, candidate: GroundedCandidate, by: By) -> None:
+    async def reconcile(self, candidate: GroundedCandidate, by: Attribution) -> None:
         """Reinforces the memory with the same content, replaces one that the candidate corrects, or adds one.
         A refused change is counted in `unchanged`. Raises StorageError."""
         key = self._key(candidate)
@@ -76,7 +76,7 @@ class Reconciler:
             self.changed += changed
 
     async def _reconcile(
-        self, candidate: GroundedCandidate, by: By, key: str, neighbours: Sequence[Neighbour]
+        self, candidate: GroundedCandidate, by: Attribution, key: str, neighbours: Sequence[Neighbour]
     ) -> Sequence[Changed] | str:
         for row, similarity in neighbours:
             if similarity == "same":
@@ -89,7 +89,7 @@ class Reconciler:
                 return await self._replace(row, candidate, by, stated_at)
         return await self._add(candidate, by, key)
 
-    async def _stated_at(self, by: By) -> int:
+    async def _stated_at(self, by: Attribution) -> int:
         if self._turn_times is None or by.turn_id is None:
             return self._began
         if by.turn_id not in self._times:
@@ -106,7 +106,7 @@ class Reconciler:
         return bool(later) and await asyncio.to_thread(_matches_any, candidate, later)
 
     async def _reinforce(
-        self, row: MemoryRow, candidate: GroundedCandidate, by: By
+        self, row: MemoryRow, candidate: GroundedCandidate, by: Attribution
     ) -> Sequence[Changed] | str:
         # A memory that a person froze stays frozen; one message is evidence once, however often it is read.
         if row.source == "document" or row.status == "frozen":
@@ -126,7 +126,7 @@ class Reconciler:
         return [await self._memories.save(self._scope, again, by, evidence=[self._evidence(candidate)])]
 
     async def _replace(
-        self, row: MemoryRow, candidate: GroundedCandidate, by: By, stated_at: int
+        self, row: MemoryRow, candidate: GroundedCandidate, by: Attribution, stated_at: int
     ) -> Sequence[Changed] | str:
         positions = await self._evidence_positions(row)
         if max(positions) >= candidate.position if positions else row.updated_at > stated_at:
@@ -141,7 +141,7 @@ class Reconciler:
             source="conversation",
         )
 
-    async def _add(self, candidate: GroundedCandidate, by: By, key: str) -> Sequence[Changed] | str:
+    async def _add(self, candidate: GroundedCandidate, by: Attribution, key: str) -> Sequence[Changed] | str:
         proposed = candidate.candidate
         new = NewMemory(
             proposed.content,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gateway.lexical import estimate_tokens
-from gateway.memory.record import clean
+from gateway.memory.validation import clean
 from gateway.messages import Message
 from gateway.storage.base import StoredMessage
 from gateway.tools.wrapping import WRAPPER_TAGS

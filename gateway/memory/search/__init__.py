@@ -1,1 +1,1 @@
-"""Finds memories by words and, where an embeddings API is configured, by meaning."""
+"""Search: query terms, relevance, vectors, ranking."""

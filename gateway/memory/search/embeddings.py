@@ -1,4 +1,4 @@
-"""Vectors of texts, from any endpoint that speaks OpenAI's embeddings API, or Voyage's."""
+"""Embeddings of texts, from an endpoint that speaks OpenAI's or Voyage's embeddings API."""
 
 import asyncio
 from collections import Counter
@@ -34,8 +34,8 @@ MAX_BYTES = 32 * 1024**2
 
 
 class Embeddings:
-    """One per process, used by many at once. The key goes nowhere but into the header. `asked` counts the
-    requests by what for and the code of what went wrong (None: nothing)."""
+    """One per process, used concurrently. The key is sent only in the header. `asked` counts the requests by
+    kind and error code (None: success)."""
 
     def __init__(
         self, url: str, model: str, *, api: Api = "openai", key: str | None = None, timeout: float = 2
@@ -49,15 +49,14 @@ class Embeddings:
         self._api, self._timeout = api, timeout
         self._http = httpx2.AsyncClient(
             headers={"authorization": f"Bearer {key}"} if key else None,
-            timeout=httpx2.Timeout(None),  # asyncio.timeout, which a slow trickle cannot outlast
+            timeout=httpx2.Timeout(None),  # asyncio.timeout also ends a slow trickle
             limits=httpx2.Limits(max_connections=16, max_keepalive_connections=4),
             follow_redirects=False,  # the key is for this address
             trust_env=False,
         )
 
     async def query(self, text: str) -> "Vectors":
-        """The vector of what somebody looks for, of length 1: (dimensions,) float32. Raises
-        EmbeddingsFailed."""
+        """The vector of a search text, of length 1: (dimensions,) float32. Raises EmbeddingsFailed."""
         return (await self._embed([text], "query", self._timeout))[0]
 
     async def documents(self, texts: Sequence[str]) -> "Vectors":
@@ -68,25 +67,25 @@ class Embeddings:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def _embed(self, texts: Sequence[str], kind: Kind, patience: float) -> "Vectors":
+    async def _embed(self, texts: Sequence[str], kind: Kind, timeout: float) -> "Vectors":
         try:
-            vectors = await self._answered(texts, kind, patience)
+            vectors = await self._answered(texts, kind, timeout)
         except EmbeddingsFailed as failed:
             self.asked[kind, failed.code] += 1
             raise
         self.asked[kind, None] += 1
         return vectors
 
-    async def _answered(self, texts: Sequence[str], kind: Kind, patience: float) -> "Vectors":
+    async def _answered(self, texts: Sequence[str], kind: Kind, timeout: float) -> "Vectors":
         body: dict[str, Any] = {"model": self.model, "input": [text[:TEXT_CHARACTERS] for text in texts]}
         if self._api == "voyage":
             body["input_type"] = kind
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout):
                 answer = await self._post(orjson.dumps(body))
         except TimeoutError:
             raise EmbeddingsFailed(
-                f"The embeddings API did not answer within {patience:g} seconds.", code="embeddings_timeout"
+                f"The embeddings API did not answer within {timeout:g} seconds.", code="embeddings_timeout"
             ) from None
         except httpx2.HTTPError as error:
             raise EmbeddingsFailed(

@@ -75,7 +75,7 @@ class Scope(NamedTuple):
         return (*found, *(audience_of("household", name) for name in self.households))
 
 
-class Whole(NamedTuple):
+class AllScopes(NamedTuple):
     """A person who looks after what is remembered: all of the user's own memories, whatever role, project or
     session they are for, and those of the households."""
 
@@ -83,7 +83,7 @@ class Whole(NamedTuple):
     households: tuple[str, ...] = ()
 
 
-Viewer = Scope | Whole
+Viewer = Scope | AllScopes
 
 
 @dataclass(frozen=True, slots=True)

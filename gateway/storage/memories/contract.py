@@ -155,7 +155,7 @@ class Embedded(Protocol):
         """Those of the viewer's recallable memories by that model."""
         ...
 
-    async def lacking(self, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
+    async def missing_vectors(self, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
         """Recallable memories without a vector by that model for their digest."""
         ...
 

@@ -35,7 +35,7 @@ class SqlMemories(Store):
     erasures = reads(reading.pending_erasures, snapshot=False)
     settle_erasure = writes(writing.settle_erasure)
     vectors = reads(embedded.of, snapshot=False)
-    lacking = reads(embedded.lacking, snapshot=False)
+    missing_vectors = reads(embedded.missing_vectors, snapshot=False)
     put_vectors = writes(embedded.put)
     profile = reads(profiles.get, snapshot=False)
     put_profile = writes(profiles.put)

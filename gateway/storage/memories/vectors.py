@@ -40,7 +40,7 @@ def of(connection: Connection, viewer: Viewer, model: str) -> Sequence[Vector]:
     return [Vector(*row) for row in connection.execute(statement)]
 
 
-def lacking(connection: Connection, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
+def missing_vectors(connection: Connection, viewer: Viewer, model: str, *, limit: int) -> Sequence[MemoryRow]:
     """The oldest first."""
     there = exists(select(memory_vectors.c.memory).where(_current(model)))
     statement = (

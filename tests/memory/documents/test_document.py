@@ -20,9 +20,9 @@ from gateway.memory.documents.document import (
     milliseconds,
     words_of,
 )
+from gateway.memory.documents.file_names import file_name, numbered, unnumbered
 from gateway.memory.documents.folder import MAX_SIZE
-from gateway.memory.documents.naming import file_name, numbered, unnumbered
-from gateway.memory.documents.references import reference_of
+from gateway.memory.documents.markdown import reference_of
 from gateway.storage.memories import EVERYBODY
 from tests.memory.documents.filing import NOON, document, fields
 

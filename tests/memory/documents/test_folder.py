@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from gateway.memory.documents import folder as bounds
-from gateway.memory.documents import in_use
+from gateway.memory.documents import selection
 from gateway.memory.documents.document import as_bytes
-from gateway.memory.documents.folder import DocumentFolder, Found
-from gateway.memory.documents.naming import file_name
+from gateway.memory.documents.file_names import file_name
+from gateway.memory.documents.folder import DocumentFolder, FolderContents
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
 
 
-def scan(root: Path) -> Found:
+def scan(root: Path) -> FolderContents:
     return DocumentFolder(root, settling=0).scan()
 
 
-def files(found: Found) -> list[str]:
+def files(found: FolderContents) -> list[str]:
     return [each.file for each in found.documents]
 
 
@@ -50,7 +50,7 @@ def test_an_absent_folder_is_an_empty_one_until_it_appears(tmp_path: Path) -> No
     """And it is empty again when it is gone."""
     looking = DocumentFolder(tmp_path / "documents")
 
-    assert looking.scan() == Found()
+    assert looking.scan() == FolderContents()
     write_json(tmp_path / "documents", "a.json", fields())
     assert files(looking.scan()) == ["a.json"]
     (tmp_path / "documents" / "a.json").unlink()
@@ -89,17 +89,17 @@ def test_a_bad_file_is_a_warning_and_the_others_go_on(tmp_path: Path) -> None:
 
 def test_links_are_followed_only_within_the_folder(tmp_path: Path) -> None:
     """As those of a mounted ConfigMap, which lead to a hidden folder beside them."""
-    root, outside = tmp_path / "documents", tmp_path / "outside"
-    write_json(outside, "secret.json", fields("secret"))
+    root, tainted = tmp_path / "documents", tmp_path / "outside"
+    write_json(tainted, "secret.json", fields("secret"))
     write_json(root, "..2026/data.json", fields())
     (root / "..data").symlink_to("..2026")
     name = file_name(document().key)
     (root / name).symlink_to("..data/data.json")
-    (root / "away.json").symlink_to(outside / "secret.json")
+    (root / "away.json").symlink_to(tainted / "secret.json")
     (root / "up.json").symlink_to("../outside/secret.json")
     (root / "loop.json").symlink_to("loop.json")
     (root / "nowhere.json").symlink_to("nothing")
-    (root / "references").symlink_to(outside)
+    (root / "references").symlink_to(tainted)
     (tmp_path / "named").symlink_to("documents")
 
     found = scan(tmp_path / "named")
@@ -127,7 +127,7 @@ def test_a_file_edited_half_way_keeps_what_it_last_said(tmp_path: Path) -> None:
     path.write_bytes(whole)
     mended = looking.scan()
 
-    assert being_written == Found((first,))
+    assert being_written == FolderContents((first,))
     assert broken.documents == (first,)
     assert [warning.partition(": ")[0] for warning in broken.warnings] == [f"{path.name} cannot be used"]
     assert [each.document.content for each in mended.documents] == ["第二版"]
@@ -186,7 +186,7 @@ def test_a_file_of_another_name_is_used_and_told(tmp_path: Path) -> None:
 def test_everything_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a place, and the contents of all together; what is left out is told."""
     monkeypatch.setattr(bounds, "MAX_FILES", 3)
-    monkeypatch.setattr(in_use, "MAX_CHARACTERS", 20)
+    monkeypatch.setattr(selection, "MAX_CHARACTERS", 20)
     for name in "abcd":
         write_json(tmp_path, f"{name}.json", fields("字" * 9, skill=name))
 

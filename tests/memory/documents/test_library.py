@@ -10,13 +10,13 @@ from structlog.testing import capture_logs
 from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
 from gateway.files import polling
 from gateway.lexical import query_tokens
-from gateway.memory.documents import filing, library
+from gateway.memory.documents import file_changes, library
 from gateway.memory.documents.document import as_bytes, document_of, fields_of
+from gateway.memory.documents.file_names import file_name
 from gateway.memory.documents.library import Documents
-from gateway.memory.documents.naming import file_name
-from gateway.memory.memories import By, Memories
-from gateway.memory.record import NewMemory, make
-from gateway.storage.memories import Filter, MemoryRow, Scope, Whole
+from gateway.memory.memories import Attribution, Memories
+from gateway.memory.validation import NewMemory, make
+from gateway.storage.memories import AllScopes, Filter, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
 from tests.loopback import TIMEOUT
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 
 ANNA, BEN = Scope("anna"), Scope("ben", role_id="designer")
 RECALLED = Filter(recallable=True)
-BY = By("anna", "she said so")
+BY = Attribution("anna", "she said so")
 
 
 def documents_of(store: SqlMemories, folder: Path) -> Documents:
@@ -62,7 +62,7 @@ async def test_everybody_finds_what_documents_say(store: SqlMemories, folder: Pa
             assert await said(store, viewer, query) == ["用网格排版，留白要多。"]
         for query in ("brands", "品牌", "颜色"):
             assert await said(store, viewer, query) == ["The brand is deep blue."]
-    assert await store.list(Whole("anna"), limit=10) == []
+    assert await store.list(AllScopes("anna"), limit=10) == []
 
 
 async def test_an_edited_added_or_removed_file_counts_at_the_next_look(
@@ -253,7 +253,7 @@ async def test_a_move_that_was_killed_half_way_is_completed_by_the_next(
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    move = filing.deprecate if way == "deprecate" else filing.restore
+    move = file_changes.deprecate if way == "deprecate" else file_changes.restore
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "unlink", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -277,7 +277,7 @@ async def test_files_are_moved_where_there_are_no_links(store: SqlMemories, fold
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "hardlink_to", refused)
-        aside = filing.deprecate(folder, name)
+        aside = file_changes.deprecate(folder, name)
 
     assert aside == f".deprecated/{name.removesuffix('.json')}~2.json"
     assert ((folder / aside).read_bytes(), (folder / name).exists()) == (content, False)
@@ -344,7 +344,7 @@ async def test_a_bad_update_changes_nothing(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(filing.os, "fsync", full)
+    monkeypatch.setattr(file_changes.os, "fsync", full)
     with pytest.raises(StorageError, match=r"json cannot be written: No space left on device\.$"):
         await documents.update(document().id, "y")
 
@@ -360,7 +360,9 @@ async def test_two_processes_deprecating_at_once_move_a_file_once(store: SqlMemo
     )
 
     assert sum(not isinstance(result, BaseException) for result in results) == 1
-    assert all(isinstance(result, library.Filed | Conflict | NotFound | StorageError) for result in results)
+    assert all(
+        isinstance(result, library.DocumentFile | Conflict | NotFound | StorageError) for result in results
+    )
     assert list((folder / ".deprecated").iterdir()) == [folder / ".deprecated" / "a.json"]
     assert not (folder / "a.json").exists()
 

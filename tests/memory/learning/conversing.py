@@ -11,8 +11,8 @@ import orjson
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.learning.report import LearningReport
-from gateway.memory.memories import By, Changed, Memories
-from gateway.memory.record import NewMemory
+from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.validation import NewMemory
 from gateway.messages import Message
 from gateway.model.calls import ModelCalls
 from gateway.settings import load_settings
@@ -23,7 +23,7 @@ from gateway.turn.suggestions import WriteSource
 from tests.history.scripted import Said, ScriptedModel, stored
 
 ANN = Scope("ann", session_id="s")
-BY_ANN = By("ann", "by hand")
+BY_ANN = Attribution("ann", "by hand")
 SOURCE = WriteSource("ann", "s", "t_1", "toolu_1", "book")
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from gateway.events.envelope import StoredEvent
 from gateway.ids import new_turn_id
 from gateway.memory.learning.extractor import Extractor
-from gateway.memory.room import MemoryRoom
+from gateway.memory.services import MemoryServices
 from gateway.model.calls import ModelCalls
-from gateway.service.learning import Learning
+from gateway.service.learning_worker import LearningWorker
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
@@ -34,12 +34,12 @@ class Sessions:
     """Where users say things, and what is learned from it. `work` runs beside."""
 
     storage: Storage
-    room: MemoryRoom
+    services: MemoryServices
     parts: Parts
     model: ScriptedModel
     extractor: Extractor
     learned: SqlLearnedSessions
-    learning: Learning
+    learning: LearningWorker
     work: asyncio.Task[None]
     turns: list[str] = field(default_factory=list[str])
 
@@ -64,7 +64,7 @@ class Sessions:
         return session
 
     async def remembered(self) -> list[str]:
-        rows = await self.room.store.list(Scope(OWNER), Filter(), limit=100)
+        rows = await self.services.store.list(Scope(OWNER), Filter(), limit=100)
         return [row.content for row in sorted(rows, key=lambda row: row.created_at)]
 
     async def told(self, session_id: str = "s") -> list[dict[str, Any]]:
@@ -97,19 +97,25 @@ async def sessions(
     model = ScriptedModel(*(script or (NOTHING,)))
     async with (
         await SqliteDatabase.open(given.database_path) as database,
-        open_memory(given) as room,
+        open_memory(given) as services,
     ):
         storage = storage_on(database)
-        extractor = Extractor(room.memories, ModelCalls(model, given), given, instructions=lambda: "Find.")
+        extractor = Extractor(
+            services.memories, ModelCalls(model, given), given, instructions=lambda: "Find."
+        )
         skills = open_skills(given, storage.switches, (), tuple, 200_000)
-        parts = assemble_parts(given, storage, model, skills, suggestions=Suggestions(extractor), memory=room)
+        parts = assemble_parts(
+            given, storage, model, skills, suggestions=Suggestions(extractor), memory=services
+        )
         learned = SqlLearnedSessions(database)
-        learning = Learning(parts, extractor if given.memory else None, learned, first_retry=first_retry)
+        learning = LearningWorker(
+            parts, extractor if given.memory else None, learned, first_retry=first_retry
+        )
         storage.bus.watch(learning.watch)
         work = asyncio.create_task(learning.run(SessionEvents(storage.log, InFlight(parts))))
         marking = asyncio.create_task(learning.mark_begun())
         try:
-            yield Sessions(storage, room, parts, model, extractor, learned, learning, work)
+            yield Sessions(storage, services, parts, model, extractor, learned, learning, work)
         finally:
             work.cancel()
             marking.cancel()

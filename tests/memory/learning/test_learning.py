@@ -8,7 +8,7 @@ import structlog
 from gateway.errors import LearningFailed, MemoryFull, ModelError
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.learning import reconciler
-from gateway.memory.memories import By
+from gateway.memory.memories import Attribution
 from gateway.messages import Message, Recalled, Usage, recalled_block, text_block
 from gateway.storage.memories import Evidence, Scope
 from tests.history.scripted import USAGE, Broken, answer, call, result, results, says, user, words
@@ -185,7 +185,7 @@ async def test_what_was_learned_from_before_is_only_context(learner: Learner) ->
 
 async def test_what_was_deleted_does_not_come_back_from_the_same_words(learner: Learner) -> None:
     (changed,) = await learner.learn(user(STYLE), said=offers(offer(STYLE)))
-    await learner.memories.delete(ANN, changed.row.id, By("ann", "wrong"))
+    await learner.memories.delete(ANN, changed.row.id, Attribution("ann", "wrong"))
 
     assert not await learner.learn(user(STYLE), said=offers(offer(STYLE, "用户喜欢简约设计")))
     assert await learner.all() == []
@@ -197,7 +197,7 @@ async def test_what_was_forgotten_does_not_come_back_from_words_before_that(
 ) -> None:
     """By whomever it was remembered and in whatever words; who says it again afterwards is heard."""
     row = await learner.save(STYLE, source="model")
-    await learner.memories.delete(ANN, row.id, By("model", "asked to"))
+    await learner.memories.delete(ANN, row.id, Attribution("model", "asked to"))
     said = offers(offer(words))
 
     assert not await learner.learn(user(words), said=said, turn_times=long_ago)
@@ -210,7 +210,7 @@ async def test_what_was_forgotten_does_not_come_back_from_words_before_that(
 
 async def test_what_another_user_forgot_is_learned(learner: Learner) -> None:
     row = await learner.save(STYLE, Scope("bea"))
-    await learner.memories.delete(Scope("bea"), row.id, By("bea", "wrong"))
+    await learner.memories.delete(Scope("bea"), row.id, Attribution("bea", "wrong"))
 
     assert len(await learner.learn(user(STYLE), said=offers(offer(STYLE)), turn_times=long_ago)) == 1
 
@@ -281,7 +281,9 @@ async def test_one_candidate_that_is_refused_does_not_spoil_the_others(
 async def test_what_was_frozen_is_not_learned_anew(learner: Learner) -> None:
     """A person decided that it is not recalled."""
     row = await learner.save(STYLE)
-    await learner.memories.update(ANN, row.id, {"status": "frozen"}, By("ann", "no"), operation="frozen")
+    await learner.memories.update(
+        ANN, row.id, {"status": "frozen"}, Attribution("ann", "no"), operation="frozen"
+    )
 
     assert not await learner.learn(user(STYLE), said=offers(offer(STYLE)))
     assert await learner.recallable() == []

@@ -8,10 +8,10 @@ import pytest
 import structlog
 
 from gateway.errors import ModelError
-from gateway.memory.memories import By
-from gateway.memory.record import NewMemory
+from gateway.memory.memories import Attribution
+from gateway.memory.validation import NewMemory
 from gateway.model.base import ModelRequest
-from gateway.service import learning
+from gateway.service import learning_worker
 from gateway.service.archiving import Archiver
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, Scope
@@ -91,7 +91,7 @@ async def test_attempts_are_bounded_and_others_get_their_turn(tmp_path: Path) ->
         await opened.learning.settled()
 
         assert await opened.remembered() == [CITY]
-    assert sum(TEA in asked for asked in opened.model.asked) == learning.MAX_ATTEMPTS
+    assert sum(TEA in asked for asked in opened.model.asked) == learning_worker.MAX_ATTEMPTS
 
 
 async def test_what_the_endpoint_refused_is_read_after_the_next_turn(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ async def test_a_failing_endpoint_is_not_asked_by_all_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody's session is tried before its next attempt is due."""
-    monkeypatch.setattr(learning, "DRAIN_TIMEOUT", 0.05)
+    monkeypatch.setattr(learning_worker, "DRAIN_TIMEOUT", 0.05)
     async with sessions(tmp_path, BUSY, by_words, first_retry=3600) as opened:
         await opened.say(TEA, "a")
         await opened.say(CITY, "b")
@@ -168,7 +168,7 @@ async def test_what_was_not_learned_from_survives_a_crash(tmp_path: Path) -> Non
 
 async def test_the_end_of_a_session_survives_a_crash(tmp_path: Path) -> None:
     """Many of them: they are looked up in small parts."""
-    names = [f"s{number}" for number in range(learning.BATCH + 2)]
+    names = [f"s{number}" for number in range(learning_worker.BATCH + 2)]
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
         for name in names:
             await opened.say(f"{TEA}，{name}号茶", name, crash=name == names[-1])
@@ -213,7 +213,7 @@ async def test_what_the_user_forgot_in_the_same_session_is_not_learned_again(tmp
     """As when the model was asked to remember it, and then to forget it, before the session ended."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
         await opened.say(TEA)
-        memories, by = opened.room.memories, By("model", "asked to")
+        memories, by = opened.services.memories, Attribution("model", "asked to")
         saved = await memories.save(Scope(OWNER), NewMemory(TEA, source="model"), by)
         await memories.delete(Scope(OWNER), saved.row.id, by)
         await opened.say(CITY)
@@ -341,7 +341,7 @@ async def test_more_sessions_than_may_wait_are_looked_up_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The queue is bounded, and nothing is lost."""
-    monkeypatch.setattr(learning, "MAX_WAITING", 2)
+    monkeypatch.setattr(learning_worker, "MAX_WAITING", 2)
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
         for name in "abcd":
             await opened.say(f"{TEA}，{name}号茶", name)
@@ -355,7 +355,7 @@ async def test_more_sessions_than_may_wait_are_looked_up_later(
 
 async def test_the_end_waits_shortly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is still to be learned from is for the next start."""
-    monkeypatch.setattr(learning, "DRAIN_TIMEOUT", 0.01)
+    monkeypatch.setattr(learning_worker, "DRAIN_TIMEOUT", 0.01)
     with structlog.testing.capture_logs() as lines:
         async with sessions(tmp_path, BUSY, first_retry=3600) as opened:
             await opened.say(TEA)
@@ -377,7 +377,7 @@ async def test_a_gateway_learns_after_its_turns(settings: Settings) -> None:
             client.frames("/api/sessions/s/events?types=memory") as frames,
         ):
             memory = await anext(frame.data["data"] async for frame in frames if frame.event == "memory")
-        room = client.app.state.parts.memory
-        rows = await room.store.list(Scope("local"), Filter(), limit=10)
+        services = client.app.state.parts.memory
+        rows = await services.store.list(Scope("local"), Filter(), limit=10)
     assert (memory["op"], memory["by"]) == ("remembered", "keeper")
     assert [row.id for row in rows] == [memory["memory_id"]]

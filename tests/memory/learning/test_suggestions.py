@@ -7,7 +7,7 @@ import pytest
 import structlog
 
 from gateway.events.calls import MemoryWriteSuggestion
-from gateway.memory.memories import By
+from gateway.memory.memories import Attribution
 from gateway.storage.memories import MAX_QUARANTINED, Filter, Scope
 from gateway.turn.suggestions import MemoryPort
 from tests.history.scripted import user
@@ -41,7 +41,7 @@ async def test_a_suggestion_is_not_recalled_before_somebody_confirms_it(learner:
     assert (session_id, changed.event.by, changed.event.quarantined) == ("s", "book", True)
     assert changed.by.turn_id == "t_1"
 
-    await learner.memories.confirm(ANN, row.id, By("ann", "it is so"))
+    await learner.memories.confirm(ANN, row.id, Attribution("ann", "it is so"))
     assert await learner.recallable() == [SEAT]
 
 
@@ -108,7 +108,7 @@ async def test_the_same_again_changes_nothing(learner: Learner) -> None:
 
 async def test_a_suggestion_that_was_deleted_stays_so_when_its_call_is_repeated(learner: Learner) -> None:
     await learner.suggest(write())
-    await learner.memories.delete(ANN, (await learner.all())[0].id, By("ann", "no"))
+    await learner.memories.delete(ANN, (await learner.all())[0].id, Attribution("ann", "no"))
     await learner.suggest(write())
 
     assert await learner.all() == []

@@ -96,17 +96,19 @@ def test_a_conversation_in_which_the_user_says_nothing_new_has_no_pieces() -> No
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=30), st.integers(0, 40), st.integers(100, 600))
-def test_pieces_have_every_new_message_once_and_stay_small(sizes: list[int], after: int, room: int) -> None:
+def test_pieces_have_every_new_message_once_and_stay_small(
+    sizes: list[int], after: int, services: int
+) -> None:
     """Whatever the sizes: in order, with the messages before each for context."""
     talk = stored(*(user(f"fact {n}: {words(size)}") for n, size in enumerate(sizes)))
 
-    found = excerpts(talk, after=after, max_tokens=room)
+    found = excerpts(talk, after=after, max_tokens=services)
 
     read = [position for excerpt in found for position in excerpt.user_texts]
     assert read == [item.position for item in talk if item.position > after]
     largest = max(map(estimate_tokens, (f"  fact 99: {words(size)}" for size in sizes)))
     for excerpt in found:
-        assert excerpt.tokens <= max(room, CONTEXT * largest) + 2 * largest
+        assert excerpt.tokens <= max(services, CONTEXT * largest) + 2 * largest
         assert excerpt.text.count(", before:") <= CONTEXT
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.ids import new_memory_id, now_ms
-from gateway.memory import record
-from gateway.memory.record import NewMemory
+from gateway.memory import validation
+from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Change, MemoryRow, Scope
 from gateway.storage.memories.contract import MemoryStore
 from tests.memory.search.recall_set import KNOWN
@@ -19,12 +19,12 @@ def made(content: str, scope: Scope = ANN, *, days: float = 0, **fields: Any) ->
     """A memory that was used last so many days ago. `fields` are those of NewMemory or MemoryRow."""
     given = {name: value for name, value in fields.items() if name in NewMemory.__dataclass_fields__}
     at = now_ms() - round(days * DAY)
-    row = record.make(NewMemory(content, **given), scope, new_memory_id(), at)
+    row = validation.make(NewMemory(content, **given), scope, new_memory_id(), at)
     return replace(row, **{name: value for name, value in fields.items() if name not in given})
 
 
 async def put(store: MemoryStore, *rows: MemoryRow) -> None:
-    changes = [Change(row, "remembered", "ann", "said so", record.search_tokens(row)) for row in rows]
+    changes = [Change(row, "remembered", "ann", "said so", validation.search_tokens(row)) for row in rows]
     await store.write(changes, most=100_000)
 
 

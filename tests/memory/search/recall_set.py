@@ -14,7 +14,7 @@ NOT_BY_WORDS = "semantic"
 NO_ANSWER = "no-answer"
 
 
-class Known(NamedTuple):
+class InContext(NamedTuple):
     """`days` since it was last used."""
 
     name: str
@@ -33,91 +33,95 @@ class Asked(NamedTuple):
 
 KNOWN = (
     # simplified Chinese
-    Known("coffee", "preference", "早上只喝美式咖啡，不加糖也不加奶。", 3, 40),
-    Known("peanut", "constraint", "对花生和腰果严重过敏，外出吃饭必须提醒。", 5, 200),
-    Known("cat", "fact", "家里养了一只橘猫，名字叫芝麻，今年四岁。", 2, 90),
-    Known("daughter", "fact", "女儿朵朵在实验小学读三年级，每周三下午有钢琴课。", 4, 15),
-    Known("anniversary", "event", "结婚纪念日是十月十八日，去年忘了订餐厅。", 4, 300),
-    Known("layout", "preference", "做幻灯片时喜欢留白多、字号大、只用两种颜色的版式。", 3, 12),
-    Known("postgres", "project_decision", "订单服务的数据库定为 PostgreSQL，不再考虑 MongoDB。", 4, 60),
-    Known("deploy", "constraint", "周五下午四点以后禁止上线，除非是安全补丁。", 5, 30),
-    Known(
+    InContext("coffee", "preference", "早上只喝美式咖啡，不加糖也不加奶。", 3, 40),
+    InContext("peanut", "constraint", "对花生和腰果严重过敏，外出吃饭必须提醒。", 5, 200),
+    InContext("cat", "fact", "家里养了一只橘猫，名字叫芝麻，今年四岁。", 2, 90),
+    InContext("daughter", "fact", "女儿朵朵在实验小学读三年级，每周三下午有钢琴课。", 4, 15),
+    InContext("anniversary", "event", "结婚纪念日是十月十八日，去年忘了订餐厅。", 4, 300),
+    InContext("layout", "preference", "做幻灯片时喜欢留白多、字号大、只用两种颜色的版式。", 3, 12),
+    InContext("postgres", "project_decision", "订单服务的数据库定为 PostgreSQL，不再考虑 MongoDB。", 4, 60),
+    InContext("deploy", "constraint", "周五下午四点以后禁止上线，除非是安全补丁。", 5, 30),
+    InContext(
         "cache", "discussion_conclusion", "讨论后认为热点商品的缓存过期时间取三十秒，并加随机抖动。", 3, 75
     ),
-    Known("canary", "project_decision", "新版网关先灰度百分之五的流量，观察一天再全量。", 3, 20),
-    Known("weekly", "action_item", "每周一上午十点前要把周报发给王敏。", 3, 6),
-    Known("budget", "fact", "今年市场部的差旅预算只剩两万八千元。", 3, 45),
-    Known("vendor", "risk", "物流供应商顺达的合同年底到期，续约价格可能上涨。", 4, 33),
-    Known("shoes", "fact", "跑步鞋穿四十二码半，脚背偏高。", 2, 150),
-    Known("marathon", "event", "报名了明年三月的厦门马拉松，目标四小时以内。", 3, 25),
-    Known("spicy", "preference", "能吃辣，但肠胃不好，晚饭要清淡。", 3, 10),
-    Known("reading", "preference", "睡前读科幻小说，最喜欢的作者是刘慈欣。", 2, 120),
-    Known("tea", "fact", "老家在福建安溪，父亲种铁观音。", 2, 365),
-    Known("tone", "user_preference", "回复邮件要语气客气、先给结论，不要超过五句话。", 4, 3),
-    Known("naming", "user_preference", "代码里的变量用完整英文单词，不要拼音缩写。", 3, 18),
-    Known("glasses", "fact", "近视五百度，配眼镜在宝岛办的会员卡。", 1, 400),
-    Known("visa", "action_item", "护照明年五月到期，去日本之前要先换新的并办签证。", 4, 22),
-    Known("piano", "fact", "客厅的钢琴是二手雅马哈，每半年请李师傅调音。", 2, 100),
-    Known("logo", "feedback", "上次的标志方案太花哨，希望改成单色线条。", 4, 9),
+    InContext("canary", "project_decision", "新版网关先灰度百分之五的流量，观察一天再全量。", 3, 20),
+    InContext("weekly", "action_item", "每周一上午十点前要把周报发给王敏。", 3, 6),
+    InContext("budget", "fact", "今年市场部的差旅预算只剩两万八千元。", 3, 45),
+    InContext("vendor", "risk", "物流供应商顺达的合同年底到期，续约价格可能上涨。", 4, 33),
+    InContext("shoes", "fact", "跑步鞋穿四十二码半，脚背偏高。", 2, 150),
+    InContext("marathon", "event", "报名了明年三月的厦门马拉松，目标四小时以内。", 3, 25),
+    InContext("spicy", "preference", "能吃辣，但肠胃不好，晚饭要清淡。", 3, 10),
+    InContext("reading", "preference", "睡前读科幻小说，最喜欢的作者是刘慈欣。", 2, 120),
+    InContext("tea", "fact", "老家在福建安溪，父亲种铁观音。", 2, 365),
+    InContext("tone", "user_preference", "回复邮件要语气客气、先给结论，不要超过五句话。", 4, 3),
+    InContext("naming", "user_preference", "代码里的变量用完整英文单词，不要拼音缩写。", 3, 18),
+    InContext("glasses", "fact", "近视五百度，配眼镜在宝岛办的会员卡。", 1, 400),
+    InContext("visa", "action_item", "护照明年五月到期，去日本之前要先换新的并办签证。", 4, 22),
+    InContext("piano", "fact", "客厅的钢琴是二手雅马哈，每半年请李师傅调音。", 2, 100),
+    InContext("logo", "feedback", "上次的标志方案太花哨，希望改成单色线条。", 4, 9),
     # traditional Chinese, with the words of Taiwan
-    Known("printer", "fact", "辦公室的印表機在三樓茶水間旁邊，彩色列印要刷卡。", 2, 50),
-    Known("software", "constraint", "公司筆電不能安裝未經資訊部核准的軟體。", 4, 80),
-    Known("network", "fact", "家裡的網路是中華電信，路由器放在書房的櫃子上。", 2, 140),
-    Known("video", "preference", "教學影片請加中文字幕，長度不要超過十分鐘。", 3, 28),
-    Known("mother", "event", "母親下個月要做白內障手術，住院兩天。", 5, 5),
-    Known("taxi", "preference", "到桃園機場習慣前一晚預約計程車。", 2, 160),
-    Known("bicycle", "fact", "腳踏車停在地下二樓，鎖的密碼寫在記事本裡。", 2, 70),
-    Known("project_tw", "project_decision", "會員系統改用簡訊驗證碼登入，取消密碼。", 4, 35),
-    Known("insurance", "fact", "汽車保險每年七月續保，窗口是國泰的陳小姐。", 3, 110),
-    Known("concert", "event", "買了五月天十二月在高雄的演唱會門票兩張。", 3, 14),
+    InContext("printer", "fact", "辦公室的印表機在三樓茶水間旁邊，彩色列印要刷卡。", 2, 50),
+    InContext("software", "constraint", "公司筆電不能安裝未經資訊部核准的軟體。", 4, 80),
+    InContext("network", "fact", "家裡的網路是中華電信，路由器放在書房的櫃子上。", 2, 140),
+    InContext("video", "preference", "教學影片請加中文字幕，長度不要超過十分鐘。", 3, 28),
+    InContext("mother", "event", "母親下個月要做白內障手術，住院兩天。", 5, 5),
+    InContext("taxi", "preference", "到桃園機場習慣前一晚預約計程車。", 2, 160),
+    InContext("bicycle", "fact", "腳踏車停在地下二樓，鎖的密碼寫在記事本裡。", 2, 70),
+    InContext("project_tw", "project_decision", "會員系統改用簡訊驗證碼登入，取消密碼。", 4, 35),
+    InContext("insurance", "fact", "汽車保險每年七月續保，窗口是國泰的陳小姐。", 3, 110),
+    InContext("concert", "event", "買了五月天十二月在高雄的演唱會門票兩張。", 3, 14),
     # English
-    Known(
+    InContext(
         "editor", "preference", "Writes code in Neovim with a dark theme and relative line numbers.", 2, 55
     ),
-    Known(
+    InContext(
         "typescript", "preference", "Prefers TypeScript over plain JavaScript for anything beyond a script."
     ),
-    Known("reviews", "user_preference", "Wants code reviews to point out risks first and style last.", 4, 21),
-    Known("knee", "constraint", "Injured the left knee in spring and must avoid running downhill.", 4, 190),
-    Known("flight", "preference", "Books aisle seats near the front and never checks luggage.", 3, 65),
-    Known("landlord", "event", "The landlord agreed to replace the broken boiler before winter.", 3, 42),
-    Known(
+    InContext(
+        "reviews", "user_preference", "Wants code reviews to point out risks first and style last.", 4, 21
+    ),
+    InContext(
+        "knee", "constraint", "Injured the left knee in spring and must avoid running downhill.", 4, 190
+    ),
+    InContext("flight", "preference", "Books aisle seats near the front and never checks luggage.", 3, 65),
+    InContext("landlord", "event", "The landlord agreed to replace the broken boiler before winter.", 3, 42),
+    InContext(
         "meetings", "constraint", "No meetings before ten in the morning, except with the Sydney team.", 4, 16
     ),
-    Known(
+    InContext(
         "vegetarian", "preference", "Has been vegetarian since 2019 and cooks mostly Indian dishes.", 4, 210
     ),
-    Known("garden", "fact", "Grows tomatoes and basil on a small balcony facing south.", 1, 95),
-    Known("thesis", "event", "Defended a thesis on distributed consensus at Delft in 2014.", 2, 500),
-    Known("brother", "fact", "Her younger brother Tobias studies architecture in Vienna.", 2, 130),
-    Known(
+    InContext("garden", "fact", "Grows tomatoes and basil on a small balcony facing south.", 1, 95),
+    InContext("thesis", "event", "Defended a thesis on distributed consensus at Delft in 2014.", 2, 500),
+    InContext("brother", "fact", "Her younger brother Tobias studies architecture in Vienna.", 2, 130),
+    InContext(
         "invoices",
         "action_item",
         "Send unpaid invoices to the accountant on the first of every month.",
         4,
         27,
     ),
-    Known(
+    InContext(
         "migration", "project_decision", "The billing tables are migrated in two phases, reads first.", 4, 38
     ),
-    Known("outage", "discussion_conclusion", "The outage came from an expired certificate.", 4, 58),
-    Known("guitar", "fact", "Plays a nylon-string guitar and takes lessons on Tuesdays.", 2, 85),
-    Known("spelling", "user_preference", "Uses British spelling in all published articles.", 3, 48),
+    InContext("outage", "discussion_conclusion", "The outage came from an expired certificate.", 4, 58),
+    InContext("guitar", "fact", "Plays a nylon-string guitar and takes lessons on Tuesdays.", 2, 85),
+    InContext("spelling", "user_preference", "Uses British spelling in all published articles.", 3, 48),
     # identifiers and mixed text
-    Known("ticket", "action_item", "PAY-2187: refunds fail when the card was replaced.", 3, 7),
-    Known("error", "fact", "E_CONN_4031 means that the upstream closed the socket early.", 3, 88),
-    Known("variable", "reference", "The staging host is set with ORDERS_API_HOST in deploy.env.", 3, 62),
-    Known("version", "constraint", "Stay on node v18.19 until the lambda runtime is updated.", 4, 53),
-    Known("function", "reference", "parseInvoiceDate lives in billing/dates.ts and assumes UTC.", 3, 77),
-    Known("rfc", "reference", "错误响应的格式遵循 RFC 9457，字段 type 必填。", 3, 66),
-    Known("k8s", "project_decision", "推荐服务部署在 K8s 集群 cn-east-3，副本数固定为六。", 4, 29),
-    Known("figma", "reference", "首页改版的 Figma 稿在设计组共享盘 2026-Q3 目录。", 3, 17),
-    Known("oncall", "action_item", "下周轮到我做 on-call，手机号已登记在 PagerDuty。", 4, 1),
-    Known("sql", "feedback", "报表 SQL 里不要用 SELECT *，字段要逐个写出。", 3, 44),
-    Known("laptop", "fact", "工作電腦是 ThinkPad X1 Carbon，序號貼在背面。", 2, 115),
-    Known("airpods", "fact", "AirPods 的左耳上周摔坏了，已经送修。", 2, 8),
-    Known("sprint", "summary", "Sprint 41 完成了退款流程和短信通知，遗留两个缺陷。", 3, 11),
-    Known("wifi", "fact", "会议室 Wi-Fi 的名称是 Atlas-Guest，每天换密码。", 2, 31),
+    InContext("ticket", "action_item", "PAY-2187: refunds fail when the card was replaced.", 3, 7),
+    InContext("error", "fact", "E_CONN_4031 means that the upstream closed the socket early.", 3, 88),
+    InContext("variable", "reference", "The staging host is set with ORDERS_API_HOST in deploy.env.", 3, 62),
+    InContext("version", "constraint", "Stay on node v18.19 until the lambda runtime is updated.", 4, 53),
+    InContext("function", "reference", "parseInvoiceDate lives in billing/dates.ts and assumes UTC.", 3, 77),
+    InContext("rfc", "reference", "错误响应的格式遵循 RFC 9457，字段 type 必填。", 3, 66),
+    InContext("k8s", "project_decision", "推荐服务部署在 K8s 集群 cn-east-3，副本数固定为六。", 4, 29),
+    InContext("figma", "reference", "首页改版的 Figma 稿在设计组共享盘 2026-Q3 目录。", 3, 17),
+    InContext("oncall", "action_item", "下周轮到我做 on-call，手机号已登记在 PagerDuty。", 4, 1),
+    InContext("sql", "feedback", "报表 SQL 里不要用 SELECT *，字段要逐个写出。", 3, 44),
+    InContext("laptop", "fact", "工作電腦是 ThinkPad X1 Carbon，序號貼在背面。", 2, 115),
+    InContext("airpods", "fact", "AirPods 的左耳上周摔坏了，已经送修。", 2, 8),
+    InContext("sprint", "summary", "Sprint 41 完成了退款流程和短信通知，遗留两个缺陷。", 3, 11),
+    InContext("wifi", "fact", "会议室 Wi-Fi 的名称是 Atlas-Guest，每天换密码。", 2, 31),
 )
 
 ASKED = (

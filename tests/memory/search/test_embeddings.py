@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gateway.errors import EmbeddingsFailed, SettingsError
-from gateway.memory.search.circuit import FIRST_REST, LAST_REST, Circuit
+from gateway.memory.search.circuit_breaker import FIRST_COOLDOWN, MAX_COOLDOWN, CircuitBreaker
 from gateway.memory.search.embeddings import TEXT_CHARACTERS, Embeddings, embeddings_of
 from gateway.settings import load_settings
 from tests.loopback import TIMEOUT, free_port
@@ -117,18 +117,18 @@ def test_without_numpy_the_setting_is_refused(tmp_path: Path, monkeypatch: pytes
 
 def test_a_service_that_fails_is_left_alone_for_ever_longer() -> None:
     """One attempt is let through when a rest is over, and one that works ends it."""
-    circuit, now = Circuit(), 1000.0
-    assert circuit.admits(now)
-    for rest in (FIRST_REST, 10, 20, 40, 80, 160, LAST_REST, LAST_REST):
-        circuit.failed(now)
-        assert not circuit.admits(now + rest - 0.01)
+    circuit, now = CircuitBreaker(), 1000.0
+    assert circuit.allow(now)
+    for rest in (FIRST_COOLDOWN, 10, 20, 40, 80, 160, MAX_COOLDOWN, MAX_COOLDOWN):
+        circuit.record_failure(now)
+        assert not circuit.allow(now + rest - 0.01)
         now += rest
-        assert circuit.admits(now)
-        assert not circuit.admits(now)
+        assert circuit.allow(now)
+        assert not circuit.allow(now)
 
-    circuit.worked()
-    assert circuit.admits(now)
-    assert circuit.admits(now)
+    circuit.record_success()
+    assert circuit.allow(now)
+    assert circuit.allow(now)
 
 
 async def test_requests_are_counted_by_what_for_and_how_they_ended(

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from gateway.memory.search.searcher import Query, Searcher
+from gateway.memory.search.query import Query
+from gateway.memory.search.searcher import Searcher
 from gateway.storage.memories.store import SqlMemories
 from tests.memory.search.keeping import ANN, put, recall_rows
 from tests.memory.search.recall_set import ASKED, KNOWN, NO_ANSWER, NOT_BY_WORDS, Asked, by_words, recall

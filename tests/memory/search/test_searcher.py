@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from gateway.errors import StorageError
 from gateway.ids import now_ms
-from gateway.memory.memories import By, Memories
+from gateway.memory.memories import Attribution, Memories
 from gateway.memory.search.embeddings import Embeddings
-from gateway.memory.search.searcher import Found, Query, Searcher
-from gateway.storage.memories import Scope, Whole
+from gateway.memory.search.query import Query, SearchResult
+from gateway.memory.search.searcher import Searcher
+from gateway.storage.memories import AllScopes, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.loopback import TIMEOUT
@@ -51,11 +52,11 @@ USERS = (
     Scope("bob"),
     Scope("bob", role_id="designer", project_id="p1"),
     Scope("ann", session_id="s1", households=("home",)),
-    Whole("ann"),
+    AllScopes("ann"),
 )
 
 
-def ids(found: Found) -> list[str]:
+def ids(found: SearchResult) -> list[str]:
     return [hit.row.id for hit in found.hits]
 
 
@@ -94,7 +95,7 @@ async def test_a_text_without_words_finds_nothing(store: SqlMemories, text: str)
 
     found = await Searcher(store).find(ANN, Query(text))
 
-    assert replace(found, duration_ms=0) == Found([], [])
+    assert replace(found, duration_ms=0) == SearchResult([], [])
 
 
 async def test_a_megabyte_is_a_good_query(store: SqlMemories) -> None:
@@ -158,7 +159,7 @@ async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> Non
     await both.embedding.settled()
     assert ids(await both.find(ANN, Query("宠物"))) == [memory_id]
 
-    await Memories(store, most=10).delete(ANN, memory_id, By("ann", "gone"))
+    await Memories(store, most=10).delete(ANN, memory_id, Attribution("ann", "gone"))
 
     assert ids(await both.find(ANN, Query("宠物"))) == []
     assert ids(await both.find(ANN, Query("猫"))) == []

@@ -1,11 +1,11 @@
-"""Which of the documents that files say are in use: one of each key and id. Pure."""
+"""Selection of the documents in use: one of each key and id. Pure."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from gateway.memory.documents.document import Document
-from gateway.memory.documents.naming import file_name
+from gateway.memory.documents.file_names import file_name
 from gateway.storage.memories import MemoryRow
 
 MAX_CHARACTERS = 2_000_000
@@ -14,7 +14,7 @@ else writes memories waits that long."""
 
 
 @dataclass(frozen=True)
-class Filed:
+class DocumentFile:
     """A document and its file, relative to the folder."""
 
     document: Document
@@ -22,18 +22,19 @@ class Filed:
 
     @cached_property
     def row(self) -> MemoryRow:
-        """The memory that it is. Made once: comparing contents takes longer than all else of a look."""
+        """The document as a memory. Cached: the comparison of contents is the most expensive part of a
+        scan."""
         return self.document.as_row
 
 
-def in_use(filed: Sequence[Filed]) -> tuple[list[Filed], list[str]]:
+def select(filed: Sequence[DocumentFile]) -> tuple[list[DocumentFile], list[str]]:
     """Of several documents of one skill, type and reference the newest is in use, of equally new ones the
     first; of several with one id the same. Then as many as the bound allows. And what is to be told: which
     are left out and why, and which files are called otherwise than they should be."""
     told: list[str] = []
     chosen = _newest(filed, lambda each: each.document.key, "the same skill, type and reference", told)
     chosen = _newest(chosen, lambda each: each.document.id, "the same id", told)
-    used: list[Filed] = []
+    used: list[DocumentFile] = []
     room = MAX_CHARACTERS
     for each in chosen:
         room -= len(each.document.content)
@@ -50,9 +51,9 @@ def in_use(filed: Sequence[Filed]) -> tuple[list[Filed], list[str]]:
 
 
 def _newest(
-    filed: Iterable[Filed], same: Callable[[Filed], Hashable], what: str, told: list[str]
-) -> list[Filed]:
-    newest: dict[Hashable, Filed] = {}
+    filed: Iterable[DocumentFile], same: Callable[[DocumentFile], Hashable], what: str, told: list[str]
+) -> list[DocumentFile]:
+    newest: dict[Hashable, DocumentFile] = {}
     for each in filed:
         known = newest.setdefault(same(each), each)
         if known is each:
@@ -63,5 +64,5 @@ def _newest(
     return sorted(newest.values(), key=lambda each: each.file)
 
 
-def _is_newer(one: Filed, other: Filed) -> bool:
+def _is_newer(one: DocumentFile, other: DocumentFile) -> bool:
     return one.document.updated_at > other.document.updated_at

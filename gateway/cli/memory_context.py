@@ -1,4 +1,4 @@
-"""The memory on a person's desk: what commands work with, and what they change."""
+"""The memory of one user for a command: its services, its viewer and its editor."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from gateway.cli.catalog import tell
 from gateway.errors import GatewayError, NotFound
 from gateway.memory.editor import Editor
-from gateway.memory.room import MemoryRoom, households_of, housemates_of
+from gateway.memory.services import MemoryServices, households_of, housemates_of
 from gateway.settings import Settings, load_settings
-from gateway.storage.memories import Scope, Viewer, Whole
+from gateway.storage.memories import AllScopes, Scope, Viewer
 from gateway.telemetry.logs import configure_logging
 from gateway.wiring import open_memory, open_storage
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class MemoryContext:
     """The memory for one user. `viewer` is who looks: the user with all that is theirs, or as the role or
     project sees it, where one was named; `editor` changes what is theirs."""
 
     settings: Settings
-    room: MemoryRoom
+    services: MemoryServices
     editor: Editor
     viewer: Viewer
 
@@ -29,8 +29,8 @@ class Desk:
         return self.editor.scope
 
     @property
-    def whole(self) -> Whole:
-        return Whole(self.scope.user_id, self.scope.households)
+    def all_scopes(self) -> AllScopes:
+        return AllScopes(self.scope.user_id, self.scope.households)
 
     async def erase(self, memory_id: str, version: int | None) -> None:
         """Takes its words out of the sessions as well, or tells why a gateway is left to do that. Raises as
@@ -51,9 +51,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def open_desk(
+async def open_context(
     user: str, role: str | None, project: str | None, *, makes: bool = False
-) -> AsyncGenerator[Desk]:
+) -> AsyncGenerator[MemoryContext]:
     """The memory of the data folder that the settings name; `makes` one where there is none.
 
     Raises:
@@ -67,11 +67,11 @@ async def open_desk(
     check_there(settings, makes=makes)
     households = households_of(settings, user)
     scope = Scope(user, role, project, households=households)
-    whole = Whole(user, households)
-    async with open_memory(settings) as room:
-        editor = Editor(room.memories, scope, whole, user, owners=housemates_of(settings, user))
+    all_scopes = AllScopes(user, households)
+    async with open_memory(settings) as services:
+        editor = Editor(services.memories, scope, all_scopes, user, owners=housemates_of(settings, user))
         try:
-            yield Desk(settings, room, editor, scope if role or project else whole)
+            yield MemoryContext(settings, services, editor, scope if role or project else all_scopes)
         except NotFound as error:
             whose = f"Looked for among those of user {user}: --user NAME takes another's."
             raise NotFound(f"{error.message} {whose}", code=error.code) from None

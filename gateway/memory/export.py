@@ -1,10 +1,9 @@
-"""Memories as a file, one JSON object a line: written as they are, read back and checked one by one.
+"""Export of memories: the file format, one JSON object a line, and its writer.
 
     {"id":"m_…","type":"preference","content":"…","status":"active",…,"evidence":[…],"links":[…]}
 
-`content` is all that a line needs, so that a list of anybody's can be read. Ids are the file's: a memory that
-gets another one here is pointed to under that by all others of the file. An export that fails on the way
-ends with {"kind":"error","code":"…","message":"…"}.
+Only `content` is required. Ids are the file's: references to a memory that gets another id here follow it. An
+export that fails on the way ends with {"kind":"error","code":"…","message":"…"}.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -18,9 +17,10 @@ from gateway.errors import (
     plain_words,
 )
 from gateway.ids import ID_PATTERN, now_ms
-from gateway.memory import record
-from gateway.memory.record import NewMemory
+from gateway.memory import validation
+from gateway.memory.validation import NewMemory
 from gateway.storage.memories import (
+    AllScopes,
     Evidence,
     Filter,
     MemoryRow,
@@ -29,7 +29,6 @@ from gateway.storage.memories import (
     Relation,
     Status,
     Visibility,
-    Whole,
 )
 from gateway.storage.memories.contract import MemoryStore
 
@@ -41,20 +40,20 @@ MAX_FLAG = 1_000
 Name = Annotated[str, Field(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f]*$")]
 
 
-class Quote(BaseModel):
+class ExportedQuote(BaseModel):
     """Evidence in a file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     session_id: str = Field(pattern=ID_PATTERN)
     position: int = Field(ge=1, le=10**9)
-    quote: str = Field(min_length=1, max_length=record.MAX_CONTENT)
+    quote: str = Field(min_length=1, max_length=validation.MAX_CONTENT)
 
 
 MemoryId = Annotated[str, Field(pattern=r"^m_[0-9a-f]{16}$")]
 
 
-class LinkCopy(BaseModel):
+class ExportedLink(BaseModel):
     """A link from the memory of its line."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,8 +62,8 @@ class LinkCopy(BaseModel):
     relation: Relation
 
 
-class MemoryCopy(BaseModel):
-    """A memory in a file. Whose it is, is whoever reads it back; its versions and vectors stay behind."""
+class ExportedMemory(BaseModel):
+    """A memory in a file. Its owner is the user who imports it; versions and vectors are not exported."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -87,7 +86,7 @@ class MemoryCopy(BaseModel):
     pinned: bool = False
     quarantined: bool = False
     flagged: str | None = Field(None, max_length=MAX_FLAG)
-    context: str | None = Field(None, max_length=record.MAX_CONTENT)
+    context: str | None = Field(None, max_length=validation.MAX_CONTENT)
     decisions: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
     skill: Name | None = None
@@ -95,8 +94,8 @@ class MemoryCopy(BaseModel):
     created_at: int | None = Field(None, ge=0)
     updated_at: int | None = Field(None, ge=0)
     last_used: int | None = Field(None, ge=0)
-    evidence: tuple[Quote, ...] = Field((), max_length=MAX_QUOTES)
-    links: tuple[LinkCopy, ...] = Field((), max_length=MAX_LINKS)
+    evidence: tuple[ExportedQuote, ...] = Field((), max_length=MAX_QUOTES)
+    links: tuple[ExportedLink, ...] = Field((), max_length=MAX_LINKS)
 
     @property
     def as_new(self) -> NewMemory:
@@ -110,11 +109,11 @@ class MemoryCopy(BaseModel):
         return [Evidence(each.session_id, each.position, each.quote) for each in self.evidence]
 
 
-async def export(store: MemoryStore, viewer: Whole) -> AsyncGenerator[bytes]:
-    """The viewer's memories, of every status, in pieces of whole lines, each a page large. One that changes
-    meanwhile is there in its old form or in its new one. Raises errors.StorageError."""
+async def export(store: MemoryStore, viewer: AllScopes) -> AsyncGenerator[bytes]:
+    """The viewer's memories, of every status, in chunks of whole lines, one page each. A memory that changes
+    meanwhile is exported in its old or its new form. Raises errors.StorageError."""
     begun, seen = now_ms(), set[str]()
-    # A memory that changes moves to the front of the list, where a reader was already: hence the second look.
+    # A memory that changes moves to the front of the list, which is read already: hence the second pass.
     for which in (Filter(runtime=True), Filter(runtime=True, since=begun)):
         async for page in _pages(store, viewer, which):
             rows = [row for row in page if row.id not in seen]
@@ -123,16 +122,16 @@ async def export(store: MemoryStore, viewer: Whole) -> AsyncGenerator[bytes]:
                 yield b"".join([await _line(store, viewer, row) for row in rows])
 
 
-async def _pages(store: MemoryStore, viewer: Whole, which: Filter) -> AsyncIterator[Sequence[MemoryRow]]:
+async def _pages(store: MemoryStore, viewer: AllScopes, which: Filter) -> AsyncIterator[Sequence[MemoryRow]]:
     before = None
     while page := await store.list(viewer, which, limit=PAGE, before=before):
         yield page
         before = (page[-1].updated_at, page[-1].id)
 
 
-async def _line(store: MemoryStore, viewer: Whole, row: MemoryRow) -> bytes:
+async def _line(store: MemoryStore, viewer: AllScopes, row: MemoryRow) -> bytes:
     copied = {
-        name: getattr(row, name) for name in MemoryCopy.model_fields if name not in {"evidence", "links"}
+        name: getattr(row, name) for name in ExportedMemory.model_fields if name not in {"evidence", "links"}
     }
     quotes = await store.evidence(viewer, row.id) if row.evidence_count else ()
     copied["evidence"] = [
@@ -146,10 +145,10 @@ async def _line(store: MemoryStore, viewer: Whole, row: MemoryRow) -> bytes:
     )
 
 
-def read(line: bytes) -> MemoryCopy:
+def parse_line(line: bytes) -> ExportedMemory:
     """Raises errors.InvalidRequest."""
     try:
-        return MemoryCopy.model_validate_json(line, strict=True)
+        return ExportedMemory.model_validate_json(line, strict=True)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in problem["loc"]) or "line"

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from gateway.errors import StorageError
 from gateway.memory.documents.document import as_bytes, document_of, fields_of
-from gateway.memory.documents.exchange import Exchanged, export_runtime, import_files
+from gateway.memory.documents.file_names import file_name
 from gateway.memory.documents.folder import DocumentFolder
 from gateway.memory.documents.library import Documents
 from gateway.memory.documents.migration import Migrated, migrate, modern
-from gateway.memory.documents.naming import file_name
-from gateway.memory.memories import By, Memories
-from gateway.memory.record import NewMemory
-from gateway.storage.memories import Filter, Scope, Whole
+from gateway.memory.documents.runtime_files import TransferOutcome, export_runtime, import_files
+from gateway.memory.memories import Attribution, Memories
+from gateway.memory.validation import NewMemory
+from gateway.storage.memories import AllScopes, Filter, Scope
 from gateway.storage.memories.store import SqlMemories
 from tests.memory.documents.filing import NOON, document, fields, write_json
 
 ANNA, BEN = Scope("anna"), Scope("ben")
-BY = By("anna", "test")
+BY = Attribution("anna", "test")
 
 
 async def save(memories: Memories, scope: Scope, content: str, **more: Any) -> str:
@@ -47,9 +47,9 @@ async def test_exporting_importing_and_exporting_again_writes_the_same_bytes(
     await save(memories, BEN, "Somebody else's.", type="skill", skill="logo")
     first, second = tmp_path / "first", tmp_path / "second"
 
-    exported = await export_runtime(memories, Whole("anna"), first)
+    exported = await export_runtime(memories, AllScopes("anna"), first)
     imported = await import_files(memories, Scope("carol"), first, BY)
-    await export_runtime(memories, Whole("carol"), second)
+    await export_runtime(memories, AllScopes("carol"), second)
 
     assert [each.outcome for each in exported] == ["written"] * 3
     assert [each.outcome for each in imported] == ["remembered"] * 3
@@ -89,15 +89,15 @@ async def test_the_newer_wins_in_both_directions(memories: Memories, folder: Pat
     write_json(folder, name, fields("旧的", id="mine", meta={"name": "网格"}, updatedAt=5, createdAt=4))
     memory_id = await save(memories, ANNA, "新的", type="skill", skill="标志设计")
 
-    assert await export_runtime(memories, ANNA, folder) == [Exchanged(name, "written")]
+    assert await export_runtime(memories, ANNA, folder) == [TransferOutcome(name, "written")]
     written = document_of(fields_of((folder / name).read_bytes()), 0)
     assert (written.id, written.meta.name, written.content) == ("mine", "网格", "新的")
     assert written.created_at == 4
 
     later = written.model_copy(update={"content": "更新的", "updated_at": written.updated_at + 5})
     (folder / name).write_bytes(as_bytes(later))
-    assert await export_runtime(memories, ANNA, folder) == [Exchanged(name, "unchanged")]
-    assert await import_files(memories, ANNA, folder, BY) == [Exchanged(name, "updated")]
+    assert await export_runtime(memories, ANNA, folder) == [TransferOutcome(name, "unchanged")]
+    assert await import_files(memories, ANNA, folder, BY) == [TransferOutcome(name, "updated")]
     row = await memories.get(ANNA, memory_id)
     assert (row.content, row.version, row.updated_at) == ("更新的", 2, later.updated_at)
 

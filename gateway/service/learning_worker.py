@@ -1,9 +1,9 @@
-"""Has the keeper learn from sessions, after their turns or at their end, while nobody waits for it.
+"""The background worker that learns from sessions, after their turns or at their end.
 
-    a turn begins ──begin──▶ the session is to be read from there on    (gateway.db: survives a crash)
-    it ends, or the session does ──▶ waiting ──read──▶ memories ──advance──▶ nothing is to be read
+    a turn begins ──begin──▶ the session is unread from there on    (gateway.db: survives a crash)
+    the turn or the session ends ──▶ queued ──learn──▶ memories ──advance──▶ the session is read
 
-At a start whatever is still to be read is: that the gateway stopped is an end too.
+At a start all unread sessions are queued: a stop of the gateway ends sessions too.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from gateway.ids import now_ms
 from gateway.memory.learning.extractor import Extractor, PublishChanges
 from gateway.memory.learning.reconciler import TurnTimes
 from gateway.memory.memories import Changed
-from gateway.memory.room import households_of
+from gateway.memory.services import households_of
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.storage.base import SessionRow, StoredMessage, TurnRow
@@ -27,29 +27,29 @@ from gateway.storage.memories import Scope
 from gateway.storage.sessions import LearnedSessions
 
 MAX_SESSIONS = 10_000
-"""Turns that run, of which something is remembered."""
+"""Running turns that the worker knows of."""
 DRAIN_TIMEOUT = 2.0
-"""Seconds that waiting sessions get when the server stops."""
+"""Seconds for queued sessions when the server stops."""
 CONTEXT = 10
-"""Messages before the new ones that are loaded, to understand those by."""
+"""Messages before the new ones that are loaded as context."""
 BATCH = 20
 """Sessions that are looked up at once."""
 MAX_WAITING = 1000
-"""Sessions that wait at the same time."""
+"""Sessions in the queue."""
 MAX_ATTEMPTS = 3
-"""Attempts with one session before it is left alone until its next turn, its next end or the next start."""
+"""Attempts with one session until its next turn, its next end or the next start."""
 FIRST_RETRY, LAST_RETRY = 5.0, 300.0
 """Seconds after a failure until the next attempt: doubled each time, up to the last."""
 
 _UNUSABLE = frozenset((LearningFailed.code, "context_overflow", "content_refused"))
-"""Failures that lie in what was read."""
+"""Errors that the messages themselves cause."""
 
 log = structlog.get_logger(__name__)
 
 
-class Learning:
-    """One per process, on its event loop. It is a `Watcher` of turns and an observer of the bus; sessions
-    that are over are told to `session_ended`."""
+class LearningWorker:
+    """One per process, on its event loop. It is a `Watcher` of turns and an observer of the bus;
+    `session_ended` reports sessions that are over."""
 
     def __init__(
         self,
@@ -74,13 +74,13 @@ class Learning:
         self._before = now_ms()
         self._to_mark = asyncio.Event()
 
-    # What it hears
+    # Notifications
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Of a turn's past nothing is needed."""
+        """Does nothing: the past of a turn is not needed."""
 
     def take_up(self, turn: TurnRow) -> None:
-        """The turn runs here from now on."""
+        """The turn runs in this process from now on."""
         if self._mode == "off":
             return
         self._begun[turn.id] = turn.session_id
@@ -95,38 +95,39 @@ class Learning:
                 self._add(session_id, self._scope(turn.owner, turn.role_id, turn.project_id, session_id))
 
     def session_ended(self, session: SessionRow) -> None:
-        """Nobody uses the session at the moment. Quick, and never raises."""
+        """The session is not in use. Quick, and never raises."""
         if self._mode == "sessions":
             self._add(session.id, self._scope_of(session))
 
-    # What it does
+    # The work
 
     async def run(self, events: SessionEvents) -> None:
-        """Learns until it is cancelled, from one session at a time, while `mark_begun` runs beside it. What
-        came of it, and of the suggestions of tools, is told in the sessions' logs."""
+        """Learns until it is cancelled, from one session at a time, while `mark_begun` runs concurrently. The
+        changes, also those of tools' suggestions, are published in the sessions' logs."""
 
-        async def tell(session_id: str, changed: Sequence[Changed]) -> None:
+        async def publish(session_id: str, changed: Sequence[Changed]) -> None:
             await events.add_changes(session_id, changed)
 
         if self._extractor is not None:
-            self._extractor.publish_changes = tell
+            self._extractor.publish_changes = publish
         self._warn()
-        await self._learn_from_all(tell)
+        await self._learn_from_all(publish)
 
     async def mark_begun(self) -> None:
-        """Records the sessions of turns that were taken up, until it is cancelled: they are to be read also
-        after a crash."""
+        """Records the sessions of new turns as unread, until it is cancelled: so they are read also after a
+        crash."""
         while True:
             await self._mark()  # at once: a former run may have failed in the middle of it
             await self._to_mark.wait()
             self._to_mark.clear()
 
     async def settled(self) -> None:
-        """Returns when everything that it heard of was learned from, or given up."""
+        """Returns when the queue is empty."""
         await self._backlog.settled()
 
     async def close(self) -> None:
-        """Waits, shortly, for what is due; `run` must still be running. The rest is for the next start."""
+        """Waits up to DRAIN_TIMEOUT for the queue; `run` must still be running. The rest is for the next
+        start."""
         try:
             await asyncio.wait_for(self.settled(), DRAIN_TIMEOUT)
         except TimeoutError:
@@ -152,7 +153,7 @@ class Learning:
         if not self._backlog.add(session_id, scope):
             self._looked_to, self._before = "", now_ms() + 1  # it is found in the database, later
 
-    # Which turns it has heard of, in the database
+    # Unread sessions, in the database
 
     async def _mark(self) -> None:
         async with self._marking:
@@ -170,16 +171,16 @@ class Learning:
 
     # Reading
 
-    async def _learn_from_all(self, tell: PublishChanges) -> None:
+    async def _learn_from_all(self, publish: PublishChanges) -> None:
         while True:
             if not self._backlog and await self._looked():
                 continue
             await self._backlog.ready()
             for session_id, scope in self._backlog.take().items():
-                await self._attempt(session_id, scope, tell)
+                await self._attempt(session_id, scope, publish)
 
     async def _looked(self) -> bool:
-        """Puts sessions of the database among those that wait; False when there are no more."""
+        """Queues unread sessions of the database; False when there are no more."""
         if self._looked_to is None:
             return False
         try:
@@ -194,7 +195,7 @@ class Learning:
                 except StorageError:
                     raise
                 except Exception:
-                    # A mistake of ours with one session must not hide the others.
+                    # A bug with one session must not hide the others.
                     log.exception("memory_learning_failed", session_id=session_id)
         except GatewayError as error:  # the database, for now
             log.warning("memory_learning_failed", code=error.code, error=error.message)
@@ -202,7 +203,7 @@ class Learning:
             await asyncio.sleep(self._first_retry)
         return True
 
-    async def _attempt(self, session_id: str, scope: Scope, tell: PublishChanges) -> None:
+    async def _attempt(self, session_id: str, scope: Scope, publish: PublishChanges) -> None:
         read_to: int | None = None
         try:
             await self._mark()
@@ -212,17 +213,17 @@ class Learning:
             messages = await self._parts.sessions.messages(session_id, after=max(0, after - CONTEXT))
             read_to = max(after, messages[-1].position) if messages else after
             if read_to > after:
-                await tell(session_id, await self._learn(session_id, scope, messages, after))
+                await publish(session_id, await self._learn(session_id, scope, messages, after))
                 self._backlog.go_on()
         except MemoryFull as full:
-            # Its message tells of memories.
+            # Its message contains memories.
             log.warning("memory_full", session_id=session_id, count=(full.details or {}).get("count"))
         except GatewayError as error:
             _warn_of(session_id, error)
             if not self._gives_up(session_id, scope, error):
                 return
         except Exception:
-            # A mistake of ours with one session must not end the learning from all others.
+            # A bug with one session must not end the learning from all others.
             log.exception("memory_learning_failed", session_id=session_id)
         self._backlog.done(session_id)
         if read_to is not None:
@@ -243,8 +244,8 @@ class Learning:
         )
 
     def _gives_up(self, session_id: str, scope: Scope, error: GatewayError) -> bool:
-        """Whether these messages are passed over, because of them or what the model makes of them. What the
-        endpoint or the database does not do is done later: soon, or after the session's next turn."""
+        """Whether these messages are skipped, because they or the model's answer cannot be used. Failures of
+        the endpoint or the database are retried: soon, or after the session's next turn."""
         unusable = error.code in _UNUSABLE
         if isinstance(error, LearningFailed) and error.retryable and not unusable:
             self._backlog.pause()
@@ -261,7 +262,7 @@ class Learning:
 
 
 def turn_times(parts: Parts, session_id: str, owner: str) -> TurnTimes:
-    """When the turns of a session began; now for one that is not known."""
+    """The beginnings of a session's turns; now for an unknown one."""
 
     async def when(turn_id: str) -> int:
         try:

@@ -1,4 +1,4 @@
-"""Everything of the memory that doors and turns work with, made once by wiring."""
+"""The memory services of one store, made once by wiring."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ from gateway.storage.memories.contract import MemoryStore
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryRoom:
-    """The parts of one store, the same for the gateway, the MCP server and the command line."""
+class MemoryServices:
+    """The same for the gateway, the MCP server and the command line."""
 
     store: MemoryStore
     memories: Memories
@@ -32,5 +32,5 @@ def housemates_of(settings: Settings, user_id: str) -> frozenset[str]:
 
 
 def households_of(settings: Settings, user_id: str) -> tuple[str, ...]:
-    """The households that the user is a member of."""
+    """The households of which the user is a member."""
     return tuple(sorted(name for name, members in settings.households.items() if user_id in members))

@@ -11,13 +11,13 @@ from typing import Literal
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, MemoryFull, StorageError
 from gateway.ids import new_memory_id
-from gateway.memory import record
-from gateway.memory.documents import filing
+from gateway.memory import validation
+from gateway.memory.documents import file_changes
 from gateway.memory.documents.document import Document, DocumentType, Key, document_of, fields_of, iso
+from gateway.memory.documents.file_names import file_name
 from gateway.memory.documents.folder import content_of, files_of, read
-from gateway.memory.documents.naming import file_name
-from gateway.memory.memories import By, Memories
-from gateway.memory.record import NewMemory
+from gateway.memory.memories import Attribution, Memories
+from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Filter, MemoryRow, Scope, Viewer
 
 NO_SKILL = "memories"
@@ -29,15 +29,16 @@ _TYPES: tuple[DocumentType, ...] = ("skill", "reference")
 
 
 @dataclass(frozen=True, slots=True)
-class Exchanged:
-    """What became of a file, or of a memory that is to become one, and why if it was left out."""
+class TransferOutcome:
+    """The outcome for one file, or for a memory that is exported to one, with the reason if it was left
+    out."""
 
     name: str
     outcome: Outcome
     reason: str = ""
 
 
-async def export_runtime(memories: Memories, viewer: Viewer, folder: Path) -> list[Exchanged]:
+async def export_runtime(memories: Memories, viewer: Viewer, folder: Path) -> list[TransferOutcome]:
     """Writes the viewer's memories of type skill and reference that are in force to files in `folder`, which
     is made. Of several of one skill, type and reference the newest is written. A file that is newer, or as
     new, stays as it is; of an older one what memories do not have is kept: its id and how it is described.
@@ -49,7 +50,9 @@ async def export_runtime(memories: Memories, viewer: Viewer, folder: Path) -> li
     return await asyncio.to_thread(lambda: [_export(row, folder) for row in rows])
 
 
-async def import_files(memories: Memories, scope: Scope, folder: Path, by: By) -> list[Exchanged]:
+async def import_files(
+    memories: Memories, scope: Scope, folder: Path, by: Attribution
+) -> list[TransferOutcome]:
     """Remembers what the JSON files of a folder say as runtime memories of the user, in each of their roles,
     with the times that the files tell. A memory of the same skill, type and reference becomes what the file
     says if the file is newer, and else stays as it is.
@@ -62,17 +65,17 @@ async def import_files(memories: Memories, scope: Scope, folder: Path, by: By) -
     except OSError as error:
         raise StorageError(f"The folder cannot be listed: {error.strerror}.", retryable=False) from None
     known = {key_of(row): row for row in reversed(await _runtime(memories, scope))}
-    done: list[Exchanged] = []
+    done: list[TransferOutcome] = []
     for file in files:
         try:
             document = await asyncio.to_thread(_read, folder, file)
             outcome = await _import(memories, scope, document, known.get(document.key), by)
         except (ValueError, OSError) as error:
-            done.append(Exchanged(file, "left out", str(error)))
+            done.append(TransferOutcome(file, "left out", str(error)))
         except (InvalidRequest, DuplicateMemory, MemoryChanged, MemoryFull) as error:
-            done.append(Exchanged(file, "left out", error.message))
+            done.append(TransferOutcome(file, "left out", error.message))
         else:
-            done.append(Exchanged(file, outcome))
+            done.append(TransferOutcome(file, outcome))
     return done
 
 
@@ -95,17 +98,17 @@ async def _runtime(memories: Memories, viewer: Viewer) -> list[MemoryRow]:
     return sorted(newest.values(), key=key_of)
 
 
-def _export(row: MemoryRow, folder: Path) -> Exchanged:
+def _export(row: MemoryRow, folder: Path) -> TransferOutcome:
     name = file_name(key_of(row))
     try:
         former = read(folder, name) if (folder / name).exists() else None
         if former is not None and former.updated_at >= row.updated_at:
-            return Exchanged(name, "unchanged")
+            return TransferOutcome(name, "unchanged")
         document = _as_document(row, former)
     except (ValueError, OSError) as error:
-        return Exchanged(name, "left out", str(error))
-    filing.write(folder, name, document)
-    return Exchanged(name, "written")
+        return TransferOutcome(name, "left out", str(error))
+    file_changes.write(folder, name, document)
+    return TransferOutcome(name, "written")
 
 
 def _as_document(row: MemoryRow, former: Document | None) -> Document:
@@ -124,9 +127,9 @@ def _read(folder: Path, file: str) -> Document:
 
 
 async def _import(
-    memories: Memories, scope: Scope, document: Document, known: MemoryRow | None, by: By
+    memories: Memories, scope: Scope, document: Document, known: MemoryRow | None, by: Attribution
 ) -> Outcome:
-    """Raises what `record.make` and `MemoryStore.write` raise."""
+    """Raises what `validation.make` and `MemoryStore.write` raise."""
     if known is not None and known.updated_at >= document.updated_at:
         return "unchanged"
     said = document.as_row
@@ -139,7 +142,7 @@ async def _import(
         skill=said.skill,
         reference=said.reference,
     )
-    row = record.make(new, Scope(scope.user_id), new_memory_id(), document.updated_at)
+    row = validation.make(new, Scope(scope.user_id), new_memory_id(), document.updated_at)
     if known is None:
         row = replace(row, created_at=document.created_at)
         await memories.apply([await memories.step(row, "remembered", by)])

@@ -1,4 +1,4 @@
-"""Gives memories their vectors, in the background, once somebody who sees them looks for something."""
+"""The background worker that embeds memories, once a search has asked for them."""
 
 from collections.abc import Sequence
 
@@ -11,18 +11,18 @@ from gateway.storage.memories import MemoryRow, Vector, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_WAITING = 1000
-"""Viewers that are remembered; what does not fit is heard of again when they look for something."""
+"""Queued viewers; one that does not fit is queued again by its next search."""
 PAUSE = 1.0
-"""Seconds between two looks at what is lacking: in a large memory each takes some."""
+"""Seconds between two queries for missing vectors: in a large memory each takes some time."""
 MAX_REFUSED = 1000
-"""Contents that are not tried again before the next start."""
+"""Refused contents that are not tried again before the next start."""
 FIRST_RETRY, LAST_RETRY = 1.0, 300.0
 """Seconds after a failure until the next attempt: doubled each time, up to the last."""
 
 log = structlog.get_logger(__name__)
 
 
-class Embedding:
+class EmbeddingWorker:
     """One per process. Works while `run` runs."""
 
     def __init__(
@@ -38,11 +38,11 @@ class Embedding:
         self._backlog = Backlog[Viewer, None](
             limit=MAX_WAITING, first_retry=first_retry, last_retry=LAST_RETRY
         )
-        self._complete: dict[Viewer, int] = {}  # the store's state in which a viewer lacked nothing
+        self._complete: dict[Viewer, int] = {}  # the store's state in which no vector was missing
         self._refused: dict[str, None] = {}  # digests
 
     def nudge(self, viewer: Viewer) -> None:
-        """Some of what the viewer sees may lack a vector. Never raises and never waits."""
+        """Queues the viewer: some of its memories may have no vector. Never raises and never waits."""
         self._backlog.add(viewer, None)
 
     async def run(self) -> None:
@@ -52,7 +52,7 @@ class Embedding:
             (viewer,) = self._backlog.take()
             try:
                 await self._complete_for(viewer)
-            except Exception as error:  # noqa: BLE001 - whatever it was: memories are still found by words
+            except Exception as error:  # noqa: BLE001 - memories are still found by words
                 code = error.code if isinstance(error, GatewayError) else type(error).__name__
                 self._backlog.add(viewer, None)
                 log.warning("embedding_failed", error=code, retry_in=self._backlog.pause())
@@ -61,21 +61,21 @@ class Embedding:
                 self._backlog.rest(self._pause)
 
     async def settled(self) -> None:
-        """Returns when all that was heard of until now is done."""
+        """Returns when the queue is empty."""
         await self._backlog.settled()
 
     async def _complete_for(self, viewer: Viewer) -> None:
         while (state := await self._store.state()) != self._complete.get(viewer):
-            if rows := await self._lacking(viewer):
-                await self._embed(batch_of(rows))
+            if rows := await self._missing(viewer):
+                await self._embed(next_batch(rows))
                 continue
             if len(self._complete) >= MAX_WAITING:
                 self._complete.clear()
             self._complete[viewer] = state
 
-    async def _lacking(self, viewer: Viewer) -> Sequence[MemoryRow]:
+    async def _missing(self, viewer: Viewer) -> Sequence[MemoryRow]:
         limit = BATCH + len(self._refused)
-        rows = await self._store.lacking(viewer, self._embeddings.model, limit=limit)
+        rows = await self._store.missing_vectors(viewer, self._embeddings.model, limit=limit)
         return [row for row in rows if row.digest not in self._refused]
 
     async def _embed(self, rows: Sequence[MemoryRow]) -> None:
@@ -88,15 +88,15 @@ class Embedding:
                 self._refused[rows[0].digest] = None
                 log.warning("embedding_refused", memory_id=rows[0].id)
                 return
-            for row in rows:  # one of them must not keep the others from being found
+            for row in rows:  # one refused text must not block the others
                 await self._embed([row])
             return
         found = [Vector(row.id, row.digest, vector.tobytes()) for row, vector in zip(rows, made, strict=True)]
         await self._store.put_vectors(self._embeddings.model, found)
 
 
-def batch_of(rows: Sequence[MemoryRow]) -> Sequence[MemoryRow]:
-    """The first of `rows` that make up one request: at least one of them."""
+def next_batch(rows: Sequence[MemoryRow]) -> Sequence[MemoryRow]:
+    """The first rows that fit one request: at least one."""
     characters = 0
     for number, row in enumerate(rows[:BATCH]):
         characters += min(len(row.content), TEXT_CHARACTERS)

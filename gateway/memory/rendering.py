@@ -1,4 +1,4 @@
-"""How memories are written out for a model: one line each, or everything about one."""
+"""Rendering of memories for a model: one line each, or everything about one."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ NOTE = (
 
 
 def line(row: MemoryRow) -> str:
-    """A memory in full on one line: id, type, content, tags."""
+    """A memory on one line: id, type, content, tags."""
     return _line(row, row.content)
 
 
@@ -21,7 +21,7 @@ def catalog_line(row: MemoryRow) -> str:
 
 
 def details(row: MemoryRow, evidence: Sequence[Evidence] = ()) -> str:
-    """Everything about a memory that helps to answer, each part on a line of its own."""
+    """A memory with its context, decisions, references and evidence, one line each."""
     lines = [line(row)]
     lines += [f"  context: {_flat(row.context)}"] if row.context else []
     lines += [f"  decided: {_flat(decision)}" for decision in row.decisions]
@@ -37,5 +37,5 @@ def _line(row: MemoryRow, text: str, more: str = "") -> str:
 
 
 def _flat(text: str) -> str:
-    """On one line: what begins a line as a memory does is one."""
+    """On one line: a line that begins like a memory counts as one."""
     return " ".join(text.split())

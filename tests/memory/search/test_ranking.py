@@ -8,10 +8,16 @@ from hypothesis import strategies as st
 
 from gateway.ids import now_ms
 from gateway.lexical import tokens
-from gateway.memory.search.found import Hit
-from gateway.memory.search.freshness import MIN_FRESHNESS, freshness
-from gateway.memory.search.fusion import fuse, says_the_same, select, size
-from gateway.memory.search.words import MAX_WORDS, pertinent, sought
+from gateway.memory.search.query import Hit
+from gateway.memory.search.ranking import (
+    MIN_FRESHNESS,
+    freshness,
+    fuse,
+    is_near_duplicate,
+    rendered_tokens,
+    select,
+)
+from gateway.memory.search.relevance import MAX_WORDS, filter_relevant, query_terms
 from gateway.storage.memories import MemoryRow
 from tests.memory.search.keeping import DAY, made
 
@@ -89,7 +95,7 @@ def test_what_is_told_fits_the_budget_and_the_rest_is_named(
 ) -> None:
     hits, omissions, spent = chosen(rows, budget_tokens=budget, limit=limit)
 
-    assert spent == sum(size(hit.row, "catalog") for hit in hits) <= budget
+    assert spent == sum(rendered_tokens(hit.row, "catalog") for hit in hits) <= budget
     assert len(hits) <= limit
     assert [hit.row.id for hit in hits] + [each.id for each in omissions] != [] or not rows
     assert {hit.row.id for hit in hits} | {each.id for each in omissions} == set(ids(rows))
@@ -118,7 +124,7 @@ def test_a_number_or_a_no_makes_another_statement() -> None:
     """A budget of 500 is not one of 5000, and who likes coffee is not who does not."""
 
     def same(one: str, other: str) -> bool:
-        return says_the_same(frozenset(tokens(one)), frozenset(tokens(other)))
+        return is_near_duplicate(frozenset(tokens(one)), frozenset(tokens(other)))
 
     assert same("Ships the weekly report on Monday morning", "ships the weekly report on monday mornings")
     assert not same(
@@ -133,7 +139,7 @@ def test_a_number_or_a_no_makes_another_statement() -> None:
 @given(st.text(max_size=3000))
 def test_any_text_looks_for_a_bounded_number_of_words(text: str) -> None:
     """The words are distinct search tokens: nothing in them is grammar."""
-    question = sought(text)
+    question = query_terms(text)
 
     assert len(set(question.words)) == len(question.words) <= MAX_WORDS
     assert all(word == word.strip() and '"' not in word and "*" not in word for word in question.words)
@@ -142,7 +148,7 @@ def test_any_text_looks_for_a_bounded_number_of_words(text: str) -> None:
 
 def test_the_end_of_a_long_message_is_looked_at_too() -> None:
     """What was pasted into the middle is not."""
-    question = sought("请看下面的日志 " + "padding " * 50_000 + " 这个 kafka 报错怎么办")
+    question = query_terms("请看下面的日志 " + "padding " * 50_000 + " 这个 kafka 报错怎么办")
 
     assert {"日志", "kafka", "报错"} <= set(question.words)
 
@@ -152,4 +158,4 @@ def test_a_memory_that_shares_only_a_character_is_turned_away() -> None:
     style, risk = made("喜欢简约的设计风格"), made("供应商涨价的风险")
     long = made("风" + "很长的文字" * 500)
 
-    assert pertinent(sought("设计风格"), [style, risk, long]) == [style, long]
+    assert filter_relevant(query_terms("设计风格"), [style, risk, long]) == [style, long]

@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from gateway.errors import InvalidRequest, MemoryFull, StorageError
 from gateway.ids import now_ms
-from gateway.memory.copies import PAGE, export
 from gateway.memory.corrections.corrections import Corrections
-from gateway.memory.intake import MAX_LINE_LENGTH, MAX_REPORTED, Intake, Report, lines_of
-from gateway.memory.memories import By, Memories
-from gateway.memory.record import NewMemory
-from gateway.storage.memories import Evidence, Filter, Link, MemoryRow, Scope, Whole
+from gateway.memory.export import PAGE, export
+from gateway.memory.import_file import MAX_LINE_LENGTH, MAX_REPORTED, ImportReport, MemoryImport, lines_of
+from gateway.memory.memories import Attribution, Memories
+from gateway.memory.validation import NewMemory
+from gateway.storage.memories import AllScopes, Evidence, Filter, Link, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 
 pytestmark = pytest.mark.anyio
 
-ANN, BOB = Whole("ann", ("home",)), Whole("bob")
+ANN, BOB = AllScopes("ann", ("home",)), AllScopes("bob")
 ANN_ALONE = Scope("ann")
-BY = By("ann", "by hand")
+BY = Attribution("ann", "by hand")
 QUOTED = {"session_id": "s", "position": 1, "quote": "At noon."}
 
 
@@ -50,9 +50,11 @@ async def none_of(_: Sequence[Evidence]) -> Sequence[Evidence]:
     return ()
 
 
-async def taken(memories: Memories, file: bytes, viewer: Whole = ANN, verify: Any = all_of) -> Report:
-    intake = Intake(memories, viewer, By(viewer.user_id, "from a file"), verify)
-    return await intake.take(lines_of(pieces([file])))
+async def taken(
+    memories: Memories, file: bytes, viewer: AllScopes = ANN, verify: Any = all_of
+) -> ImportReport:
+    importing = MemoryImport(memories, viewer, Attribution(viewer.user_id, "from a file"), verify)
+    return await importing.run(lines_of(pieces([file])))
 
 
 async def pieces(chunks: Sequence[bytes]) -> AsyncIterator[bytes]:
@@ -60,11 +62,11 @@ async def pieces(chunks: Sequence[bytes]) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def exported(memories: Memories, viewer: Whole = ANN) -> bytes:
+async def exported(memories: Memories, viewer: AllScopes = ANN) -> bytes:
     return b"".join([chunk async for chunk in export(memories.store, viewer)])
 
 
-async def rows_of(memories: Memories, viewer: Whole = ANN) -> dict[str, MemoryRow]:
+async def rows_of(memories: Memories, viewer: AllScopes = ANN) -> dict[str, MemoryRow]:
     return {row.id: row for row in await memories.store.list(viewer, limit=1000)}
 
 
@@ -197,7 +199,7 @@ async def test_an_import_that_was_cut_off_is_completed_by_the_next(
         raise StorageError("the disk failed")
 
     with pytest.raises(StorageError):
-        await Intake(others, ANN, BY, all_of).take(breaking())
+        await MemoryImport(others, ANN, BY, all_of).run(breaking())
     assert (await rows_of(others))[root.id].superseded_by is None
     second, third = await taken(others, file), await taken(others, file)
 

@@ -17,11 +17,11 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
+from gateway.adapters.mcp_server import Caller, http_app, memory_server
 from gateway.auth import ApiKeys
-from gateway.doors.memory_mcp import Caller, http_app, memory_server
 from gateway.memory.tool import manage_memory
 from gateway.settings import Settings, load_settings
-from gateway.storage.memories import Filter, MemoryRow, Whole
+from gateway.storage.memories import AllScopes, Filter, MemoryRow
 from gateway.wiring import open_memory
 from tests.harness import TIMEOUT
 from tests.loopback import served
@@ -176,7 +176,7 @@ def test_the_standard_output_carries_messages_alone_and_the_end_of_input_ends_it
 
 async def remembered(settings: Settings, user: str) -> Sequence[MemoryRow]:
     async with open_memory(settings) as room:
-        return await room.memories.list(Whole(user), Filter(), limit=9)
+        return await room.memories.list(AllScopes(user), Filter(), limit=9)
 
 
 INITIALIZE = {
@@ -249,8 +249,8 @@ async def test_what_a_model_saves_over_mcp_is_kept_with_where_it_came_from(setti
         tool = manage_memory(room.memories, room.searcher, who="A model over MCP")
         async with Client(memory_server(tool, Caller("ada", "designer", "bridge"))) as client:
             await Memory(client)("save", content="We build it of steel", type="project_decision")
-        (row,) = await room.memories.list(Whole("ada"), Filter(), limit=9)
-        (version,) = await room.store.versions(Whole("ada"), row.id)
+        (row,) = await room.memories.list(AllScopes("ada"), Filter(), limit=9)
+        (version,) = await room.store.versions(AllScopes("ada"), row.id)
 
     assert (row.owner_type, row.owner_id, row.role_id) == ("project", "bridge", "designer")
     assert (version.actor, version.reason, version.turn_id) == ("model", "A model over MCP saved it.", None)

@@ -1,21 +1,21 @@
-"""What is taken of a file of memories: line by line, each checked. What points to one another in the file
-does so here, under the ids that the memories have here."""
+"""Import of a file of memories, line by line, each checked. References between memories are restored under
+the ids that the memories have here."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, MemoryFull, RequestRefused
 from gateway.ids import new_memory_id, now_ms
-from gateway.memory import record
-from gateway.memory.copies import LinkCopy, MemoryCopy, read
-from gateway.memory.memories import By, Memories
-from gateway.memory.versions import settled
-from gateway.storage.memories import Evidence, Link, MemoryRow, Scope, Whole
+from gateway.memory import validation
+from gateway.memory.export import ExportedLink, ExportedMemory, parse_line
+from gateway.memory.memories import Attribution, Memories
+from gateway.memory.versions import retry_conflicts
+from gateway.storage.memories import AllScopes, Evidence, Link, MemoryRow, Scope
 
 MAX_LINE_LENGTH = 1_048_576
 """Bytes: the longest memory, with every character escaped, has about half of it."""
 MAX_REPORTED = 100
-"""Lines whose refusal is told; more are counted."""
+"""Refused lines that are listed; more are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,10 @@ class RefusedLine:
 
 
 @dataclass(slots=True)
-class Report:
-    """What became of a file: memories that are new, that were remembered word for word already (and are
-    reinforced), that were there under their id (and stay as they are), and lines that cannot be used. Of what
-    was taken, `quotes_dropped` are not to be found where they are said to be from, and `links_dropped` lead
-    to memories that are not here."""
+class ImportReport:
+    """The result of an import: new memories, reinforced ones (the same words were known), known ones (under
+    their id; unchanged), and refused lines. `quotes_dropped` quotes are not in the message they refer to,
+    `links_dropped` links lead to memories that are not here."""
 
     imported: int = 0
     reinforced: int = 0
@@ -58,28 +57,28 @@ async def lines_of(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pointed:
-    """To what a memory points, by the ids of the file."""
+class _References:
+    """The references of a memory, by the ids of the file."""
 
     memory_id: str
     superseded_by: str | None
-    links: Sequence[LinkCopy]
+    links: Sequence[ExportedLink]
 
     @property
     def ids(self) -> Sequence[str]:
-        """All of them, each as often as it is pointed to."""
+        """All ids, with repetitions."""
         return [*([self.superseded_by] if self.superseded_by else []), *(each.to_id for each in self.links)]
 
 
-class Intake:
-    """Takes one file for a user. `verify` returns what of the evidence holds, as it is to be kept: a file may
-    claim anything."""
+class MemoryImport:
+    """Imports one file for a user. `verify` returns the evidence that is true, as it is to be stored: a file
+    may claim anything."""
 
     def __init__(
         self,
         memories: Memories,
-        viewer: Whole,
-        by: By,
+        viewer: AllScopes,
+        by: Attribution,
         verify: Callable[[Sequence[Evidence]], Awaitable[Sequence[Evidence]]],
     ) -> None:
         self._memories = memories
@@ -88,15 +87,15 @@ class Intake:
         self._verify = verify
         self._number = 0
         self._ids: dict[str, str] = {}
-        self._pointed: list[_Pointed] = []
-        self.report = Report()
+        self._references: list[_References] = []
+        self.report = ImportReport()
 
-    async def take(self, lines: AsyncIterable[bytes]) -> Report:
-        """Adds what the lines say, or says in the report why not, and then has them point to one another.
-        Empty lines are nothing.
+    async def run(self, lines: AsyncIterable[bytes]) -> ImportReport:
+        """Stores the memories of the lines, or reports why not, and then restores their references. Empty
+        lines are skipped.
 
         Raises:
-            errors.MemoryFull: the lines before that in `details` were taken, and the report tells of them.
+            errors.MemoryFull: the lines before the one in `details` were imported, and are in the report.
             errors.InvalidRequest: a line is too long; likewise.
             errors.StorageError
         """
@@ -104,9 +103,9 @@ class Intake:
             async for line in lines:
                 await self._line(line)
         except RequestRefused:
-            await self._point()
+            await self._restore_links()
             raise
-        await self._point()
+        await self._restore_links()
         return self.report
 
     async def _line(self, line: bytes) -> None:
@@ -114,7 +113,7 @@ class Intake:
         if not line.strip():
             return
         try:
-            await self._take(read(line))
+            await self._take(parse_line(line))
         except MemoryFull as full:
             details = {**(full.details or {}), "line": self._number}
             raise MemoryFull(f"Line {self._number}: {full.message}", details=details) from None
@@ -123,15 +122,15 @@ class Intake:
             if len(self.report.refusals) < MAX_REPORTED:
                 self.report.refusals.append(RefusedLine(self._number, refused.message))
 
-    async def _take(self, copy: MemoryCopy) -> None:
+    async def _take(self, copy: ExportedMemory) -> None:
         memory_id = await self._keep(copy)
         if copy.id is not None:
             self._ids[copy.id] = memory_id
         if copy.links or copy.superseded_by:
-            self._pointed.append(_Pointed(memory_id, copy.superseded_by, copy.links))
+            self._references.append(_References(memory_id, copy.superseded_by, copy.links))
 
-    async def _keep(self, copy: MemoryCopy) -> str:
-        """Under which id it is here."""
+    async def _keep(self, copy: ExportedMemory) -> str:
+        """The id of the memory here."""
         if copy.id is not None and await self._memories.store.get(self._viewer, copy.id):
             self.report.known += 1
             return copy.id
@@ -158,45 +157,47 @@ class Intake:
             await self._memories.apply([await self._memories.step(row, "remembered", self._by, **proof)])
         return row
 
-    async def _point(self) -> None:
-        """To their successors and along their links, once all are here. What points already, stays as it is:
-        an import that was cut off can be made again."""
-        for pointed in self._pointed:
-            await settled(lambda pointed=pointed: self._point_one(pointed))
+    async def _restore_links(self) -> None:
+        """Restores successors and links, once all memories are here. Existing references stay: an interrupted
+        import can be repeated."""
+        for references in self._references:
+            await retry_conflicts(lambda references=references: self._restore_links_of(references))
 
-    async def _point_one(self, pointed: _Pointed) -> None:
-        store, memory_id = self._memories.store, pointed.memory_id
+    async def _restore_links_of(self, references: _References) -> None:
+        store, memory_id = self._memories.store, references.memory_id
         found = await store.get(self._viewer, memory_id)
         if not found:
             return
         row, known = found[0], await store.links(memory_id)
-        here = {each: end for each in pointed.ids if (end := await self._here(each))}
+        here = {each: end for each in references.ids if (end := await self._here(each))}
         links = [
-            Link(memory_id, here[each.to_id], each.relation) for each in pointed.links if each.to_id in here
+            Link(memory_id, here[each.to_id], each.relation)
+            for each in references.links
+            if each.to_id in here
         ]
         new = [link for link in links if link not in known and link.to_id != memory_id]
-        heir = here.get(pointed.superseded_by or "")
+        heir = here.get(references.superseded_by or "")
         if row.status == "replaced" and row.superseded_by is None and heir not in {None, memory_id}:
             row = replace(row, superseded_by=heir)
         if new or row is not found[0]:
             after = replace(row, version=row.version + 1)
             await self._memories.apply([await self._memories.step(after, "updated", self._by, links=new)])
-        self.report.links_dropped += sum(each not in here for each in pointed.ids)
+        self.report.links_dropped += sum(each not in here for each in references.ids)
 
     async def _here(self, file_id: str) -> str | None:
-        """The id here of a memory that the file names."""
+        """The id here of an id in the file."""
         if file_id in self._ids:
             return self._ids[file_id]
         return file_id if await self._memories.store.get(self._viewer, file_id) else None
 
 
-def _row(copy: MemoryCopy, scope: Scope) -> MemoryRow:
+def _row(copy: ExportedMemory, scope: Scope) -> MemoryRow:
     now = now_ms()
     return replace(
-        record.make(copy.as_new, scope, copy.id or new_memory_id(), now),
+        validation.make(copy.as_new, scope, copy.id or new_memory_id(), now),
         status=copy.status,
         source=copy.source,
-        flagged=" ".join(record.clean(copy.flagged or "").split()) or None,
+        flagged=" ".join(validation.clean(copy.flagged or "").split()) or None,
         evidence_count=copy.evidence_count,
         created_at=min(copy.created_at or now, now),
         updated_at=min(copy.updated_at or now, now),

@@ -1,4 +1,4 @@
-"""The memory for clients of the Model Context Protocol: the tool `manage_memory`, as turns have it.
+"""An MCP server of the memory: the tool `manage_memory`, as turns have it.
 
 Importing this file takes a second of CPU: the SDK begins here.
 """
@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 
 
 class Caller(NamedTuple):
-    """For whom, and where, the memory is used."""
+    """The user, role and project of a client."""
 
     user_id: str
     role_id: str | None = None
@@ -108,7 +108,7 @@ def http_app(server: Server[Any], keys: ApiKeys, settings: Settings) -> Starlett
 
 
 class _Identified:
-    """Finds out who asks, or refuses."""
+    """Identifies the caller by the API key, or refuses the request."""
 
     def __init__(self, app: ASGIApp, keys: ApiKeys) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Making a memory: what is filled in, cleaned and refused before it is stored. Pure."""
+"""Validation of a new memory: defaults, cleaning and refusals. Pure."""
 
 import hashlib
 import re
@@ -26,15 +26,15 @@ _WRITES = {
     "role": "that is for who asks in that role. Leave owner_id out, or ask with that role_id.",
     "session": "that is for who asks in that session. Leave owner_id out, or ask with that session_id.",
 }
-"""What to do where somebody writes for another owner."""
+"""The advice when the owner is not the scope's to write for."""
 
 _SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s|\n")
 
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """What somebody wants remembered. What is None is filled in: the owner is the user, the summary the
-    beginning of the content, the visibility follows from the owner."""
+    """A memory to be stored. None means a default: the owner is the user, the summary the beginning of the
+    content, the visibility follows from the owner."""
 
     content: str
     type: MemoryType = "fact"
@@ -105,7 +105,7 @@ def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
 
 
 def default_owner(owner_type: OwnerType, scope: Scope) -> str:
-    """Whose a memory is when only the kind of owner was said. Raises InvalidRequest where that is unknown."""
+    """The owner's id when only the owner's type is given. Raises InvalidRequest when it is unknown."""
     if owner_type == "household" and len(scope.households) == 1:
         return scope.households[0]
     known = {
@@ -166,7 +166,7 @@ def digest_of(content: str) -> str:
 
 
 def search_tokens(row: MemoryRow) -> list[str]:
-    """By which words it is found: those of its content, summary, tags and names."""
+    """The search tokens of a memory: of its content, summary, tags and names."""
     named = " ".join(filter(None, (row.summary, *row.tags, row.skill, row.reference, row.owner_id)))
     return tokens(f"{row.content}\n{named}")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from gateway.errors import Conflict, StorageError
 from gateway.memory.documents.document import Document, as_bytes
+from gateway.memory.documents.file_names import numbered, unnumbered
 from gateway.memory.documents.folder import DEPRECATED, MAX_FILES, REFERENCE, REFERENCES
-from gateway.memory.documents.naming import numbered, unnumbered
 
 
 def write(root: Path, file: str, document: Document) -> None:

@@ -1,4 +1,4 @@
-"""What is looked for among the memories, and what is found: values."""
+"""A query for memories, and its result: values."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,10 @@ Mode = Literal["catalog", "details"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`text` is what somebody wrote, as it is: any length, any signs. No `types` are all of them; `since` is
-    of the last change, Unix milliseconds. At most `limit` memories that take at most `budget_tokens` when
-    they are told in that `mode` (see gateway/memory/told.py); those that are `known` already take none. What
-    is of the `likely_types`, or was changed since `likely_since`, counts more: a guess that keeps nothing
-    out."""
+    """`text` is raw user text of any length. No `types` means all types; `since` filters by the last change,
+    Unix milliseconds. The result has at most `limit` memories of at most `budget_tokens` as they are rendered
+    in that `mode` (see gateway/memory/rendering.py); memories in `known` cost nothing: they are in context.
+    `likely_types` and `likely_since` raise the score of a memory and exclude none."""
 
     text: str
     types: Sequence[MemoryType] = ()
@@ -31,8 +30,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that was found. The ranks count from 1, by words and by meaning; None: not found that way.
-    `score` is comparable within one search: about 1 for what is first in one ranking, 2 in both."""
+    """A memory in a result. The lexical and the vector rank count from 1; None: absent from that ranking.
+    `score` is comparable within one search: about 1 for the first of one ranking, 2 for the first of both."""
 
     row: MemoryRow
     score: float
@@ -42,10 +41,10 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The best first. `omissions` are the first of the `omitted` memories that were found and left out;
-    `tokens` is the estimated size of the hits as they are told. `degraded`: the search by meaning is
-    configured and did not work."""
+    `tokens` is the estimated size of the rendered hits. `degraded`: vector search is configured and
+    failed."""
 
     hits: Sequence[Hit]
     omissions: Sequence[Omission] = ()

@@ -1,50 +1,50 @@
-"""What is told of a recall, so that people see what was recalled and why: `retrieval` events."""
+"""`retrieval` events: what was recalled, and why."""
 
 from collections.abc import Collection, Sequence
 from typing import Literal
 
 from gateway.events.content import Omission, Retrieval, RetrievalHit
 from gateway.lexical import estimate_tokens
-from gateway.memory.search.searcher import Found, Hit
+from gateway.memory.search.query import Hit, SearchResult
 from gateway.memory.snapshot import Snapshot
 from gateway.storage.memories import MemoryRow
 
 SOURCE = "memory"
-SHOWN = 50
-"""Memories, and omissions, that one event tells: a frame stays small."""
+MAX_SHOWN = 50
+"""Memories, and omissions, that one event lists: a frame stays small."""
 
 
-def of_standing(message: str, taken: Snapshot) -> Retrieval:
-    """Of what stands in a session's prompt from now on; it has rows."""
+def snapshot_event(message: str, taken: Snapshot) -> Retrieval:
+    """The event of a new snapshot in a session's prompt; the snapshot has rows."""
     note = "pinned memories in full, then a catalog" if taken.is_catalog else "everything, since it is little"
-    shown = [_hit(row, told="now", score=row.importance / 5) for row in taken.rows[:SHOWN]]
+    shown = [_hit(row, told="now", score=row.importance / 5) for row in taken.rows[:MAX_SHOWN]]
     return Retrieval(
         query=message,
         source=SOURCE,
         results=shown,
-        omitted=(len(taken.rows) - len(shown) + taken.unnamed) or None,
+        omitted=(len(taken.rows) - len(shown) + taken.omitted) or None,
         tokens=estimate_tokens(taken.text),
         mode="snapshot",
         notes=[f"It stands in the prompt of this session: {note}."],
     )
 
 
-def of_search(
+def search_event(
     query: str,
-    found: Found,
+    found: SearchResult,
     mode: Literal["catalog", "details"],
     *,
     known: Collection[str] = (),
     notes: Sequence[str] = (),
 ) -> Retrieval:
-    """Of what was found, of which the model has been told what is `known` already; it has hits."""
-    omitted = found.omitted + max(0, len(found.hits) - SHOWN)
+    """The event of a search with hits; the memories in `known` were in the model's context before."""
+    omitted = found.omitted + max(0, len(found.hits) - MAX_SHOWN)
     return Retrieval(
         query=query,
         source=SOURCE,
-        results=[_of(hit, "before" if hit.row.id in known else "now") for hit in found.hits[:SHOWN]],
+        results=[_of(hit, "before" if hit.row.id in known else "now") for hit in found.hits[:MAX_SHOWN]],
         omitted=omitted or None,
-        omissions=[Omission(id=each.id, reason=each.reason) for each in found.omissions[:SHOWN]] or None,
+        omissions=[Omission(id=each.id, reason=each.reason) for each in found.omissions[:MAX_SHOWN]] or None,
         tokens=found.tokens,
         degraded=found.degraded or None,
         duration_ms=found.duration_ms,

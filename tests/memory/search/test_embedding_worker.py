@@ -8,10 +8,16 @@ import pytest
 from numpy.typing import NDArray
 
 from gateway.errors import EmbeddingsFailed
-from gateway.memory.memories import By, Memories
-from gateway.memory.search.embedding import Embedding, batch_of
+from gateway.memory.memories import Attribution, Memories
+from gateway.memory.search.embedding_worker import EmbeddingWorker, next_batch
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, Embeddings
-from gateway.memory.search.vectors import FEW, FEW_NEAR, Near, Vicinity, standing_out
+from gateway.memory.search.vector_index import (
+    MAX_NEIGHBOURS_OF_FEW,
+    MIN_SAMPLE,
+    Neighbour,
+    VectorIndex,
+    outliers,
+)
 from gateway.storage.memories import Vector, Viewer
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -30,8 +36,8 @@ async def embeddings(server: VectorServer) -> AsyncGenerator[Embeddings]:
     await embeddings.close()
 
 
-async def lacking(store: SqlMemories) -> int:
-    return len(await store.lacking(ANN, "m", limit=1000))
+async def missing_vectors(store: SqlMemories) -> int:
+    return len(await store.missing_vectors(ANN, "m", limit=1000))
 
 
 async def test_each_memory_is_embedded_once(
@@ -39,13 +45,13 @@ async def test_each_memory_is_embedded_once(
 ) -> None:
     """In batches; and when there is nothing new, nothing is asked."""
     await put(store, *(made(f"记忆 number {number}") for number in range(150)))
-    async with embedding(Embedding(store, embeddings, pause=0)) as work:
+    async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
         work.nudge(ANN)
         await work.settled()
         work.nudge(ANN)
         await work.settled()
 
-    assert await lacking(store) == 0
+    assert await missing_vectors(store) == 0
     assert [len(body["input"]) for body in server.asked] == [BATCH, BATCH, 150 - 2 * BATCH]
     assert len(set(server.texts)) == len(server.texts) == 150
 
@@ -54,10 +60,12 @@ async def test_what_was_changed_is_embedded_again(
     store: SqlMemories, server: VectorServer, embeddings: Embeddings
 ) -> None:
     memory_id = await keep(store, "养了一只猫")
-    async with embedding(Embedding(store, embeddings, pause=0)) as work:
+    async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
         work.nudge(ANN)
         await work.settled()
-        await Memories(store, most=10).update(ANN, memory_id, {"content": "养了两只狗"}, By("ann", "so"))
+        await Memories(store, most=10).update(
+            ANN, memory_id, {"content": "养了两只狗"}, Attribution("ann", "so")
+        )
         work.nudge(ANN)
         await work.settled()
 
@@ -71,11 +79,11 @@ async def test_a_failure_is_tried_again(
     """As often as need be, and nobody is told but the log."""
     await keep(store, "养了一只猫")
     server.failures = 3
-    async with embedding(Embedding(store, embeddings, first_retry=0)) as work:
+    async with embedding(EmbeddingWorker(store, embeddings, first_retry=0)) as work:
         work.nudge(ANN)
         await work.settled()
 
-    assert await lacking(store) == 0
+    assert await missing_vectors(store) == 0
     assert len(server.asked) == 4
 
 
@@ -85,16 +93,16 @@ async def test_one_that_is_refused_does_not_keep_others_back(
     """It is not tried again either, and is still found by words."""
     server.poison = "bad"
     await put(store, *(made(f"{'bad' if number == 3 else 'good'} memory {number}") for number in range(9)))
-    async with embedding(Embedding(store, embeddings, pause=0)) as work:
+    async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
         work.nudge(ANN)
         await work.settled()
-        assert await lacking(store) == 1
+        assert await missing_vectors(store) == 1
         asked = len(server.asked)
         await keep(store, "another good one")
         work.nudge(ANN)
         await work.settled()
 
-    assert await lacking(store) == 1
+    assert await missing_vectors(store) == 1
     assert len(server.asked) == asked + 1
 
 
@@ -102,9 +110,9 @@ def test_a_batch_is_bounded_in_characters() -> None:
     """And is never empty."""
     rows = [made("很长的记忆" * 1000) for _ in range(40)]
 
-    assert 1 < len(batch_of(rows)) <= BATCH_CHARACTERS / 5000
-    assert len(batch_of(rows[:1])) == 1
-    assert len(batch_of([made(str(number)) for number in range(500)])) == BATCH
+    assert 1 < len(next_batch(rows)) <= BATCH_CHARACTERS / 5000
+    assert len(next_batch(rows[:1])) == 1
+    assert len(next_batch([made(str(number)) for number in range(500)])) == BATCH
 
 
 class Counted(SqlMemories):
@@ -130,23 +138,26 @@ async def test_vectors_are_read_once_while_nothing_is_written(
     store, one, other = Counted(memory_database), made("one"), made("other")
     await put(store, one, other)
     await store.put_vectors("m", [Vector(one.id, one.digest, unit(1, 0).tobytes())])
-    vicinity = Vicinity(store, "m", at_once_bytes=at_once)
+    vicinity = VectorIndex(store, "m", max_inline_bytes=at_once)
 
-    assert await vicinity.near(ANN, unit(1, 0), most=50) == [Near(one.id, one.digest)]
-    assert await vicinity.near(ANN, unit(0, 1), most=50) == [Near(one.id, one.digest)]
+    assert await vicinity.neighbours(ANN, unit(1, 0), most=50) == [Neighbour(one.id, one.digest)]
+    assert await vicinity.neighbours(ANN, unit(0, 1), most=50) == [Neighbour(one.id, one.digest)]
     assert store.readings == 1
     await store.put_vectors("m", [Vector(other.id, other.digest, unit(0, 1).tobytes())])
-    after = await asyncio.gather(*(vicinity.near(ANN, unit(0, 1), most=50) for _ in range(5)))
+    after = await asyncio.gather(*(vicinity.neighbours(ANN, unit(0, 1), most=50) for _ in range(5)))
     assert [len(near) for near in after] == [2 if at_once else 1] * 5
     await vicinity.settled()
-    assert [near.memory_id for near in await vicinity.near(ANN, unit(0, 1), most=50)] == [other.id, one.id]
+    assert [near.memory_id for near in await vicinity.neighbours(ANN, unit(0, 1), most=50)] == [
+        other.id,
+        one.id,
+    ]
     assert store.readings == 2
 
 
 async def test_many_who_search_first_read_once(memory_database: SharedDatabase) -> None:
     store = Counted(memory_database)
-    vicinity = Vicinity(store, "m")
-    await asyncio.gather(*(vicinity.near(ANN, unit(1, 0), most=50) for _ in range(8)))
+    vicinity = VectorIndex(store, "m")
+    await asyncio.gather(*(vicinity.neighbours(ANN, unit(1, 0), most=50) for _ in range(8)))
 
     assert store.readings == 1
 
@@ -156,43 +167,43 @@ async def test_what_is_kept_of_vectors_is_bounded(memory_database: SharedDatabas
     store, row = Counted(memory_database), made("one")
     await put(store, row)
     await store.put_vectors("m", [Vector(row.id, row.digest, unit(1, 0, 0).tobytes())])
-    vicinity = Vicinity(store, "m", most_bytes=30)
+    vicinity = VectorIndex(store, "m", max_bytes=30)
     viewers = [ANN._replace(session_id=f"s{number}") for number in range(4)]
     for viewer in viewers:
-        assert len(await vicinity.near(viewer, unit(1, 0, 0), most=50)) == 1
+        assert len(await vicinity.neighbours(viewer, unit(1, 0, 0), most=50)) == 1
 
-    assert vicinity.kept_bytes == 24
-    await vicinity.near(viewers[-1], unit(1, 0, 0), most=50)
+    assert vicinity.cached_bytes == 24
+    await vicinity.neighbours(viewers[-1], unit(1, 0, 0), most=50)
     assert store.readings == 4
-    await vicinity.near(viewers[0], unit(1, 0, 0), most=50)
+    await vicinity.neighbours(viewers[0], unit(1, 0, 0), most=50)
     assert store.readings == 5
 
 
 async def test_vectors_of_another_size_are_a_failure_with_a_name(store: SqlMemories) -> None:
     row = made("one")
     await put(store, row)
-    vicinity = Vicinity(store, "m")
-    assert await vicinity.near(ANN, unit(1, 0), most=50) == ()
+    vicinity = VectorIndex(store, "m")
+    assert await vicinity.neighbours(ANN, unit(1, 0), most=50) == ()
     await store.put_vectors("m", [Vector(row.id, row.digest, unit(1, 0, 0).tobytes())])
     with pytest.raises(EmbeddingsFailed, match="gave 2 dimensions, the stored vectors have 3"):
-        await vicinity.near(ANN, unit(1, 0), most=50)
+        await vicinity.neighbours(ANN, unit(1, 0), most=50)
 
 
-@pytest.mark.parametrize("count", [FEW, 200, 10_000])
+@pytest.mark.parametrize("count", [MIN_SAMPLE, 200, 10_000])
 def test_only_what_stands_out_is_near(count: int) -> None:
     """Among strangers that scatter by chance few are taken for near, and the one that is comes first."""
     rng = np.random.default_rng(count)
     matrix = rng.normal(size=(count, DIMENSIONS)).astype("<f4")
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-    strays = [len(standing_out(matrix, unit(*rng.normal(size=DIMENSIONS)), 50)) for _ in range(50)]
+    strays = [len(outliers(matrix, unit(*rng.normal(size=DIMENSIONS)), 50)) for _ in range(50)]
     wanted = matrix[7] + unit(*rng.normal(size=DIMENSIONS)) / 2
 
     assert sum(strays) < 50
-    assert standing_out(matrix, wanted / np.linalg.norm(wanted), 50)[0] == 7
+    assert outliers(matrix, wanted / np.linalg.norm(wanted), 50)[0] == 7
 
 
 def test_a_crowd_that_means_the_same_is_bounded_and_a_few_are_all_near() -> None:
     crowd = np.array([unit(1, number / 10_000, 0) for number in range(100)] + [unit(0, 0, 1)] * 150)
 
-    assert len(standing_out(crowd, unit(1, 0, 0), 30)) == 30
-    assert list(standing_out(crowd[: FEW_NEAR - 2], unit(1, 0, 0), 30)) == [0, 1, 2]
+    assert len(outliers(crowd, unit(1, 0, 0), 30)) == 30
+    assert list(outliers(crowd[: MAX_NEIGHBOURS_OF_FEW - 2], unit(1, 0, 0), 30)) == [0, 1, 2]

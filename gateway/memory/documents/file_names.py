@@ -1,4 +1,4 @@
-"""How the file of a documented memory is called: `{skill}-{type}-{hash}.json`. Pure."""
+"""Names of the files of documented memories: `{skill}-{type}-{hash}.json`. Pure."""
 
 import re
 import unicodedata

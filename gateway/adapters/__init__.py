@@ -1,0 +1,1 @@
+"""Adapters for clients that speak another protocol than the HTTP API: the memory over MCP."""

@@ -1,0 +1,75 @@
+"""Query terms and the relevance filter: memories that match too little of a query are dropped. Pure."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.bm25 import rarity
+from gateway.lexical import is_cjk, query_tokens, tokens
+from gateway.storage.memories import MemoryRow
+
+MAX_WORDS = 64
+"""Terms of one query."""
+MAX_END = 1000
+"""Characters at each end of a long message that give query terms: the middle is mostly pasted text."""
+MAX_READ = 2000
+"""Characters of a memory that are matched with the query."""
+MIN_COVERAGE = 0.15
+"""The share of a query's weight that a memory must match..."""
+MIN_WEIGHT = 10.0
+"""...or this weight, if that is less: two or three rare words. No memory matches a fair share of a long
+message. Both measured with `python -m bench.memory`."""
+MIN_SHARE_OF_BEST = 0.35
+"""The minimal share of the best memory's weight."""
+_POPULATION = 1000
+"""The assumed number of memories when the rarity of a word is estimated: a word in none of the rows weighs
+about twice as much as one in fifty of them."""
+_WORD_WEIGHT, _PAIR_WEIGHT, _SINGLE_WEIGHT, _JOINT_WEIGHT = 1.5, 1.0, 0.5, 0.25
+"""Weights of a token. A Chinese word has mostly two characters: one pair, and two single characters that
+belong to other words too (风 of 风格 is in 风险)."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """`words` are search tokens for the store, the most significant first; `weights` are their weights."""
+
+    words: Sequence[str]
+    weights: dict[str, float]
+
+
+def query_terms(text: str) -> QueryTerms:
+    """The terms of `text`: at most MAX_WORDS distinct search tokens."""
+    ends = text if len(text) <= 2 * MAX_END else f"{text[:MAX_END]}\n{text[-MAX_END:]}"
+    kept = query_tokens(ends)
+    asking = set(tokens(ends)).difference(kept)
+    weights = {word: _weight(word, asking) for word in kept}
+    ranked = sorted(kept, key=lambda word: -weights[word])[:MAX_WORDS]
+    return QueryTerms(ranked, {word: weights[word] for word in ranked})
+
+
+def filter_relevant(terms: QueryTerms, rows: Sequence[MemoryRow]) -> list[MemoryRow]:
+    """The `rows` that match enough of the query, in their order. A word weighs more the fewer rows have it. A
+    memory longer than MAX_READ is never dropped: it is not read to its end."""
+    matched = [_matched_terms(terms, row) for row in rows]
+    counts = Counter(word for words in matched for word in words)
+    weights = {word: weight * rarity(counts[word], _POPULATION) for word, weight in terms.weights.items()}
+    covered = [sum(weights[word] for word in words) for words in matched]
+    least = min(MIN_COVERAGE * sum(weights.values()), MIN_WEIGHT)
+    least = max(least, MIN_SHARE_OF_BEST * max(covered, default=0.0))
+    return [
+        row for row, much in zip(rows, covered, strict=True) if much >= least or len(row.content) > MAX_READ
+    ]
+
+
+def _weight(token: str, asking: set[str]) -> float:
+    if not is_cjk(token):
+        return _WORD_WEIGHT
+    if len(token) == 1:
+        return _SINGLE_WEIGHT
+    # 都是 and 的首 are no words: they contain a function character.
+    return _JOINT_WEIGHT if token[0] in asking or token[1] in asking else _PAIR_WEIGHT
+
+
+def _matched_terms(terms: QueryTerms, row: MemoryRow) -> set[str]:
+    names = " ".join(filter(None, (row.summary, *row.tags, row.skill, row.reference)))
+    return terms.weights.keys() & tokens(f"{row.content[:MAX_READ]}\n{names}")
