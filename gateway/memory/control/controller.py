@@ -1,5 +1,5 @@
-"""Before a turn: whether its message needs memories, which, and how much of them. Rules first; where they
-cannot tell, and a setting allows it, a model is asked."""
+"""The decision before a retrieval: whether a message needs memories, of which types, and with which budget.
+Rules decide; where they are undecided, and a setting names one, a model does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -68,8 +68,8 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether memories are `needed`, of which types (none: of all), by their summaries (catalog) or with
-    everything (details), in at most `budget_tokens`, changed when; and why, in words for people."""
+    """Whether memories are `needed`, of which types (none: all), as summaries (catalog) or in full (details),
+    in at most `budget_tokens`, changed in which time range; `notes` are the reasons, for people."""
 
     needed: Needed
     types: tuple[MemoryType, ...]
@@ -82,11 +82,11 @@ class Decision:
 def decide(
     message: str, *, message_count: int, project_id: str | None = None, budget_tokens: int = 1000
 ) -> Decision:
-    """What the rules say of a message before which its session has `message_count` messages. Pure.
+    """The decision of the rules for a message after `message_count` messages of its session. Pure.
 
-    The whole budget goes to a message that refers to what was said before or is about the user themselves, a
-    part of it (MAYBE_SHARE) to one that may gain, and nothing to a question to which everybody gets the same
-    answer. A time narrows only what refers to the past: what somebody likes does not age in a week.
+    A message that refers to an earlier conversation or to the user gets the whole budget, an undecided one a
+    part (MAYBE_SHARE), a general question nothing. A time range applies only to references to the past:
+    preferences do not age in a week.
     """
     cues = read(message)
     if cues.history or cues.decision or (project_id and cues.ours):

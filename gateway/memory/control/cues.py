@@ -1,7 +1,7 @@
-"""What in a message says whether memories are needed: signs in Chinese (either script) and English.
+"""Cues in a message for or against a retrieval, in Chinese (either script) and English.
 
-The signs are our own reading of how people refer to what they said before. A wrong yes costs a few tokens, a
-wrong no an answer that has forgotten its user: so "no" asks for more than "yes".
+A wrong yes costs a few tokens, a wrong no gives an answer that has forgotten its user: so "no" needs more
+cues than "yes".
 """
 
 import re
@@ -13,11 +13,11 @@ from gateway.lexical import plain_form
 TimeRange = Literal["last_7_days", "last_30_days", "all"]
 
 MAX_READ = 20_000
-"""Characters of a message in which quoted text is looked for; of a longer one both ends."""
+"""Characters of a message that are searched for quoted text; of a longer one both ends."""
 ENDS = 400
-"""Characters at each end of a message that are read: what is wanted stands before or after what is pasted."""
+"""Characters at each end of a message that are read: the request is before or after pasted text."""
 MAX_NAMES = 40
-"""Characters of a sign as it is told."""
+"""Characters of a cue in a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Cues:
 
 
 def read(message: str) -> Cues:
-    """The signs in `message`; what it quotes, pastes or wants translated says nothing. Pure; some 20
-    microseconds for what people type, 2 ms at most."""
+    """The cues in `message`; quoted and pasted text, and text to be translated, have none. Pure; some 20
+    microseconds for a typed message, 2 ms at most."""
     text = plain_form(_own_words(message))
     recent, time_range = _time_in(text)
     history = _found(_HISTORY, _BEFORE_DOING.sub(" ", text))

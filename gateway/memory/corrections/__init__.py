@@ -1,1 +1,1 @@
-"""Correcting what is remembered and making one memory of several, with what follows for others."""
+"""Corrections and merges of memories, with their effect on dependent memories."""

@@ -1,4 +1,4 @@
-"""What depends on a memory, and on whom it depends once that is said by another one."""
+"""Dependent memories: which are affected by a correction, and the links that a successor inherits."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from gateway.storage.memories import AllScopes, Link, MemoryRow, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_VISITED = 500
-"""Memories that one correction reaches, directly or through others; beyond them nothing is flagged."""
+"""Memories that one correction reaches, directly or transitively; beyond them nothing is flagged."""
 
 log = structlog.get_logger(__name__)
 
@@ -16,8 +16,8 @@ log = structlog.get_logger(__name__)
 async def dependants(
     store: MemoryStore, viewer: Viewer, root: MemoryRow, but: MemoryRow | None
 ) -> Sequence[MemoryRow]:
-    """What depends on `root`, directly or through others, in all of the user's roles and projects; not `but`,
-    nor what depends on `root` through it alone."""
+    """The memories that depend on `root`, directly or transitively, in all of the user's scopes; without
+    `but`, and without those that depend on `root` through it alone."""
     everything = AllScopes(viewer.user_id, viewer.households)
     walked, waiting, found = {root.id, *([but.id] if but else [])}, [root.id], list[MemoryRow]()
     while waiting and len(walked) < MAX_VISITED:
@@ -33,8 +33,8 @@ async def dependants(
 
 
 async def inherited(store: MemoryStore, rows: Sequence[MemoryRow], heir: MemoryRow) -> list[Link]:
-    """The links by which others depend on `rows`, with their heir instead; and, where it says all that they
-    said, those by which they depend on others."""
+    """The links by which others depend on `rows`, with their heir as the target; after a merge also the links
+    by which the rows depend on others."""
     old = {row.id for row in rows}
     found: list[Link] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""One memory in the place of others. Pure."""
+"""Merging: one memory from several, or a successor of one. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The documented memories of a running gateway: found, stored, changed, and looked at again while it runs."""
+"""The documented memories of a running gateway: read, stored, changed, and polled for changes."""
 
 import asyncio
 import threading
@@ -40,7 +40,7 @@ class Documents:
 
     @property
     def found(self) -> FolderContents:
-        """As of the last look."""
+        """The result of the last scan."""
         return self._found
 
     async def refresh(self) -> FolderContents:
