@@ -26,8 +26,8 @@ from gateway.artifacts.compact import compact_of
 from gateway.artifacts.content import file_content, measure, text_content
 from gateway.artifacts.kinds import kind_of
 from gateway.artifacts.reading.reader import read_part
-from gateway.artifacts.reading.wanted import wanted_of
-from gateway.artifacts.shelf import Origin, Shelf
+from gateway.artifacts.reading.selector import selector_of
+from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.demo.server import serve_demo
 from gateway.history.tokens import request_tokens
 from gateway.model.base import Model, ModelRequest
@@ -55,12 +55,12 @@ async def ingesting() -> Sequence[Figure]:
     for form, (name, writing) in contents.items():
         times: list[float] = []
         grown: list[float] = []
-        async with shelf_with(artifact_max_size=30 * MEGABYTE) as shelf:
+        async with shelf_with(artifact_max_size=30 * MEGABYTE) as artifact_store:
             for number in range(ROUNDS + 1):
                 with writing(20 * MEGABYTE, seed=number) as file:
                     before = peak_begins()
                     began = perf_counter()
-                    row = await shelf.keep(file_content(file, name=name), Origin(OWNER))
+                    row = await artifact_store.put(file_content(file, name=name), Origin(OWNER))
                     times.append(perf_counter() - began)
                     grown.append((peak() - before) / CHUNK)
                 assert row.kind == form.lower()
@@ -73,17 +73,17 @@ async def ingesting() -> Sequence[Figure]:
 
 async def reading() -> Sequence[Figure]:
     """Lines in the middle and at the end of 100 MB."""
-    async with shelf_with(artifact_max_size=110 * MEGABYTE) as shelf:
+    async with shelf_with(artifact_max_size=110 * MEGABYTE) as artifact_store:
         with written(100 * MEGABYTE, seed=1) as file:
-            row = await shelf.keep(file_content(file), Origin(OWNER))
+            row = await artifact_store.put(file_content(file), Origin(OWNER))
         assert row.lines is not None
         times: list[float] = []
         grown: list[float] = []
         for number in range(ROUNDS * 4):
             first = 1 + (row.lines - LINES) * number // (ROUNDS * 4 - 1)
-            wanted = wanted_of(lines=f"{first}-{first + LINES - 1}")
+            selector = selector_of(lines=f"{first}-{first + LINES - 1}")
             before, began = peak_begins(), perf_counter()
-            part = await read_part(shelf, row, wanted)
+            part = await read_part(artifact_store, row, selector)
             times.append(perf_counter() - began)
             grown.append((peak() - before) / MEGABYTE)
             assert part.first == first
@@ -163,9 +163,9 @@ def heard(model: Model, asked: list[ModelRequest]) -> None:
 
 
 @asynccontextmanager
-async def shelf_with(**given: Any) -> AsyncGenerator[Shelf]:
+async def shelf_with(**given: Any) -> AsyncGenerator[ArtifactStore]:
     async with opened() as (settings, storage):
-        yield wiring.open_shelf(settings.model_copy(update=given), storage)
+        yield wiring.open_artifact_store(settings.model_copy(update=given), storage)
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from bench.servers import Server
 from bench.sessions import conversation, store
 from gateway import wiring
 from gateway.auth import LOCAL_USER
-from gateway.encoders import encode_frames
 from gateway.history.replay import PAGE
 from gateway.settings import load_settings
+from gateway.sse_frames import encode_frames
 
 EVENTS = 100_000
 TIMES = 3

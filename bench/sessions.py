@@ -16,7 +16,6 @@ from bench.client import percentile
 from bench.figures import Figure, show
 from bench.servers import demo
 from gateway import wiring
-from gateway.encoders import encode_frames
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.events.upkeep import Compression
 from gateway.history.archive import archive_session
@@ -27,6 +26,7 @@ from gateway.model.base import Chunk, Model, ModelRequest
 from gateway.model.prices import DEFAULT_WINDOW, cost_of
 from gateway.service.purging import Purging
 from gateway.settings import Settings, load_settings
+from gateway.sse_frames import encode_frames
 from gateway.storage.base import Append, Closing, History, NewTurn, StoredMessage
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import Storage

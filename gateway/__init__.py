@@ -6,7 +6,7 @@ The map, from the door inwards:
     lifespan   what lives as long as the process
     api        the HTTP API                     adapters  the memory, for clients that speak MCP
     wiring     settings -> concrete parts
-    service    the verbs every door calls       encoders  events -> bytes of a dialect
+    service    the verbs every door calls       sse_frames  events -> bytes of a dialect
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)
     prompt     what the model is told

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 
 from gateway import wiring
 from gateway.api.wheel import Wheel
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.errors import StorageError
 from gateway.history.indexing import Indexer
@@ -70,9 +70,9 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         model = await _open_model(app, stack)
         calls = ModelCalls(model, settings, telemetry.model_called)
         memory = await _open_memory(app, calls, telemetry, stack) if settings.memory else Memory()
-        shelf = wiring.open_shelf(settings, storage, told=telemetry.artifact_told)
+        artifact_store = wiring.open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
         began = now_ms()
-        skills, servers = await _open_skills(app, memory.services, shelf, storage, stack)
+        skills, servers = await _open_skills(app, memory.services, artifact_store, storage, stack)
         suggestions = Suggestions(memory.extractor)
         parts = wiring.assemble_parts(
             settings,
@@ -82,7 +82,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             suggestions=suggestions,
             calls=calls,
             memory=memory.services,
-            shelf=shelf,
+            artifact_store=artifact_store,
         )
         learning = LearningWorker(parts, memory.extractor, storage.learned)
         traced = telemetry.tracing is not None
@@ -96,7 +96,9 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             memory=UserMemories(parts, memory.extractor, events),
             documents=DocumentedMemories(memory.documents, settings),
             artifacts=UserArtifacts(
-                parts, storage.artifacts, ArtifactSummariser(shelf, storage.artifacts, calls, settings)
+                parts,
+                storage.artifacts,
+                ArtifactSummariser(artifact_store, storage.artifacts, calls, settings),
             ),
         )
         app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
@@ -232,7 +234,7 @@ def _shutdown_of(gateway: Gateway, settings: Settings) -> Callable[[], asyncio.T
 async def _open_skills(
     app: Starlette,
     memory: MemoryServices | None,
-    shelf: Shelf,
+    artifact_store: ArtifactStore,
     storage: wiring.Storage,
     stack: AsyncExitStack,
 ) -> tuple[SkillLibrary, McpServers]:
@@ -245,7 +247,7 @@ async def _open_skills(
 
     servers = McpServers(settings.mcp_servers, changed=changed, supervisor=supervisor)
     window = await window_in_force(settings, settings.model)
-    functions = [wiring.artifact_skill(shelf), *app.state.functions]
+    functions = [wiring.artifact_skill(artifact_store), *app.state.functions]
     if memory is not None:
         functions = [wiring.memory_skill(settings, memory), *functions]
     skills = wiring.open_skills(settings, storage.switches, functions, lambda: servers.tools, window)

@@ -10,7 +10,7 @@ from gateway.api.bodies import Id
 from gateway.api.strict import Base64, Body, FileName, FileText, Mime, Query, Reply
 from gateway.artifacts.content import Content, bytes_content, text_content
 from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, Part
-from gateway.artifacts.shelf import EXAMPLES
+from gateway.artifacts.store import EXAMPLES
 from gateway.service.artifacts import Compacted
 from gateway.storage.artifacts import ArtifactRow, Kind
 

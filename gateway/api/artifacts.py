@@ -24,7 +24,7 @@ from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, principal_of, read_body, read_query, settings_of
 from gateway.api.strict import artifact_ref
 from gateway.api.uploads import content, content_type
-from gateway.artifacts.reading import MAX_TOKENS, wanted_of
+from gateway.artifacts.reading import MAX_TOKENS, selector_of
 from gateway.errors import InvalidRequest, TooLarge
 
 SUFFIXES = {
@@ -125,9 +125,11 @@ async def read(request: Request) -> Response:
     ref, query = _ref(request), read_query(request, PartQuery)
     if not query.model_fields_set:
         return await _download(request, ref)
-    wanted = wanted_of(lines=query.lines, bytes=query.bytes, json_path=query.json_path, search=query.search)
+    selector = selector_of(
+        lines=query.lines, bytes=query.bytes, json_path=query.json_path, search=query.search
+    )
     part = await gateway_of(request).artifacts.part(
-        principal_of(request), ref, wanted, most_tokens=query.max_tokens or MAX_TOKENS
+        principal_of(request), ref, selector, most_tokens=query.max_tokens or MAX_TOKENS
     )
     return json_reply(ArtifactPart.of(ref, part))
 

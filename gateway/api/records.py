@@ -23,11 +23,11 @@ from gateway.api.requests import (
 )
 from gateway.api.stream import HEADERS, EventStream
 from gateway.api.uploads import NDJSON, upload
-from gateway.encoders import encode_open
 from gateway.errors import GatewayError
 from gateway.history.copies.export import Export, trouble_line
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
 from gateway.service.gateway import Gateway
+from gateway.sse_frames import encode_open
 from gateway.storage.archives import ArchiveRow
 
 log = structlog.get_logger(__name__)

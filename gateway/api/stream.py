@@ -15,10 +15,10 @@ from starlette.types import Receive, Scope, Send
 
 from gateway.api.requests import gateway_of, settings_of, span_of, telemetry_of
 from gateway.api.wheel import Wheel
-from gateway.encoders import encode_frames, encode_open, encode_trouble
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.service.following import Following, Take
+from gateway.sse_frames import encode_frames, encode_open, encode_trouble
 from gateway.telemetry.http_spans import RequestSpan
 from gateway.telemetry.streams import StreamKind, StreamMeter
 

@@ -1,1 +1,1 @@
-"""Large results and attachments kept aside: the shelf, compact forms, partial reads, references."""
+"""Large results and attachments, offloaded: the store, compact forms, partial reads, references."""

@@ -12,12 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from gateway.artifacts.compact.told import told
+from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, is_kept, left_out
+from gateway.artifacts.compact.rendering import render
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.kinds import image_size
 from gateway.artifacts.pdf import is_locked, pages_of
-from gateway.artifacts.room import FILES, REQUEST_ENCODED, encoded, is_kept, left_out
-from gateway.artifacts.shelf import Origin, Shelf
+from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import ArtifactDamaged, NotFound, StorageError
 from gateway.lexical import estimate_tokens
@@ -93,8 +93,8 @@ class _Shown(NamedTuple):
 class Attachments:
     """The files of messages. One for a process."""
 
-    def __init__(self, shelf: Shelf, settings: Settings) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ArtifactStore, settings: Settings) -> None:
+        self._store = store
         self._settings = settings
         self._refused = BoundedDict[tuple[str, str, str], None](MAX_REFUSED)
 
@@ -104,7 +104,7 @@ class Attachments:
         Raises:
             errors.NotFound: (artifact_not_found) a reference is none of the owner's.
             errors.ArtifactDamaged: what a reference names is missing or changed.
-            errors.TooLarge, errors.ArtifactsFull, errors.StorageError: as `Shelf.keep`.
+            errors.TooLarge, errors.ArtifactsFull, errors.StorageError: as `ArtifactStore.keep`.
         """
         made: list[str] = []
         files: list[Attached] = []
@@ -112,10 +112,10 @@ class Attachments:
         try:
             for each in given:
                 if isinstance(each, Upload):
-                    row = await self._shelf.keep(bytes_content(each.data, each.name, each.mime), origin)
+                    row = await self._store.put(bytes_content(each.data, each.name, each.mime), origin)
                     made.append(row.ref)
                 else:
-                    row = await self._shelf.get(origin.owner, each)
+                    row = await self._store.get(origin.owner, each)
                 attached = await self._attached(row, room)
                 room -= estimate_tokens(attached.text) if attached.shown == "text" else 0
                 files.append(attached)
@@ -128,7 +128,7 @@ class Attachments:
         """Removes what was made for a message that nobody needs. What cannot be removed now expires."""
         for ref in made:
             with suppress(StorageError, NotFound):
-                await self._shelf.delete(owner, ref)
+                await self._store.delete(owner, ref)
 
     @staticmethod
     def left_out(messages: Sequence[Message]) -> int:
@@ -139,10 +139,10 @@ class Attachments:
     async def fill(
         self, owner: str, messages: Sequence[Message], *, model: str = "", withheld: Collection[str] = ()
     ) -> Filled:
-        """The messages with their images and documents read from the shelf: the newest ones, as many as one
+        """The messages with their images and documents read from the store: the newest ones, as many as one
         request may have. In place of the others, of those `withheld`, of what the endpoint of `model`
         refused before and of what cannot be read, stands a text that says so.
-        Messages without files are the same objects. Never raises for what the shelf cannot do."""
+        Messages without files are the same objects. Never raises for what the store cannot do."""
         contents = {
             index: list(message.content)
             for index, message in enumerate(messages)
@@ -194,10 +194,10 @@ class Attachments:
         if ref in withheld or (owner, ref, model) in self._refused:
             return _instead(block, f"[{ref} {REFUSED}]")
         try:
-            row = await self._shelf.get(owner, ref)
+            row = await self._store.get(owner, ref)
             if row.size != block["source"]["size"]:  # the room was counted for that
                 return _instead(block, f"[{ref} cannot be shown: it is not what was attached.]")
-            data = await self._shelf.read(row, 0, row.size)
+            data = await self._store.read(row, 0, row.size)
         except NotFound:
             return _instead(block, f"[{ref} cannot be shown: it was removed.]")
         except ArtifactDamaged as error:
@@ -234,7 +234,7 @@ class Attachments:
 
     async def _as_text(self, row: ArtifactRow, room: int) -> _Shown:
         if row.size <= INLINE_BYTES:
-            text = (await self._shelf.read(row, 0, row.size)).decode()
+            text = (await self._store.read(row, 0, row.size)).decode()
             if estimate_tokens(text) <= min(room, self._settings.artifact_tokens):
                 return _Shown("text", text)
         return _compact(row, "It is too long to be shown whole.")
@@ -245,7 +245,7 @@ class Attachments:
         if encoded(row.size) > IMAGE_ENCODED:
             return _compact(row, f"It has more than {IMAGE_ENCODED // 4 * 3:,} bytes: {TOO_MANY}")
         # The header may stand behind a lot that a camera wrote: all that is read at once is looked through.
-        size = image_size(await self._shelf.read(row, 0, CHUNK))
+        size = image_size(await self._store.read(row, 0, CHUNK))
         if size is None:
             return _compact(
                 row, "Its header does not tell its size in pixels, so that it cannot be shown to you."
@@ -257,7 +257,7 @@ class Attachments:
     async def _as_document(self, row: ArtifactRow) -> _Shown:
         if encoded(row.size) > REQUEST_ENCODED:
             return _compact(row, f"It has more than {REQUEST_ENCODED // 4 * 3:,} bytes: {TOO_MANY}")
-        data = await self._shelf.read(row, 0, row.size)
+        data = await self._store.read(row, 0, row.size)
         if await asyncio.to_thread(is_locked, data):
             return _compact(row, "It is encrypted, so that it cannot be shown to you.")
         pages = await asyncio.to_thread(pages_of, [data])
@@ -268,7 +268,7 @@ class Attachments:
 
 def _compact(row: ArtifactRow, why_not: str) -> _Shown:
     """What is told of a file that the API would refuse, as far as that can be seen."""
-    return _Shown("compact", told(row, note=f"{ATTACHED_HERE} {why_not}"))
+    return _Shown("compact", render(row, note=f"{ATTACHED_HERE} {why_not}"))
 
 
 def _instead(block: Block, text: str) -> Block:

@@ -9,9 +9,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from gateway.artifacts.news import PassedOn
+from gateway.artifacts.events import PassedOn
 from gateway.artifacts.reading.json_path import values_at
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.errors import BadArguments, NotFound, RequestRefused, StorageError, ToolError
 from gateway.storage.artifacts import TEXTS, ArtifactRow
 
@@ -28,8 +28,8 @@ _HOW = 'Write {"$artifact": "ART-…"} for the whole content, and with "json_pat
 class References:
     """What stands in for content in the arguments of a call."""
 
-    def __init__(self, shelf: Shelf, *, most_bytes: int) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ArtifactStore, *, most_bytes: int) -> None:
+        self._store = store
         self._most_bytes = most_bytes
         """Of all contents that the arguments of one call may come to."""
 
@@ -57,7 +57,7 @@ class References:
         for reference in references:
             contents[id(reference)], size = await self._content(owner, reference, left)
             if not is_asked:
-                self._shelf.told(PassedOn(size, part=reference.get(PATH) is not None))
+                self._store.on_event(PassedOn(size, part=reference.get(PATH) is not None))
             left -= size
         if not is_asked:
             await self._use(owner, session_id, {reference[KEY] for reference in references})
@@ -65,7 +65,7 @@ class References:
 
     async def _use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
         try:
-            await self._shelf.use(owner, session_id, refs)
+            await self._store.use(owner, session_id, refs)
         except StorageError as error:
             raise ToolError(f"The artifacts cannot be passed on: {error.message}") from None
 
@@ -75,17 +75,17 @@ class References:
         if set(reference) - {KEY, PATH} or not isinstance(ref, str) or not isinstance(path, str | None):
             raise BadArguments(f"This is no reference to an artifact: {str(reference)[:200]}. {_HOW}")
         try:
-            row = await self._shelf.get(owner, ref)
+            row = await self._store.get(owner, ref)
             if path is None:
                 return await self._whole(row, left), row.size
-            values = await values_at(self._shelf, row, path, most_bytes=left)
+            values = await values_at(self._store, row, path, most_bytes=left)
         except NotFound:
             raise BadArguments(
                 f"There is no artifact {ref[:64]}. Copy its reference as it was told."
             ) from None
         except RequestRefused as error:
-            told = error.message.removeprefix(f"{ref}: ").removeprefix(f"{ref} ")
-            raise BadArguments(f"{ref}: {told}") from None
+            reason = error.message.removeprefix(f"{ref}: ").removeprefix(f"{ref} ")
+            raise BadArguments(f"{ref}: {reason}") from None
         except StorageError as error:
             raise ToolError(f"{ref} cannot be read: {error.message}") from None
         size = await asyncio.to_thread(_size_of, values)
@@ -103,7 +103,7 @@ class References:
                 f"{row.ref} has {row.size} bytes: those of one call may come to {self._most_bytes}. "
                 "Pass a part of it with json_path, or pass it alone."
             )
-        data = b"".join([piece async for piece in self._shelf.stream(row)])
+        data = b"".join([piece async for piece in self._store.stream(row)])
         return data.decode() if row.kind in TEXTS else base64.b64encode(data).decode()
 
 

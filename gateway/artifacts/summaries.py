@@ -6,8 +6,8 @@ from time import monotonic
 import structlog
 
 from gateway.artifacts.compact.base import flat
-from gateway.artifacts.compact.told import told
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.compact.rendering import render
+from gateway.artifacts.store import ArtifactStore
 from gateway.errors import ModelError, StorageError
 from gateway.model.calls import CallContext, Completion, ModelCalls, request_of
 from gateway.settings import Settings
@@ -45,14 +45,14 @@ class ArtifactSummariser:
 
     def __init__(
         self,
-        shelf: Shelf,
+        artifact_store: ArtifactStore,
         store: Artifacts,
         calls: ModelCalls,
         settings: Settings,
         *,
         now: Callable[[], float] = monotonic,
     ) -> None:
-        self._shelf = shelf
+        self._artifact_store = artifact_store
         self._store = store
         self._calls = calls
         self._name = settings.summary_model or settings.model
@@ -96,9 +96,9 @@ class ArtifactSummariser:
 
     async def _ask(self, row: ArtifactRow, language_like: str) -> str:
         """Raises ModelError, StorageError; ValueError: the answer is none."""
-        head = await self._shelf.read(row, 0, _HEAD)
-        tail = await self._shelf.read(row, max(len(head), row.size - _TAIL), _TAIL)
-        parts = [told(row), wrap("tool_output", "How it begins.", head.decode("utf-8", "ignore"))]
+        head = await self._artifact_store.read(row, 0, _HEAD)
+        tail = await self._artifact_store.read(row, max(len(head), row.size - _TAIL), _TAIL)
+        parts = [render(row), wrap("tool_output", "How it begins.", head.decode("utf-8", "ignore"))]
         if tail:
             parts.append(wrap("tool_output", "How it ends.", tail.decode("utf-8", "ignore")))
         parts.append(wrap("conversation", "The reader's words.", flat(language_like, _WORDS)))

@@ -1,8 +1,8 @@
 """The tool `read_artifact`: a part of what was kept aside, when the model needs it."""
 
-from gateway.artifacts.reading import BEGINNING, MAX_TOKENS, Part, read_part, wanted_of
-from gateway.artifacts.reading.wanted import Wanted
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.reading import BEGINNING, MAX_TOKENS, Part, read_part, selector_of
+from gateway.artifacts.reading.selector import Selector
+from gateway.artifacts.store import ArtifactStore
 from gateway.errors import ArtifactDamaged, RequestRefused, ToolError
 from gateway.storage.artifacts import ArtifactRow
 from gateway.tools.base import READ_ARTIFACT, FunctionTool, ToolContext, ToolOutput
@@ -12,8 +12,8 @@ from gateway.tools.wrapping import Wrapped, wrap
 _TIMEOUT = 30  # seconds; a JSON path may wait 10 for its place and take 5
 
 
-def read_artifact(shelf: Shelf | None) -> FunctionTool:
-    """The tool `read_artifact` over a shelf; without one it can be looked at, and every call fails. Its
+def read_artifact(store: ArtifactStore | None) -> FunctionTool:
+    """The tool `read_artifact` over a store; without one it can be looked at, and every call fails. Its
     output is never so large that it would be kept aside itself: at most 4,600 tokens (estimated) and 32,000
     bytes.
 
@@ -41,29 +41,29 @@ def read_artifact(shelf: Shelf | None) -> FunctionTool:
             bytes: 0-999
             json_path: $.items[0:5].name
         """
-        if shelf is None:
+        if store is None:
             raise ToolError("No artifacts are open here: a gateway that runs has them, at /api/artifacts.")
         try:
-            wanted = _wanted(lines, bytes, json_path, search)
-            row = await shelf.get(context.owner, ref)
-            part = await read_part(shelf, row, wanted, most_tokens=max_tokens)
+            selector = _wanted(lines, bytes, json_path, search)
+            row = await store.get(context.owner, ref)
+            part = await read_part(store, row, selector, most_tokens=max_tokens)
         except (RequestRefused, ArtifactDamaged) as error:
             raise ToolError(error.message) from None
-        await shelf.use(context.owner, context.session_id, [row.ref])
-        return ToolOutput(_told(row, part), bounded=True)
+        await store.use(context.owner, context.session_id, [row.ref])
+        return ToolOutput(_render(row, part), bounded=True)
 
     return run
 
 
-def _wanted(lines: str, bytes: str, json_path: str, search: str) -> Wanted:
+def _wanted(lines: str, bytes: str, json_path: str, search: str) -> Selector:
     if not (lines or bytes or json_path or search):
         return BEGINNING
-    return wanted_of(
+    return selector_of(
         lines=lines or None, bytes=bytes or None, json_path=json_path or None, search=search or None
     )
 
 
-def _told(row: ArtifactRow, part: Part) -> Wrapped:
+def _render(row: ArtifactRow, part: Part) -> Wrapped:
     """The part as data, and what it is of. How to go on by a JSON path stands within the data: names in
     such a path come from the content."""
     how = f"Read on with {part.next}" if part.next else ""

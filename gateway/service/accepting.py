@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gateway.artifacts.attachments import Upload
 from gateway.artifacts.content import plain_name
-from gateway.artifacts.shelf import Origin
+from gateway.artifacts.store import Origin
 from gateway.auth import Principal
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.ids import new_session_id, new_turn_id, now_ms
@@ -90,12 +90,12 @@ async def _is_same(parts: Parts, owner: str, before: Attached, now: str | Upload
     if isinstance(now, Upload):
         name, size, sha256 = plain_name(now.name), len(now.data), hashlib.sha256(now.data).hexdigest()
     else:
-        row = await parts.shelf.get(owner, now)
+        row = await parts.artifact_store.get(owner, now)
         name, size, sha256 = row.name, row.size, row.sha256
     if (name or before.ref, size) != (before.name, before.size):
         return False
     with suppress(NotFound):
-        return (await parts.shelf.get(owner, before.ref)).sha256 == sha256
+        return (await parts.artifact_store.get(owner, before.ref)).sha256 == sha256
     return True
 
 

@@ -5,13 +5,13 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from gateway.artifacts.content import Content, file_content
-from gateway.artifacts.reading import Part, Wanted, read_part
-from gateway.artifacts.shelf import Origin
+from gateway.artifacts.reading import Part, Selector, read_part
+from gateway.artifacts.store import Origin
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.auth import Principal
 from gateway.errors import InvalidRequest, NotFound
 from gateway.service.parts import Parts
-from gateway.service.spool import Spool
+from gateway.service.upload_buffer import UploadBuffer
 from gateway.storage.artifacts import ArtifactRow, Artifacts, Room
 
 MAX_UPLOADS = 8
@@ -42,7 +42,7 @@ class UserArtifacts:
         self._parts = parts
         self._store = store
         self._summariser = summariser
-        self._files = Spool(
+        self._files = UploadBuffer(
             parts.settings.database_path.parent,
             at_once=MAX_UPLOADS,
             most=parts.settings.artifact_max_size,
@@ -59,9 +59,9 @@ class UserArtifacts:
         session_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> ArtifactRow:
-        """Raises errors.NotFound (session_not_found), and what `Shelf.keep` raises."""
+        """Raises errors.NotFound (session_not_found), and what `ArtifactStore.keep` raises."""
         origin = await self._origin(who, session_id)
-        return await self._parts.shelf.keep(content, origin, metadata=metadata)
+        return await self._parts.artifact_store.put(content, origin, metadata=metadata)
 
     async def upload(
         self,
@@ -78,13 +78,13 @@ class UserArtifacts:
             errors.InvalidRequest: nothing came.
             errors.QueueFull: too many uploads run, of the caller or in all.
             errors.NotFound: (session_not_found) the caller has no such session.
-            What `Shelf.keep` and the chunks raise.
+            What `ArtifactStore.keep` and the chunks raise.
         """
         origin = await self._origin(who, session_id)
         async with self._files.received(chunks, who.user_id) as file:
             if not file.tell():
                 raise InvalidRequest("The body is empty: send the content in it.")
-            return await self._parts.shelf.keep(file_content(file, name, mime), origin)
+            return await self._parts.artifact_store.put(file_content(file, name, mime), origin)
 
     async def find(
         self,
@@ -106,7 +106,7 @@ class UserArtifacts:
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """Raises errors.NotFound (artifact_not_found)."""
-        return await self._parts.shelf.get(who.user_id, ref)
+        return await self._parts.artifact_store.get(who.user_id, ref)
 
     async def content(self, row: ArtifactRow, start: int, end: int) -> AsyncGenerator[bytes]:
         """The bytes from `start` up to, and without, `end`, of an artifact whose owner was checked before.
@@ -115,14 +115,14 @@ class UserArtifacts:
         Raises:
             errors.ArtifactDamaged: the content is missing, or not what was written; so does iterating.
         """
-        pieces = self._parts.shelf.stream(row, start, end)
+        pieces = self._parts.artifact_store.stream(row, start, end)
         first = await anext(pieces, b"")
         return _joined(first, pieces)
 
-    async def part(self, who: Principal, ref: str, wanted: Wanted, *, most_tokens: int) -> Part:
+    async def part(self, who: Principal, ref: str, selector: Selector, *, most_tokens: int) -> Part:
         """Raises errors.NotFound (artifact_not_found), and what `read_part` raises."""
         row = await self.get(who, ref)
-        return await read_part(self._parts.shelf, row, wanted, most_tokens=most_tokens, by="user")
+        return await read_part(self._parts.artifact_store, row, selector, most_tokens=most_tokens, by="user")
 
     async def compact(self, who: Principal, ref: str) -> Compacted:
         """With its summary, which a model may be asked for. Raises errors.NotFound (artifact_not_found)."""
@@ -131,7 +131,7 @@ class UserArtifacts:
 
     async def delete(self, who: Principal, ref: str) -> None:
         """Removes it, whichever session uses it. Raises errors.NotFound (artifact_not_found)."""
-        await self._parts.shelf.delete(who.user_id, ref)
+        await self._parts.artifact_store.delete(who.user_id, ref)
 
     async def _origin(self, who: Principal, session_id: str | None) -> Origin:
         if session_id is None:

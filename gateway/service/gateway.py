@@ -117,7 +117,7 @@ class Gateway:
                 raise
             await self.memory.forget_session(who, session_id)
             await self.records.forget_blobs(session_id)
-            await self._parts.shelf.clear(candidates[:CLEARED], now_ms())
+            await self._parts.artifact_store.clear(candidates[:CLEARED], now_ms())
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound."""

@@ -21,7 +21,7 @@ from gateway.history.replay import replay
 from gateway.service.archiving import Archiver
 from gateway.service.following import Take
 from gateway.service.parts import Parts
-from gateway.service.spool import Spool
+from gateway.service.upload_buffer import UploadBuffer
 from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.base import SessionRow
@@ -57,7 +57,7 @@ class SessionRecords:
         self._parts = parts
         self._archiver = archiver
         self._draining = in_flight.draining
-        self._files = Spool(
+        self._files = UploadBuffer(
             parts.settings.database_path.parent,
             at_once=MAX_IMPORTS,
             most=parts.settings.max_import_size,
@@ -131,7 +131,7 @@ class SessionRecords:
             sessions=parts.sessions,
             copies=parts.copies,
             artifacts=parts.artifacts,
-            contents=parts.shelf.stream,
+            contents=parts.artifact_store.stream,
         )
 
     async def export(self, exporting: Export) -> AsyncGenerator[bytes]:
@@ -176,8 +176,8 @@ class SessionRecords:
                 archives=parts.archives,
                 blobs=parts.blobs,
                 orphans=parts.orphans,
-                turn_of=parts.shelf.turn_of,
-                resolve=parts.shelf.resolve,
+                turn_of=parts.artifact_store.turn_of,
+                resolve=parts.artifact_store.resolve,
                 quota=parts.settings.artifact_quota,
                 ttl=parts.settings.artifact_ttl,
             )

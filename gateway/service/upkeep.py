@@ -6,7 +6,7 @@ from time import monotonic
 
 import structlog
 
-from gateway.artifacts.news import Swept
+from gateway.artifacts.events import Swept
 from gateway.backlog import Failures
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
@@ -78,7 +78,7 @@ class Upkeep:
             raise failed
 
     async def _sweep(self) -> None:
-        await self._parts.shelf.sweep(now_ms(), began=self._began)
+        await self._parts.artifact_store.sweep(now_ms(), began=self._began)
 
     async def _sweep_parts(self) -> None:
         """Removes what processes that were killed have written of blobs."""
@@ -86,7 +86,7 @@ class Upkeep:
             return
         self._next_sweep = monotonic() + SWEEP_EVERY
         removed = await self._parts.blobs.sweep(now_ms() - PART_AGE_MS)
-        self._parts.shelf.told(Swept(expired=0, removed=0, parts=removed))
+        self._parts.artifact_store.on_event(Swept(expired=0, removed=0, parts=removed))
         if removed:
             log.info("parts_of_blobs_removed", removed=removed)
 

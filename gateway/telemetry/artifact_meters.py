@@ -10,7 +10,16 @@ from typing import Any, Protocol
 import structlog
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from gateway.artifacts.news import Damaged, Kept, News, NotKept, PartRead, PassedOn, PathStopped, Swept
+from gateway.artifacts.events import (
+    ArtifactEvent,
+    Damaged,
+    PartRead,
+    PassedOn,
+    PathStopped,
+    Stored,
+    StoreFailed,
+    Swept,
+)
 from gateway.errors import StorageError
 from gateway.storage.artifacts import Stock
 from gateway.telemetry import semconv
@@ -97,13 +106,13 @@ class ArtifactMeters(Reader):
             if code in semconv.ARTIFACT_WARNINGS:
                 self._warnings.add(1, {semconv.WARNING_CODE: code})
 
-    def artifact_told(self, news: News) -> None:
-        match news:
-            case Kept(row=row, source=source, seconds=seconds):
+    def artifact_event(self, event: ArtifactEvent) -> None:
+        match event:
+            case Stored(row=row, source=source, seconds=seconds):
                 by = {semconv.ARTIFACT_SOURCE: source}
                 self._sizes.record(row.size, {**by, semconv.ARTIFACT_KIND: row.kind})
                 self._seconds.record(seconds, by)
-            case NotKept(source=source, code=code, seconds=seconds):
+            case StoreFailed(source=source, code=code, seconds=seconds):
                 self._seconds.record(
                     seconds, {semconv.ARTIFACT_SOURCE: source, semconv.ERROR_TYPE: self._errors.name(code)}
                 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from opentelemetry.trace import INVALID_SPAN, Span
 
-from gateway.artifacts.news import News
+from gateway.artifacts.events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.ids import trace_id_of
 from gateway.memory.learning.report import LearningReport
@@ -225,7 +225,7 @@ class Reader:
         """A memory was changed by this process, by whichever door. What turns do is told by `remembered`
         as well."""
 
-    def artifact_told(self, news: News) -> None:
+    def artifact_event(self, event: ArtifactEvent) -> None:
         """Something happened to an artifact in this process, by whichever door. What turns keep of tool
         results is told by `kept_aside` as well."""
 

@@ -5,7 +5,7 @@ from typing import Any
 import structlog
 from opentelemetry.trace import Span
 
-from gateway.artifacts.news import Damaged, Kept, News, NotKept, Swept
+from gateway.artifacts.events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept
 from gateway.ids import root_span_id, trace_id_of
 from gateway.memory.memories import Changed
 from gateway.messages import Usage
@@ -127,14 +127,14 @@ class Lines(Reader):
             superseded_by=row.superseded_by,
         )
 
-    def artifact_told(self, news: News) -> None:
-        match news:
-            case Kept(row=row, source=source):
+    def artifact_event(self, event: ArtifactEvent) -> None:
+        match event:
+            case Stored(row=row, source=source):
                 line = _made_in(row.session_id, row.turn_id).bind(ref=row.ref, kind=row.kind, size=row.size)
                 if source == "tool":
                     line = line.bind(tool=row.metadata.get("tool"), tool_call_id=row.tool_call_id)
                 line.info("artifact_kept", source=source)
-            case NotKept(source=source, code=code, session_id=session_id, turn_id=turn_id):
+            case StoreFailed(source=source, code=code, session_id=session_id, turn_id=turn_id):
                 if source != "tool":  # whoever kept a tool's result tells it, with the tool
                     _made_in(session_id, turn_id).warning("artifact_not_kept", source=source, code=code)
             case Damaged(row=row, missing=missing):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
 from gateway import __version__
-from gateway.artifacts.news import News
+from gateway.artifacts.events import ArtifactEvent
 from gateway.events.envelope import StoredEvent
 from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed
@@ -57,9 +57,9 @@ class Telemetry:
         """For whoever changes memories (`memory.memories.Memories`)."""
         self.observer.tell(lambda reader: reader.memory_changed(changed))
 
-    def artifact_told(self, news: News) -> None:
-        """For whoever keeps artifacts (`artifacts.shelf.Shelf`)."""
-        self.observer.tell(lambda reader: reader.artifact_told(news))
+    def artifact_event(self, event: ArtifactEvent) -> None:
+        """For whoever keeps artifacts (`artifacts.store.ArtifactStore`)."""
+        self.observer.tell(lambda reader: reader.artifact_event(event))
 
     def learned(self, run: LearningReport) -> None:
         """For whoever learns from conversations (`memory.learning.extractor.Extractor`)."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gateway.artifacts.attachments import Attachments
 from gateway.artifacts.references import References
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.history.compression.compressor import Compressor
 from gateway.history.tokens import TokenMeter
 from gateway.memory.services import MemoryServices
@@ -40,7 +40,7 @@ class TurnParts:
     approvals: Approvals
     suggestions: Suggestions
     memory: MemoryServices | None
-    shelf: Shelf
+    artifact_store: ArtifactStore
     references: References
     attachments: Attachments
     prompts: PromptFolder

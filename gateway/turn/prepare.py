@@ -96,5 +96,5 @@ async def _carry(turn: TurnContext) -> str | None:
         return None
     text = render_carried(rows)
     await parts.sessions.carry(row.session_id, text)
-    await parts.shelf.use(row.owner, row.session_id, set(re.findall(ARTIFACT_PATTERN, text)))
+    await parts.artifact_store.use(row.owner, row.session_id, set(re.findall(ARTIFACT_PATTERN, text)))
     return text

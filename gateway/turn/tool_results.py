@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import orjson
 import structlog
 
-from gateway.artifacts.compact.told import told
+from gateway.artifacts.compact.rendering import render
 from gateway.artifacts.content import Content, bytes_content, text_content
-from gateway.artifacts.shelf import Origin, Shelf
+from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.errors import GatewayError
 from gateway.events.calls import ResultStatus, ToolResult
 from gateway.events.lifecycle import TurnWarning
@@ -63,7 +63,9 @@ async def for_model(
     told: a turn does not fail because of it."""
     row = turn.row
     origin = Origin(row.owner, row.session_id, row.id, call_id, row.project_id)
-    result = _Result(turn.parts.shelf, origin, tool, output.note, MAX_SIZE - FILE_SIZE * len(output.files))
+    result = _Result(
+        turn.parts.artifact_store, origin, tool, output.note, MAX_SIZE - FILE_SIZE * len(output.files)
+    )
     result.add(preface)
     text = clean_text(str(output.content))
     short = len(text) <= MAX_SIZE and (
@@ -76,20 +78,22 @@ async def for_model(
         result.left += FILE_SIZE
         content = bytes_content(file.data, name=file.name, mime=file.mime)
         await result.keep(content, f"[File {number}: {len(file.data)} bytes that are no text]")
-    return ForModel("\n".join(result.told), result.kept, result.warnings)
+    return ForModel("\n".join(result.texts), result.kept, result.warnings)
 
 
 class _Result:
-    """The result of a call in the making: what was `told` of it part by part, what was `kept` and what could
-    not be. `left` are the bytes of JSON that there is room for."""
+    """The result of a call in the making: the `texts` for the model, what was `kept` and what could
+    not be. `left` are the bytes of JSON that may still be added."""
 
-    def __init__(self, shelf: Shelf, origin: Origin, tool: str, note: str | None, left: int) -> None:
-        self._shelf = shelf
+    def __init__(
+        self, artifact_store: ArtifactStore, origin: Origin, tool: str, note: str | None, left: int
+    ) -> None:
+        self._artifact_store = artifact_store
         self._origin = origin
         self._tool = tool
         self._note = note
         self.left = left
-        self.told: list[str] = []
+        self.texts: list[str] = []
         self.kept: list[ArtifactRow] = []
         self.warnings: list[str] = []
 
@@ -98,14 +102,14 @@ class _Result:
         for form in forms:
             if (size := len(orjson.dumps(form))) <= self.left:
                 self.left -= size
-                self.told += [form] if form else []
+                self.texts += [form] if form else []
                 return True
         return False
 
     async def keep(self, content: Content, instead: str) -> None:
         """Keeps a content aside and tells of it; `instead` is told where that cannot be."""
         try:
-            row = await self._shelf.keep(content, self._origin, metadata={"tool": self._tool})
+            row = await self._artifact_store.put(content, self._origin, metadata={"tool": self._tool})
         except GatewayError as error:
             log.warning("artifact_not_kept", code=error.code, **self._where)
             self._not_kept(error.message, instead)
@@ -116,7 +120,7 @@ class _Result:
         else:
             if row not in self.kept:  # the same file twice is one
                 self.kept.append(row)
-            self.add(told(row, note=self._note), f"[{row.ref}: {row.mime}, {size_of(row)}]")
+            self.add(render(row, note=self._note), f"[{row.ref}: {row.mime}, {size_of(row)}]")
 
     @property
     def _where(self) -> dict[str, str | None]:

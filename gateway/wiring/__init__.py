@@ -1,7 +1,7 @@
 """Settings to concrete parts: the only room that names an adapter."""
 
 from gateway.wiring.memory import memory_skill, open_documents, open_extractor, open_memory
-from gateway.wiring.parts import assemble_parts, open_model, open_shelf
+from gateway.wiring.parts import assemble_parts, open_artifact_store, open_model
 from gateway.wiring.skills import (
     TAKEN,
     artifact_skill,
@@ -21,11 +21,11 @@ __all__ = [
     "function_skills",
     "look_at_skills",
     "memory_skill",
+    "open_artifact_store",
     "open_documents",
     "open_extractor",
     "open_memory",
     "open_model",
-    "open_shelf",
     "open_skills",
     "open_storage",
     "storage_on",

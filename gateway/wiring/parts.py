@@ -5,9 +5,9 @@ from collections.abc import Callable
 import structlog
 
 from gateway.artifacts.attachments import Attachments
-from gateway.artifacts.news import News
+from gateway.artifacts.events import ArtifactEvent
 from gateway.artifacts.references import References
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.history.compression.compressor import Compressor
 from gateway.history.read_archive import read_archive
 from gateway.history.summaries.session_summaries import SessionSummariser
@@ -53,11 +53,11 @@ def open_model(
     )
 
 
-def open_shelf(
-    settings: Settings, storage: Storage, *, told: Callable[[News], None] = lambda _: None
-) -> Shelf:
-    """Where large results and attachments are kept; `told` hears of what happens to it."""
-    return Shelf(storage.artifacts, storage.orphans, storage.blobs, settings, told=told)
+def open_artifact_store(
+    settings: Settings, storage: Storage, *, on_event: Callable[[ArtifactEvent], None] = lambda _: None
+) -> ArtifactStore:
+    """Where large results and attachments are kept; `on_event` hears of what happens to it."""
+    return ArtifactStore(storage.artifacts, storage.orphans, storage.blobs, settings, on_event=on_event)
 
 
 def assemble_parts(
@@ -68,12 +68,12 @@ def assemble_parts(
     *,
     suggestions: Suggestions,
     calls: ModelCalls | None = None,
-    shelf: Shelf | None = None,
+    artifact_store: ArtifactStore | None = None,
     memory: MemoryServices | None = None,
 ) -> Parts:
     """What turns work with. `calls` ask the `model` beside their answers."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
-    shelf = shelf or open_shelf(settings, storage)
+    artifact_store = artifact_store or open_artifact_store(settings, storage)
     summariser = SessionSummariser(
         sessions=storage.sessions,
         summaries=storage.summaries,
@@ -113,8 +113,8 @@ def assemble_parts(
         memory=memory,
         artifacts=storage.artifacts,
         orphans=storage.orphans,
-        shelf=shelf,
-        references=References(shelf, most_bytes=settings.artifact_max_size),
-        attachments=Attachments(shelf, settings),
+        artifact_store=artifact_store,
+        references=References(artifact_store, most_bytes=settings.artifact_max_size),
+        attachments=Attachments(artifact_store, settings),
         prompts=prompts,
     )

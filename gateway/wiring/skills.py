@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.artifacts.tool import read_artifact
 from gateway.errors import SettingsError
 from gateway.history.read_archive import NAME as READ_ARCHIVE
@@ -91,7 +91,7 @@ def find_functions(
     return functions, warnings
 
 
-def artifact_skill(shelf: Shelf | None) -> FunctionSkill:
-    """The tool with which a model reads what was kept aside; without a shelf it only tells that it is
+def artifact_skill(artifact_store: ArtifactStore | None) -> FunctionSkill:
+    """The tool with which a model reads what was kept aside; without a store it only tells that it is
     there."""
-    return FunctionSkill(read_artifact(shelf), BUILT_IN, READ_ARTIFACT)
+    return FunctionSkill(read_artifact(artifact_store), BUILT_IN, READ_ARTIFACT)

@@ -1,19 +1,19 @@
-"""A shelf on a database and a folder of its own."""
+"""An artifact store on a database and a folder of its own."""
 
 from pathlib import Path
 
 import pytest
 
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.storage.sqlite import SqliteDatabase
-from tests.artifacts.shelving import Room
+from tests.artifacts.store_folder import StoreFolder
 
 
 @pytest.fixture
-def room(database: SqliteDatabase, tmp_path: Path) -> Room:
-    return Room(database, tmp_path / "blobs")
+def backing(database: SqliteDatabase, tmp_path: Path) -> StoreFolder:
+    return StoreFolder(database, tmp_path / "blobs")
 
 
 @pytest.fixture
-def shelf(room: Room) -> Shelf:
-    return room.shelf()
+def artifact_store(backing: StoreFolder) -> ArtifactStore:
+    return backing.artifact_store()

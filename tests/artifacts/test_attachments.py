@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gateway.artifacts.attachments import MAX_FILES, Attachments, Filled, Upload
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.pdf import MAX_OBJECT_STREAMS, MAX_UNPACKED, is_locked, pages_of
-from gateway.artifacts.shelf import Origin, Shelf
+from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge
 from gateway.history.transcript import in_words
 from gateway.lexical import estimate_tokens
@@ -38,13 +38,13 @@ def limits(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def shelf(storage: Storage, limits: Settings) -> Shelf:
-    return Shelf(storage.artifacts, storage.orphans, storage.blobs, limits, told=lambda _: None)
+def artifact_store(storage: Storage, limits: Settings) -> ArtifactStore:
+    return ArtifactStore(storage.artifacts, storage.orphans, storage.blobs, limits, on_event=lambda _: None)
 
 
 @pytest.fixture
-def attachments(shelf: Shelf, limits: Settings) -> Attachments:
-    return Attachments(shelf, limits)
+def attachments(artifact_store: ArtifactStore, limits: Settings) -> Attachments:
+    return Attachments(artifact_store, limits)
 
 
 async def attached(attachments: Attachments, data: bytes, name: str, mime: str | None = None) -> Attached:
@@ -199,9 +199,11 @@ async def test_texts_are_told_whole_only_as_far_as_the_message_stays_short(attac
     assert {file.shown for file in files[len(whole) :]} == {"compact"}
 
 
-async def test_a_reference_attaches_what_is_there(attachments: Attachments, shelf: Shelf) -> None:
+async def test_a_reference_attaches_what_is_there(
+    attachments: Attachments, artifact_store: ArtifactStore
+) -> None:
     """Nothing is made anew; another user's is as absent as one that never was."""
-    row = await shelf.keep(bytes_content(b"hello", "a.txt"), ANNA)
+    row = await artifact_store.put(bytes_content(b"hello", "a.txt"), ANNA)
 
     mine = await attachments.attach([row.ref], ANNA)
 
@@ -225,10 +227,12 @@ async def test_when_one_file_is_refused_none_is_kept(
 ) -> None:
     """Nothing stays of a message that never was."""
     tight = load_settings(data_dir=tmp_path, artifact_max_size=BIG, artifact_quota=500_000)
-    shelf = Shelf(storage.artifacts, storage.orphans, storage.blobs, tight, told=lambda _: None)
+    artifact_store = ArtifactStore(
+        storage.artifacts, storage.orphans, storage.blobs, tight, on_event=lambda _: None
+    )
 
     with pytest.raises(refused):
-        await Attachments(shelf, tight).attach([Upload(b"first", "first.txt"), given], ANNA)
+        await Attachments(artifact_store, tight).attach([Upload(b"first", "first.txt"), given], ANNA)
 
     assert await storage.artifacts.find("anna", limit=10) == []
     assert not [path for path in tmp_path.rglob("artifacts/**/*") if path.is_file()]
@@ -305,12 +309,12 @@ async def test_the_pages_of_all_documents_of_a_request_are_counted(attachments: 
 
 
 async def test_a_damaged_file_is_told_to_the_model_and_to_people(
-    attachments: Attachments, shelf: Shelf, storage: Storage
+    attachments: Attachments, artifact_store: ArtifactStore, storage: Storage
 ) -> None:
     """The turn goes on without it; its hash is named."""
     damaged = await attached(attachments, png(), "a.png")
     fine = await attached(attachments, gif(), "b.gif")
-    row = await shelf.get("anna", damaged.ref)
+    row = await artifact_store.get("anna", damaged.ref)
     await storage.blobs.delete(row.path)
 
     filled = await attachments.fill("anna", [told_of(damaged, fine)])
@@ -348,10 +352,12 @@ async def test_a_file_of_another_size_is_not_shown(attachments: Attachments) -> 
     assert shown(filled) == [f"[{image.ref} cannot be shown: it is not what was attached.]"]
 
 
-async def test_a_file_that_its_user_removed_is_no_problem(attachments: Attachments, shelf: Shelf) -> None:
+async def test_a_file_that_its_user_removed_is_no_problem(
+    attachments: Attachments, artifact_store: ArtifactStore
+) -> None:
     """The model is told; nobody is warned of what they did themselves."""
     image = await attached(attachments, png(), "a.png")
-    await shelf.delete("anna", image.ref)
+    await artifact_store.delete("anna", image.ref)
 
     filled = await attachments.fill("anna", [told_of(image)])
 

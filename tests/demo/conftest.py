@@ -1,4 +1,4 @@
-"""Every test of this shelf starts with a demo that has forgotten the others."""
+"""Every test of this folder starts with a demo that has forgotten the others."""
 
 from collections.abc import Awaitable, Callable
 

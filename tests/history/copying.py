@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.history.copies.export import Contents, Export, counts_of
 from gateway.history.copies.imports import MAX_ROWS, import_session
 from gateway.settings import load_settings
@@ -21,8 +21,10 @@ QUOTA = 1_073_741_824
 TTL = 2_592_000.0
 
 
-def shelf_of(storage: Storage) -> Shelf:
-    return Shelf(storage.artifacts, storage.orphans, storage.blobs, load_settings(), told=lambda _: None)
+def artifact_store_of(storage: Storage) -> ArtifactStore:
+    return ArtifactStore(
+        storage.artifacts, storage.orphans, storage.blobs, load_settings(), on_event=lambda _: None
+    )
 
 
 async def exporting(
@@ -35,7 +37,7 @@ async def exporting(
         sessions=storage.sessions,
         copies=storage.copies,
         artifacts=storage.artifacts,
-        contents=contents or shelf_of(storage).stream,
+        contents=contents or artifact_store_of(storage).stream,
     )
 
 
@@ -61,7 +63,7 @@ async def imported(
         blobs=storage.blobs,
         orphans=storage.orphans,
         turn_of=nullcontext,
-        resolve=shelf_of(storage).resolve,
+        resolve=artifact_store_of(storage).resolve,
         ttl=ttl,
         quota=quota,
         most_rows=most_rows,

@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 
 from gateway.artifacts.content import Content, bytes_content, text_content
-from gateway.artifacts.shelf import Origin
+from gateway.artifacts.store import Origin
 from gateway.ids import now_ms
 from gateway.storage.artifacts import ArtifactRow
 from gateway.wiring import Storage, open_storage
-from tests.history.copying import aside_in, blobs_in, exported, shelf_of
+from tests.history.copying import artifact_store_of, aside_in, blobs_in, exported
 from tests.history.past import Past, compress_past, sealed, settings_in, write_past
 from tests.storage.writing import OWNER
 
@@ -21,7 +21,7 @@ HERE = Origin(OWNER, "s", "t1-s", "toolu_1")
 
 
 async def kept(storage: Storage, content: Content, origin: Origin = HERE) -> ArtifactRow:
-    return await shelf_of(storage).keep(content, origin, metadata={"来源": ["a", 1.5]})
+    return await artifact_store_of(storage).put(content, origin, metadata={"来源": ["a", 1.5]})
 
 
 async def fill(storage: Storage) -> list[ArtifactRow]:
@@ -55,7 +55,7 @@ def forged(lines: list[dict[str, Any]]) -> bytes:
 
 
 async def content_of(storage: Storage, row: ArtifactRow) -> bytes:
-    return b"".join([part async for part in shelf_of(storage).stream(row)])
+    return b"".join([part async for part in artifact_store_of(storage).stream(row)])
 
 
 async def is_untouched(storage: Storage, folder: Path) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.artifacts.content import text_content
-from gateway.artifacts.shelf import Origin
+from gateway.artifacts.store import Origin
 from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.mentioned import MAX_ARTIFACTS, listed, named_in
 from gateway.history.summaries.session_summaries import SessionSummariser
@@ -25,7 +25,7 @@ from gateway.storage.artifacts import ArtifactRow, Chunk
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring.storage import storage_on
 from tests.history.compressing import MODEL, TEXT, Session, talk
-from tests.history.copying import shelf_of
+from tests.history.copying import artifact_store_of
 from tests.history.scripted import ScriptedModel, call, result, results, says, stored, summary, user
 from tests.storage.writing import OWNER
 
@@ -220,8 +220,8 @@ async def test_after_a_compression_the_model_still_knows_the_artifacts(
     artifact is not listed, though it is the same owner's."""
     session, storage = opened, opened.storage
     await storage.sessions.create("other", OWNER, None, 1)
-    mine = await shelf_of(storage).keep(text_content("a,b\n" * 9, "订单.csv"), Origin(OWNER, "s"))
-    elsewhere = await shelf_of(storage).keep(text_content("x"), Origin(OWNER, "other"))
+    mine = await artifact_store_of(storage).put(text_content("a,b\n" * 9, "订单.csv"), Origin(OWNER, "s"))
+    elsewhere = await artifact_store_of(storage).put(text_content("x"), Origin(OWNER, "other"))
     await session.say(
         user(f"看订单 {TEXT}"),
         says(call("orders", "c")),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gateway.artifacts.content import bytes_content, text_content
-from gateway.artifacts.shelf import Origin
+from gateway.artifacts.store import Origin
 from gateway.errors import ArtifactsFull, Conflict, StorageError
 from gateway.history.copies.imports import import_session
 from gateway.history.transcript import fold, view
@@ -19,7 +19,7 @@ from gateway.messages import Attached
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.wiring import Storage, open_storage
-from tests.history.copying import QUOTA, TTL, aside_in, exported, imported, shelf_of
+from tests.history.copying import QUOTA, TTL, artifact_store_of, aside_in, exported, imported
 from tests.history.kept import (
     LONG,
     TALK,
@@ -221,7 +221,7 @@ async def test_what_a_crash_leaves_of_an_import_is_a_candidate(
         assert len(aside_in(tmp_path / "b")) == 3
         monkeypatch.undo()
 
-        await shelf_of(storage).sweep(now_ms(), began=now_ms() + 1)
+        await artifact_store_of(storage).sweep(now_ms(), began=now_ms() + 1)
         assert await is_untouched(storage, tmp_path / "b")
 
 
@@ -248,7 +248,7 @@ async def test_contents_are_written_while_nobody_else_touches_them(tmp_path: Pat
             blobs=storage.blobs,
             orphans=storage.orphans,
             turn_of=turn_of,
-            resolve=shelf_of(storage).resolve,
+            resolve=artifact_store_of(storage).resolve,
             ttl=TTL,
             quota=QUOTA,
         )

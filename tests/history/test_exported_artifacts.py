@@ -11,7 +11,7 @@ from gateway.artifacts.content import Content, text_content
 from gateway.errors import ArtifactDamaged, NotFound
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.wiring import Storage, open_storage
-from tests.history.copying import exported, exporting, imported, shelf_of
+from tests.history.copying import artifact_store_of, exported, exporting, imported
 from tests.history.kept import (
     TALK,
     fill,
@@ -84,13 +84,13 @@ async def test_an_export_holds_no_more_than_some_parts_in_memory(tmp_path: Path)
 async def test_an_artifact_that_is_deleted_before_its_content_is_read_is_left_out(tmp_path: Path) -> None:
     """Its row was read already. One of the same content has it in its place."""
     async with open_storage(settings_in(tmp_path)) as storage:
-        rows, shelf = await fill(storage), shelf_of(storage)
+        rows, artifact_store = await fill(storage), artifact_store_of(storage)
         first = min(row.ref for row in rows[2:])
 
         async def contents(row: ArtifactRow) -> AsyncGenerator[bytes]:
             if row.ref == first:
                 raise NotFound("It is gone.", code="artifact_not_found")
-            async for part in shelf.stream(row):
+            async for part in artifact_store.stream(row):
                 yield part
 
         export = await exporting(storage, contents=contents)
@@ -109,7 +109,7 @@ async def test_an_artifact_that_is_deleted_while_its_content_is_read_ends_the_ex
         chunks = export.chunks()
         while b'"number":1,' not in (chunk := await anext(chunks)) or rows[0].ref.encode() not in chunk:
             pass
-        await shelf_of(storage).delete(OWNER, rows[0].ref)
+        await artifact_store_of(storage).delete(OWNER, rows[0].ref)
         with pytest.raises(NotFound, match=f"{rows[0].ref} was deleted .* export the session again"):
             await anext(chunks)
 
@@ -127,7 +127,7 @@ async def test_without_a_damaged_artifact_the_session_can_be_exported(tmp_path: 
             await exported(storage)
         assert refused.value.details == {"ref": row.ref, "sha256": row.sha256}
 
-        await shelf_of(storage).delete(OWNER, row.ref)
+        await artifact_store_of(storage).delete(OWNER, row.ref)
         assert len(lines_of(parsed(await exported(storage)), "artifact")) == 3
 
 
@@ -136,7 +136,7 @@ async def test_an_artifact_that_is_deleted_meanwhile_is_left_out(tmp_path: Path)
     """As if the export had begun later."""
     async with open_storage(settings_in(tmp_path / "a")) as storage:
         rows, export = await fill(storage), await exporting(storage)
-        await shelf_of(storage).delete(OWNER, rows[2].ref)
+        await artifact_store_of(storage).delete(OWNER, rows[2].ref)
         file = b"".join([chunk async for chunk in export.chunks()])
     async with open_storage(settings_in(tmp_path / "b")) as storage:
         await imported(storage, file)

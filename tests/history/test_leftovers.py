@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from gateway.artifacts.shelf import CANDIDATE_TIME
+from gateway.artifacts.store import CANDIDATE_TIME
 from gateway.errors import Conflict
 from gateway.history.archive import archive_paths, folder_of, version_path
 from gateway.ids import now_ms
 from gateway.storage.archives import ArchiveRow
-from gateway.wiring import Storage, open_shelf
+from gateway.wiring import Storage, open_artifact_store
 from tests.forked import telling
 from tests.harness import settings_for
 from tests.storage.archiving import archive, archive_without_end, converse, everything
@@ -26,8 +26,8 @@ def files_in(folder: Path) -> list[str]:
 
 async def swept(storage: Storage, folder: Path, *, began: int = 0, now: int | None = None) -> int:
     """How many blobs a round of the upkeep removed."""
-    shelf = open_shelf(settings_for(folder, "http://127.0.0.1:9"), storage)
-    return (await shelf.sweep(now or now_ms(), began=began)).removed
+    artifact_store = open_artifact_store(settings_for(folder, "http://127.0.0.1:9"), storage)
+    return (await artifact_store.sweep(now or now_ms(), began=began)).removed
 
 
 def test_an_archiving_that_is_killed_leaves_nothing_for_long(tmp_path: Path) -> None:

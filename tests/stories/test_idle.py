@@ -138,7 +138,7 @@ async def test_a_step_that_fails_does_not_keep_the_others(
         async def fail(*_: Any, **__: Any) -> None:
             raise KeyError("a mistake")
 
-        monkeypatch.setattr(parts.shelf, "sweep", fail)
+        monkeypatch.setattr(parts.artifact_store, "sweep", fail)
         monkeypatch.setattr(parts.summaries, "due", fail)
         looking = await later(client)
         with pytest.raises(KeyError):

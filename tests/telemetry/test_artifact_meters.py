@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from gateway.artifacts.news import Damaged, Kept, News, NotKept, PartRead, PassedOn, PathStopped, Swept
+from gateway.artifacts.events import (
+    ArtifactEvent,
+    Damaged,
+    PartRead,
+    PassedOn,
+    PathStopped,
+    Stored,
+    StoreFailed,
+    Swept,
+)
 from gateway.errors import StorageError
 from gateway.events.lifecycle import TurnWarning
 from gateway.storage.artifacts import Stock
@@ -20,19 +29,19 @@ from tests.telemetry.kept import row
 from tests.telemetry.story import CANARY, Story
 
 
-def counted(*told: News) -> Counting:
+def counted(*told: ArtifactEvent) -> Counting:
     counting = Counting()
     for news in told:
-        counting.observer.tell(lambda reader, news=news: reader.artifact_told(news))
+        counting.observer.tell(lambda reader, news=news: reader.artifact_event(news))
     return counting
 
 
 def test_what_is_kept_is_counted_by_kind_and_source() -> None:
     """With its bytes and how long it took; what could not be kept with the code of the error."""
     counting = counted(
-        Kept(row(), "tool", 0.5),
-        Kept(row(kind="image", size=3000), "attachment", 0.25),
-        NotKept("upload", "artifacts_full", 0.125),
+        Stored(row(), "tool", 0.5),
+        Stored(row(kind="image", size=3000), "attachment", 0.25),
+        StoreFailed("upload", "artifacts_full", 0.125),
     )
 
     size, took = "gateway_artifact_size_bytes", "gateway_artifact_keep_duration_seconds"
@@ -103,11 +112,11 @@ def test_lines_name_what_was_kept_and_nothing_that_is_in_it() -> None:
     stream = io.StringIO()
     configure_logging("info", "json", stream)
     made = row(session_id="s_1", turn_id="t_1", tool_call_id="toolu_1")
-    told: tuple[News, ...] = (
-        Kept(made, "tool", 0.5),
-        Kept(row(), "upload", 0.5),
-        NotKept("tool", "storage_full", 0.5, "s_1", "t_1"),  # its turn tells it
-        NotKept("attachment", "storage_full", 0.5, None, "t_1"),
+    told: tuple[ArtifactEvent, ...] = (
+        Stored(made, "tool", 0.5),
+        Stored(row(), "upload", 0.5),
+        StoreFailed("tool", "storage_full", 0.5, "s_1", "t_1"),  # its turn tells it
+        StoreFailed("attachment", "storage_full", 0.5, None, "t_1"),
         Damaged(made, missing=True),
         Swept(0, 0),
         Swept(3, 2),
@@ -115,7 +124,7 @@ def test_lines_name_what_was_kept_and_nothing_that_is_in_it() -> None:
     )
     observer = Observer([Lines()])
     for news in told:
-        observer.tell(lambda reader, news=news: reader.artifact_told(news))
+        observer.tell(lambda reader, news=news: reader.artifact_event(news))
 
     lines: list[dict[str, Any]] = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [line["event"] for line in lines] == [

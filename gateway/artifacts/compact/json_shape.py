@@ -10,7 +10,7 @@ import orjson
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, fitted, flat
 from gateway.artifacts.compact.text import text_form
 from gateway.artifacts.content import Content, Measured
-from gateway.artifacts.exact import exact_json
+from gateway.artifacts.lossless_json import lossless_json
 
 LARGEST_PARSED = 1_048_576
 """Bytes of a JSON that is parsed; of a larger one, only its head."""
@@ -43,7 +43,7 @@ def json_form(content: Content, measured: Measured) -> Compact:
     whole = measured.size <= LARGEST_PARSED and _signs(content) <= MAX_CHARACTERS
     data = b"".join(content.chunks()) if whole else closed(measured.head)
     try:
-        value = exact_json(data.removeprefix(b"\xef\xbb\xbf"))
+        value = lossless_json(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
         lines = counted(measured.lines or 0, "line")
         return text_form(content, measured, f"JSON, {_reason(error, whole=whole)}: {lines}")
@@ -81,7 +81,7 @@ def _shape(title: str, value: Any) -> list[str]:
     """As deep as there is room for all that is on a level."""
     fits: list[str] = []
     for deepest in range(_DEEPEST + 1):
-        lines = [title + _told([value]), *_inside([value], 0, deepest)]
+        lines = [title + _describe([value]), *_inside([value], 0, deepest)]
         kept = fitted(lines, MAX_TOKENS)
         if len(kept) < len(lines):
             return fits if len(fits) > 1 else [*kept, "…"]
@@ -102,7 +102,7 @@ def _inside(values: Sequence[Any], depth: int, deepest: int) -> Iterator[str]:
     count = max([len(fields), *map(len, objects)])
     for key, inner in islice(fields.items(), _KEYS):
         sometimes = "?" if len(inner) < len(objects) else ""
-        yield f"{indent}{_key(key)}{sometimes}: {_told(inner)}"
+        yield f"{indent}{_key(key)}{sometimes}: {_describe(inner)}"
         yield from _inside(inner, depth + 1, deepest)
     if count > _KEYS:
         yield f"{indent}… {counted(count - _KEYS, 'more key')}"
@@ -110,7 +110,7 @@ def _inside(values: Sequence[Any], depth: int, deepest: int) -> Iterator[str]:
     if items and all(isinstance(item, dict) for item in items):
         yield from _inside(items, depth, deepest)
     elif any(isinstance(item, dict | list) for item in items):
-        yield f"{indent}each: {_told(items)}"
+        yield f"{indent}each: {_describe(items)}"
         yield from _inside(items, depth + 1, deepest)
 
 
@@ -118,7 +118,7 @@ def _items(values: Sequence[Any]) -> list[Any]:
     return list(islice(chain.from_iterable(value for value in values if isinstance(value, list)), _ITEMS))
 
 
-def _told(values: Sequence[Any]) -> str:
+def _describe(values: Sequence[Any]) -> str:
     """What stands at one place, in words: "array of 3 strings, e.g. "a"", "integer or null, e.g. 1"."""
     types = dict.fromkeys(map(_type, values))
     words = [_array(values) if each == "array" else each for each in types]

@@ -38,8 +38,8 @@ def log_form(content: Content, measured: Measured) -> Compact:
     room, examples = MAX_TOKENS - 40, dict[str, str]()
     if errors:
         first, _, word = errors[0]
-        told = fitted((f"{number}: {flat(line, 40)}" for number, line, _ in errors), _TOKENS)
-        lines += ["First errors:", *told]
+        fitting_form = fitted((f"{number}: {flat(line, 40)}" for number, line, _ in errors), _TOKENS)
+        lines += ["First errors:", *fitting_form]
         room -= _TOKENS + 10
         examples["search"] = word
         if total > 1:

@@ -10,15 +10,15 @@ part       what was read, how much there is in all, and how to go on
 from gateway.artifacts.reading.json_path import values_at
 from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, Part
 from gateway.artifacts.reading.reader import read_part
-from gateway.artifacts.reading.wanted import BEGINNING, Wanted, wanted_of
+from gateway.artifacts.reading.selector import BEGINNING, Selector, selector_of
 
 __all__ = [
     "BEGINNING",
     "MAX_TOKENS",
     "MIN_TOKENS",
     "Part",
-    "Wanted",
+    "Selector",
     "read_part",
+    "selector_of",
     "values_at",
-    "wanted_of",
 ]

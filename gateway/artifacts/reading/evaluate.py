@@ -2,8 +2,8 @@
 only a process can be held to its time and memory. It imports nothing of the gateway.
 
 Its input is a line of JSON, {"path", "most_bytes", "outline"}, and the content. Its output is JSON:
-{"refused", "told"}, or {"count", "at_least", "whole"}: `whole` is the JSON of what was selected, as text, and
-null where that has more than `most_bytes`. With an outline there is beside it what `_outline` gives.
+{"refused", "reason"}, or {"count", "at_least", "whole"}: `whole` is the JSON of what was selected, as text,
+and null where that has more than `most_bytes`. With an outline there is beside it what `_outline` gives.
 """
 
 import gc
@@ -56,9 +56,9 @@ def main() -> None:
     try:
         answer = _answer(request, source.read().removeprefix(b"\xef\xbb\xbf"))
     except Refused as refused:
-        answer = dict(zip(("refused", "told"), refused.args, strict=True))
+        answer = dict(zip(("refused", "reason"), refused.args, strict=True))
     except (MemoryError, RecursionError):
-        answer = {"refused": "json_path_too_slow", "told": "it takes too much memory"}
+        answer = {"refused": "json_path_too_slow", "reason": "it takes too much memory"}
     with suppress(BrokenPipeError):
         sys.stdout.buffer.write(orjson.dumps(answer))
         sys.stdout.buffer.flush()
@@ -118,11 +118,11 @@ def _selected(path: str, value: Any, most: int | None) -> list[tuple[Place, Any]
             return [((), value)] if path == "$" else []
         return [(each.parts, each.obj) for each in islice(query.finditer(document), most)]
     except jsonpath.JSONPathNameError:
-        told = "there is no such function; there are length(), count() and value()"
-        raise Refused("bad_json_path", told) from None
+        json_text = "there is no such function; there are length(), count() and value()"
+        raise Refused("bad_json_path", json_text) from None
     except RecursionError:
-        told = "it is nested too deeply for ..: give the way step by step"
-        raise Refused("bad_json_path", told) from None
+        json_text = "it is nested too deeply for ..: give the way step by step"
+        raise Refused("bad_json_path", json_text) from None
     except jsonpath.JSONPathError as error:
         raise Refused("bad_json_path", str(error.args[0])[:200]) from None
 
@@ -151,12 +151,14 @@ def _json(value: Any) -> str | None:
     except orjson.JSONEncodeError as error:
         if "64-bit" not in str(error):  # more than 254 levels
             return None
-    told = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    json_text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
-        orjson.loads(orjson.dumps(orjson.loads(told)))  # which takes no more levels than without such numbers
+        orjson.loads(
+            orjson.dumps(orjson.loads(json_text))
+        )  # which takes no more levels than without such numbers
     except (orjson.JSONEncodeError, orjson.JSONDecodeError):
         return None
-    return told
+    return json_text
 
 
 def _outline(found: list[tuple[Place, Any]], most: int, *, at_least: bool, is_open: bool) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from weakref import WeakKeyDictionary
 import orjson
 import structlog
 
-from gateway.artifacts.exact import exact_json
-from gateway.artifacts.news import PathStopped
+from gateway.artifacts.events import PathStopped
+from gateway.artifacts.lossless_json import lossless_json
 from gateway.artifacts.reading.part import MAX_BYTES, Part, fits, fitting
-from gateway.artifacts.reading.wanted import JsonPath, path_of
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.reading.selector import JsonPath, path_of
+from gateway.artifacts.store import ArtifactStore
 from gateway.errors import InvalidRequest, QueueFull
 from gateway.storage.artifacts import ArtifactRow
 
@@ -44,7 +44,7 @@ log = structlog.get_logger(__name__)
 _places: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-async def values_at(shelf: Shelf, row: ArtifactRow, path: str, *, most_bytes: int) -> list[Any]:
+async def values_at(store: ArtifactStore, row: ArtifactRow, path: str, *, most_bytes: int) -> list[Any]:
     """All that a JSON path (RFC 9535) selects, in its order; together at most `most_bytes` of JSON.
 
     Raises:
@@ -52,20 +52,20 @@ async def values_at(shelf: Shelf, row: ArtifactRow, path: str, *, most_bytes: in
         errors.ArtifactDamaged: the content is missing or not what was written.
         errors.StorageError: it could not be read.
     """
-    answer = await _evaluated(shelf, row, path_of(path), most_bytes, outline=False)
+    answer = await _evaluated(store, row, path_of(path), most_bytes, outline=False)
     if answer["whole"] is None:
         raise InvalidRequest(
             f"{path[:100]} selects {answer['count']:,} values: together they have more than {most_bytes:,} "
             f"bytes, or one is nested too deeply to pass on; {_SELECT_LESS}.",
             code="json_path_too_large",
         )
-    return exact_json(answer["whole"].encode())
+    return lossless_json(answer["whole"].encode())
 
 
-async def read_json(shelf: Shelf, row: ArtifactRow, wanted: JsonPath, most_tokens: int) -> Part:
+async def read_json(store: ArtifactStore, row: ArtifactRow, selector: JsonPath, most_tokens: int) -> Part:
     """What a path selects: a value as JSON, several as a list; what is too large by its parts, of which large
     ones are described. Raises what `reader.read_part` does."""
-    answer = await _evaluated(shelf, row, wanted.path, MAX_BYTES, outline=True)
+    answer = await _evaluated(store, row, selector.path, MAX_BYTES, outline=True)
     count, whole = answer["count"], answer["whole"]
     if count == 0:
         remark = "The path selects nothing. $ shows which names there are."
@@ -112,28 +112,28 @@ def _otherwise(row: ArtifactRow) -> str:
 
 
 async def _evaluated(
-    shelf: Shelf, row: ArtifactRow, path: str, most_bytes: int, *, outline: bool
+    store: ArtifactStore, row: ArtifactRow, path: str, most_bytes: int, *, outline: bool
 ) -> dict[str, Any]:
     if row.kind != "json" or row.size > MAX_JSON:
         what = f"has more than {MAX_JSON:,} bytes" if row.kind == "json" else f"is {row.kind}, not JSON"
         raise InvalidRequest(f"{row.ref} {what}: {_otherwise(row)}.", code="not_json")
     request = orjson.dumps({"path": path, "most_bytes": most_bytes, "outline": outline})
-    async with _place(shelf):
-        written = await _run(request, shelf.stream(row), 2 * most_bytes + _ANSWER_FRAME)
+    async with _place(store):
+        written = await _run(request, store.stream(row), 2 * most_bytes + _ANSWER_FRAME)
     try:
         answer: dict[str, Any] = orjson.loads(written)
     except orjson.JSONDecodeError:
-        shelf.told(PathStopped("time"))
+        store.on_event(PathStopped("time"))
         raise _too_slow() from None
     if "refused" not in answer:
         return answer
-    code, told = answer["refused"], answer["told"]
+    code, reason = answer["refused"], answer["reason"]
     if code == "json_path_too_slow":
-        shelf.told(PathStopped("memory"))
+        store.on_event(PathStopped("memory"))
         raise _too_slow()
     if code == "not_json":
-        raise InvalidRequest(f"{row.ref}: {told}; {_otherwise(row)}.", code=code)
-    raise InvalidRequest(f"The JSON path cannot be used: {told}.", code=code)
+        raise InvalidRequest(f"{row.ref}: {reason}; {_otherwise(row)}.", code=code)
+    raise InvalidRequest(f"The JSON path cannot be used: {reason}.", code=code)
 
 
 def _too_slow() -> InvalidRequest:
@@ -143,14 +143,14 @@ def _too_slow() -> InvalidRequest:
 
 
 @asynccontextmanager
-async def _place(shelf: Shelf) -> AsyncGenerator[None]:
+async def _place(store: ArtifactStore) -> AsyncGenerator[None]:
     """One of the places for evaluations of this event loop."""
     places = _places.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(MAX_CONCURRENT))
     try:
         async with asyncio.timeout(TIMEOUT):
             await places.acquire()
     except TimeoutError:
-        shelf.told(PathStopped("busy"))
+        store.on_event(PathStopped("busy"))
         raise QueueFull("Other JSON paths are being evaluated: try again.", code="json_path_busy") from None
     try:
         yield

@@ -2,15 +2,15 @@
 
 from gateway.artifacts.reading.part import MAX_BYTES, Part, fitting
 from gateway.artifacts.reading.pieces import Pieces, nth_end, whole_characters
-from gateway.artifacts.reading.wanted import Lines
+from gateway.artifacts.reading.selector import Lines
 from gateway.errors import InvalidRequest
 
 
-async def read_lines(pieces: Pieces, wanted: Lines, most_tokens: int) -> Part:
+async def read_lines(pieces: Pieces, selector: Lines, most_tokens: int) -> Part:
     """As many whole lines as fit, without CR at their ends. Of a first line that does not fit there is the
     beginning, and `next` goes on in it by bytes. Raises what `reader.read_part` does."""
     total = pieces.lines
-    first, last = bounded(pieces, wanted)
+    first, last = bounded(pieces, selector)
     if total == 0:
         return Part("lines", "", 0, 0, 0)
     start = await pieces.line_start(first)
@@ -31,19 +31,19 @@ async def read_lines(pieces: Pieces, wanted: Lines, most_tokens: int) -> Part:
     return Part("lines", text, first, first, total, f"bytes={start + there}-{end - 1}", remark)
 
 
-def bounded(pieces: Pieces, wanted: Lines) -> tuple[int, int]:
+def bounded(pieces: Pieces, selector: Lines) -> tuple[int, int]:
     """The first and last of these lines that are there. Raises errors.InvalidRequest (bad_range): none is."""
     total = pieces.lines
-    if wanted.first > max(total, 1):
+    if selector.first > max(total, 1):
         raise InvalidRequest(
-            f"{pieces.row.ref} has {total:,} lines, there is no line {wanted.first:,}: "
+            f"{pieces.row.ref} has {total:,} lines, there is no line {selector.first:,}: "
             f"write {span(max(1, total - 49), total)}."
             if total
             else f"{pieces.row.ref} is empty, it has no lines.",
             code="bad_range",
             details={"lines": total},
         )
-    return wanted.first, total if wanted.last is None else min(wanted.last, total)
+    return selector.first, total if selector.last is None else min(selector.last, total)
 
 
 def span(first: int, last: int) -> str:

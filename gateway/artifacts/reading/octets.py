@@ -4,7 +4,7 @@ import re
 
 from gateway.artifacts.reading.part import MAX_BYTES, Part, fitting
 from gateway.artifacts.reading.pieces import Pieces, is_inside
-from gateway.artifacts.reading.wanted import Bytes
+from gateway.artifacts.reading.selector import Bytes
 from gateway.errors import InvalidRequest
 
 _ROW = 16  # bytes in a row of a dump
@@ -15,29 +15,32 @@ _NO_TEXT = re.compile(
 _INVALID = re.compile("[\udc80-\udcff]")
 
 
-async def read_bytes(pieces: Pieces, wanted: Bytes, most_tokens: int) -> Part:
+async def read_bytes(pieces: Pieces, selector: Bytes, most_tokens: int) -> Part:
     """As much as fits of a range, which is both told as it really is and in whole characters: one that begins
     in the range is there, so that ranges side by side join without gap or repetition. What is no text is
     dumped as xxd does. Raises what `reader.read_part` does."""
     size = pieces.row.size
-    if wanted.first >= max(size, 1):
-        told = f"write bytes={max(0, size - 1000)}-{size - 1}." if size else "it is empty."
+    if selector.first >= max(size, 1):
+        bounds = f"write bytes={max(0, size - 1000)}-{size - 1}." if size else "it is empty."
         raise InvalidRequest(
-            f"{pieces.row.ref} has {size:,} bytes, counted from 0: {told}",
+            f"{pieces.row.ref} has {size:,} bytes, counted from 0: {bounds}",
             code="bad_range",
             details={"bytes": size},
         )
     if size == 0:
         return Part("bytes", "", 0, 0, 0)
-    last = size - 1 if wanted.last is None else min(wanted.last, size - 1)
-    first, data = wanted.first, await pieces.slice(wanted.first, min(last + 1, wanted.first + MAX_BYTES + 4))
+    last = size - 1 if selector.last is None else min(selector.last, size - 1)
+    first, data = (
+        selector.first,
+        await pieces.slice(selector.first, min(last + 1, selector.first + MAX_BYTES + 4)),
+    )
     if is_text := pieces.row.lines is not None:
         first, data = await _in_characters(pieces, first, data)
     text, taken, remark = _shown(data, first, most_tokens, is_text=is_text)
     end = first + taken - 1
-    asked = last - wanted.first + 1
+    asked = last - selector.first + 1
     until = last if end < last else min(size - 1, end + asked)
-    if remark is None and (first != wanted.first or end > last):
+    if remark is None and (first != selector.first or end > last):
         remark = "The range was moved to whole characters."
     return Part(
         "bytes", text, first, end, size, f"bytes={end + 1}-{until}" if end + 1 < size else None, remark

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.errors import InvalidRequest
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 
@@ -12,8 +12,8 @@ _HELD = 2  # chunks: what is read next to one another may lie in two
 class Pieces:
     """One content, for one reader. What reads raises errors.ArtifactDamaged and errors.StorageError."""
 
-    def __init__(self, shelf: Shelf, row: ArtifactRow) -> None:
-        self.shelf = shelf
+    def __init__(self, store: ArtifactStore, row: ArtifactRow) -> None:
+        self.store = store
         self.row = row
         self._held: OrderedDict[int, bytes] = OrderedDict()
 
@@ -66,7 +66,7 @@ class Pieces:
             return held
         if len(self._held) == _HELD:
             self._held.popitem(last=False)
-        self._held[number] = piece = await self.shelf.read(self.row, number * CHUNK, CHUNK)
+        self._held[number] = piece = await self.store.read(self.row, number * CHUNK, CHUNK)
         return piece
 
 

@@ -1,24 +1,24 @@
 """One door to all ways of reading a part."""
 
-from gateway.artifacts.news import Attribution, PartRead
+from gateway.artifacts.events import Attribution, PartRead
 from gateway.artifacts.reading.json_path import read_json
 from gateway.artifacts.reading.lines import read_lines
 from gateway.artifacts.reading.octets import read_bytes
 from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, How, Part
 from gateway.artifacts.reading.pieces import Pieces
 from gateway.artifacts.reading.search import read_matches
-from gateway.artifacts.reading.wanted import Bytes, JsonPath, Lines, Search, Wanted
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.reading.selector import Bytes, JsonPath, Lines, Search, Selector
+from gateway.artifacts.store import ArtifactStore
 from gateway.errors import GatewayError
 from gateway.storage.artifacts import ArtifactRow
 
-_HOW: dict[type[Wanted], How] = {Lines: "lines", Bytes: "bytes", JsonPath: "json_path", Search: "search"}
+_HOW: dict[type[Selector], How] = {Lines: "lines", Bytes: "bytes", JsonPath: "json_path", Search: "search"}
 
 
 async def read_part(
-    shelf: Shelf,
+    store: ArtifactStore,
     row: ArtifactRow,
-    wanted: Wanted,
+    selector: Selector,
     *,
     most_tokens: int = MAX_TOKENS,
     by: Attribution = "model",
@@ -33,21 +33,21 @@ async def read_part(
         errors.StorageError: it could not be read.
     """
     try:
-        part = await _read(shelf, row, wanted, min(max(most_tokens, MIN_TOKENS), MAX_TOKENS))
+        part = await _read(store, row, selector, min(max(most_tokens, MIN_TOKENS), MAX_TOKENS))
     except GatewayError as error:
-        shelf.told(PartRead(_HOW[type(wanted)], by, error.code))
+        store.on_event(PartRead(_HOW[type(selector)], by, error.code))
         raise
-    shelf.told(PartRead(part.how, by))
+    store.on_event(PartRead(part.how, by))
     return part
 
 
-async def _read(shelf: Shelf, row: ArtifactRow, wanted: Wanted, most_tokens: int) -> Part:
-    match wanted:
+async def _read(store: ArtifactStore, row: ArtifactRow, selector: Selector, most_tokens: int) -> Part:
+    match selector:
         case Lines():
-            return await read_lines(Pieces(shelf, row), wanted, most_tokens)
+            return await read_lines(Pieces(store, row), selector, most_tokens)
         case Bytes():
-            return await read_bytes(Pieces(shelf, row), wanted, most_tokens)
+            return await read_bytes(Pieces(store, row), selector, most_tokens)
         case Search():
-            return await read_matches(Pieces(shelf, row), wanted, most_tokens)
+            return await read_matches(Pieces(store, row), selector, most_tokens)
         case JsonPath():
-            return await read_json(shelf, row, wanted, most_tokens)
+            return await read_json(store, row, selector, most_tokens)

@@ -8,7 +8,7 @@ from itertools import count, pairwise
 from gateway.artifacts.reading.lines import bounded, span
 from gateway.artifacts.reading.part import Part, fits
 from gateway.artifacts.reading.pieces import Pieces
-from gateway.artifacts.reading.wanted import Search
+from gateway.artifacts.reading.selector import Search
 
 AROUND = 5
 """Lines that are shown before and after one with a match."""
@@ -43,11 +43,11 @@ class _Row:
     matches: bool
 
 
-async def read_matches(pieces: Pieces, wanted: Search, most_tokens: int) -> Part:
+async def read_matches(pieces: Pieces, selector: Search, most_tokens: int) -> Part:
     """Goes through the lines in bounded memory. `next` tells from which line the same search goes on. Raises
     what `reader.read_part` does."""
-    first, last = bounded(pieces, wanted.lines)
-    scan = await _scanned(pieces, wanted.word, first, last)
+    first, last = bounded(pieces, selector.lines)
+    scan = await _scanned(pieces, selector.word, first, last)
     if not scan.found:
         remark = "No line that was looked at has this text. It is taken as it is, not as a pattern."
         return Part("search", "", 0, 0, 0, None, remark)
@@ -59,7 +59,7 @@ async def read_matches(pieces: Pieces, wanted: Search, most_tokens: int) -> Part
         around = await _around(
             pieces,
             match,
-            len(wanted.word),
+            len(selector.word),
             max(match.line - AROUND, seen + 1),
             min(match.line + AROUND, end - 1),
         )
@@ -83,7 +83,7 @@ async def read_matches(pieces: Pieces, wanted: Search, most_tokens: int) -> Part
         None
         if following is None
         else f"lines={following}-"
-        if wanted.lines.last is None
+        if selector.lines.last is None
         else span(following, last),
         at_least=scan.counted > MAX_COUNTED,
     )
@@ -92,7 +92,7 @@ async def read_matches(pieces: Pieces, wanted: Search, most_tokens: int) -> Part
 async def _scanned(pieces: Pieces, word: str, first: int, last: int) -> "_Scan":
     start, end = await pieces.line_start(first), await pieces.line_start(last + 1)
     scan = _Scan(word, first, start)
-    async for piece in pieces.shelf.stream(pieces.row, start, end):
+    async for piece in pieces.store.stream(pieces.row, start, end):
         await asyncio.to_thread(scan.take, piece)
         if scan.counted > MAX_COUNTED:
             break

@@ -3,40 +3,42 @@
 from dataclasses import dataclass
 
 from gateway.artifacts.content import bytes_content
-from gateway.artifacts.reading import MAX_TOKENS, Part, read_part, wanted_of
+from gateway.artifacts.reading import MAX_TOKENS, Part, read_part, selector_of
 from gateway.artifacts.reading.part import MAX_BYTES, fits
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.errors import InvalidRequest
 from gateway.storage.artifacts import ArtifactRow
-from tests.artifacts.shelving import ORIGIN
+from tests.artifacts.store_folder import ORIGIN
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One content on a shelf."""
+class Stored:
+    """One content in a store."""
 
-    shelf: Shelf
+    artifact_store: ArtifactStore
     row: ArtifactRow
 
-    async def read(self, most_tokens: int = MAX_TOKENS, /, **wanted: str) -> Part:
+    async def read(self, most_tokens: int = MAX_TOKENS, /, **selector: str) -> Part:
         """A part, which is within all bounds."""
-        part = await read_part(self.shelf, self.row, wanted_of(**wanted), most_tokens=most_tokens)
+        part = await read_part(
+            self.artifact_store, self.row, selector_of(**selector), most_tokens=most_tokens
+        )
         assert fits(part.text, most_tokens)
         assert len(part.text.encode()) <= MAX_BYTES
         return part
 
-    async def refused(self, **wanted: str) -> str:
+    async def refused(self, **selector: str) -> str:
         """The code and the message of the refusal."""
         try:
-            part = await self.read(**wanted)
+            part = await self.read(**selector)
         except InvalidRequest as refused:
             return f"{refused.code}: {refused.message}"
         raise AssertionError(f"not refused, but read: {part}")
 
 
-async def kept(shelf: Shelf, data: bytes | str, name: str | None = None) -> Kept:
+async def kept(artifact_store: ArtifactStore, data: bytes | str, name: str | None = None) -> Stored:
     content = bytes_content(data.encode() if isinstance(data, str) else data, name)
-    return Kept(shelf, await shelf.keep(content, ORIGIN))
+    return Stored(artifact_store, await artifact_store.put(content, ORIGIN))
 
 
 def next_of(part: Part) -> dict[str, str]:

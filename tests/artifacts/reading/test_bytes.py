@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from tests.artifacts.reading.asking import kept, next_of
 
 pytestmark = pytest.mark.anyio
@@ -13,10 +13,12 @@ SOME = settings(max_examples=60)
 
 @SOME
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1), st.data())
-async def test_ranges_side_by_side_join_to_the_text(shelf: Shelf, whole: str, data: st.DataObject) -> None:
+async def test_ranges_side_by_side_join_to_the_text(
+    artifact_store: ArtifactStore, whole: str, data: st.DataObject
+) -> None:
     """No character is broken, missing or repeated; the range that is told is the one that is shown."""
     size = len(whole.encode())
-    text = await kept(shelf, whole)
+    text = await kept(artifact_store, whole)
     cut = data.draw(st.integers(0, size - 1))
 
     parts = [await text.read(bytes=f"0-{cut}")]
@@ -30,8 +32,8 @@ async def test_ranges_side_by_side_join_to_the_text(shelf: Shelf, whole: str, da
         assert part.total == size
 
 
-async def test_chinese_text_is_never_broken(shelf: Shelf) -> None:
-    text = await kept(shelf, "一二三四")
+async def test_chinese_text_is_never_broken(artifact_store: ArtifactStore) -> None:
+    text = await kept(artifact_store, "一二三四")
 
     part = await text.read(bytes="1-4")
     assert (part.text, part.shown) == ("二", "Bytes 3-5 of 12.")
@@ -42,9 +44,9 @@ async def test_chinese_text_is_never_broken(shelf: Shelf) -> None:
     assert (await text.refused(bytes="12-20")).endswith("has 12 bytes, counted from 0: write bytes=0-11.")
 
 
-async def test_bytes_that_are_no_utf_8_are_marked(shelf: Shelf) -> None:
+async def test_bytes_that_are_no_utf_8_are_marked(artifact_store: ArtifactStore) -> None:
     """And counted rightly, so that what follows is not missed."""
-    data = await kept(shelf, ("订单 order " * 5000).encode() + b"\xff\xfe" + b" end" * 100)
+    data = await kept(artifact_store, ("订单 order " * 5000).encode() + b"\xff\xfe" + b" end" * 100)
 
     part = await data.read(bytes="64990-")
     assert "\ufffd\ufffd end" in part.text
@@ -54,8 +56,8 @@ async def test_bytes_that_are_no_utf_8_are_marked(shelf: Shelf) -> None:
     assert (await data.read(**next_of(first))).first == len(first.text.encode())
 
 
-async def test_binary_content_is_dumped(shelf: Shelf) -> None:
-    data = await kept(shelf, bytes(range(256)) * 100)
+async def test_binary_content_is_dumped(artifact_store: ArtifactStore) -> None:
+    data = await kept(artifact_store, bytes(range(256)) * 100)
 
     part = await data.read(bytes="20-40")
     assert part.text == (
@@ -68,5 +70,5 @@ async def test_binary_content_is_dumped(shelf: Shelf) -> None:
     assert (whole.last + 1) % 16 == 0
 
 
-async def test_an_empty_content_is_empty(shelf: Shelf) -> None:
-    assert (await (await kept(shelf, "")).read(bytes="0-10")).shown == "There is nothing in it."
+async def test_an_empty_content_is_empty(artifact_store: ArtifactStore) -> None:
+    assert (await (await kept(artifact_store, "")).read(bytes="0-10")).shown == "There is nothing in it."

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.artifacts.shelf import Shelf
+from gateway.artifacts.store import ArtifactStore
 from gateway.storage.artifacts import CHUNK
 from tests.artifacts.reading.asking import kept, next_of
 
@@ -12,8 +12,8 @@ pytestmark = pytest.mark.anyio
 SOME = settings(max_examples=40)
 
 
-async def test_a_range_is_told_with_the_total_and_how_to_go_on(shelf: Shelf) -> None:
-    text = await kept(shelf, "".join(f"第{number}行\r\n" for number in range(1, 101)))
+async def test_a_range_is_told_with_the_total_and_how_to_go_on(artifact_store: ArtifactStore) -> None:
+    text = await kept(artifact_store, "".join(f"第{number}行\r\n" for number in range(1, 101)))
 
     part = await text.read(lines="2-3")
 
@@ -24,16 +24,18 @@ async def test_a_range_is_told_with_the_total_and_how_to_go_on(shelf: Shelf) -> 
     assert (await text.read(lines="99-5000")).next is None
 
 
-async def test_a_line_that_is_not_there_is_refused_with_how_many_there_are(shelf: Shelf) -> None:
-    text = await kept(shelf, "a\nb\n")
+async def test_a_line_that_is_not_there_is_refused_with_how_many_there_are(
+    artifact_store: ArtifactStore,
+) -> None:
+    text = await kept(artifact_store, "a\nb\n")
 
     assert "has 2 lines, there is no line 3: write lines=1-2" in await text.refused(lines="3-9")
 
 
-async def test_lines_across_many_chunks_are_found(shelf: Shelf) -> None:
+async def test_lines_across_many_chunks_are_found(artifact_store: ArtifactStore) -> None:
     """Where a chunk ends within a line, within a character, or at a line end."""
     lines = [f"{number}:" + "中" * (number % 1000) for number in range(2000)]
-    text = await kept(shelf, "\n".join(lines))
+    text = await kept(artifact_store, "\n".join(lines))
     assert len(text.row.chunks) == 3
 
     starts = [sum(len(line.encode()) + 1 for line in lines[:number]) for number in range(2000)]
@@ -43,10 +45,10 @@ async def test_lines_across_many_chunks_are_found(shelf: Shelf) -> None:
         assert part.text.split("\n") == lines[number : number + 2]
 
 
-async def test_a_line_of_two_megabytes_goes_on_by_bytes(shelf: Shelf) -> None:
+async def test_a_line_of_two_megabytes_goes_on_by_bytes(artifact_store: ArtifactStore) -> None:
     """Up to its end, and no further."""
     line = "长x" * 520_000
-    text = await kept(shelf, f"first\n{line}\nlast")
+    text = await kept(artifact_store, f"first\n{line}\nlast")
 
     part = await text.read(lines="1-3")
     assert (part.text, part.next) == ("first", "lines=2-3")
@@ -59,35 +61,37 @@ async def test_a_line_of_two_megabytes_goes_on_by_bytes(shelf: Shelf) -> None:
     assert line.startswith(part.text + more.text)
 
 
-async def test_how_to_go_on_with_one_line_names_it_alone(shelf: Shelf) -> None:
-    text = await kept(shelf, "a\nb\nc\n")
+async def test_how_to_go_on_with_one_line_names_it_alone(artifact_store: ArtifactStore) -> None:
+    text = await kept(artifact_store, "a\nb\nc\n")
 
     assert (await text.read(lines="2")).next == "lines=3"
     assert (await text.read(lines="1")).next == "lines=2"
     assert (await text.read(lines="1-2")).next == "lines=3"
-    one = await kept(shelf, "only\n")
+    one = await kept(artifact_store, "only\n")
     assert (await one.refused(lines="2")).endswith("write lines=1.")
 
 
-async def test_what_is_no_text_has_no_lines(shelf: Shelf) -> None:
-    data = await kept(shelf, b"\x00\x01\xff")
+async def test_what_is_no_text_has_no_lines(artifact_store: ArtifactStore) -> None:
+    data = await kept(artifact_store, b"\x00\x01\xff")
 
     assert (await data.refused(lines="1")).startswith("not_text: ")
     assert (await data.refused(search="a")).endswith("read it by bytes=0-999.")
-    assert (await (await kept(shelf, "")).read(lines="1-5")).shown == "There is nothing in it."
+    assert (await (await kept(artifact_store, "")).read(lines="1-5")).shown == "There is nothing in it."
 
 
 @SOME
 @given(st.lists(st.text(st.sampled_from("a<长😀\t "), max_size=300), max_size=60), st.integers(500, 4000))
-async def test_going_on_reads_the_whole_text_once(shelf: Shelf, lines: list[str], most: int) -> None:
+async def test_going_on_reads_the_whole_text_once(
+    artifact_store: ArtifactStore, lines: list[str], most: int
+) -> None:
     whole = "".join(f"{line}\n" for line in lines)
-    text = await kept(shelf, whole)
+    text = await kept(artifact_store, whole)
     found: list[str] = []
-    wanted = {"lines": "1-"}
+    selector = {"lines": "1-"}
     while True:
-        part = await text.read(most, **wanted)
+        part = await text.read(most, **selector)
         found += [part.text] if part.total else []
         if part.next is None:
             break
-        wanted = next_of(part)
+        selector = next_of(part)
     assert "\n".join(found) == whole.removesuffix("\n")

@@ -5,29 +5,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.artifacts.reading.search import MAX_COUNTED, folded
-from gateway.artifacts.shelf import Shelf
-from tests.artifacts.reading.asking import Kept, kept, next_of
+from gateway.artifacts.store import ArtifactStore
+from tests.artifacts.reading.asking import Stored, kept, next_of
 
 pytestmark = pytest.mark.anyio
 SOME = settings(max_examples=40)
 
 
-async def matching(text: Kept, word: str, **wanted: str) -> list[int]:
+async def matching(text: Stored, word: str, **selector: str) -> list[int]:
     """The numbers of all lines that the search shows as matching, going on to its end."""
     found: list[int] = []
     while True:
-        part = await text.read(500, search=word, **wanted)
+        part = await text.read(500, search=word, **selector)
         rows = [row for row in part.text.split("\n") if row != "--"]
         found += [int(row.split(":")[0]) for row in rows if row.split(":")[0].isdigit()]
         if part.next is None:
             return found
-        wanted = next_of(part)
+        selector = next_of(part)
 
 
-async def test_matches_are_shown_with_five_lines_around_and_joined(shelf: Shelf) -> None:
+async def test_matches_are_shown_with_five_lines_around_and_joined(artifact_store: ArtifactStore) -> None:
     lines = [f"line {number}" for number in range(1, 61)]
     lines[9], lines[13], lines[49] = "Die Bestellung: ORDER", "another order", "订单 order"
-    part = await (await kept(shelf, "\n".join(lines))).read(search="Order")
+    part = await (await kept(artifact_store, "\n".join(lines))).read(search="Order")
 
     groups = part.text.split("\n--\n")
     assert [group.count("\n") + 1 for group in groups] == [15, 11]
@@ -37,15 +37,17 @@ async def test_matches_are_shown_with_five_lines_around_and_joined(shelf: Shelf)
     assert (part.shown, part.next) == ("Matching lines 1-3 of 3.", None)
 
 
-async def test_a_search_that_finds_nothing_says_that_it_takes_no_pattern(shelf: Shelf) -> None:
-    part = await (await kept(shelf, "订单 1\n订单 2\n")).read(search="订单.*")
+async def test_a_search_that_finds_nothing_says_that_it_takes_no_pattern(
+    artifact_store: ArtifactStore,
+) -> None:
+    part = await (await kept(artifact_store, "订单 1\n订单 2\n")).read(search="订单.*")
 
     assert (part.text, part.total, part.next) == ("", 0, None)
     assert part.remark == "No line that was looked at has this text. It is taken as it is, not as a pattern."
 
 
-async def test_a_search_is_bounded_by_lines(shelf: Shelf) -> None:
-    text = await kept(shelf, "订单\n" * 10)
+async def test_a_search_is_bounded_by_lines(artifact_store: ArtifactStore) -> None:
+    text = await kept(artifact_store, "订单\n" * 10)
 
     part = await text.read(search="订单", lines="3-4")
 
@@ -54,10 +56,10 @@ async def test_a_search_is_bounded_by_lines(shelf: Shelf) -> None:
     assert "there is no line 11" in await text.refused(search="订单", lines="11-")
 
 
-async def test_a_long_line_shows_what_is_around_the_match(shelf: Shelf) -> None:
+async def test_a_long_line_shows_what_is_around_the_match(artifact_store: ArtifactStore) -> None:
     """At its beginning, its end, and across the pieces in which it is read."""
     line = "头" + "x" * 1_048_570 + "数据库" + "y" * 900_000 + "尾"
-    text = await kept(shelf, f"before\n{line}\nafter")
+    text = await kept(artifact_store, f"before\n{line}\nafter")
 
     for word in ("头", "数据库", "尾"):
         part = await text.read(search=word)
@@ -68,8 +70,8 @@ async def test_a_long_line_shows_what_is_around_the_match(shelf: Shelf) -> None:
         assert part.text.endswith("\n3-after")
 
 
-async def test_a_word_in_every_line_is_counted_up_to_a_limit(shelf: Shelf) -> None:
-    part = await (await kept(shelf, "a\n" * (MAX_COUNTED + 5))).read(search="A")
+async def test_a_word_in_every_line_is_counted_up_to_a_limit(artifact_store: ArtifactStore) -> None:
+    part = await (await kept(artifact_store, "a\n" * (MAX_COUNTED + 5))).read(search="A")
 
     assert part.shown == f"Matching lines 1-{part.last} of more than 10,000."
     assert part.next == f"lines={part.last + 1}-"
@@ -81,9 +83,9 @@ async def test_a_word_in_every_line_is_counted_up_to_a_limit(shelf: Shelf) -> No
     st.sampled_from(["a", "aB", "长", "长a", "i"]),
 )
 async def test_a_search_finds_what_looking_at_each_line_finds(
-    shelf: Shelf, lines: list[str], word: str
+    artifact_store: ArtifactStore, lines: list[str], word: str
 ) -> None:
-    text = await kept(shelf, "\n".join(lines))
+    text = await kept(artifact_store, "\n".join(lines))
     if not text.row.lines:
         return
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.artifacts.reading.wanted import Bytes, JsonPath, Lines, Search, Wanted, wanted_of
+from gateway.artifacts.reading.selector import Bytes, JsonPath, Lines, Search, Selector, selector_of
 from gateway.errors import InvalidRequest
 
 
@@ -20,8 +20,8 @@ from gateway.errors import InvalidRequest
         ({"search": "a", "lines": "7-"}, Search("a", Lines(7, None))),
     ],
 )
-def test_one_way_of_reading_is_asked_for(given: dict[str, str], wanted: Wanted) -> None:
-    assert wanted_of(**given) == wanted
+def test_one_way_of_reading_is_asked_for(given: dict[str, str], selector: Selector) -> None:
+    assert selector_of(**given) == selector
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_one_way_of_reading_is_asked_for(given: dict[str, str], wanted: Wanted) 
 )
 def test_what_cannot_be_is_refused_with_what_to_write(given: dict[str, str], code: str, says: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        wanted_of(**given)
+        selector_of(**given)
 
     assert refused.value.code == code
     assert says in refused.value.message
@@ -56,9 +56,9 @@ def test_what_cannot_be_is_refused_with_what_to_write(given: dict[str, str], cod
 @given(st.text(max_size=60))
 def test_any_text_is_a_range_or_refused(text: str) -> None:
     try:
-        wanted = wanted_of(lines=text)
+        selector = selector_of(lines=text)
     except InvalidRequest:
         return
-    assert isinstance(wanted, Lines)
-    assert wanted.first >= 1
-    assert wanted.last is None or wanted.last >= wanted.first
+    assert isinstance(selector, Lines)
+    assert selector.first >= 1
+    assert selector.last is None or selector.last >= selector.first

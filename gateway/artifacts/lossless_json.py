@@ -9,7 +9,7 @@ import orjson
 _LONG = re.compile(rb"[0-9]{19}")  # may be beyond 64 bits, which orjson gives as a float
 
 
-def exact_json(data: bytes) -> Any:
+def lossless_json(data: bytes) -> Any:
     """The value of a JSON. Raises orjson.JSONDecodeError: it is none, or too deep."""
     value = orjson.loads(data)
     if not _LONG.search(data):

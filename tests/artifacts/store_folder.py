@@ -1,12 +1,12 @@
-"""A shelf as tests use it, with its blobs in sight."""
+"""An artifact store as tests use it, with its blobs in sight."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.artifacts.news import News
-from gateway.artifacts.shelf import Origin, Shelf
+from gateway.artifacts.events import ArtifactEvent
+from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.errors import NotFound
 from gateway.storage.artifacts import ArtifactRow, Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
@@ -22,7 +22,7 @@ ORIGIN = Origin(OWNER)
 
 
 @dataclass(frozen=True)
-class Room:
+class StoreFolder:
     """A database, and the folder of its blobs."""
 
     database: SqliteDatabase
@@ -40,16 +40,18 @@ class Room:
     def blobs(self) -> FolderBlobs:
         return FolderBlobs(self.folder)
 
-    def shelf(
+    def artifact_store(
         self,
         store: Artifacts | None = None,
         blobs: Blobs | None = None,
         orphans: Orphans | None = None,
-        told: Callable[[News], None] = lambda _: None,
+        on_event: Callable[[ArtifactEvent], None] = lambda _: None,
         **given: Any,
-    ) -> Shelf:
+    ) -> ArtifactStore:
         settings = settings_for(self.folder.parent, "http://127.0.0.1:9", **given)
-        return Shelf(store or self.store, orphans or self.orphans, blobs or self.blobs, settings, told=told)
+        return ArtifactStore(
+            store or self.store, orphans or self.orphans, blobs or self.blobs, settings, on_event=on_event
+        )
 
     def files(self) -> list[str]:
         """Everything that lies in the folder of blobs."""
@@ -67,13 +69,13 @@ class Room:
         return not (self.files() or await self.candidates() or await self.rows())
 
 
-async def whole(shelf: Shelf, row: ArtifactRow) -> bytes:
-    return b"".join([piece async for piece in shelf.stream(row)])
+async def whole(artifact_store: ArtifactStore, row: ArtifactRow) -> bytes:
+    return b"".join([piece async for piece in artifact_store.stream(row)])
 
 
-async def is_gone(shelf: Shelf, row: ArtifactRow) -> bool:
+async def is_gone(artifact_store: ArtifactStore, row: ArtifactRow) -> bool:
     try:
-        await shelf.get(row.owner, row.ref)
+        await artifact_store.get(row.owner, row.ref)
     except NotFound:
         return True
     return False

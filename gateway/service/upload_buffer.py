@@ -14,7 +14,7 @@ WRITE_SIZE = 1_048_576
 """Bytes of an upload that are held before they go to its file."""
 
 
-class Spool:
+class UploadBuffer:
     """Takes in `at_once` files at the same time, `of_one` of them from one user, of at most `most` bytes
     each, as the setting of the name `limit` says; `what` they are called in the plural."""
 

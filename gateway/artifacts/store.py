@@ -18,8 +18,8 @@ import structlog
 
 from gateway.artifacts.compact import compact_of
 from gateway.artifacts.content import Content, measure, plain_name
+from gateway.artifacts.events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept, source_of
 from gateway.artifacts.kinds import kind_of
-from gateway.artifacts.news import Damaged, Kept, News, NotKept, Swept, source_of
 from gateway.errors import ArtifactDamaged, BlobMissing, GatewayError, StorageError
 from gateway.ids import new_artifact_ref, now_ms
 from gateway.settings import Settings
@@ -48,8 +48,8 @@ class Origin:
     project_id: str | None = None
 
 
-class Shelf:
-    """The artifacts of all users. One for a process. `told` hears of what happens to them (news.py)."""
+class ArtifactStore:
+    """The artifacts of all users. One for a process. `on_event` is called with each event of events.py."""
 
     def __init__(
         self,
@@ -58,17 +58,17 @@ class Shelf:
         blobs: Blobs,
         settings: Settings,
         *,
-        told: Callable[[News], None] = lambda _: None,
+        on_event: Callable[[ArtifactEvent], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._orphans = orphans
         self._blobs = blobs
         self._settings = settings
-        self.told = told
+        self.on_event = on_event
         # For each blob that is just written or removed: else a sweep could take what `keep` has written.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def keep(
+    async def put(
         self, content: Content, origin: Origin, *, metadata: Mapping[str, Any] | None = None
     ) -> ArtifactRow:
         """Stores a content; the session of its origin uses it from then on. Whoever is cancelled meanwhile
@@ -82,12 +82,12 @@ class Shelf:
         """
         began, source = monotonic(), source_of(origin.turn_id, origin.tool_call_id)
         try:
-            row = await self._keep(content, origin, metadata or {})
+            row = await self._put(content, origin, metadata or {})
         except GatewayError as error:
             took = monotonic() - began
-            self.told(NotKept(source, error.code, took, origin.session_id, origin.turn_id))
+            self.on_event(StoreFailed(source, error.code, took, origin.session_id, origin.turn_id))
             raise
-        self.told(Kept(row, source, monotonic() - began))
+        self.on_event(Stored(row, source, monotonic() - began))
         return row
 
     async def get(self, owner: str, ref: str) -> ArtifactRow:
@@ -141,7 +141,7 @@ class Shelf:
         expired = await self._store.expire(now, ROUND)
         candidates = await self._orphans.candidates(max(began, now - CANDIDATE_TIME), ROUND)
         swept = Swept(expired, await self.clear(candidates, now))
-        self.told(swept)
+        self.on_event(swept)
         return swept
 
     async def clear(self, paths: Iterable[str], now: int) -> int:
@@ -172,7 +172,7 @@ class Shelf:
         await self._orphans.resolve(path)
         return not is_needed
 
-    async def _keep(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
+    async def _put(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
         row = await asyncio.to_thread(self._row_of, content, origin, metadata)
         async with self.turn_of(row.path):
             if (known := await self._made_before(row)) is not None:
@@ -228,10 +228,10 @@ class Shelf:
             part = await self._blobs.read(row.path, start=number * CHUNK, length=CHUNK)
         except BlobMissing:
             await self._store.get(row.owner, row.ref)  # it is not there: it was deleted meanwhile
-            self.told(Damaged(row, missing=True))
+            self.on_event(Damaged(row, missing=True))
             raise _damaged(row, "is missing") from None
         if await asyncio.to_thread(_sha256, part) != row.chunks[number].sha256:
-            self.told(Damaged(row, missing=False))
+            self.on_event(Damaged(row, missing=False))
             raise _damaged(row, "is not what was written")
         return part
 

@@ -1,5 +1,5 @@
-"""What happens to artifacts, for whoever counts it and writes it to the log. The shelf is given whom to tell;
-whoever is told must not raise."""
+"""Events of the artifact store, for metrics and log lines. The store calls `on_event` with each, which must
+not raise."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -13,7 +13,7 @@ Attribution = Literal["model", "user"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Stored:
     """A content was kept; `seconds` is how long that took, the look at what is in it included."""
 
     row: ArtifactRow
@@ -22,7 +22,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class NotKept:
+class StoreFailed:
     """A content could not be kept: `code` is that of the error."""
 
     source: Source
@@ -75,7 +75,7 @@ class Swept(NamedTuple):
     parts: int = 0
 
 
-News = Kept | NotKept | Damaged | PartRead | PathStopped | PassedOn | Swept
+ArtifactEvent = Stored | StoreFailed | Damaged | PartRead | PathStopped | PassedOn | Swept
 
 
 def source_of(turn_id: str | None, tool_call_id: str | None) -> Source:

@@ -6,13 +6,22 @@ from pathlib import Path
 import pytest
 
 from gateway.artifacts.content import text_content
-from gateway.artifacts.news import Damaged, Kept, News, NotKept, PartRead, PassedOn, PathStopped, Swept
-from gateway.artifacts.reading import read_part, wanted_of
+from gateway.artifacts.events import (
+    ArtifactEvent,
+    Damaged,
+    PartRead,
+    PassedOn,
+    PathStopped,
+    Stored,
+    StoreFailed,
+    Swept,
+)
+from gateway.artifacts.reading import read_part, selector_of
 from gateway.artifacts.references import References
-from gateway.artifacts.shelf import CANDIDATE_TIME, Origin
+from gateway.artifacts.store import CANDIDATE_TIME, Origin
 from gateway.errors import ArtifactDamaged, InvalidRequest, TooLarge
 from gateway.storage.artifacts import Stock
-from tests.artifacts.shelving import ORIGIN, Room
+from tests.artifacts.store_folder import ORIGIN, StoreFolder
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -29,40 +38,40 @@ ROWS = json.dumps([{"name": "王芳"}] * 50, ensure_ascii=False)
     ],
 )
 async def test_what_is_kept_and_what_is_not_is_told_with_its_source(
-    room: Room, origin: Origin, source: str
+    backing: StoreFolder, origin: Origin, source: str
 ) -> None:
     """Once, with the row or the code of the error."""
-    told: list[News] = []
-    shelf = room.shelf(told=told.append, artifact_max_size=1024)
+    told: list[ArtifactEvent] = []
+    artifact_store = backing.artifact_store(on_event=told.append, artifact_max_size=1024)
 
-    row = await shelf.keep(text_content("rows"), origin)
+    row = await artifact_store.put(text_content("rows"), origin)
     with pytest.raises(TooLarge):
-        await shelf.keep(text_content("rows" * 1000), origin)
+        await artifact_store.put(text_content("rows" * 1000), origin)
 
     kept, refused = told
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, Stored)
     assert (kept.row, kept.source) == (row, source)
-    assert isinstance(refused, NotKept)
+    assert isinstance(refused, StoreFailed)
     assert (refused.source, refused.code, refused.turn_id) == (source, TooLarge.code, origin.turn_id)
 
 
-async def test_reads_and_references_are_told(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reads_and_references_are_told(backing: StoreFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """By how and by whom, refused ones with their code; a path that was stopped with the reason."""
-    told: list[News] = []
-    shelf = room.shelf(told=told.append)
-    row = await shelf.keep(text_content(ROWS), ORIGIN)
-    references = References(shelf, most_bytes=100_000)
+    told: list[ArtifactEvent] = []
+    artifact_store = backing.artifact_store(on_event=told.append)
+    row = await artifact_store.put(text_content(ROWS), ORIGIN)
+    references = References(artifact_store, most_bytes=100_000)
     told.clear()
 
-    await read_part(shelf, row, wanted_of(lines="1"))
-    await read_part(shelf, row, wanted_of(search="王芳"), by="user")
+    await read_part(artifact_store, row, selector_of(lines="1"))
+    await read_part(artifact_store, row, selector_of(search="王芳"), by="user")
     with pytest.raises(InvalidRequest) as refused:
-        await read_part(shelf, row, wanted_of(bytes="999999-"))
+        await read_part(artifact_store, row, selector_of(bytes="999999-"))
     given = {"all": {"$artifact": row.ref}, "one": {"$artifact": row.ref, "json_path": "$[0].name"}}
     filled = await references.filled(given, owner=OWNER, session_id="s_1")
     monkeypatch.setattr("gateway.artifacts.reading.json_path.WALL_SECONDS", 0.0)
     with pytest.raises(InvalidRequest):
-        await read_part(shelf, row, wanted_of(json_path="$[0]"))
+        await read_part(artifact_store, row, selector_of(json_path="$[0]"))
 
     assert filled == {"all": ROWS, "one": "王芳"}
     passed = [news for news in told if isinstance(news, PassedOn)]
@@ -77,32 +86,32 @@ async def test_reads_and_references_are_told(room: Room, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("missing", [True, False])
-async def test_a_damaged_content_is_told_when_it_is_asked_for(room: Room, missing: bool) -> None:
+async def test_a_damaged_content_is_told_when_it_is_asked_for(backing: StoreFolder, missing: bool) -> None:
     """With which it is, and whether it is gone or changed."""
-    told: list[News] = []
-    shelf = room.shelf(told=told.append)
-    row = await shelf.keep(text_content(ROWS), ORIGIN)
-    blob = Path(room.folder, *room.files())
+    told: list[ArtifactEvent] = []
+    artifact_store = backing.artifact_store(on_event=told.append)
+    row = await artifact_store.put(text_content(ROWS), ORIGIN)
+    blob = Path(backing.folder, *backing.files())
     blob.unlink() if missing else blob.write_bytes(b"something else")
 
     with pytest.raises(ArtifactDamaged):
-        await shelf.read(row, 0, 10)
+        await artifact_store.read(row, 0, 10)
 
     assert told[1:] == [Damaged(row, missing=missing)]
 
 
-async def test_a_sweep_is_told_and_the_stock_is_what_is_left(room: Room) -> None:
+async def test_a_sweep_is_told_and_the_stock_is_what_is_left(backing: StoreFolder) -> None:
     """Two artifacts of one content take its bytes once; both and the blob go when their time is over."""
-    told: list[News] = []
-    shelf = room.shelf(told=told.append)
-    _, row = [await shelf.keep(text_content(ROWS), ORIGIN) for _ in range(2)]
-    full = await room.store.stock()
+    told: list[ArtifactEvent] = []
+    artifact_store = backing.artifact_store(on_event=told.append)
+    _, row = [await artifact_store.put(text_content(ROWS), ORIGIN) for _ in range(2)]
+    full = await backing.store.stock()
 
-    swept = await shelf.sweep(row.expires_at + 1)
-    between = await room.store.stock()
-    cleared = await shelf.sweep(row.expires_at + CANDIDATE_TIME + 2)
+    swept = await artifact_store.sweep(row.expires_at + 1)
+    between = await backing.store.stock()
+    cleared = await artifact_store.sweep(row.expires_at + CANDIDATE_TIME + 2)
 
     assert full == Stock(2, row.size, 0)
     assert between == Stock(0, 0, 1)
-    assert await room.store.stock() == Stock(0, 0, 0)
+    assert await backing.store.stock() == Stock(0, 0, 0)
     assert told[2:] == [swept, cleared] == [Swept(2, 0), Swept(0, 1)]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.artifacts.room import FILES, REQUEST_ENCODED, encoded, left_out
+from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, left_out
 from gateway.messages import DOCUMENT_PAGES, KEPT, PAGE_TOKENS, Block, Message, text_block
 
 MB = 1_000_000

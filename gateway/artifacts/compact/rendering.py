@@ -5,7 +5,7 @@ import orjson
 from gateway.artifacts.compact.base import fitted, flat
 from gateway.artifacts.kinds.kind import plain_mime
 from gateway.artifacts.kinds.magic import UNKNOWN
-from gateway.artifacts.shelf import EXAMPLES
+from gateway.artifacts.store import EXAMPLES
 from gateway.lexical import estimate_tokens
 from gateway.messages import clean_text
 from gateway.storage.artifacts import ArtifactRow, size_of
@@ -19,7 +19,7 @@ _NOTE, _NAME, _EXAMPLE = 60, 40, 20  # tokens of what others wrote
 _MAX_COMPACT = 8000  # characters of a compact form that are looked at: more than fit
 
 
-def told(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
+def render(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
     """What the model reads in place of the content: reference, type and size, how to read a part and how to
     pass all of it on, and what is in it as far as there is room. `note` says where the content comes from.
     What stems from others is visible, defused, between our tags and indented: none of it can pose as ours."""

@@ -45,19 +45,19 @@ class Search:
     lines: Lines
 
 
-Wanted = Lines | Bytes | JsonPath | Search
+Selector = Lines | Bytes | JsonPath | Search
 
 BEGINNING = Bytes(0, None)
 """As much from the beginning on as fits."""
 
 
-def wanted_of(
+def selector_of(
     *,
     lines: str | None = None,
     bytes: str | None = None,
     json_path: str | None = None,
     search: str | None = None,
-) -> Wanted:
+) -> Selector:
     """What the texts of parameters ask for: exactly one of them; but `lines` may bound a search.
 
     A range is `1-50`, `5-` (to the end) or `5` (that one alone).
@@ -68,8 +68,8 @@ def wanted_of(
     """
     given = [name for name, value in _named(lines, bytes, json_path, search) if value is not None]
     if len(given) != 1 and given != ["lines", "search"]:
-        told = " and ".join(given) if given else "nothing"
-        raise InvalidRequest(f"{_HOW}, not {told}; lines may bound a search.", code="bad_range")
+        found = " and ".join(given) if given else "nothing"
+        raise InvalidRequest(f"{_HOW}, not {found}; lines may bound a search.", code="bad_range")
     if search is not None:
         return Search(_word(search), Lines(1, None) if lines is None else Lines(*_range("lines", lines, 1)))
     if lines is not None:

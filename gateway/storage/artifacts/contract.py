@@ -1,0 +1,160 @@
+"""What storage owes about artifacts: what is known of them. Their content is in blobs.
+
+As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
+half-done is left behind. Artifacts belong to their owner; a reference names one of the owner's.
+"""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
+
+Kind = Literal["text", "json", "csv", "markdown", "code", "log", "image", "pdf", "binary"]
+TEXTS: frozenset[Kind] = frozenset({"text", "json", "csv", "markdown", "code", "log"})
+"""Kinds whose content is UTF-8: it has lines and can be searched."""
+
+CHUNK = 1_048_576
+"""Bytes of one part of a content, but for the last. Each has a hash of its own, so that a reader of some of
+them knows that these are what was written."""
+
+EXAMPLES = "examples"
+"""The key of an artifact's metadata under which arguments of `read_artifact` stand that fit its content."""
+LOCATORS = frozenset({"lines", "bytes", "json_path", "search"})
+"""What those arguments are called."""
+
+MIN_COUNTED = 4096
+"""Bytes that an artifact counts at least against its owner's quota: what a block of a disk takes. It bounds
+their number too: content that the owner has already counts this much once more."""
+
+
+class Chunk(NamedTuple):
+    """A part of a content: its SHA-256 in hex, and the line ends (LF) in it."""
+
+    sha256: str
+    line_ends: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRow:
+    """An artifact. `session_id`, `turn_id` and `tool_call_id` tell where it was made, as far as there was
+    such; the session may be gone since. `size` is in bytes, `lines` None where it is no text, `chunks` are in
+    order, `path` is the blob. `compact` says by its type what is in it, `summary` what a model made of it.
+    Times are Unix milliseconds."""
+
+    owner: str
+    ref: str
+    mime: str
+    kind: Kind
+    size: int
+    lines: int | None
+    sha256: str
+    chunks: Sequence[Chunk]
+    path: str
+    compact: str
+    created_at: int
+    expires_at: int
+    name: str | None = None
+    session_id: str | None = None
+    turn_id: str | None = None
+    tool_call_id: str | None = None
+    project_id: str | None = None
+    summary: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a user's artifacts take: bytes, as they count against the quota, and how many there are."""
+
+    used: int
+    count: int
+
+
+class Stock(NamedTuple):
+    """All that there is of all users: artifacts, the bytes of their contents, of which each counts once for
+    an owner, and blobs that may be orphans."""
+
+    artifacts: int
+    size: int
+    doubtful: int
+
+
+class Artifacts(Protocol):
+    """The rows of artifacts, and which sessions use them."""
+
+    async def add(self, row: ArtifactRow, *, quota: int) -> None:
+        """Stores it; from then on its session, if it has one, uses it, and its blob is no
+        orphan (see `Orphans`).
+
+        Raises:
+            errors.ArtifactsFull: the owner's artifacts would count more than `quota` bytes; details: quota,
+                used. Content that the owner has already counts MIN_COUNTED.
+            errors.NotFound: (session_not_found) the owner has no such session.
+        """
+        ...
+
+    async def get(self, owner: str, ref: str) -> ArtifactRow:
+        """Raises errors.NotFound (artifact_not_found)."""
+        ...
+
+    async def find(
+        self,
+        owner: str,
+        *,
+        limit: int,
+        before: tuple[int, str] | None = None,
+        session_id: str | None = None,
+        turn_id: str | None = None,
+    ) -> Sequence[ArtifactRow]:
+        """The newest first by (created_at, ref), strictly before that pair: all of the owner's, those that a
+        session uses, or those that a turn made."""
+        ...
+
+    async def those(self, owner: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
+        """Those of `refs` that are there."""
+        ...
+
+    async def used(self, session_id: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
+        """Those of `refs` that the session uses, whose owner was checked before."""
+        ...
+
+    async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:
+        """The session refers to these from now on, as far as they and the session are there."""
+        ...
+
+    async def summarise(self, owner: str, ref: str, summary: str) -> None:
+        """Stores what a model made of it; nothing happens when it is gone."""
+        ...
+
+    async def delete(self, owner: str, ref: str, at: int) -> None:
+        """Removes it, whoever uses it; its blob may be an orphan. Raises errors.NotFound."""
+        ...
+
+    async def expire(self, now: int, limit: int) -> int:
+        """Of those whose time is over, at most `limit` at once: removes those that no session uses, and says
+        how many that were. Their blobs may be orphans; the time of the others goes on for a day."""
+        ...
+
+    async def room(self, owner: str) -> Room:
+        """What the owner's artifacts take."""
+        ...
+
+    async def stock(self) -> Stock:
+        """What all users' take."""
+        ...
+
+
+def blob_path(owner: str, sha256: str) -> str:
+    """Where the content with that hash lies, once for each owner: what users have in common is nobody's to
+    find out."""
+    partition = hashlib.sha256(f"artifacts of {owner}".encode()).hexdigest()[:16]
+    return f"artifacts/{partition}/{sha256[:2]}/{sha256}"
+
+
+def size_of(row: ArtifactRow) -> str:
+    """ "200 lines / 4.2 KB"; without lines where it is no text. A kilobyte has 1000 bytes."""
+    size = f"{row.size:,} bytes" if row.size != 1 else "1 byte"
+    for unit, bytes_of_it in (("KB", 1e3), ("MB", 1e6), ("GB", 1e9)):
+        if row.size >= bytes_of_it:
+            size = f"{row.size / bytes_of_it:,.1f} {unit}"
+    return size if row.lines is None else f"{row.lines:,} line{'' if row.lines == 1 else 's'} / {size}"
