@@ -27,7 +27,9 @@ from gateway.model.prices import DEFAULT_WINDOW, cost_of
 from gateway.service.purging import Purging
 from gateway.settings import Settings, load_settings
 from gateway.sse_frames import encode_frames
-from gateway.storage.base import Append, Closing, History, NewTurn, StoredMessage
+from gateway.storage.log import Append, Closing
+from gateway.storage.messages import History, StoredMessage
+from gateway.storage.turns import NewTurn
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import Storage
 

@@ -20,7 +20,8 @@ from gateway.skills.catalog import build_catalog
 from gateway.skills.folders import SkillFolders
 from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import FunctionSkill
-from gateway.storage.base import History, NewTurn
+from gateway.storage.messages import History
+from gateway.storage.turns import NewTurn
 from gateway.tools.base import FunctionTool
 from gateway.tools.function import tool
 from gateway.turn.context import TurnContext

@@ -10,7 +10,9 @@ from typing import Any
 import orjson
 
 from gateway.messages import Message, Usage
-from gateway.storage.base import SessionRow, StoredMessage, TurnRow
+from gateway.storage.messages import StoredMessage
+from gateway.storage.sessions import SessionRow
+from gateway.storage.turns import TurnRow
 from tests.invariants import Body, OpenTurn, Record
 
 SESSIONS = """

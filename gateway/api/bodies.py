@@ -8,7 +8,8 @@ from gateway.api.attached import AttachmentBody
 from gateway.api.strict import Body, Query, Reply, no_nul
 from gateway.artifacts.attachments import MAX_FILES
 from gateway.ids import ID_PATTERN
-from gateway.storage.base import SessionRow, TurnRow, TurnStatus
+from gateway.storage.sessions import SessionRow
+from gateway.storage.turns import TurnRow, TurnStatus
 
 
 def _not_blank(text: str) -> str:

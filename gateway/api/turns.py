@@ -16,7 +16,7 @@ from gateway.api.requests import (
     wants,
 )
 from gateway.api.stream import stream_response
-from gateway.storage.base import Accepted
+from gateway.storage.turns import Accepted
 from gateway.turn.request import TurnRequest
 
 

@@ -18,9 +18,11 @@ from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow, Archives, CompressionRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer, damaged, unpacked
-from gateway.storage.base import EventLog, Sessions, StoredMessage
 from gateway.storage.blobs import Blobs
+from gateway.storage.log import EventLog
+from gateway.storage.messages import StoredMessage
 from gateway.storage.orphans import Orphans
+from gateway.storage.sessions import Sessions
 
 EVENT_BATCH = 1000
 MESSAGE_BATCH = 64

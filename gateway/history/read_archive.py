@@ -17,7 +17,8 @@ from gateway.events.content import Retrieval, RetrievalHit
 from gateway.history.lookup import Matches, excerpt
 from gateway.lexical import estimate_tokens, query_tokens
 from gateway.messages import Block, ToolSpec
-from gateway.storage.base import Sessions, StoredMessage
+from gateway.storage.messages import StoredMessage
+from gateway.storage.sessions import Sessions
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.wrapping import Wrapped, wrap
 

@@ -7,7 +7,8 @@ from contextlib import aclosing
 from gateway.history.summaries.summary import render
 from gateway.history.transcript import Folding, told, user_message
 from gateway.messages import Message
-from gateway.storage.base import Outline, Sessions, StoredMessage
+from gateway.storage.messages import StoredMessage
+from gateway.storage.sessions import Outline, Sessions
 
 
 async def messages_of(

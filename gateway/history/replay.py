@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from gateway.errors import InvalidRequest
 from gateway.events.envelope import StoredEvent
-from gateway.storage.base import EventLog
+from gateway.storage.log import EventLog
 
 PAGE = 1000
 """Events read from the log at a time: what a replay holds in memory."""

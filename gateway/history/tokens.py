@@ -22,7 +22,7 @@ from gateway.messages import (
     looked_at_tokens,
 )
 from gateway.model.base import Model, ModelRequest
-from gateway.storage.base import History
+from gateway.storage.messages import History
 
 MESSAGE_TOKENS = 4
 """What a message costs beside its content: its role and the marks around it."""

@@ -25,7 +25,7 @@ from gateway.messages import (
     text_block,
     tool_result_block,
 )
-from gateway.storage.base import History, StoredMessage, ToldMemories
+from gateway.storage.messages import History, StoredMessage, ToldMemories
 from gateway.tools.wrapping import wrap
 
 RECALL_NOTE = (

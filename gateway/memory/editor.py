@@ -9,9 +9,9 @@ from gateway.errors import StorageError
 from gateway.memory.corrections.corrections import Action, Corrections
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.base import Sessions
 from gateway.storage.memories import Evidence, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
+from gateway.storage.sessions import Sessions
 
 MAX_ERASURES = 100
 """Erasures that are settled at once."""

@@ -14,7 +14,7 @@ from gateway.ids import new_session_id, new_turn_id, now_ms
 from gateway.messages import Attached
 from gateway.service.parts import Parts
 from gateway.settings import Settings
-from gateway.storage.base import Accepted, NewTurn, TurnRow
+from gateway.storage.turns import Accepted, NewTurn, TurnRow
 from gateway.turn.request import TurnRequest
 
 

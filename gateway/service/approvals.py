@@ -14,8 +14,8 @@ from gateway.ids import now_ms
 from gateway.model.strict_json import parse_object
 from gateway.service.parts import Parts
 from gateway.shielding import finish
-from gateway.storage.base import Accepted
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
+from gateway.storage.turns import Accepted
 from gateway.turn.in_flight import InFlight
 from gateway.turn.tool_run import check_arguments
 

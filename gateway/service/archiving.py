@@ -10,8 +10,8 @@ from gateway.history.archive import archive_session
 from gateway.ids import now_ms
 from gateway.service.parts import Parts
 from gateway.storage.archives import ArchiveRow, SummaryRow
-from gateway.storage.base import SessionRow
 from gateway.storage.refusals import not_over
+from gateway.storage.sessions import SessionRow
 
 log = structlog.get_logger(__name__)
 

@@ -9,7 +9,8 @@ from gateway.errors import CursorAhead, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message
 from gateway.service.begun import Begun
-from gateway.storage.base import Bus, EventLog, TurnRow
+from gateway.storage.log import Bus, EventLog
+from gateway.storage.turns import TurnRow
 
 PAGE = 500
 """Events read from the log at a time: what a reader that catches up holds in memory."""

@@ -21,7 +21,8 @@ from gateway.service.prompts import Prompts
 from gateway.service.records import SessionRecords
 from gateway.service.skills import SkillsOffered
 from gateway.shielding import finish
-from gateway.storage.base import Accepted, NewTurn, SessionRow, TurnRow
+from gateway.storage.sessions import SessionRow
+from gateway.storage.turns import Accepted, NewTurn, TurnRow
 from gateway.turn.in_flight import InFlight
 from gateway.turn.request import TurnRequest
 

@@ -18,7 +18,7 @@ from gateway.service.archiving import summarise
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.storage.archives import CompressionRow, SummaryRow
-from gateway.storage.base import SessionRow
+from gateway.storage.sessions import SessionRow
 from gateway.turn.in_flight import InFlight
 from gateway.turn.prompt import Prompt
 

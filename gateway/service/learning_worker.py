@@ -22,9 +22,10 @@ from gateway.memory.memories import Changed
 from gateway.memory.services import households_of
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
-from gateway.storage.base import SessionRow, StoredMessage, TurnRow
 from gateway.storage.memories import Scope
-from gateway.storage.sessions import LearnedSessions
+from gateway.storage.messages import StoredMessage
+from gateway.storage.sessions import LearnedSessions, SessionRow
+from gateway.storage.turns import TurnRow
 
 MAX_SESSIONS = 10_000
 """Running turns that the worker knows of."""

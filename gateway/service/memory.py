@@ -26,8 +26,8 @@ from gateway.service.learning_worker import turn_times
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
-from gateway.storage.base import StoredMessage
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
+from gateway.storage.messages import StoredMessage
 
 MAX_CONCURRENT = 4
 """Conversations that are read, and files that are imported, at the same time: those cost model calls, these

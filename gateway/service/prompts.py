@@ -10,8 +10,8 @@ from gateway.messages import Message, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.components import Components
 from gateway.service.parts import Parts
-from gateway.storage.base import History, StoredMessage, ToldMemories
 from gateway.storage.memories import Scope
+from gateway.storage.messages import History, StoredMessage, ToldMemories
 from gateway.turn.memories import known_of, still_told
 from gateway.turn.prompt import Prompt
 

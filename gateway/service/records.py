@@ -24,7 +24,7 @@ from gateway.service.parts import Parts
 from gateway.service.upload_buffer import UploadBuffer
 from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow
-from gateway.storage.base import SessionRow
+from gateway.storage.sessions import SessionRow
 from gateway.turn.in_flight import InFlight
 
 MAX_PER_USER = 2

@@ -9,7 +9,7 @@ from gateway.events.envelope import EventData
 from gateway.ids import new_operation_id, now_ms
 from gateway.memory.memories import Changed
 from gateway.shielding import finish
-from gateway.storage.base import EventLog
+from gateway.storage.log import EventLog
 from gateway.turn.in_flight import InFlight
 
 log = structlog.get_logger(__name__)

@@ -1,1 +1,5 @@
-"""Where everything is kept: the event log, sessions, turns and messages, behind protocols."""
+"""What storage owes its callers. Every implementation passes tests/contracts/.
+
+All methods raise `errors.StorageError` when the database cannot do its work (locked, full, gone), and nothing
+half-done is left behind. Owners are user ids; a row of another owner is as absent as one that never was.
+"""

@@ -15,7 +15,7 @@ from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed
 from gateway.model.calls import ModelCall
 from gateway.settings import Settings
-from gateway.storage.base import TurnRow
+from gateway.storage.turns import TurnRow
 from gateway.telemetry.base import Archived, Reader
 from gateway.telemetry.content import content_wanted
 from gateway.telemetry.endpoints import variable_of

@@ -6,7 +6,7 @@ from gateway.errors import ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.transcript import HEARD_FILE, view, without_turn
 from gateway.model.base import ModelRequest
-from gateway.storage.base import History
+from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
 from gateway.turn.generation import Reason
 

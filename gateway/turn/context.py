@@ -9,8 +9,8 @@ from gateway.memory.learning.user_messages import user_text
 from gateway.memory.recall import InContext
 from gateway.messages import Message, Usage
 from gateway.prompt.assemble import Prefix
-from gateway.storage.base import History, StoredMessage
 from gateway.storage.memories import MemoryRow
+from gateway.storage.messages import History, StoredMessage
 from gateway.tools.base import Said
 from gateway.tools.registry import Tools
 from gateway.turn.emitter import Emitter

@@ -12,7 +12,13 @@ from gateway.errors import StorageError
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_frame, encode_scope
 from gateway.ids import now_ms
 from gateway.messages import Message, Usage
-from gateway.storage.base import Append, Closing, EventAppender, OutboxEntry, TurnRow
+from gateway.storage.log import (
+    Append,
+    Closing,
+    EventAppender,
+    OutboxEntry,
+)
+from gateway.storage.turns import TurnRow
 from gateway.turn.progress import Progress
 from gateway.turn.watching import Tracing
 

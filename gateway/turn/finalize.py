@@ -15,7 +15,8 @@ from gateway.events.lifecycle import (
 )
 from gateway.ids import now_ms, trace_id_of
 from gateway.messages import Message, attached_block, text_block
-from gateway.storage.base import Closing, TurnRow
+from gateway.storage.log import Closing
+from gateway.storage.turns import TurnRow
 from gateway.turn.emitter import Emitter
 from gateway.turn.progress import CALLS_PER_STEP, Progress
 from gateway.turn.watching import Tracing

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gateway.events.lifecycle import TurnWarning
 from gateway.history.transcript import last_position
-from gateway.storage.base import History
+from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
 
 BEGINS = "A new prompt generation begins, and thinking from before it is not sent any more."

@@ -10,7 +10,8 @@ import structlog
 from gateway.errors import Conflict, GatewayError, QueueFull, StorageError
 from gateway.events.lifecycle import Done
 from gateway.ids import now_ms
-from gateway.storage.base import Accepted, OutboxEntry, OwnedTurn, TurnRow
+from gateway.storage.log import OutboxEntry
+from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
 from gateway.turn.finalize import start_of
 from gateway.turn.parts import TurnParts
 from gateway.turn.runner import CANCEL_TIMEOUT, RETRY_DELAYS, Running, TurnRunner

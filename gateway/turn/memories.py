@@ -16,8 +16,8 @@ from gateway.memory.recall import InContext, Recall
 from gateway.memory.retrieval_events import search_event, snapshot_event
 from gateway.memory.services import households_of
 from gateway.messages import RECALLED, Message, Recalled, recalled_block, recalled_in
-from gateway.storage.base import History, ToldMemories
 from gateway.storage.memories import MemoryRow, Scope
+from gateway.storage.messages import History, ToldMemories
 from gateway.turn.context import MemoryState, TurnContext
 from gateway.turn.generation import Reason
 

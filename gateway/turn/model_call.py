@@ -14,7 +14,7 @@ from gateway.model.base import Answer, ModelRequest, Piece, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry import next_delay
 from gateway.prompt.cache_points import mark_messages
-from gateway.storage.base import History
+from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
 from gateway.turn.tool_calls import record_intents, refuse_bad_inputs
 

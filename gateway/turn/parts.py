@@ -13,8 +13,10 @@ from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.storage.archives import Summaries
-from gateway.storage.base import Bus, EventLog, Sessions, Turns
 from gateway.storage.decisions import Approvals
+from gateway.storage.log import Bus, EventLog
+from gateway.storage.sessions import Sessions
+from gateway.storage.turns import Turns
 from gateway.tools.base import Tool
 from gateway.turn.suggestions import Suggestions
 

@@ -12,7 +12,7 @@ from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
 from gateway.history.transcript import tools_heard, with_message, without_turn
 from gateway.ids import ARTIFACT_PATTERN
-from gateway.storage.base import GENERATION_OPEN, History
+from gateway.storage.messages import GENERATION_OPEN, History
 from gateway.turn.attachments import make_room
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import begin_turn

@@ -8,7 +8,7 @@ from gateway.prompt.assemble import Prefix, PromptLimits, prefix_of
 from gateway.prompt.components import Components
 from gateway.settings import Settings
 from gateway.skills.catalog import Catalog
-from gateway.storage.base import History
+from gateway.storage.messages import History
 from gateway.tools.base import Tool
 from gateway.tools.registry import Tools
 from gateway.turn.parts import TurnParts

@@ -3,7 +3,8 @@
 import structlog
 
 from gateway.errors import StorageError
-from gateway.storage.base import Accepted, EventLog, TurnRow, Turns
+from gateway.storage.log import EventLog
+from gateway.storage.turns import Accepted, TurnRow, Turns
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Ending, finalize_turn
 from gateway.turn.progress import Progress

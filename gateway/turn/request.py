@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.artifacts.attachments import Upload
-from gateway.storage.base import OnConflict
+from gateway.storage.turns import OnConflict
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ A turn that another process left open, or that was parked, enters here too: its 
 finalizes the turn with the ending."""
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls
-from gateway.storage.base import History
+from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted

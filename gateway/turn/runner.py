@@ -9,7 +9,9 @@ import structlog
 
 from gateway.errors import StorageError, TurnLost
 from gateway.ids import now_ms
-from gateway.storage.base import Accepted, History, OutboxEntry, TurnRow
+from gateway.storage.log import OutboxEntry
+from gateway.storage.messages import History
+from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
 from gateway.turn.parts import TurnParts

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from gateway.events.envelope import StoredEvent
 from gateway.ids import root_span_id, span_id_of, trace_id_of
-from gateway.storage.base import TurnRow
+from gateway.storage.turns import TurnRow
 
 
 class Watcher(Protocol):

@@ -12,16 +12,16 @@ from gateway.storage.archives.statements import SqlArchives
 from gateway.storage.archives.summaries import SqlSummaries
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
-from gateway.storage.base import Bus, EventLog, Sessions, Turns
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.switches import SqlSkillSwitches
+from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
-from gateway.storage.sessions import LearnedSessions, Purges, Search
+from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.imports import SqlCopies
 from gateway.storage.sessions.learned import SqlLearnedSessions
@@ -31,6 +31,7 @@ from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.storage.sqlite.search import SqliteSearch
 from gateway.storage.sqlite.writer import Flushed
+from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
 
 

@@ -5,7 +5,7 @@ import orjson
 import pytest
 
 from gateway.api import messages as answers
-from gateway.storage.base import Sessions
+from gateway.storage.sessions import Sessions
 from gateway.storage.sessions.store import SqlSessions
 from tests.harness import Client
 

@@ -22,7 +22,7 @@ from gateway.history.transcript import in_words
 from gateway.lexical import estimate_tokens
 from gateway.messages import Attached, Block, Message, attached_block, text_block
 from gateway.settings import Settings, load_settings
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 from gateway.wiring import Storage
 from tests.artifacts.files import gif, jpeg, packed_pdf, pdf, png, webp
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import Conflict, NotFound, TurnLost
-from gateway.storage.base import TurnRow
 from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.storage.turns import TurnRow
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, Factory, Writer, accepted, running, writer_of
 

@@ -5,7 +5,7 @@ import pytest
 from gateway.errors import Conflict, NotFound
 from gateway.messages import Attached
 from gateway.storage.artifacts import ArtifactRow, Chunk, blob_path
-from gateway.storage.base import Accepted, NewTurn, OnConflict
+from gateway.storage.turns import Accepted, NewTurn, OnConflict
 from gateway.wiring import Storage
 from tests.storage.writing import writer_of
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gateway.errors import Conflict, NotFound
-from gateway.storage.base import GENERATION_OPEN, Closing
+from gateway.storage.log import Closing
+from gateway.storage.messages import GENERATION_OPEN
 from gateway.wiring import Storage
 from tests.storage.saying import archive, ask, positions, talk, tell, version
 from tests.storage.writing import OWNER

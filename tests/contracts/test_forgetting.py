@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.messages import Message, Recalled, recalled_block, text_block
-from gateway.storage.base import ToldMemories
+from gateway.storage.messages import ToldMemories
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, accepted, running, writer_of
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from gateway.errors import ArchiveDamaged, Conflict
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.base import History, NewTurn, StoredMessage
+from gateway.storage.messages import History, StoredMessage
+from gateway.storage.turns import NewTurn
 from gateway.storage.turns.store import MAX_HISTORY_MESSAGES
 from gateway.wiring import Storage
 from tests.storage.saying import archive, finish, positions, said, snapshot, talk, version

@@ -10,8 +10,8 @@ from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, TurnStart
-from gateway.storage.base import Append, OutboxEntry
 from gateway.storage.decisions import ApprovalRow
+from gateway.storage.log import Append, OutboxEntry
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, Factory, Writer, accepted, running, writer_of
 

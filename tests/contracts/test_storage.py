@@ -1,4 +1,4 @@
-"""What every storage engine owes its callers: a claim per sentence of gateway/storage/base.py."""
+"""What every storage engine owes its callers: a claim per sentence of gateway/storage/__init__.py."""
 
 import asyncio
 from dataclasses import replace
@@ -9,7 +9,8 @@ import pytest
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress, TurnLost
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.base import Append, Closing, NewTurn, TurnRow
+from gateway.storage.log import Append, Closing
+from gateway.storage.turns import NewTurn, TurnRow
 from gateway.wiring import Storage
 from tests.storage.saying import snapshot
 from tests.storage.writing import OWNER, Factory, accepted, running, writer_of

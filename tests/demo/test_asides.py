@@ -12,7 +12,7 @@ from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.calls import NO_CONTEXT, ModelCalls, Spent
 from gateway.settings import load_settings
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio

@@ -11,7 +11,7 @@ from gateway.demo.strictness import MAX_FILES, Refused, check
 from gateway.demo.usage import FILE_TOKENS, count
 from gateway.history.transcript import in_words
 from gateway.messages import Attached, Message, attached_block, text_block
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
 

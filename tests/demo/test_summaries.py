@@ -16,7 +16,7 @@ from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.calls import ModelCalls
 from gateway.settings import load_settings
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 from tests.demo.bare import Received, ask, fetch
 from tests.demo.conftest import Send
 from tests.loopback import TIMEOUT

@@ -14,7 +14,8 @@ from gateway.history.archive import version_path, write_version
 from gateway.messages import Attached, Message, Usage, attached_block, text_block
 from gateway.settings import Settings, load_settings
 from gateway.storage.archives import CompressionRow, SummaryRow
-from gateway.storage.base import Closing, NewTurn
+from gateway.storage.log import Closing
+from gateway.storage.turns import NewTurn
 from gateway.wiring import Storage
 from tests.storage.archiving import append
 from tests.storage.saying import version

@@ -9,7 +9,7 @@ import orjson
 
 from gateway.messages import Block, Message, Usage, text_block, tool_result_block
 from gateway.model.base import Answer, Chunk, ModelRequest, Started
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
 SUMMARY: dict[str, Any] = {

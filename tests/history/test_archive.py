@@ -24,8 +24,8 @@ from gateway.messages import Message, text_block
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.segments import Packer
 from gateway.storage.archives.statements import SqlArchives
-from gateway.storage.base import StoredMessage
 from gateway.storage.blobs.folder import FolderBlobs
+from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import loose_events, messages
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sqlite import SqliteDatabase

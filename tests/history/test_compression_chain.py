@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.history.transcript import fold, problems, view
 from gateway.messages import Message
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 from tests.history.compressing import TEXT, Session, archived, session
 from tests.history.conversations import turns
 from tests.history.scripted import (

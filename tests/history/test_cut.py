@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gateway.errors import NothingToCompress
 from gateway.history.compression.cut import MIN_TOKENS, Cut, find_cut
 from gateway.messages import Message
-from gateway.storage.base import History
+from gateway.storage.messages import History
 from tests.history.conversations import conversations, version
 from tests.history.scripted import call, result, results, says, stored, user
 

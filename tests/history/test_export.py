@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import BadImport, Conflict, NotFound, TurnInProgress
-from gateway.storage.base import History, NewTurn
+from gateway.storage.messages import History
+from gateway.storage.turns import NewTurn
 from gateway.wiring import Storage, open_storage
 from tests.history.copying import blobs_in, exported, exporting, imported, sealed_as
 from tests.history.past import (

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gateway.errors import ArchiveDamaged, Conflict, StorageError
 from gateway.history.copies.imports import MAX_ROWS, MAX_ROWS_SIZE
-from gateway.storage.base import History
 from gateway.storage.blobs.folder import FolderBlobs
+from gateway.storage.messages import History
 from gateway.wiring import Storage, open_storage
 from tests.history.copying import blobs_in, exported, imported
 from tests.history.past import (

@@ -24,7 +24,7 @@ from gateway.messages import (
     recalled_block,
     text_block,
 )
-from gateway.storage.base import History, StoredMessage
+from gateway.storage.messages import History, StoredMessage
 from gateway.turn.context import said_in
 from gateway.wiring import open_storage
 from tests.history.copying import exported

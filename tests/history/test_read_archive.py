@@ -24,7 +24,7 @@ from gateway.messages import (
     text_block,
     tool_result_block,
 )
-from gateway.storage.base import Closing
+from gateway.storage.log import Closing
 from gateway.tools.base import ToolContext
 from gateway.wiring import Storage
 from tests.storage.archiving import archive

@@ -24,7 +24,7 @@ from gateway.history.transcript import view
 from gateway.lexical import estimate_tokens
 from gateway.messages import Attached, Block, Message, ToolSpec, Usage, attached_block, text_block
 from gateway.model.base import ModelRequest
-from gateway.storage.base import History, StoredMessage
+from gateway.storage.messages import History, StoredMessage
 from tests.history.scripted import ScriptedModel, call, result, results, says, stored, thought, user, words
 
 pytestmark = pytest.mark.anyio

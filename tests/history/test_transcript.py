@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateway.history.transcript import HEARD_FILE, fold, problems, tools_heard, view
 from gateway.messages import KEPT, Attached, Message, attached_block, text_block, tool_result_block
-from gateway.storage.base import History, StoredMessage
+from gateway.storage.messages import History, StoredMessage
 from gateway.tools.wrapping import wrap
 from tests.history.conversations import conversations, version
 from tests.history.scripted import call, says, stored, thought, user

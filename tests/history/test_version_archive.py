@@ -15,9 +15,9 @@ from gateway.history.archive import read_version, write_version
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.lines import message_line, message_of
-from gateway.storage.base import StoredMessage
 from gateway.storage.blobs import Blobs
 from gateway.storage.blobs.opening import open_blobs
+from gateway.storage.messages import StoredMessage
 from tests.storage.saying import version
 
 pytestmark = pytest.mark.anyio

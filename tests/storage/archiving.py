@@ -15,7 +15,8 @@ from gateway.messages import Block, Message, Usage, text_block
 from gateway.storage.archives import ArchiveRow, Archives
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer
-from gateway.storage.base import Append, Closing, StoredMessage
+from gateway.storage.log import Append, Closing
+from gateway.storage.messages import StoredMessage
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER, accepted, sqlite_storage
 

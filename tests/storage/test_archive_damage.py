@@ -12,9 +12,9 @@ from gateway.events.envelope import StoredEvent
 from gateway.history.archive import folder_of
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.archives.segments import Packer
-from gateway.storage.base import StoredMessage
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.opening import open_blobs
+from gateway.storage.messages import StoredMessage
 from gateway.wiring import Storage
 from tests.forked import telling
 from tests.storage.archiving import (

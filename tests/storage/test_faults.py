@@ -13,8 +13,8 @@ import pytest
 
 from gateway.errors import StorageError, TurnLost
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.base import Closing
 from gateway.storage.decisions import ApprovalRow, Verdict
+from gateway.storage.log import Closing
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.disk import LEFT_OUT, Disk

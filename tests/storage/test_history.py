@@ -9,7 +9,7 @@ from gateway.errors import NotFound
 from gateway.history.archive import folder_of
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ArchiveReader
-from gateway.storage.base import History, StoredMessage
+from gateway.storage.messages import History, StoredMessage
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase

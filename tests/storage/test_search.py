@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gateway.lexical import query_tokens, tokens
 from gateway.messages import clean_text
 from gateway.storage.archives import ArchiveRow
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import QUERY_WORDS, SqliteSearch, words_of_query
 from gateway.wiring import Storage, storage_on

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, insert, select, text
 from gateway.errors import NotFound, StorageError, TurnLost
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, text_block
-from gateway.storage.base import Append
+from gateway.storage.log import Append
 from gateway.storage.schema import sessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.event_rows import PAGE_BYTES

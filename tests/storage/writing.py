@@ -8,15 +8,9 @@ from pathlib import Path
 
 from gateway.events.envelope import StoredEvent, encode, encode_scope
 from gateway.messages import Message, Usage
-from gateway.storage.base import (
-    Accepted,
-    Append,
-    Closing,
-    EventLog,
-    NewTurn,
-    OnConflict,
-)
+from gateway.storage.log import Append, Closing, EventLog
 from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.turns import Accepted, NewTurn, OnConflict
 from gateway.wiring import Storage, storage_on
 
 OWNER = "ann"

@@ -14,7 +14,7 @@ from gateway.service.parts import Parts
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.storage.archives import SummaryRow
-from gateway.storage.base import SessionRow
+from gateway.storage.sessions import SessionRow
 from gateway.supervisor import Supervisor
 from tests.harness import Client, running_gateway
 from tests.loopback import TIMEOUT

@@ -20,7 +20,7 @@ from gateway.events.envelope import StoredEvent, encode, encode_data, encode_sco
 from gateway.events.lifecycle import IterationEnd, IterationStart, TurnStart
 from gateway.messages import Block, Message, text_block
 from gateway.settings import Settings
-from gateway.storage.base import Append
+from gateway.storage.log import Append
 from tests.harness import Client, running_gateway, settings_for, text_of, the, types
 from tests.loopback import TIMEOUT, served
 from tests.storage.writing import accepted, sqlite_storage

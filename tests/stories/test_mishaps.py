@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from gateway.errors import StorageError
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
-from gateway.storage.base import Accepted
+from gateway.storage.turns import Accepted
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, Frame, events, running_gateway, text_of, the
 from tests.loopback import TIMEOUT

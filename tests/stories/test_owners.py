@@ -10,8 +10,8 @@ import pytest
 from gateway.errors import StorageError, TurnLost
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
-from gateway.storage.base import Append, OutboxEntry
 from gateway.storage.decisions.approvals import SqlApprovals
+from gateway.storage.log import Append, OutboxEntry
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.turn import in_flight, runner

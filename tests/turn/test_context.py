@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.messages import Message, text_block
-from gateway.storage.base import History, StoredMessage, ToldMemories
+from gateway.storage.messages import History, StoredMessage, ToldMemories
 from gateway.tools.base import Said
 from gateway.turn.model_call import may_think
 from tests.storage.saying import version

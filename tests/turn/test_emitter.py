@@ -7,7 +7,8 @@ import pytest
 
 from gateway.errors import StorageError, TurnLost
 from gateway.events.lifecycle import TurnWarning
-from gateway.storage.base import Append, TurnRow
+from gateway.storage.log import Append
+from gateway.storage.turns import TurnRow
 from gateway.turn.emitter import MAX_PENDING, Emitter
 from gateway.turn.progress import Progress
 from tests.loopback import TIMEOUT

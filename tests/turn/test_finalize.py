@@ -9,7 +9,7 @@ import pytest
 from gateway.events.calls import ApprovalRequest, ToolCall, ToolResult
 from gateway.events.lifecycle import IterationEnd, IterationStart
 from gateway.messages import Message
-from gateway.storage.base import TurnRow
+from gateway.storage.turns import TurnRow
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import CANCELLED, COMPLETED, begin_turn, failed, finalize_turn, noted
 from gateway.turn.progress import CALLS_PER_STEP

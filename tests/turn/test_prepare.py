@@ -8,7 +8,7 @@ import pytest
 
 from gateway.history.transcript import view
 from gateway.messages import Attached, Message, attached_block, text_block
-from gateway.storage.base import GENERATION_OPEN, History, StoredMessage
+from gateway.storage.messages import GENERATION_OPEN, History, StoredMessage
 from gateway.turn.attachments import make_room
 from gateway.turn.context import TurnContext
 from gateway.turn.generation import Reason, begin_generation, warning_of

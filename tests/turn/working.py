@@ -7,8 +7,8 @@ from typing import Any
 
 from gateway.events.envelope import StoredEvent
 from gateway.settings import load_settings
-from gateway.storage.base import NewTurn
 from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.turns import NewTurn
 from gateway.tools.base import FunctionTool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter

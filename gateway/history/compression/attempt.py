@@ -12,7 +12,7 @@ from gateway.history.tokens import message_tokens
 from gateway.history.transcript import user_message
 from gateway.model.calls import CallContext, Spent
 from gateway.storage.archives import Trigger
-from gateway.storage.base import History, StoredMessage
+from gateway.storage.messages import History, StoredMessage
 
 
 @dataclass(slots=True)

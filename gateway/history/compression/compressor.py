@@ -34,9 +34,10 @@ from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.shielding import finish
 from gateway.storage.archives import CompressionRow, Compressions, Trigger
-from gateway.storage.base import History, Sessions
 from gateway.storage.blobs import Blobs
+from gateway.storage.messages import History
 from gateway.storage.orphans import Orphans
+from gateway.storage.sessions import Sessions
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gateway.errors import NothingToCompress
 from gateway.messages import RECALLED, Message
-from gateway.storage.base import History, StoredMessage
+from gateway.storage.messages import History, StoredMessage
 
 MIN_TOKENS = 400
 """Tokens that a cut must cover: with its note a summary seldom takes less, so nothing would be won."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gateway.history.tokens import TokenMeter, message_tokens, tokens_of
 from gateway.history.transcript import view, without_thinking
-from gateway.storage.base import History
+from gateway.storage.messages import History
 
 
 @dataclass(frozen=True, slots=True)

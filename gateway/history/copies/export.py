@@ -26,7 +26,8 @@ from pydantic import BaseModel
 from gateway.errors import ArchiveDamaged, ArtifactDamaged, GatewayError, NotFound
 from gateway.storage.archives.lines import message_line
 from gateway.storage.artifacts import ArtifactRow, Artifacts
-from gateway.storage.base import EventLog, Sessions
+from gateway.storage.log import EventLog
+from gateway.storage.sessions import Sessions
 from gateway.storage.sessions.copies import ArtifactCopy, Copies, Moment
 
 FORMAT = 3

@@ -30,9 +30,9 @@ from gateway.ids import now_ms
 from gateway.messages import Usage
 from gateway.storage.archives import Archives
 from gateway.storage.artifacts import blob_path
-from gateway.storage.base import SessionRow
 from gateway.storage.blobs import Blobs
 from gateway.storage.orphans import Orphans
+from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.copies import (
     ArtifactCopy,
     Copies,

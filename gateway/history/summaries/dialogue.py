@@ -8,7 +8,7 @@ import orjson
 
 from gateway.lexical import estimate_tokens
 from gateway.messages import Block
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 
 MAX_TEXT = 16_000
 """Characters of one text block that are shown: several pages; the archive has the rest."""

@@ -12,7 +12,7 @@ from gateway.ids import ARTIFACT_PATTERN
 from gateway.lexical import estimate_tokens
 from gateway.messages import Block, attached_in
 from gateway.storage.artifacts import ArtifactRow, size_of
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 
 MAX_ARTIFACTS = 30
 SHARE = 3

@@ -16,7 +16,8 @@ from gateway.model.calls import CallContext, ModelCalls, Purpose, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.archives import Source, Summaries, SummaryRow
-from gateway.storage.base import History, SessionRow, Sessions, StoredMessage
+from gateway.storage.messages import History, StoredMessage
+from gateway.storage.sessions import SessionRow, Sessions
 
 CALL_TIMEOUT = 300.0
 """Seconds of one model call: ten times what the longest summary takes at 100 tokens a second."""

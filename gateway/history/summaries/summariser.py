@@ -16,7 +16,7 @@ from gateway.messages import Message, text_block
 from gateway.model.base import ModelRequest
 from gateway.model.calls import Completion
 from gateway.storage.artifacts import ArtifactRow
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 
 _MARGIN = 0.75  # of the window: an estimate may be a third too low
 _SMALLEST_PIECE = 500  # tokens; an endpoint that cannot read so much cannot summarise

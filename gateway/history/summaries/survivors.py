@@ -9,7 +9,7 @@ from gateway.history.summaries.mentioned import others
 from gateway.history.summaries.summary import Reference, SessionSummary, tell
 from gateway.lexical import estimate_tokens, tokens
 from gateway.messages import Block
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 
 MAX_IDENTIFIERS = 60
 MAX_FAILURES = 20

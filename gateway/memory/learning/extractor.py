@@ -27,8 +27,8 @@ from gateway.memory.validation import NewMemory
 from gateway.model.calls import CallContext, ModelCalls, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
-from gateway.storage.base import StoredMessage
 from gateway.storage.memories import Scope
+from gateway.storage.messages import StoredMessage
 
 MAX_EXCERPT_TOKENS = 12_000
 """Tokens of conversation (estimated) that one call reads: in longer texts a model overlooks small facts."""

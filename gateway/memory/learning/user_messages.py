@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from gateway.lexical import estimate_tokens
 from gateway.memory.validation import clean
 from gateway.messages import Message
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 from gateway.tools.wrapping import WRAPPER_TAGS
 
 MAX_TEXT = 16_000

@@ -1,8 +1,8 @@
 """What storage owes about a session's past: the versions of its compressed history, its summary, and what was
 moved to blobs.
 
-As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
-half-done is left behind. Callers have checked the session's owner before, unless a method takes one.
+All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
+behind. Callers have checked the session's owner before, unless a method takes one.
 """
 
 from collections.abc import Sequence

@@ -17,8 +17,8 @@ from sqlalchemy import (
 from gateway.errors import Conflict, NotFound
 from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
-from gateway.storage.base import GENERATION_OPEN
 from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.messages import GENERATION_OPEN
 from gateway.storage.orphans.statements import resolve
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import compressions, heads, sessions

@@ -9,7 +9,7 @@ from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message, Usage
 from gateway.storage.archives.segments import Member, damaged, unpack
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 
 Read = TypeVar("Read", StoredEvent, StoredMessage)
 

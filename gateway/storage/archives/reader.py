@@ -9,8 +9,8 @@ from gateway.events.envelope import StoredEvent
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.lines import event_of, message_of, read_lines
 from gateway.storage.archives.segments import damaged, members
-from gateway.storage.base import StoredMessage
 from gateway.storage.blobs import Blobs
+from gateway.storage.messages import StoredMessage
 
 
 class ArchiveReader:

@@ -1,7 +1,7 @@
 """What storage owes about artifacts: what is known of them. Their content is in blobs.
 
-As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
-half-done is left behind. Artifacts belong to their owner; a reference names one of the owner's.
+All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
+behind. Artifacts belong to their owner; a reference names one of the owner's.
 """
 
 import hashlib

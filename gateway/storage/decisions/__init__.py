@@ -1,7 +1,7 @@
 """What people decided, and what storage owes about it: approvals of tool calls, grants, switches of skills.
 
-As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
-half-done is left behind.
+All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
+behind.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gateway.events.calls import Decision, Scope
-from gateway.storage.base import Accepted, TurnRow
+from gateway.storage.turns import Accepted, TurnRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from sqlalchemy import Connection, and_, bindparam, delete, func, insert, or_, s
 
 from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.events.calls import Scope
-from gateway.storage.base import Accepted, TurnRow
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.rows import as_json
 from gateway.storage.schema import RUNNING, approvals, heads, tool_grants, turns
+from gateway.storage.turns import Accepted, TurnRow
 from gateway.storage.turns.heads import park_turn, wake_turn
 from gateway.storage.turns.store import SESSION_OF, accepted_of
 

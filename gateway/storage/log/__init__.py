@@ -1,1 +1,172 @@
-"""Events: how they are packed, what waits to be in the log, who hears of it."""
+"""What storage owes about events: they are stored once and in order, and readers hear of them in time."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from gateway.events.envelope import EventData, StoredEvent
+from gateway.events.lifecycle import Outcome
+from gateway.ids import OPERATION_PREFIX
+from gateway.messages import Message, Usage
+from gateway.storage.turns import TurnRow
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """How a turn ended; stored together with its `done` event. `prefix_hash` identifies the prompt before the
+    messages that its last model call had."""
+
+    outcome: Outcome
+    iterations: int
+    usage: Usage | None
+    cost: float | None
+    at: int
+    prefix_hash: str | None = None
+
+
+class OutboxEntry(NamedTuple):
+    """Events that happened beside the session's open turn and wait to be written: `turn_id` is what they
+    belong to, an operation or a turn that was cancelled while it waited; `events` are types and encoded
+    data."""
+
+    number: int
+    turn_id: str
+    events: Sequence[tuple[str, bytes]]
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether these are all events of a turn."""
+        return not self.turn_id.startswith(OPERATION_PREFIX)
+
+    def turn_in(self, open_turn: str | None) -> str:
+        """The turn id of its events when they are written while that turn is open."""
+        return self.turn_id if self.is_turn or open_turn is None else open_turn
+
+
+class Append(NamedTuple):
+    """Some events of one turn, and what must become true together with them.
+
+    `events` continue the session from `head` without a gap. `message` is added to the history. `closing` ends
+    the turn. `entry` is what of the outbox the events are: it leaves there. `sync` asks for a flush at once,
+    and that the bytes reach the disk itself also where a setting leaves pieces of text to the operating
+    system. `can_wait`: the flush need not be at once, as something follows soon that goes with it. `settled`
+    is called on the event loop once the fate is known: None for durable, else the error.
+    """
+
+    session_id: str
+    turn_id: str
+    epoch: int
+    head: int
+    events: Sequence[StoredEvent]
+    settled: Callable[[Exception | None], None]
+    message: Message | None = None
+    usage: Usage | None = None
+    closing: Closing | None = None
+    entry: OutboxEntry | None = None
+    sync: bool = True
+    can_wait: bool = False
+
+
+class EventAppender(Protocol):
+    """The writing end of the log. Appends of one session are stored in the order of the calls."""
+
+    def append(self, batch: Append) -> None:
+        """Queues `batch` for the next commit and returns at once; `batch.settled` tells the fate.
+
+        It is refused with `errors.TurnLost` unless, in the committing transaction, the session's head is
+        `batch.head`, its open turn that one and its epoch `batch.epoch`. A refusal touches no other batch.
+
+        Raises:
+            TypeError, ValueError: it cannot be encoded, or its events do not continue from the head. Nothing
+                is queued then.
+        """
+        ...
+
+
+class EventLog(EventAppender, Protocol):
+    """The record of everything that happened."""
+
+    async def read(
+        self, session_id: str, *, after: int, limit: int, until: int | None = None, types: Sequence[str] = ()
+    ) -> list[StoredEvent]:
+        """Events with seq > `after` (and <= `until`), in order, at most `limit`, only of `types` if given;
+        archived ones too. Empty only when there are no more.
+
+        Raises:
+            errors.ArchiveDamaged: the archive that holds the next ones is missing or not what was written.
+        """
+        ...
+
+    async def note(self, session_id: str, operation_id: str, data: EventData, at: int) -> OutboxEntry | None:
+        """Stores one event that no turn emits. Its turn_id is `operation_id`, or that of the open turn. It is
+        in the log when this returns None. While a turn of the session is being written it is in the outbox,
+        and returned: that turn's emitter writes it (`Append.entry`), or `deliver` once it ended. Raises
+        errors.NotFound (session_not_found)."""
+        ...
+
+    async def close_waiting(self, turn: TurnRow, data: Sequence[EventData], at: int) -> OutboxEntry | None:
+        """Ends a turn that waits as cancelled, with `data` for its events, which are stored as by `note`.
+        Raises errors.Conflict (turn_not_waiting)."""
+        ...
+
+    async def deliver(self, session_id: str, at: int) -> bool:
+        """Moves what the outbox has of a session into its log. False, and nothing done, while a turn of the
+        session is being written. Raises errors.NotFound (session_not_found)."""
+        ...
+
+    async def undelivered(self) -> Sequence[str]:
+        """The sessions of which something is in the outbox."""
+        ...
+
+    async def outbox_of(self, session_id: str) -> Sequence[OutboxEntry]:
+        """What is in the outbox of a session, in order."""
+        ...
+
+
+Told = Callable[[Sequence[StoredEvent]], None]
+"""What a reader is told: the events that are published now, in order; none of them: something else changed,
+look again. It must be quick; what it raises is logged and reaches nobody."""
+
+
+class Subscription(Protocol):
+    """A place in a session's live stream."""
+
+    gone: bool
+    """Whether the session was deleted since: nothing that is read under its id belongs to this reader."""
+
+    def since(self, seq: int) -> Sequence[StoredEvent] | None:
+        """Events after `seq` that are still in memory. Empty: there are none yet, wait to be told (with no
+        other await in between). None: read the log from there, then ask again, also when it had nothing."""
+        ...
+
+
+class Bus(Protocol):
+    """Tells readers in time that the log has grown. The record is the log; a bus may forget, never invent."""
+
+    def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """Hands durable events, in order, to whoever follows the session; without any it only has them look
+        again. Never waits for a reader, nor raises what one of them does."""
+        ...
+
+    def expect(self, session_id: str, head: int) -> None:
+        """A turn is about to be written, from `head` on: who has seen `head` need not read the log."""
+        ...
+
+    def subscribe(self, session_id: str, told: Told | None = None) -> AbstractContextManager[Subscription]:
+        """A place in the session's stream until the context is left; `told` is called at each publication."""
+        ...
+
+    @property
+    def readers(self) -> int:
+        """Subscriptions that are open now."""
+        ...
+
+    def watch(self, observer: Callable[[str, Sequence[StoredEvent]], None]) -> None:
+        """Calls `observer(session_id, events)` for every publication; it must be quick and must not raise."""
+        ...
+
+    def forget(self, session_id: str) -> None:
+        """The session was deleted and its id may be used again, by anybody: its readers are woken, find it
+        gone, and get nothing that is published under that id later."""
+        ...

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from gateway.events.envelope import StoredEvent
-from gateway.storage.base import Told
+from gateway.storage.log import Told
 
 log = logging.getLogger(__name__)
 

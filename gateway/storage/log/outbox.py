@@ -9,8 +9,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, literal_column, se
 
 from gateway.errors import Conflict
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
-from gateway.storage.base import OutboxEntry
 from gateway.storage.database import Prepared
+from gateway.storage.log import OutboxEntry
 from gateway.storage.log.packs import ADD_LOOSE
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import outbox, turns

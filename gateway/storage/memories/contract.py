@@ -1,7 +1,7 @@
 """What storage owes about memories. Every implementation passes tests/contracts/.
 
-As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
-half-done is left behind. Several processes may use one store at the same time (the gateway, an MCP server, a
+All methods raise `errors.StorageError` when the database cannot do its work, and nothing half-done is left
+behind. Several processes may use one store at the same time (the gateway, an MCP server, a
 command), so whatever must hold among memories holds in the transaction that writes.
 """
 

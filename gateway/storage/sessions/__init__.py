@@ -1,11 +1,145 @@
-"""What storage owes about sessions beside what was said in them: what is removed, searched and learned.
+"""What storage owes about sessions: what was said in them, what is removed, searched and learned of them."""
 
-As in base.py: all methods raise `errors.StorageError` when the database cannot do its work, and nothing
-half-done is left behind.
-"""
-
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
+
+from gateway.storage.messages import History, StoredMessage, ToldMemories
+from gateway.storage.turns import TurnRow
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session. Times are Unix milliseconds; `head` is the seq of its last event, 0 before the first."""
+
+    id: str
+    owner: str
+    title: str | None
+    created_at: int
+    updated_at: int
+    head: int
+    project_id: str | None = None
+    role_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A session as of one moment, before its messages are read: `history` is without them, `last` the
+    position of the last one."""
+
+    session: SessionRow
+    open_turn: TurnRow | None
+    history: History
+    last: int
+
+    @property
+    def ranges(self) -> Sequence[tuple[int, int]]:
+        """Where the messages of the history lie: pairs of a position that comes before and the last one."""
+        row = self.history.compression
+        if row is None:
+            return [(0, self.last)]
+        kept = [(row.kept_position - 1, row.kept_position)] if row.kept_position is not None else []
+        return [*kept, (row.to_position, self.last)]
+
+
+class Sessions(Protocol):
+    """Conversations and what was said in them."""
+
+    async def create(
+        self,
+        session_id: str,
+        owner: str,
+        title: str | None,
+        at: int,
+        *,
+        project_id: str | None = None,
+        role_id: str | None = None,
+    ) -> SessionRow:
+        """Raises errors.Conflict when the id is taken, by whomever."""
+        ...
+
+    async def get(self, session_id: str, owner: str) -> SessionRow:
+        """Raises errors.NotFound (code session_not_found)."""
+        ...
+
+    async def list(
+        self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
+    ) -> list[SessionRow]:
+        """Newest first by (updated_at, id), strictly before that pair. With `query` only sessions that have
+        all its words in one turn or in the title: English and Chinese, whatever the inflection or script. One
+        without words finds nothing; a turn is found a moment after its end (see `Search`)."""
+        ...
+
+    async def rename(self, session_id: str, owner: str, title: str) -> SessionRow:
+        """Raises errors.NotFound."""
+        ...
+
+    async def delete(self, session_id: str, owner: str) -> Sequence[str]:
+        """Removes the session with all that belongs to it, also the artifacts that were made in it and that
+        no other session uses. Nobody finds any of it from then on; the rows of a long one go in slices
+        (see `Purges`), and its id may be created again after the last: until then that is refused with
+        errors.Conflict (session_being_removed). Returns blobs that may be orphans since (see
+        `Orphans`): of its archives all, of artifacts those of the first slice.
+
+        Raises:
+            errors.NotFound; errors.TurnInProgress while a turn is running or waiting.
+        """
+        ...
+
+    async def messages(
+        self, session_id: str, *, after: int = 0, until: int | None = None
+    ) -> Sequence[StoredMessage]:
+        """Everything that was said, in order: the messages with position > `after` (and <= `until`), archived
+        ones too. Nothing ever changes or removes one while the session is there.
+
+        Raises:
+            errors.ArchiveDamaged: an archive that holds some of them is missing or not what was written.
+        """
+        ...
+
+    async def history(self, session_id: str, *, whole: bool = False) -> History:
+        """What the model's view of the session is made of; with `whole`, as if nothing were compressed.
+        Raises errors.ArchiveDamaged."""
+        ...
+
+    async def outline(self, session_id: str, owner: str, *, whole: bool = False) -> Outline:
+        """The session, its running turn and what its history is made of, all as of one moment. Raises
+        errors.NotFound."""
+        ...
+
+    def pages(self, outline: Outline) -> AsyncGenerator[Sequence[StoredMessage]]:
+        """The messages of its history, in order, a few at a time: however long it is, a page is about as
+        large as the largest message.
+
+        Raises:
+            errors.NotFound: the session was deleted meanwhile.
+            errors.ArchiveDamaged.
+        """
+        ...
+
+    async def begin_generation(self, session_id: str, after: int, *, instead_of: int) -> None:
+        """The prompt before the messages has changed: thinking up to position `after` is sent no more, and
+        the prefix hash is forgotten. Nothing happens when the generation is no longer `instead_of`: a newer
+        one began meanwhile."""
+        ...
+
+    async def carried(self, session_id: str) -> str | None:
+        """What the session was told of former ones, if anything."""
+        ...
+
+    async def tell_memories(self, session_id: str, told: ToldMemories) -> None:
+        """Fixes what a session is told of the memories, until another is given."""
+        ...
+
+    async def forget_memory(self, owner: str, memory_id: str) -> None:
+        """Leaves nothing of what a memory said in what the owner's sessions were told: no text in those that
+        have it in their prompt, where its digest is void, and none in the messages that record its recall.
+        Events and archives stay as they are."""
+        ...
+
+    async def carry(self, session_id: str, text: str) -> None:
+        """Fixes what a session is told of former ones, for as long as it lives."""
+        ...
 
 
 class Slice(NamedTuple):

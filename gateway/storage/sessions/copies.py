@@ -15,7 +15,8 @@ from gateway.ids import ARTIFACT_PATTERN, ID_PATTERN
 from gateway.messages import Attached, Role, Usage
 from gateway.storage.archives import ArchiveRow, Source, Trigger
 from gateway.storage.artifacts import EXAMPLES, LOCATORS, Kind
-from gateway.storage.base import OnConflict, SessionRow
+from gateway.storage.sessions import SessionRow
+from gateway.storage.turns import OnConflict
 
 LATEST = 2**53
 """No time, seq or count is beyond it: whole numbers up to there are the same in JSON, SQL and Python."""

@@ -5,12 +5,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, func, select
 
 from gateway.errors import Conflict
-from gateway.storage.base import NewTurn, SessionRow
 from gateway.storage.database import Prepared
 from gateway.storage.refusals import no_session
 from gateway.storage.rows import Rows
 from gateway.storage.schema import WAITING, heads, sessions, turns
+from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.purges import check_is_free
+from gateway.storage.turns import NewTurn
 from gateway.storage.turns.heads import OF_SESSION, add_head
 
 # What a session is doing; its row is locked where the engine has row locks, so that accepts of two replicas

@@ -29,9 +29,11 @@ from sqlalchemy import cast as sql_cast
 from gateway.messages import Message, Usage
 from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
-from gateway.storage.base import History, Outline, SessionRow, StoredMessage, ToldMemories, TurnRow
 from gateway.storage.database import Prepared
+from gateway.storage.messages import History, StoredMessage, ToldMemories
 from gateway.storage.schema import compressions, heads, messages, session_archives, sessions
+from gateway.storage.sessions import Outline, SessionRow
+from gateway.storage.turns import TurnRow
 from gateway.storage.turns.heads import OF_SESSION
 
 LAST = 2**63 - 1

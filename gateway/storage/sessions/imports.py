@@ -18,12 +18,12 @@ from gateway.storage.artifacts import ArtifactRow, Chunk, blob_path, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import room
 from gateway.storage.artifacts.uses import refs_used, use
-from gateway.storage.base import SessionRow
 from gateway.storage.database import Database, Prepared, Store, reads
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
 from gateway.storage.orphans.statements import resolve
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, messages, sessions, turns
+from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.copies import (
     ArtifactCopy,

@@ -20,11 +20,13 @@ from sqlalchemy import (
 from gateway.errors import ArchiveDamaged, Conflict
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
-from gateway.storage.base import Bus, History, Outline, SessionRow, StoredMessage, ToldMemories
 from gateway.storage.database import Database, Prepared, Store, reads, writes
+from gateway.storage.log import Bus
+from gateway.storage.messages import History, StoredMessage, ToldMemories
 from gateway.storage.refusals import no_session
 from gateway.storage.rows import as_json
 from gateway.storage.schema import heads, sessions
+from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.entry import ROWS, add_session
 from gateway.storage.sessions.forgetting import forget, places_of

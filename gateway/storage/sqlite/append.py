@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from gateway.errors import TurnLost
-from gateway.storage.base import GENERATION_OPEN, Append
+from gateway.storage.log import Append
+from gateway.storage.messages import GENERATION_OPEN
 from gateway.storage.sqlite.event_rows import Packing, Statements
 
 

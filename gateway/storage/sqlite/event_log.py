@@ -11,11 +11,11 @@ from gateway.events.envelope import EventData, StoredEvent
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ReadArchivedEvents, no_archives
 from gateway.storage.archives.statements import archives_after
-from gateway.storage.base import Append, Bus, OutboxEntry, TurnRow
-from gateway.storage.log import outbox
+from gateway.storage.log import Append, Bus, OutboxEntry, outbox
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.database import SqliteDatabase, raw_of
 from gateway.storage.sqlite.event_rows import Page, read_page
+from gateway.storage.turns import TurnRow
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from sqlalchemy import Connection, Select, Text, bindparam, column, select, text
 
 from gateway.errors import ArchiveDamaged
 from gateway.lexical import is_cjk, query_tokens, tokens
-from gateway.storage.base import StoredMessage
 from gateway.storage.database import Database, Prepared
+from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import heads, sessions, turns
 from gateway.storage.sessions.history import ReadArchived, said_of
 from gateway.storage.sqlite.database import raw_of

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gateway.lexical import tokens
-from gateway.storage.base import StoredMessage
+from gateway.storage.messages import StoredMessage
 
 TURN_BATCH = 50
 """Turns whose words are held, and written in one transaction: some 5 ms for the writer."""

@@ -1,1 +1,147 @@
-"""Turns, who owns them, and what came with their messages, in SQL."""
+"""What storage owes about turns: who may run, and who owns them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from gateway.events.lifecycle import Outcome
+from gateway.messages import Attached
+from gateway.storage.messages import History
+
+TurnStatus = Literal["accepted", "running", "awaiting_approval", "done"]
+OnConflict = Literal["reject", "queue", "interrupt"]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn. `first_seq` and `last_seq` bound its events; 0 while it has none. Between them lie no others
+    but those of a turn that was cancelled while it waited for this one. `epoch` is the number of its owner,
+    who alone may append: it grows with each owner in the session, and is 0 of a turn that is not open.
+    `recoveries` counts the owners that were lost. A turn that is awaiting_approval has no owner, and is its
+    session's running one nevertheless. `project_id` and `role_id` are those of its session, `attachments`
+    came with its message."""
+
+    id: str
+    session_id: str
+    owner: str
+    status: TurnStatus
+    outcome: Outcome | None
+    input: str
+    model: str
+    client_message_id: str | None
+    epoch: int
+    created_at: int
+    first_seq: int
+    last_seq: int
+    cancel_requested: bool
+    project_id: str | None = None
+    role_id: str | None = None
+    attachments: tuple[Attached, ...] = ()
+    recoveries: int = 0
+
+
+class OwnedTurn(NamedTuple):
+    """A turn that runs, and the number of its owner."""
+
+    session_id: str
+    turn_id: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """What is needed to accept a turn. `session_id` must be an id; `create_session` makes it if it is new, in
+    that project and role. The session uses the artifacts of `attachments` from then on, and those that were
+    made for this turn (their `turn_id`) belong to it."""
+
+    id: str
+    session_id: str
+    owner: str
+    input: str
+    model: str
+    client_message_id: str | None
+    on_conflict: OnConflict
+    create_session: bool
+    at: int
+    project_id: str | None = None
+    role_id: str | None = None
+    attachments: tuple[Attached, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A turn was accepted, or (`repeated`) had been before under the same client_message_id. `head` is the
+    session's last seq at that moment, `interrupts` the running turn that has to make way. `history` is the
+    session's as of then, without the turn, where it was at hand."""
+
+    turn: TurnRow
+    head: int
+    repeated: bool = False
+    interrupts: str | None = None
+    history: History | None = None
+
+
+class Turns(Protocol):
+    """Turns and who owns them. At most one turn of a session is running at any time."""
+
+    async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
+        """Stores the turn as running, or as accepted (waiting) when another runs and on_conflict is queue or
+        interrupt.
+
+        Raises:
+            errors.NotFound: no such session (or another owner's) and create_session is false.
+            errors.TurnInProgress: another turn runs and on_conflict is reject; details: turn_id, seq.
+            errors.QueueFull: `max_queued` turns wait already.
+            errors.Conflict: the client_message_id was used with another message or other attachments (by
+                their names and sizes); the session is in another project or role than is given; or
+                create_session and the id belongs to somebody else.
+        """
+        ...
+
+    async def sent(self, session_id: str, client_message_id: str, owner: str) -> TurnRow | None:
+        """The turn that this message of the owner's started; None before it did."""
+        ...
+
+    async def get(self, session_id: str, turn_id: str, owner: str) -> TurnRow:
+        """Raises errors.NotFound (code turn_not_found)."""
+        ...
+
+    async def open_turn(self, session_id: str) -> TurnRow | None:
+        """The running turn of a session, also one that awaits an approval."""
+        ...
+
+    async def model(self, session_id: str) -> str | None:
+        """The model of the session's newest turn; None before the first."""
+        ...
+
+    async def claim_next(self, session_id: str) -> Accepted | None:
+        """Makes the longest-waiting turn of an idle session the running one; a turn that interrupts goes
+        first. None when nothing waits or one runs."""
+        ...
+
+    async def request_cancel(self, turn_id: str) -> None:
+        """Records that the turn shall stop. One that waits is handed out by claim_next all the same, so that
+        it gets its end: `EventLog.close_waiting` ends it at once."""
+        ...
+
+    async def count_waiting(self) -> int:
+        """How many turns, of all sessions, wait for those before them."""
+        ...
+
+    async def cancelled_waiting(self) -> Sequence[TurnRow]:
+        """The turns that wait though they shall stop: a former version left them so."""
+        ...
+
+    async def owned(self) -> Sequence[OwnedTurn]:
+        """The turns that run and are not parked: each must have an owner that is alive."""
+        ...
+
+    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
+        """Makes the caller the owner of a running turn: appends by the former one are refused from then on.
+        `recovered`: that one was lost, which is counted. None when the turn is over or parked."""
+        ...
+
+    async def recover(self) -> list[Accepted]:
+        """Start-up: takes over every running turn that a former process left. Sessions in which turns only
+        wait are included by claiming. Turns that await an approval stay as they are."""
+        ...

@@ -7,9 +7,9 @@ from sqlalchemy import Connection, bindparam, update
 
 from gateway.messages import Attached
 from gateway.storage.artifacts.uses import use
-from gateway.storage.base import TurnRow
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifacts
+from gateway.storage.turns import TurnRow
 
 GIVE_TO_SESSION = Prepared(
     update(artifacts)

@@ -19,11 +19,16 @@ from sqlalchemy import (
 )
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
-from gateway.storage.base import Accepted, NewTurn, OwnedTurn, TurnRow
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, turns
 from gateway.storage.sessions.entry import STATE, Entered, enter_session
 from gateway.storage.sessions.history import view_of
+from gateway.storage.turns import (
+    Accepted,
+    NewTurn,
+    OwnedTurn,
+    TurnRow,
+)
 from gateway.storage.turns import heads as fence
 from gateway.storage.turns.attachments import attachments_of, json_of, take_in
 

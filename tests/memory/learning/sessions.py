@@ -16,8 +16,9 @@ from gateway.service.learning_worker import LearningWorker
 from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
-from gateway.storage.base import Closing, SessionRow
+from gateway.storage.log import Closing
 from gateway.storage.memories import Filter, Scope
+from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.turn.in_flight import InFlight

@@ -1,0 +1,53 @@
+"""What was said in a session, as values: its messages, and what the model's view of it is made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gateway.messages import Message, Usage
+from gateway.storage.archives import CompressionRow
+
+GENERATION_OPEN = 2**53
+"""Where a generation begins that has not begun yet: the view changed while a turn ran, which goes on with the
+old one. The next turn fixes it at the last message it finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message of a session's history. `position` is its order from 1, `turn_id` the turn it belongs to,
+    `usage` what the endpoint reported for the call that wrote it."""
+
+    position: int
+    turn_id: str
+    message: Message
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldMemories:
+    """What stands in a session's prompt of the memories, from the message after `generation_from` on: `text`
+    as the model reads it, `digests` by what was told, to see when it is no longer so; those in `named` were
+    told by their summaries only. `forgotten` are memories that turns were told and that are no longer so,
+    each with the position of the last message of which that holds."""
+
+    text: str
+    digests: Mapping[str, str]
+    generation_from: int
+    named: frozenset[str] = frozenset()
+    forgotten: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a session's view is made of. `messages` are those after what `compression` covers, and the one it
+    keeps; all of them when it is None. Thinking up to position `generation_from` was signed for another
+    prefix. `carried` is what the session was told of former ones, `prefix_hash` identifies the prompt before
+    the messages as the last turn ended with it (None: unknown, or a generation began since). `memories` is
+    what was told of them, also when that was in a former generation."""
+
+    messages: Sequence[StoredMessage]
+    compression: CompressionRow | None = None
+    generation_from: int = 0
+    carried: str | None = None
+    failed_compressions: int = 0
+    prefix_hash: str | None = None
+    memories: ToldMemories | None = None
