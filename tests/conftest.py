@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
@@ -22,6 +23,9 @@ from tests.harness import TIMEOUT, Client, running_gateway, settings_for
 ROOT = Path(__file__).parent.parent
 
 copy_blanks()
+
+# A shell's background job ignores Ctrl-C, and so would every process that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples for everybody, on however slow a machine. New ones: ARGS="--hypothesis-profile default".
 examples.register_profile(

@@ -1,6 +1,7 @@
 """What the doctor finds."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_a_healthy_place_passes(command: Command, running: Running, tmp_path: Pa
         "! model: only the demo model",
     ):
         assert line in seen.out
-    assert "✓ stream: streams: 20 frames arrived over" in seen.out
+    assert re.search("✓ stream: streams: (1[0-9]|20) frames arrived over", seen.out)
     assert not (tmp_path / "data").exists()
     assert _sessions(running.url) == before
 
@@ -48,7 +49,7 @@ def test_a_proxy_that_buffers_is_found(command: Command, running: Running) -> No
         seen = command("doctor", relay.url)
 
     assert seen.code == 1
-    assert "✗ stream: buffered: all 20 frames arrived within" in seen.out
+    assert re.search("✗ stream: buffered: all (1[0-9]|20) frames arrived within", seen.out)
     assert "proxy_buffering" in seen.out
 
 
