@@ -138,14 +138,14 @@ async def receive_body(request: Request) -> AsyncGenerator[bytes]:
             raise BodyTooSlow(f"Nothing of the body came for {silence:g} seconds.") from None
         except ClientDisconnect:
             raise ClientLeft("The connection was closed before the body was whole.") from None
-        if chunk is None:
+        if not chunk:  # Starlette gives an empty one at the end alone
             return
         left += len(chunk) / settings.body_min_rate - (monotonic() - asked)
         yield chunk
 
 
-async def _next_of(stream: AsyncGenerator[bytes]) -> bytes | None:
-    return await anext(stream, None)
+async def _next_of(stream: AsyncGenerator[bytes]) -> bytes:
+    return await anext(stream, b"")
 
 
 def read_query(request: Request, model: type[B]) -> B:

@@ -24,7 +24,7 @@ OLDER_VERSION = "2023-06-01"
 KeyHeader = Literal["bearer", "x-api-key"]
 Thinking = Literal["enabled", "adaptive"]
 
-MOST_MODELS = 1000
+MAX_MODELS = 1000
 """Models of which is remembered what they do not take."""
 
 _NAMES_THE_KEY = re.compile(r"x-api-key|authorization|bearer", re.IGNORECASE)
@@ -135,6 +135,6 @@ class Endpoint:
 
 
 def _remember(models: set[str], model: str) -> None:
-    if len(models) >= MOST_MODELS:
+    if len(models) >= MAX_MODELS:
         models.clear()
     models.add(model)

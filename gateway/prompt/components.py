@@ -1,14 +1,13 @@
 """Prompt components: files in a folder, read again when one has changed, the bundled ones as defaults."""
 
 import hashlib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from gateway.errors import SettingsError
-from gateway.files.inside import State, as_text, read_file, state_of
+from gateway.files.inside import as_text, read_file, state_at
 from gateway.lexical import estimate_tokens
 from gateway.prompt.clean import clean
 from gateway.prompt.manifest import Entry, Layer, Manifest, read_manifest
@@ -79,13 +78,13 @@ class PromptFolder:
         manifest_paths = self._paths(MANIFEST)
         manifest_state = self._state(manifest_paths)
         warnings: list[str] = []
-        if _stat(self._path) is None:
+        if not state_at(self._path):
             warnings.append(
                 f"The prompts folder {self._folder} does not exist: the bundled components are used."
             )
         manifest = self._read_manifest(warnings)
         paths = self._paths(*(entry.file for entry in manifest.components))
-        state = (*manifest_state, *map(_stat, paths))
+        state = (*manifest_state, *map(state_at, paths))
         items = [self._component(entry, warnings) for entry in manifest.components]
         components = Components(tuple(item for item in items if item is not None), tuple(warnings))
         self._last = _Reading((*manifest_paths, *paths), state, components)
@@ -112,7 +111,7 @@ class PromptFolder:
         return tuple(str(folder / name) for folder in folders for name in files)
 
     def _state(self, paths: Iterable[str]) -> tuple[object, ...]:
-        return (_stat(self._path) is None, *map(_stat, paths))
+        return (not state_at(self._path), *map(state_at, paths))
 
     def _read_manifest(self, warnings: list[str]) -> Manifest:
         own = self._folder / MANIFEST
@@ -186,10 +185,3 @@ def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     return str(error)
-
-
-def _stat(path: str) -> State | None:
-    try:
-        return state_of(os.stat(path))  # noqa: PTH116 - pathlib takes three times as long
-    except (OSError, ValueError):  # absent, unreadable, or no possible path
-        return None

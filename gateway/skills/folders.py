@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from gateway.files.inside import State, state_of
+from gateway.files.inside import State, state_at
 from gateway.skills.files import NotNow
 from gateway.skills.markdown import SKILL_FILE, TIERS, MarkdownSkill, Tier, read_definition
 
@@ -119,7 +119,7 @@ def _walk(root: Path) -> _Look:
             if len(look.files) == MAX_SKILLS:
                 look.warnings.append(f"there are more than {MAX_SKILLS} skills: the rest is left out.")
                 break
-            look.files[prefix + SKILL_FILE] = _state(entries[SKILL_FILE])
+            look.files[prefix + SKILL_FILE] = state_at(entries[SKILL_FILE])
             continue
         if SKILL_FILE in entries:
             look.warnings.append(f"{SKILL_FILE} must lie in a folder of its own, named like the skill.")
@@ -154,10 +154,3 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a link to itself
         return False
-
-
-def _state(entry: os.DirEntry[str]) -> State:
-    try:
-        return state_of(entry.stat())
-    except OSError:  # a link that leads nowhere
-        return ()

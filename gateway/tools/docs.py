@@ -18,7 +18,7 @@ from pydantic import Field
 
 from gateway import bm25
 from gateway.events.content import Retrieval, RetrievalHit
-from gateway.files.inside import State, read_file, state_of
+from gateway.files.inside import read_file, state_at
 from gateway.lexical import estimate_tokens, query_tokens, tokens
 from gateway.tools.base import FunctionTool, ToolContext
 from gateway.tools.function import tool
@@ -116,7 +116,7 @@ class Docs:
     def _index(self) -> Index:
         with self._building:
             files = sorted(_documents(self._folder))[:MAX_FILES]
-            state = tuple((file.source, _state(file.folder / file.name)) for file in files)
+            state = tuple((file.source, state_at(file.folder / file.name)) for file in files)
             if self._built is None or self._built[0] != state:
                 sections = [section for file in files for section in _sections(file.source, _read(file))]
                 self._built = (state, Index(sections))
@@ -188,13 +188,6 @@ def _documents(folder: Path | None) -> Iterator[_Document]:
         if path.is_file() and path != bundled / "README.md":
             name = path.relative_to(folder).as_posix()
             yield _Document(f"docs/{name}", folder, name)
-
-
-def _state(path: Path) -> State:
-    try:
-        return state_of(path.stat())
-    except OSError:
-        return ()  # gone since it was listed
 
 
 def _read(file: _Document) -> str:

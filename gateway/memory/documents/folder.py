@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from gateway.files.inside import Read, State, read_file, state_of
+from gateway.files.inside import Read, State, read_file, state_at
 from gateway.memory.documents.document import Document, document_of, fields_of
 from gateway.memory.documents.file_names import unnumbered
 from gateway.memory.documents.markdown import reference_of
@@ -133,7 +133,7 @@ def _place(file: str) -> str:
 
 def _states(
     root: Path, place: str, endings: tuple[str, ...], warnings: list[str]
-) -> Iterator[tuple[str, State | None]]:
+) -> Iterator[tuple[str, State]]:
     """The files of a place by name, each with its state. Raises OSError when it cannot be listed."""
     try:
         with os.scandir(root / place) as entries:
@@ -153,8 +153,4 @@ def _states(
         if not name.isprintable():
             warnings.append(f"{name!a} has a name that cannot be shown: not read.")
             continue
-        try:
-            state = state_of(named[name].stat())
-        except OSError:
-            state = ()  # a link that leads nowhere
-        yield (f"{place}/{name}" if place else name), state
+        yield (f"{place}/{name}" if place else name), state_at(named[name])
