@@ -51,11 +51,12 @@ test-observability: $(VENV)/.dev $(BACKENDS)/phoenix/.ready $(BACKENDS)/mlflow/.
 	GATEWAY_TEST_BACKENDS=$(abspath $(BACKENDS)) $(BIN)/python -m pytest -v -m backends tests/observability $(ARGS)
 
 .PHONY: check
-check: $(VENV)/.dev ## Format, lint, types, import direction, generated docs, house rules
+check: $(VENV)/.dev ## Format, lint, types, import direction, budgets of size, generated docs, house rules
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
+	$(BIN)/python bench/shape.py --check
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python grafana/generate.py --check
 	$(BIN)/python -m pytest --quiet tests/test_house.py
@@ -76,7 +77,7 @@ kill: $(VENV)/.dev ## Kill -9 the server, or cut its power, at random moments of
 	$(BIN)/python -m bench.kill $(ARGS)
 
 .PHONY: shape
-shape: $(VENV)/.dev ## Print figures about the code
+shape: $(VENV)/.dev ## Print figures about the code, and each package's lines beside its budget
 	@$(BIN)/python bench/shape.py
 
 .PHONY: docs

@@ -1,7 +1,14 @@
-"""Figures about the code, to talk about: sizes, cycles, hidden imports, broad handlers."""
+"""Figures about the code: sizes, cycles, hidden imports, broad handlers, names that occur more than once.
+
+`--check` fails when a package has more lines of code than its budget.
+"""
 
 import ast
-from collections.abc import Iterator
+import io
+import sys
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
@@ -9,7 +16,33 @@ from statistics import median, quantiles
 ROOT = Path(__file__).resolve().parents[1]
 LONG_FILE = 300
 SHOWN_PER_FIGURE = 3
+SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
+BUDGETS: Mapping[str, int] = {
+    "": 950,
+    "adapters": 150,
+    "api": 3100,
+    "artifacts": 2600,
+    "cli": 2900,
+    "demo": 2300,
+    "events": 450,
+    "files": 150,
+    "history": 2850,
+    "memory": 4600,
+    "model": 1500,
+    "prompt": 550,
+    "service": 1850,
+    "settings": 450,
+    "skills": 1100,
+    "storage": 7450,
+    "telemetry": 4250,
+    "tools": 3050,
+    "turn": 2200,
+    "wiring": 400,
+}
+"""Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
+the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and
+lowered when a package has become smaller."""
 
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -36,6 +69,81 @@ def _read(path: Path) -> File:
     module = ".".join(place.parts).removesuffix(".__init__")
     lines = text.splitlines()
     return File(path, module, ast.parse(text), len(lines), sum(1 for line in lines if line.strip()))
+
+
+def statements(file: File) -> int:
+    """Lines that hold code: neither blank nor comment nor docstring."""
+    text = file.path.read_text(encoding="utf-8")
+    documented = {
+        line
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    passed_over = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }
+    held: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in passed_over:
+            held.update(range(token.start[0], token.end[0] + 1))
+    return len(held - documented)
+
+
+def sizes(files: list[File]) -> dict[str, int]:
+    """Lines of code of each package."""
+    sizes: Counter[str] = Counter()
+    for file in files:
+        parts = file.path.relative_to(ROOT).parts
+        sizes[parts[1] if len(parts) > 2 else ""] += statements(file)
+    return dict(sizes)
+
+
+def over_budget(sizes: Mapping[str, int], budgets: Mapping[str, int]) -> list[str]:
+    """What is wrong with the size of a package, a sentence each."""
+    return [
+        f"gateway/{package} has {size:,} lines of code, its budget is {budgets.get(package, 0):,}: make it "
+        "smaller, or raise its budget in bench/shape.py and say why."
+        for package, size in sorted(sizes.items())
+        if size > budgets.get(package, 0)
+    ]
+
+
+def repeated_names(files: list[File]) -> tuple[list[str], list[str]]:
+    """Module names in more than two packages, and public class names that are defined more than once."""
+    packages: defaultdict[str, set[str]] = defaultdict(set)
+    classes: Counter[str] = Counter()
+    for file in files:
+        package, _, name = file.module.rpartition(".")
+        if file.path.name != "__init__.py":
+            packages[name].add(package)
+        classes.update(
+            node.name
+            for node in file.tree.body
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        )
+    modules = [name for name, places in packages.items() if len(places) > 2]
+    return sorted(modules), sorted(name for name, count in classes.items() if count > 1)
+
+
+def lonely_files(files: list[File]) -> list[str]:
+    """Files under SMALL_FILE lines that one other file imports."""
+    known = {file.module for file in files}
+    importers: Counter[str] = Counter()
+    for file in files:
+        importers.update(set(_loaded(file, known)) - {file.module})
+    return [
+        file.module
+        for file in files
+        if file.lines < SMALL_FILE and file.path.name != "__init__.py" and importers[file.module] == 1
+    ]
 
 
 def functions(files: list[File]) -> list[tuple[int, str]]:
@@ -140,8 +248,18 @@ def figures() -> list[tuple[str, str]]:
     hidden = hidden_imports([file for file in code if not file.module.startswith("gateway.cli")])
     circles = cycles(code)
     broad = broad_handlers(code)
+    size = sizes(code)
+    modules, classes = repeated_names(code)
     return [
         ("files / lines", f"{len(code)} / {lines:,}"),
+        ("lines of code", f"{sum(size.values()):,} of {sum(BUDGETS.values()):,}"),
+        *(
+            (f"  {package or 'beside the packages'}", f"{count:,} of {BUDGETS.get(package, 0):,}")
+            for package, count in sorted(size.items(), key=lambda each: -each[1])
+        ),
+        (f"under {SMALL_FILE} lines, one importer", str(len(lonely_files(code)))),
+        ("modules in more than two packages", ", ".join(modules)),
+        ("public classes defined twice", f"{len(classes)} {', '.join(classes)}"),
         ("file: median / longest", f"{median(file.lines for file in code):.0f} / {longest[0].lines}"),
         ("longest files", ", ".join(f"{file.module} {file.lines}" for file in longest)),
         (f"files over {LONG_FILE} lines", str(len(long_files))),
@@ -158,6 +276,14 @@ def _p90(values: list[int]) -> float:
     return quantiles(values, n=10)[-1] if len(values) > 1 else values[0]
 
 
-if __name__ == "__main__":
+def main() -> None:
+    if "--check" in sys.argv[1:]:
+        if problems := over_budget(sizes(read("gateway")), BUDGETS):
+            sys.exit("\n".join(problems))
+        return
     for name, value in figures():
         print(f"{name:<34}{value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bench import shape
 from gateway import __version__
 from tests.loopback import TIMEOUT
 
@@ -217,3 +218,25 @@ def leads_somewhere(document: Path, target: str) -> bool:
     return anchor in {
         re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
     }
+
+
+def test_a_package_above_its_budget_fails_the_check() -> None:
+    """So does one without a budget; the sentence says what to do. All of today's are within theirs."""
+    assert shape.over_budget({"turn": 10, "model": 5}, {"turn": 10, "model": 5}) == []
+    unknown, above = shape.over_budget({"turn": 11, "new": 1}, {"turn": 10})
+    assert unknown.startswith("gateway/new has 1 lines of code, its budget is 0: make it smaller, or raise")
+    assert above.startswith("gateway/turn has 11 lines of code, its budget is 10: ")
+
+    assert shape.over_budget(shape.sizes(shape.read("gateway")), shape.BUDGETS) == []
+
+
+def test_a_line_of_code_is_no_comment_docstring_or_blank_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement over three lines is three, a string that is a value is code."""
+    (tmp_path / "gateway" / "turn").mkdir(parents=True)
+    text = '"""One\n\nTwo."""\n\n# three\nx = (\n    1,\n)\ny = """a\n\nb"""\n'
+    (tmp_path / "gateway" / "turn" / "a.py").write_text(text)
+    monkeypatch.setattr(shape, "ROOT", tmp_path)
+
+    assert shape.sizes(shape.read("gateway")) == {"turn": 6}
