@@ -9,7 +9,7 @@ from gateway.errors import InvalidRequest
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("given", "selector"),
     [
         ({"lines": "1-50"}, Lines(1, 50)),
         ({"lines": "5"}, Lines(5, 5)),
