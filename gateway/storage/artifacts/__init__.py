@@ -147,8 +147,8 @@ class Artifacts(Protocol):
 def blob_path(owner: str, sha256: str) -> str:
     """Where the content with that hash lies, once for each owner: what users have in common is nobody's to
     find out."""
-    shelf = hashlib.sha256(f"artifacts of {owner}".encode()).hexdigest()[:16]
-    return f"artifacts/{shelf}/{sha256[:2]}/{sha256}"
+    partition = hashlib.sha256(f"artifacts of {owner}".encode()).hexdigest()[:16]
+    return f"artifacts/{partition}/{sha256[:2]}/{sha256}"
 
 
 def size_of(row: ArtifactRow) -> str:
