@@ -1,5 +1,5 @@
-"""The changes that somebody makes to memories: a person over HTTP or on the command line, or a model with its
-tool. All of them have the same verbs, and what one of them erases is gone from the sessions as well."""
+"""The changes that a person makes to memories, over HTTP or on the command line, or a model with its tool.
+The words of an erased memory are taken out of the sessions as well."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,7 @@ from gateway.memory.corrections.corrections import Action, Corrections
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Evidence, Scope, Viewer
-from gateway.storage.memories.contract import MemoryStore
 from gateway.storage.sessions import Sessions
-
-MAX_ERASURES = 100
-"""Erasures that are settled at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +19,8 @@ class Editor:
     are as in `Attribution`. `owners` are the users whose sessions may have the words of these memories, and
     `sessions` theirs, if they are open in this process.
 
-    All verbs raise what those of `Memories` and `Corrections` raise, errors.NotFound and errors.MemoryChanged
-    among them. `version` changes a memory only while it is at that one.
+    All methods raise what those of `Memories` and `Corrections` raise, errors.NotFound and
+    errors.MemoryChanged among them. `version` changes a memory only while it is at that one.
     """
 
     memories: Memories
@@ -74,25 +70,18 @@ class Editor:
         return await self.memories.delete(viewer, memory_id, self._by(reason), version=version)
 
     async def erase(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
-        """Also one that was deleted. Where the sessions are not open here, or cannot be written, the process
-        that has them takes the words out.
+        """Erases a memory, deleted or not, and takes its words out of the sessions of `owners`. Where those
+        are not open here, or one cannot be written, the upkeep of the process that has them does it later.
 
         Raises:
-            errors.StorageError: also when the memory is erased, and its words are still in sessions; the
-                message says which.
+            errors.StorageError: the memory is not erased; or it is, and its words are still in sessions,
+                which the message says.
         """
         changed = await self.memories.erase(
             self.viewer, memory_id, self._by(reason), owners=self.owners, version=version
         )
         if self.sessions is not None:
-            try:
-                await settle_erasures(self.memories.store, self.sessions)
-            except StorageError as error:
-                raise StorageError(
-                    f"{memory_id} is erased, but its words are still in sessions, until the gateway can take "
-                    f"them out: {error.message}",
-                    code=error.code,
-                ) from error
+            await self._take_out(memory_id, self.sessions)
         return changed
 
     async def confirm(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
@@ -131,19 +120,21 @@ class Editor:
             return self.viewer
         return self.scope
 
+    async def _take_out(self, memory_id: str, sessions: Sessions) -> None:
+        failed: Exception | None = None
+        for owner in self.owners:
+            try:
+                await sessions.forget_memory(owner, memory_id)
+                await self.memories.store.settle_erasure(memory_id, owner)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the memory is erased: raised below
+                failed = error
+        if failed is not None:
+            known = failed if isinstance(failed, StorageError) else StorageError("The server made a mistake.")
+            raise StorageError(
+                f"{memory_id} is erased, but its words are still in sessions, until the gateway can take "
+                f"them out: {known.message}",
+                code=known.code,
+            ) from failed
+
     def _by(self, reason: str) -> Attribution:
         return Attribution(self.actor, reason, self.turn_id)
-
-
-async def settle_erasures(store: MemoryStore, sessions: Sessions) -> None:
-    """Takes the words of memories that were erased, by whatever process, out of the sessions that have them.
-    Raises errors.StorageError; what is left then is settled the next time."""
-    failed: Exception | None = None
-    for memory_id, owner in await store.erasures(limit=MAX_ERASURES):
-        try:
-            await sessions.forget_memory(owner, memory_id)
-            await store.settle_erasure(memory_id, owner)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the others are settled; raised below
-            failed = error
-    if failed is not None:
-        raise failed

@@ -10,14 +10,13 @@ from gateway.artifacts.events import Swept
 from gateway.backlog import Failures
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
-from gateway.memory.editor import settle_erasures
 from gateway.service.archiving import Archiver, summarise
 from gateway.service.parts import Parts
 
 ROUND = 30.0
 """Seconds between two looks; sessions become due later than set by at most so much."""
 BATCH = 20
-"""Sessions of one kind per look: upkeep never has a long list."""
+"""Sessions of one kind that one look takes, and erasures that are read at a time."""
 
 SWEEP_EVERY = 7_200.0
 """Seconds between two looks through the blob store for parts of blobs, the first of them at the start."""
@@ -91,9 +90,22 @@ class Upkeep:
             log.info("parts_of_blobs_removed", removed=removed)
 
     async def _settle_erasures(self) -> None:
-        """Takes out of the sessions what a command erased, or what could not be taken out at once."""
-        if self._parts.memory is not None:
-            await settle_erasures(self._parts.memory.store, self._parts.sessions)
+        """Takes out of the sessions what a command erased, or what could not be taken out at once. Raises
+        the last failure when all were tried."""
+        if self._parts.memory is None:
+            return
+        store, after = self._parts.memory.store, ("", "")
+        failed: Exception | None = None
+        while erased := await store.erasures(limit=BATCH, after=after):
+            for memory_id, owner in erased:
+                try:
+                    await self._parts.sessions.forget_memory(owner, memory_id)
+                    await store.settle_erasure(memory_id, owner)
+                except Exception as error:  # noqa: BLE001 - raised when all were tried
+                    failed = error
+            after = erased[-1]
+        if failed is not None:
+            raise failed
 
     async def _summarise_idle(self) -> None:
         settings, failed = self._parts.settings, self._not_summarised

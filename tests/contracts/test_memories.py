@@ -294,6 +294,8 @@ async def test_an_erasure_is_named_until_the_sessions_of_all_owners_are_without_
         await remember(store, memory("m_1"))
     assert await store.erasures(limit=9) == [("m_1", "ann"), ("m_1", "ben")]
     assert await store.erasures(limit=1) == [("m_1", "ann")]
+    assert await store.erasures(limit=9, after=("m_1", "ann")) == [("m_1", "ben")]
+    assert await store.erasures(limit=9, after=("m_1", "ben")) == []
 
     await store.settle_erasure("m_1", "ann")
     await store.settle_erasure("m_1", "ann")

@@ -13,6 +13,7 @@ from gateway.errors import StorageError
 from gateway.memory.tool import manage_nothing
 from gateway.service.archiving import Archiver
 from gateway.service.upkeep import Upkeep
+from gateway.storage.memories import AllScopes
 from tests.harness import Client, running_gateway
 from tests.running import run
 from tests.stories.asking import Outbox, ask, parked
@@ -91,27 +92,85 @@ async def test_what_a_command_erases_while_a_gateway_runs_that_takes_out_of_its_
         assert await parts.memory.store.erasures(limit=9) == []
 
 
+@pytest.mark.parametrize("failure", [StorageError("for now"), ValueError("a bug of ours")])
 async def test_sessions_that_cannot_be_written_lose_the_words_later(
-    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    """The answer says that they are still there; the memory itself is gone."""
+    """The answer says that they are still there, whatever failed; the memory itself is gone."""
     async with running_gateway(settings_with(tmp_path, demo_url)) as user:
         standing = await remember(user, "allergic to walnuts")
         await user.chat("hello", session_id="s")
         parts = user.app.state.parts
 
         async def fail(*_: Any) -> None:
-            raise StorageError("for now")
+            raise failure
 
         with monkeypatch.context() as failing:
             failing.setattr(parts.sessions, "forget_memory", fail)
             refused = await user.http.post(f"/api/memory/{standing}/erase")
         assert refused.status_code == 503
+        assert "still in sessions" in refused.json()["error"]["message"]
+        assert "a bug" not in refused.text
         assert (await user.get(f"/api/memory/{standing}")).status_code == 404
         assert "walnuts" in kept_words(tmp_path)
         await Upkeep(parts, Archiver(parts)).look()
 
         assert "walnuts" not in kept_words(tmp_path)
+
+
+OTHERS = [f"another-{number:03}" for number in range(120)]
+"""Users whose sessions cannot be written; in the order of erasures they come before `local`."""
+
+
+async def erased_for_others(user: Client, memory_id: str, *owners: str) -> None:
+    """Erases it as a command beside the gateway does, for OTHERS and these owners, which is left to the
+    gateway."""
+    store = user.app.state.parts.memory.store
+    assert await store.erase(AllScopes("local"), memory_id, owners=[*OTHERS, *owners])
+
+
+def failing_for_others(monkeypatch: pytest.MonkeyPatch, user: Client) -> None:
+    sessions = user.app.state.parts.sessions
+    forget = sessions.forget_memory
+
+    async def fail_for_others(owner: str, memory_id: str) -> None:
+        if owner in OTHERS:
+            raise StorageError(f"not for {owner}")
+        await forget(owner, memory_id)
+
+    monkeypatch.setattr(sessions, "forget_memory", fail_for_others)
+
+
+async def test_an_erasure_takes_its_own_words_out_and_tells_of_its_own_failure_only(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many of others wait, and fail."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        await erased_for_others(user, await remember(user, "likes tea"))
+        failing_for_others(monkeypatch, user)
+        standing = await remember(user, "allergic to walnuts")
+        await user.chat("hello", session_id="s")
+
+        await erase(user, standing)
+
+        assert "walnuts" not in kept_words(tmp_path)
+
+
+async def test_erasures_that_fail_do_not_hide_those_after_them(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Upkeep tries all that wait; those that failed go on waiting."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        standing = await remember(user, "allergic to walnuts")
+        await user.chat("hello", session_id="s")
+        await erased_for_others(user, standing, "local")
+        failing_for_others(monkeypatch, user)
+        parts = user.app.state.parts
+
+        await Upkeep(parts, Archiver(parts)).look()
+
+        assert "walnuts" not in kept_words(tmp_path)
+        assert await parts.memory.store.erasures(limit=200) == [(standing, owner) for owner in OTHERS]
 
 
 def test_a_model_erases_nothing() -> None:

@@ -134,8 +134,9 @@ class Erasures(Protocol):
         `version` is named, and it is at another one."""
         ...
 
-    async def erasures(self, *, limit: int) -> Sequence[tuple[str, str]]:
-        """Memories that were erased, by id, each with an owner whose sessions may still have its words."""
+    async def erasures(self, *, limit: int, after: tuple[str, str] = ("", "")) -> Sequence[tuple[str, str]]:
+        """Memories that were erased, by id, each with an owner whose sessions may still have its words: in
+        this order, strictly after that pair."""
         ...
 
     async def settle_erasure(self, memory_id: str, owner: str) -> None:

@@ -46,7 +46,12 @@ LINKS = Prepared(
     .order_by(*memory_links.c)
     .limit(MAX_HISTORY)
 )
-ERASURES = Prepared(select(*erasures.c).order_by(*erasures.c).limit(bindparam("limit")))
+ERASURES = Prepared(
+    select(*erasures.c)
+    .where(tuple_(*erasures.c) > tuple_(bindparam("memory_id"), bindparam("owner")))
+    .order_by(*erasures.c)
+    .limit(bindparam("limit"))
+)
 
 CENSUS = (
     select(memories.c.type, memories.c.status, memories.c.quarantined, func.count())
@@ -176,8 +181,12 @@ def forgotten(connection: Connection, viewer: Viewer, *, since: int, limit: int)
     return [Forgotten(*row) for row in rows]
 
 
-def pending_erasures(connection: Connection, *, limit: int) -> Sequence[tuple[str, str]]:
-    return [(memory_id, owner) for memory_id, owner in ERASURES.all(connection, limit=limit)]
+def pending_erasures(
+    connection: Connection, *, limit: int, after: tuple[str, str] = ("", "")
+) -> Sequence[tuple[str, str]]:
+    memory_id, owner = after
+    rows = ERASURES.all(connection, memory_id=memory_id, owner=owner, limit=limit)
+    return [(row[0], row[1]) for row in rows]
 
 
 def _numbered(connection: Connection, numbers: Select[Any]) -> Sequence[MemoryRow]:
