@@ -106,11 +106,7 @@ class Demo:
         return reply_json(200, {"input_tokens": count(self._checked(request, counting=True))})
 
     def _checked(self, request: Request, *, counting: bool = False) -> dict[str, Any]:
-        version = check_version(request.headers, self._versions)
-        body = check(_parsed(request.body), counting=counting)
-        check_content(body, version)
-        check_thinking(body)
-        return body
+        return checked_body(request, self._versions, counting=counting)
 
     def _seen(self, request: Request) -> list[Act]:
         limit = request.query.get("limit", "20")
@@ -118,7 +114,7 @@ class Demo:
         return reply_json(200, {"requests": requests, "counters": asdict(self.counters)})
 
     def _script_summaries(self, request: Request) -> list[Act]:
-        given = _parsed(request.body)
+        given = parsed_json(request.body)
         wanted = given.get("next") if isinstance(given, dict) else None
         if (
             not isinstance(wanted, list)
@@ -139,6 +135,21 @@ class Demo:
         self.counters.started = self.counters.streams
         self.counters.finished = self.counters.aborted = self.counters.broken = 0
         return reply_json(200, {"deleted": True})
+
+
+def checked_body(
+    request: Request, versions: tuple[str, ...] = VERSIONS, *, counting: bool = False
+) -> dict[str, Any]:
+    """The body of a request that the API would take; `counting`: one for /v1/messages/count_tokens.
+
+    Raises:
+        strictness.Refused: the API would answer with an error.
+    """
+    version = check_version(request.headers, versions)
+    body = check(parsed_json(request.body), counting=counting)
+    check_content(body, version)
+    check_thinking(body)
+    return body
 
 
 def refuse(status: int, message: str) -> Script:
@@ -178,7 +189,8 @@ def _steps(script: str) -> list[Step]:
         raise Refused(str(bad)) from None
 
 
-def _parsed(body: bytes) -> Any:
+def parsed_json(body: bytes) -> Any:
+    """A request's JSON. Raises strictness.Refused when it is none."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -213,11 +225,20 @@ async def serve_demo(
     Raises:
         OSError: the port is taken.
     """
-    loop = asyncio.get_running_loop()
     demo = Demo(pace, window, version=version, key_header=key_header)
+    async with serve(demo.answer, demo.counters, host, port) as url:
+        yield url
+
+
+@asynccontextmanager
+async def serve(
+    answer: Callable[[Request], Script], counters: Counters, host: str = "127.0.0.1", port: int = 0
+) -> AsyncGenerator[str]:
+    """Serves what `answer` says to each request, as `serve_demo` does the demo's answers."""
+    loop = asyncio.get_running_loop()
     pacer, open_ones = Pacer(loop), set[Connection]()
     server = await loop.create_server(
-        lambda: Connection(demo.answer, refuse, pacer, demo.counters, open_ones), host, port, backlog=2048
+        lambda: Connection(answer, refuse, pacer, counters, open_ones), host, port, backlog=2048
     )
     try:
         bound = server.sockets[0].getsockname()
