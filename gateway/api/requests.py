@@ -7,12 +7,11 @@ from typing import TypeVar
 
 import orjson
 from pydantic import BaseModel, ValidationError
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from gateway.auth import Principal
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
 from gateway.ids import is_id
-from gateway.service.begun import Begun
 from gateway.service.gateway import Gateway
 from gateway.service.parts import Parts
 from gateway.settings import Settings
@@ -121,31 +120,24 @@ async def receive_body(request: Request) -> AsyncGenerator[bytes]:
         BodyTooSlow: they last longer, or nothing comes for `send_timeout` seconds.
         ClientLeft: the connection was closed before the body was whole.
     """
-    settings, stream = settings_of(request), request.stream()
-    left = settings.body_timeout
-    while True:
-        asked, silence = monotonic(), settings.send_timeout
+    settings = settings_of(request)
+    left, silence = settings.body_timeout, settings.send_timeout
+    goes_on = True
+    while goes_on:
+        asked = monotonic()
         try:
-            begun = Begun(_next_of(stream))
-            if begun.is_waiting:  # most bodies are there with the head: no timer for those
-                async with asyncio.timeout(min(left, silence)):
-                    chunk = await begun
-            else:
-                chunk = await begun
+            async with asyncio.timeout(min(left, silence)):
+                message = await request.receive()
         except TimeoutError:
             if left < silence:
                 raise BodyTooSlow("The body came too slowly: see GATEWAY_BODY_TIMEOUT.") from None
             raise BodyTooSlow(f"Nothing of the body came for {silence:g} seconds.") from None
-        except ClientDisconnect:
-            raise ClientLeft("The connection was closed before the body was whole.") from None
-        if not chunk:  # Starlette gives an empty one at the end alone
-            return
+        if message["type"] == "http.disconnect":
+            raise ClientLeft("The connection was closed before the body was whole.")
+        chunk, goes_on = message.get("body", b""), message.get("more_body", False)
         left += len(chunk) / settings.body_min_rate - (monotonic() - asked)
-        yield chunk
-
-
-async def _next_of(stream: AsyncGenerator[bytes]) -> bytes:
-    return await anext(stream, b"")
+        if chunk:
+            yield chunk
 
 
 def read_query(request: Request, model: type[B]) -> B:
