@@ -5,22 +5,15 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from gateway.api.attached import AttachmentBody
-from gateway.api.strict import Body, Query, Reply, no_nul
+from gateway.api.strict import Body, Query, Reply, not_blank
 from gateway.artifacts.attachments import MAX_FILES
 from gateway.ids import ID_PATTERN
 from gateway.storage.sessions import SessionRow
 from gateway.storage.turns import TurnRow, TurnStatus
 
-
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be empty")
-    return no_nul(text)
-
-
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
-Message = Annotated[str, AfterValidator(_not_blank), Field(description="The user's message.")]
-Title = Annotated[str, AfterValidator(_not_blank), Field(max_length=200)]
+Message = Annotated[str, AfterValidator(not_blank), Field(description="The user's message.")]
+Title = Annotated[str, AfterValidator(not_blank), Field(max_length=200)]
 
 
 class TurnOptions(Body):

@@ -7,11 +7,12 @@ from pydantic import AfterValidator, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.api.bodies import Body, Id, Message, Reply, no_nul
+from gateway.api.bodies import Body, Id, Message, Reply
 from gateway.api.memory_bodies import Placed
 from gateway.api.memory_replies import MAX_PAGE, EvidenceItem, MemoryChange
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, principal_of, read_body
+from gateway.api.strict import no_nul
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
 from gateway.ids import now_ms

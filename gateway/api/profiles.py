@@ -6,9 +6,9 @@ from pydantic import AfterValidator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.api.bodies import Body, Reply, no_nul
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, if_match, path_id, principal_of, read_body
+from gateway.api.strict import Body, Reply, no_nul
 from gateway.errors import InvalidRequest
 from gateway.storage.memories import Profile, ProfileKind
 

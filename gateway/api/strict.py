@@ -18,6 +18,13 @@ def no_nul(text: str) -> str:
     return text
 
 
+def not_blank(text: str) -> str:
+    """Raises ValueError."""
+    if not text.strip():
+        raise ValueError("must not be empty")
+    return no_nul(text)
+
+
 def artifact_ref(text: str) -> str:
     """Raises ValueError."""
     if not re.fullmatch(ARTIFACT_PATTERN, text):
