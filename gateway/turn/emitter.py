@@ -62,8 +62,9 @@ class Emitter:
         self.tracing = tracing or Tracing()
         self.queued_ms = queued_ms
         self.iteration: int | None = progress.iteration or None
+        self.head = head
+        """The seq of the last event emitted; before the first, the session's head."""
         self._log = log
-        self._head = head
         self._scope = encode_scope(turn.session_id, turn.id)
         self._pending = 0
         self._failure: Exception | None = None
@@ -73,11 +74,6 @@ class Emitter:
         self._held: list[OutboxEntry] = []
         self._piece: tuple[str, int | None] | None = None
         self._frame = b""
-
-    @property
-    def head(self) -> int:
-        """The seq of the last event emitted; before the first, the session's head."""
-        return self._head
 
     def emit(
         self,
@@ -95,9 +91,8 @@ class Emitter:
         Raises:
             StorageError: an earlier append of this turn was refused or failed.
         """
-        ts = now_ms()
         with self.together() as batch:
-            seq, kind = self._head + 1, data.event_type
+            seq, kind, ts = self.head + 1, data.event_type, now_ms()
             body = encode(seq, kind, ts, self._scope, encode_data(data), self.iteration, tool_call_id)
             self._add(batch, StoredEvent(seq, kind, self.turn.id, body))
             batch.sync, batch.can_wait = True, batch.can_wait and can_wait
@@ -121,7 +116,7 @@ class Emitter:
     def piece(self, kind: Literal["text", "thinking"], text: str) -> None:
         """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
         self._check()
-        ts, head, turn = now_ms(), self._head, self.turn
+        ts, head, turn = now_ms(), self.head, self.turn
         if self._piece != (kind, self.iteration):
             self._piece = kind, self.iteration
             self._frame = encode_frame(kind, self._scope, self.iteration)
@@ -130,7 +125,7 @@ class Emitter:
         size = len(body)
         settled = self._settling(size)
         self._log.append(Append(turn.session_id, turn.id, turn.epoch, head, events, settled, sync=False))
-        self._head = head + 1
+        self.head = head + 1
         self._pending += size
         if kind == "text":
             self.progress.text.append(text)
@@ -141,7 +136,7 @@ class Emitter:
     def together(self) -> Generator[_Batch]:
         """What is emitted inside becomes durable in one step or not at all."""
         self._check()
-        outer, head = self._batch, self._head
+        outer, head = self._batch, self.head
         batch = outer or _Batch()
         self._batch = batch
         try:
@@ -149,7 +144,7 @@ class Emitter:
             if outer is None:
                 self._hand_over(batch)
         except BaseException:
-            self._head = head  # nothing of it will be stored
+            self.head = head  # nothing of it will be stored
             raise
         finally:
             self._batch = outer
@@ -187,13 +182,13 @@ class Emitter:
         scope, ts = encode_scope(self.turn.session_id, turn_id), now_ms()
         with self.together() as batch:
             for event_type, data in entry.events:
-                body = encode(self._head + 1, event_type, ts, scope, data)
-                self._add(batch, StoredEvent(self._head + 1, event_type, turn_id, body))
+                body = encode(self.head + 1, event_type, ts, scope, data)
+                self._add(batch, StoredEvent(self.head + 1, event_type, turn_id, body))
             batch.entry, batch.sync, batch.can_wait = entry, True, False
         self._delivered.add(entry.number)
 
     def _add(self, batch: _Batch, event: StoredEvent) -> None:
-        self._head = event.seq
+        self.head = event.seq
         batch.events.append(event)
         batch.size += len(event.body)
 
@@ -204,7 +199,7 @@ class Emitter:
                 self.turn.session_id,
                 self.turn.id,
                 self.turn.epoch,
-                self._head - len(batch.events),
+                self.head - len(batch.events),
                 batch.events,
                 self._settling(batch.size),
                 message=batch.message,
