@@ -4,7 +4,8 @@ what chats ask of the database: `reads`, each a way to a thread and back, and `t
 
 A whole gateway in this process, with the demo model; one plain chat in a new session, with an empty memory
 and no attachment. Counted is what the request's own tasks call in `gateway/`, without telemetry: what the
-interpreter's profiler sees, so also a coroutine that goes on after a wait. The first chat only warms up.
+interpreter's profiler sees, so also a coroutine that goes on after a wait. What telemetry itself calls, such
+as its bounded dicts, is telemetry. The first chat only warms up.
 The transactions are those until the stream's end, without those that hold nothing but pieces of text; what is
 done beside the turns, a moment later, comes on top.
 """
@@ -161,10 +162,10 @@ def recorded() -> Generator[list[Step]]:
             return
         if not path.startswith(f"{ROOT}/"):
             return
-        file, function = path.removeprefix(f"{ROOT}/"), frame.f_code.co_qualname
+        file, function = file_of(frame), frame.f_code.co_qualname
         if not steps and (file, function) == FIRST:
             walking.set(True)
-        if walking.get() and not file.startswith(LEFT_OUT):
+        if walking.get() and not file.startswith(LEFT_OUT) and not file_of(frame.f_back).startswith(LEFT_OUT):
             steps.append(Step(file, function))
 
     sys.setprofile(on_event)
@@ -173,6 +174,11 @@ def recorded() -> Generator[list[Step]]:
     finally:
         sys.setprofile(None)
     assert over, "the request never left"
+
+
+def file_of(frame: FrameType | None) -> str:
+    """Where the code of a frame is, below `gateway/` if it is there."""
+    return frame.f_code.co_filename.removeprefix(f"{ROOT}/") if frame is not None else ""
 
 
 async def chat(app: ASGIApp, text: str, session_id: str | None = None) -> None:
