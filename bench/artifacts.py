@@ -142,7 +142,7 @@ async def prompting() -> Sequence[Figure]:
     asked: list[ModelRequest] = []
     with tempfile.TemporaryDirectory() as folder:
         async with serve_demo() as url, running_gateway(settings_for(Path(folder), url), large) as client:
-            heard(client.app.state.parts.model, asked)
+            heard(client.app.state.deps.model, asked)
             calls = "\n".join(f'/call large {{"seed": {seed}}}' for seed in range(10))
             found = await client.chat(f"{calls}\n/then\n/say Done.")
     results = [event["data"] for event in found if event["type"] == "tool_result"]

@@ -69,10 +69,10 @@ async def compressing(share: int) -> Sequence[Figure]:
         with demo() as endpoint:
             timed = Timed(wiring.open_model(settings, f"http://127.0.0.1:{endpoint.port}"))
             skills = wiring.open_skills(settings, storage.switches, (), tuple, DEFAULT_WINDOW)
-            parts = wiring.assemble_parts(settings, storage, timed, skills, suggestions=Suggestions())
+            deps = wiring.assemble(settings, storage, timed, skills, suggestions=Suggestions())
             cost_of("demo", Usage(input_tokens=1, output_tokens=1))  # the gateway loads prices when it starts
             began = perf_counter()
-            row = await parts.compressor.compress("s", model="demo", trigger="manual", say=nobody)
+            row = await deps.compressor.compress("s", model="demo", trigger="manual", say=nobody)
             took = perf_counter() - began
             await timed.close()
     assert row.to_position > 1_500 / share

@@ -147,11 +147,11 @@ async def calling() -> Sequence[Figure]:
         skills = wiring.open_skills(settings, storage.switches, functions, tuple, WINDOW)
         await skills.refresh()
         model = wiring.open_model(settings, "http://127.0.0.1:9")
-        parts = wiring.assemble_parts(settings, storage, model, skills, suggestions=Suggestions())
+        deps = wiring.assemble(settings, storage, model, skills, suggestions=Suggestions())
         new = NewTurn("t", "s", OWNER, "hi", "demo", None, "reject", create_session=True, at=1)
         accepted = await storage.turns.accept(new, max_queued=0)
         emitter = Emitter(storage.log, accepted.turn, accepted.head, Progress())
-        turn = TurnContext(parts, emitter, Limits(1, None, 1))
+        turn = TurnContext(deps, emitter, Limits(1, None, 1))
         turn.use(History([]))
         figures = [
             Figure(f"dispatch of {kind}", await dispatched(turn, each) * 1e3, "ms", 1)

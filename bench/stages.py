@@ -54,7 +54,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
             "uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send",
         ),
     ),
-    ("telemetry", ("gateway.telemetry", "gateway.turn.watching", "opentelemetry", "structlog")),
+    ("telemetry", ("gateway.telemetry", "gateway.turn.observer", "opentelemetry", "structlog")),
     (
         "tools",
         (

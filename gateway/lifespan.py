@@ -41,9 +41,9 @@ from gateway.telemetry.logs import configure_logging
 from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
+from gateway.turn.observer import CompositeObserver
 from gateway.turn.suggestions import Suggestions
 from gateway.turn.tool_run import prepare_checks
-from gateway.turn.watching import CompositeObserver
 
 START_TIMEOUT = 30.0
 """Seconds that the start waits at most for MCP servers that are not ready before their `connect_timeout`; who
@@ -54,7 +54,7 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncGenerator[None]:
-    """Puts what requests need into `app.state`: parts, gateway, telemetry, supervisor, indexer,
+    """Puts what requests need into `app.state`: deps, gateway, telemetry, supervisor, indexer,
     begin_shutdown, and the `checks` of /readyz by name."""
     settings: Settings = app.state.settings
     configure_logging(settings.log_level, settings.log_format)
@@ -74,7 +74,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         began = now_ms()
         skills, servers = await _open_skills(app, memory.services, artifact_store, storage, stack)
         suggestions = Suggestions(memory.extractor)
-        parts = wiring.assemble_parts(
+        deps = wiring.assemble(
             settings,
             storage,
             model,
@@ -84,24 +84,24 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             memory=memory.services,
             artifact_store=artifact_store,
         )
-        learning = LearningWorker(parts, memory.extractor, storage.learned)
+        learning = LearningWorker(deps, memory.extractor, storage.learned)
         traced = telemetry.tracing is not None
-        in_flight = InFlight(parts, CompositeObserver(telemetry, learning), traces_recorded=traced)
-        archiver = Archiver(parts, telemetry.archived, learning.session_ended)
+        in_flight = InFlight(deps, CompositeObserver(telemetry, learning), traces_recorded=traced)
+        archiver = Archiver(deps, telemetry.archived, learning.session_ended)
         events = SessionEvents(storage.log, in_flight)
         gateway = Gateway(
-            parts,
+            deps,
             in_flight,
             archiver,
-            memory=UserMemories(parts, memory.extractor, events),
+            memory=UserMemories(deps, memory.extractor, events),
             documents=DocumentedMemories(memory.documents, settings),
             artifacts=UserArtifacts(
-                parts,
+                deps,
                 storage.artifacts,
                 ArtifactSummariser(artifact_store, storage.artifacts, calls, settings),
             ),
         )
-        app.state.parts, app.state.gateway, app.state.telemetry = parts, gateway, telemetry
+        app.state.deps, app.state.gateway, app.state.telemetry = deps, gateway, telemetry
         app.state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
         app.state.checks = {"storage": storage.check}
         _measure(telemetry, storage, gateway, skills, servers)
@@ -120,7 +120,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         await _wait_for(servers, settings)
         await skills.refresh()
         await gateway.recover()
-        indexer, upkeep = Indexer(storage.search), Upkeep(parts, archiver, began=began)
+        indexer, upkeep = Indexer(storage.search), Upkeep(deps, archiver, began=began)
         storage.bus.watch(indexer.watch)
         app.state.indexer = indexer
         for work, name in (

@@ -12,8 +12,8 @@ from starlette.requests import Request
 from gateway.auth import Principal
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
 from gateway.ids import is_id
+from gateway.service.dependencies import Dependencies
 from gateway.service.gateway import Gateway
-from gateway.service.parts import Parts
 from gateway.settings import Settings
 from gateway.telemetry.http_spans import RequestSpan
 from gateway.telemetry.setup import Telemetry
@@ -35,8 +35,8 @@ def settings_of(request: Request) -> Settings:
     return request.app.state.settings
 
 
-def parts_of(request: Request) -> Parts:
-    return request.app.state.parts
+def parts_of(request: Request) -> Dependencies:
+    return request.app.state.deps
 
 
 def telemetry_of(request: Request) -> Telemetry:

@@ -12,7 +12,7 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, GatewayError, InvalidRequest, NotFound
 from gateway.ids import new_session_id, new_turn_id, now_ms
 from gateway.messages import Attached
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.settings import Settings
 from gateway.storage.turns import Accepted, NewTurn, TurnRow
 from gateway.turn.request import TurnRequest
@@ -40,7 +40,7 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
     )
 
 
-async def accept_with(parts: Parts, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
+async def accept_with(deps: Dependencies, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
     """Keeps what is attached and accepts the turn with it; when it is refused nothing stays of what was kept.
     A message that was accepted before needs neither room nor its files any more.
 
@@ -48,34 +48,34 @@ async def accept_with(parts: Parts, new: NewTurn, given: Sequence[str | Upload])
         errors.Conflict: its client_message_id was used with other attachments.
         GatewayError: what `Attachments.attach` and `Turns.accept` raise.
     """
-    most = parts.settings.max_queued_turns
-    if (before := await _sent(parts, new)) is not None:
-        await _check_same(parts, before, given)
-        return await parts.turns.accept(replace(new, attachments=before.attachments), max_queued=most)
-    attached = await parts.attachments.attach(given, Origin(new.owner, turn_id=new.id))
+    most = deps.settings.max_queued_turns
+    if (before := await _sent(deps, new)) is not None:
+        await _check_same(deps, before, given)
+        return await deps.turns.accept(replace(new, attachments=before.attachments), max_queued=most)
+    attached = await deps.attachments.attach(given, Origin(new.owner, turn_id=new.id))
     try:
-        accepted = await parts.turns.accept(replace(new, attachments=attached.files), max_queued=most)
+        accepted = await deps.turns.accept(replace(new, attachments=attached.files), max_queued=most)
     except GatewayError:
-        await parts.attachments.withdraw(new.owner, attached.made)
+        await deps.attachments.withdraw(new.owner, attached.made)
         raise
     if accepted.repeated:
-        await parts.attachments.withdraw(new.owner, attached.made)
-        await _check_same(parts, accepted.turn, given)
+        await deps.attachments.withdraw(new.owner, attached.made)
+        await _check_same(deps, accepted.turn, given)
     return accepted
 
 
-async def _sent(parts: Parts, new: NewTurn) -> TurnRow | None:
+async def _sent(deps: Dependencies, new: NewTurn) -> TurnRow | None:
     if new.client_message_id is None:
         return None
-    return await parts.turns.sent(new.session_id, new.client_message_id, new.owner)
+    return await deps.turns.sent(new.session_id, new.client_message_id, new.owner)
 
 
-async def _check_same(parts: Parts, turn: TurnRow, given: Sequence[str | Upload]) -> None:
+async def _check_same(deps: Dependencies, turn: TurnRow, given: Sequence[str | Upload]) -> None:
     """Raises errors.Conflict: these are not the files that the turn began with; errors.NotFound
     (artifact_not_found): one is not there that it did not begin with."""
     same = len(given) == len(turn.attachments)
     for before, now in zip(turn.attachments, given, strict=False):
-        same = same and await _is_same(parts, turn.owner, before, now)
+        same = same and await _is_same(deps, turn.owner, before, now)
     if not same:
         raise Conflict(
             f"client_message_id {turn.client_message_id} was used with other attachments.",
@@ -83,19 +83,19 @@ async def _check_same(parts: Parts, turn: TurnRow, given: Sequence[str | Upload]
         )
 
 
-async def _is_same(parts: Parts, owner: str, before: Attached, now: str | Upload) -> bool:
+async def _is_same(deps: Dependencies, owner: str, before: Attached, now: str | Upload) -> bool:
     """By reference or else by name, size and, as long as the former one is there, content."""
     if now == before.ref:
         return True
     if isinstance(now, Upload):
         name, size, sha256 = plain_name(now.name), len(now.data), hashlib.sha256(now.data).hexdigest()
     else:
-        row = await parts.artifact_store.get(owner, now)
+        row = await deps.artifact_store.get(owner, now)
         name, size, sha256 = row.name, row.size, row.sha256
     if (name or before.ref, size) != (before.name, before.size):
         return False
     with suppress(NotFound):
-        return (await parts.artifact_store.get(owner, before.ref)).sha256 == sha256
+        return (await deps.artifact_store.get(owner, before.ref)).sha256 == sha256
     return True
 
 

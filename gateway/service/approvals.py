@@ -12,7 +12,7 @@ from gateway.errors import BadArguments, GatewayError, InvalidRequest, NotFound
 from gateway.events.calls import Decision, Scope
 from gateway.ids import now_ms
 from gateway.model.strict_json import parse_object
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.shielding import finish
 from gateway.storage.decisions import ApprovalRow, Grant, Verdict
 from gateway.storage.turns import Accepted
@@ -29,15 +29,15 @@ log = structlog.get_logger(__name__)
 class TurnApprovals:
     """What people decide about the calls of their turns."""
 
-    def __init__(self, parts: Parts, in_flight: InFlight) -> None:
-        self._parts = parts
+    def __init__(self, deps: Dependencies, in_flight: InFlight) -> None:
+        self._deps = deps
         self._in_flight = in_flight
         self.parked = 0
         """How many turns waited for a person at the last look for overdue ones."""
 
     async def read(self, who: Principal, session_id: str, turn_id: str, tool_call_id: str) -> ApprovalRow:
         """Raises errors.NotFound."""
-        return await self._parts.approvals.get(session_id, turn_id, tool_call_id, who.user_id)
+        return await self._deps.approvals.get(session_id, turn_id, tool_call_id, who.user_id)
 
     async def decide(
         self,
@@ -72,37 +72,37 @@ class TurnApprovals:
 
     async def waiting(self, who: Principal) -> Sequence[ApprovalRow]:
         """The caller's calls that wait for a decision, the first MAX_LISTED of them."""
-        return await self._parts.approvals.waiting(who.user_id, MAX_LISTED)
+        return await self._deps.approvals.waiting(who.user_id, MAX_LISTED)
 
     async def grants(self, who: Principal) -> Sequence[Grant]:
         """What the caller allowed to run without asking."""
-        return await self._parts.approvals.grants(who.user_id)
+        return await self._deps.approvals.grants(who.user_id)
 
     async def revoke(self, who: Principal, tool: str) -> None:
         """Takes back what was granted to a tool, in all sessions. Raises errors.NotFound."""
-        if not await self._parts.approvals.revoke(who.user_id, tool):
+        if not await self._deps.approvals.revoke(who.user_id, tool):
             raise NotFound(f"Nothing is granted to {tool}.", code="grant_not_found")
 
     async def take_up(self, turn_id: str) -> None:
         """Goes on with a turn if it is parked. Not while the server shuts down: the next process finds it."""
         if not self._in_flight.draining.is_set():
-            self._resume(await self._parts.approvals.wake(turn_id))
+            self._resume(await self._deps.approvals.wake(turn_id))
 
     async def watch_deadlines(self) -> None:
         """Goes on with the turns whose approval did not come in time, for as long as the process lives. What
         fails in a way that was not foreseen is raised, after all other turns of the round had their turn."""
-        every = min(MAX_ROUND_SECONDS, self._parts.settings.approval_timeout / 4)
+        every = min(MAX_ROUND_SECONDS, self._deps.settings.approval_timeout / 4)
         while True:
             try:
                 await self._expire()
-                self.parked = await self._parts.approvals.count_parked()
+                self.parked = await self._deps.approvals.count_parked()
             except GatewayError as error:  # the database, for now
                 log.warning("deadlines_not_read", code=error.code, error=error.message)
             await asyncio.sleep(every)
 
     async def _expire(self) -> None:
         failed: Exception | None = None
-        for turn_id in await self._parts.approvals.overdue(now_ms(), self._in_flight.room):
+        for turn_id in await self._deps.approvals.overdue(now_ms(), self._in_flight.room):
             try:
                 await self.take_up(turn_id)
             except Exception as error:  # noqa: BLE001 - one turn's failure must not keep the others waiting
@@ -111,14 +111,14 @@ class TurnApprovals:
             raise failed
 
     async def _decide(self, row: ApprovalRow, verdict: Verdict) -> ApprovalRow:
-        row, accepted = await self._parts.approvals.decide(row, verdict)
+        row, accepted = await self._deps.approvals.decide(row, verdict)
         self._resume(accepted)
         return row
 
     def _resume(self, accepted: Accepted | None) -> None:
         # While the server shuts down the turn stays open in the log: the next process finds it.
         if accepted is not None and not self._in_flight.draining.is_set():
-            self._parts.bus.expect(accepted.turn.session_id, accepted.head)
+            self._deps.bus.expect(accepted.turn.session_id, accepted.head)
             self._in_flight.resume(accepted)
 
     def _check(self, row: ApprovalRow, decision: Decision, scope: Scope, arguments: dict[str, Any]) -> None:
@@ -130,7 +130,7 @@ class TurnApprovals:
             parse_object(orjson.dumps(arguments).decode())  # as strictly as the model's own
         except (TypeError, ValueError) as error:
             raise InvalidRequest(f"arguments: {error}.") from None
-        catalog = self._parts.skills.catalog
+        catalog = self._deps.skills.catalog
         if row.name not in catalog.tools:
             return  # told to the model when the call is tried
         try:

@@ -8,7 +8,7 @@ import structlog
 from gateway.errors import GatewayError, NotFound
 from gateway.history.archive import archive_session
 from gateway.ids import now_ms
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.storage.archives import ArchiveRow, SummaryRow
 from gateway.storage.refusals import not_over
 from gateway.storage.sessions import SessionRow
@@ -32,9 +32,9 @@ class Archiver:
     now: they were archived, or summarised because nobody uses them."""
 
     def __init__(
-        self, parts: Parts, told: Told = nobody, ended: Callable[[SessionRow], None] = lambda _: None
+        self, deps: Dependencies, told: Told = nobody, ended: Callable[[SessionRow], None] = lambda _: None
     ) -> None:
-        self._parts = parts
+        self._deps = deps
         self._told = told
         self.ended = ended
 
@@ -46,28 +46,28 @@ class Archiver:
         Raises:
             errors.TurnInProgress, errors.Conflict, errors.NotFound, errors.StorageError: nothing was moved.
         """
-        parts = self._parts
+        deps = self._deps
         row = await self._move(session.id)
-        if row is None and (turn := await parts.turns.open_turn(session.id)) is not None:
+        if row is None and (turn := await deps.turns.open_turn(session.id)) is not None:
             # It has said nothing yet, so there was nothing that could have been moved.
             raise not_over(turn.id, session.id, session.head, "archive it later")
         if row is not None:
             log.info("session_archived", session_id=session.id, events=row.to_seq - row.from_seq + 1)
             self.ended(session)
-            if parts.settings.session_summaries and parts.settings.summary_after is not None:
-                await _summarise(parts, session, row.to_position)
+            if deps.settings.session_summaries and deps.settings.summary_after is not None:
+                await _summarise(deps, session, row.to_position)
         return row
 
     async def _move(self, session_id: str) -> ArchiveRow | None:
-        parts, started_at = self._parts, now_ms()
+        deps, started_at = self._deps, now_ms()
         try:
             row = await archive_session(
                 session_id,
-                log=parts.log,
-                sessions=parts.sessions,
-                archives=parts.archives,
-                orphans=parts.orphans,
-                blobs=parts.blobs,
+                log=deps.log,
+                sessions=deps.sessions,
+                archives=deps.archives,
+                orphans=deps.orphans,
+                blobs=deps.blobs,
             )
         except GatewayError as error:
             self._told(session_id, started_at, now_ms(), error.code)
@@ -78,26 +78,26 @@ class Archiver:
 
 
 async def summarise(
-    parts: Parts, session: SessionRow, trigger: Literal["manual", "idle", "archive"]
+    deps: Dependencies, session: SessionRow, trigger: Literal["manual", "idle", "archive"]
 ) -> SummaryRow:
     """Makes and saves a summary with the model that the session uses. Raises as
     `SessionSummariser.summarise_session`."""
-    model = await parts.turns.model(session.id) or parts.settings.model
-    return await parts.summariser.summarise_session(session, model=model, trigger=trigger)
+    model = await deps.turns.model(session.id) or deps.settings.model
+    return await deps.summariser.summarise_session(session, model=model, trigger=trigger)
 
 
-async def _summarise(parts: Parts, session: SessionRow, last: int) -> None:
+async def _summarise(deps: Dependencies, session: SessionRow, last: int) -> None:
     try:
-        if await _summarised_to(parts, session) < last:
-            await summarise(parts, session, "archive")
+        if await _summarised_to(deps, session) < last:
+            await summarise(deps, session, "archive")
     except GatewayError as error:
         log.warning("summary_failed", session_id=session.id, code=error.code, error=error.message)
     except Exception:  # a mistake of ours: the session is archived all the same
         log.exception("summary_failed", session_id=session.id)
 
 
-async def _summarised_to(parts: Parts, session: SessionRow) -> int:
+async def _summarised_to(deps: Dependencies, session: SessionRow) -> int:
     try:
-        return (await parts.summaries.get(session.id, session.owner)).to_position
+        return (await deps.summaries.get(session.id, session.owner)).to_position
     except NotFound:
         return 0

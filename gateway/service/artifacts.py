@@ -10,7 +10,7 @@ from gateway.artifacts.store import Origin
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.auth import Principal
 from gateway.errors import InvalidRequest, NotFound
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.service.upload_buffer import UploadBuffer
 from gateway.storage.artifacts import ArtifactRow, Artifacts, Room
 
@@ -38,14 +38,14 @@ class Compacted(NamedTuple):
 class UserArtifacts:
     """One per process. `summariser` is asked for a summary when somebody looks at a compact form."""
 
-    def __init__(self, parts: Parts, store: Artifacts, summariser: ArtifactSummariser) -> None:
-        self._parts = parts
+    def __init__(self, deps: Dependencies, store: Artifacts, summariser: ArtifactSummariser) -> None:
+        self._deps = deps
         self._store = store
         self._summariser = summariser
         self._files = UploadBuffer(
-            parts.settings.database_path.parent,
+            deps.settings.database_path.parent,
             at_once=MAX_UPLOADS,
-            most=parts.settings.artifact_max_size,
+            most=deps.settings.artifact_max_size,
             limit="artifact_max_size",
             what="uploads",
             of_one=MAX_PER_USER,
@@ -61,7 +61,7 @@ class UserArtifacts:
     ) -> ArtifactRow:
         """Raises errors.NotFound (session_not_found), and what `ArtifactStore.keep` raises."""
         origin = await self._origin(who, session_id)
-        return await self._parts.artifact_store.put(content, origin, metadata=metadata)
+        return await self._deps.artifact_store.put(content, origin, metadata=metadata)
 
     async def upload(
         self,
@@ -84,7 +84,7 @@ class UserArtifacts:
         async with self._files.received(chunks, who.user_id) as file:
             if not file.tell():
                 raise InvalidRequest("The body is empty: send the content in it.")
-            return await self._parts.artifact_store.put(file_content(file, name, mime), origin)
+            return await self._deps.artifact_store.put(file_content(file, name, mime), origin)
 
     async def find(
         self,
@@ -98,15 +98,15 @@ class UserArtifacts:
         """All of the caller's, those that a session uses, or those that a turn made. Raises errors.NotFound
         (session_not_found)."""
         if session_id is not None:
-            await self._parts.sessions.get(session_id, who.user_id)
+            await self._deps.sessions.get(session_id, who.user_id)
         rows = await self._store.find(
             who.user_id, limit=limit, before=before, session_id=session_id, turn_id=turn_id
         )
-        return Page(rows, await self._store.room(who.user_id), self._parts.settings.artifact_quota)
+        return Page(rows, await self._store.room(who.user_id), self._deps.settings.artifact_quota)
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """Raises errors.NotFound (artifact_not_found)."""
-        return await self._parts.artifact_store.get(who.user_id, ref)
+        return await self._deps.artifact_store.get(who.user_id, ref)
 
     async def content(self, row: ArtifactRow, start: int, end: int) -> AsyncGenerator[bytes]:
         """The bytes from `start` up to, and without, `end`, of an artifact whose owner was checked before.
@@ -115,14 +115,14 @@ class UserArtifacts:
         Raises:
             errors.ArtifactDamaged: the content is missing, or not what was written; so does iterating.
         """
-        pieces = self._parts.artifact_store.stream(row, start, end)
+        pieces = self._deps.artifact_store.stream(row, start, end)
         first = await anext(pieces, b"")
         return _joined(first, pieces)
 
     async def part(self, who: Principal, ref: str, selector: Selector, *, most_tokens: int) -> Part:
         """Raises errors.NotFound (artifact_not_found), and what `read_part` raises."""
         row = await self.get(who, ref)
-        return await read_part(self._parts.artifact_store, row, selector, most_tokens=most_tokens, by="user")
+        return await read_part(self._deps.artifact_store, row, selector, most_tokens=most_tokens, by="user")
 
     async def compact(self, who: Principal, ref: str) -> Compacted:
         """With its summary, which a model may be asked for. Raises errors.NotFound (artifact_not_found)."""
@@ -131,19 +131,19 @@ class UserArtifacts:
 
     async def delete(self, who: Principal, ref: str) -> None:
         """Removes it, whichever session uses it. Raises errors.NotFound (artifact_not_found)."""
-        await self._parts.artifact_store.delete(who.user_id, ref)
+        await self._deps.artifact_store.delete(who.user_id, ref)
 
     async def _origin(self, who: Principal, session_id: str | None) -> Origin:
         if session_id is None:
             return Origin(who.user_id)
-        session = await self._parts.sessions.get(session_id, who.user_id)
+        session = await self._deps.sessions.get(session_id, who.user_id)
         return Origin(who.user_id, session.id, project_id=session.project_id)
 
     async def _words_for(self, row: ArtifactRow) -> str:
         """What shows the language that its owner writes: the message that it was made for, else itself."""
         if row.session_id is not None and row.turn_id is not None:
             with suppress(NotFound):
-                return (await self._parts.turns.get(row.session_id, row.turn_id, row.owner)).input
+                return (await self._deps.turns.get(row.session_id, row.turn_id, row.owner)).input
         return row.compact
 
 

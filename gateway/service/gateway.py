@@ -12,11 +12,11 @@ from gateway.service.accepting import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
 from gateway.service.archiving import Archiver
 from gateway.service.artifacts import UserArtifacts
+from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
 from gateway.service.following import Follower, Following, Snapshot, Take, following_from
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
-from gateway.service.parts import Parts
 from gateway.service.prompts import Prompts
 from gateway.service.records import SessionRecords
 from gateway.service.skills import SkillsOffered
@@ -36,7 +36,7 @@ class Gateway:
 
     def __init__(
         self,
-        parts: Parts,
+        deps: Dependencies,
         in_flight: InFlight,
         archiver: Archiver,
         *,
@@ -44,16 +44,16 @@ class Gateway:
         documents: DocumentedMemories,
         artifacts: UserArtifacts,
     ) -> None:
-        self._parts = parts
+        self._deps = deps
         self._in_flight = in_flight
-        self.history = SessionHistory(parts, in_flight)
-        self.approvals = TurnApprovals(parts, in_flight)
-        self.skills = SkillsOffered(parts)
-        self.prompts = Prompts(parts)
+        self.history = SessionHistory(deps, in_flight)
+        self.approvals = TurnApprovals(deps, in_flight)
+        self.skills = SkillsOffered(deps)
+        self.prompts = Prompts(deps)
         self.memory = memory
         self.documents = documents
         self.artifacts = artifacts
-        self.records = SessionRecords(parts, in_flight, archiver)
+        self.records = SessionRecords(deps, in_flight, archiver)
         self._followers: set[Follower] = set()
         self._closing = False
 
@@ -78,7 +78,7 @@ class Gateway:
         role_id: str | None = None,
     ) -> SessionRow:
         """Raises errors.Conflict when the id is taken."""
-        return await self._parts.sessions.create(
+        return await self._deps.sessions.create(
             session_id or new_session_id(),
             who.user_id,
             title,
@@ -89,16 +89,16 @@ class Gateway:
 
     async def session(self, who: Principal, session_id: str) -> SessionRow:
         """Raises errors.NotFound."""
-        return await self._parts.sessions.get(session_id, who.user_id)
+        return await self._deps.sessions.get(session_id, who.user_id)
 
     async def sessions(
         self, who: Principal, *, limit: int, before: tuple[int, str] | None, query: str | None
     ) -> Sequence[SessionRow]:
-        return await self._parts.sessions.list(who.user_id, limit=limit, before=before, query=query)
+        return await self._deps.sessions.list(who.user_id, limit=limit, before=before, query=query)
 
     async def rename_session(self, who: Principal, session_id: str, title: str) -> SessionRow:
         """Raises errors.NotFound."""
-        return await self._parts.sessions.rename(session_id, who.user_id, title)
+        return await self._deps.sessions.rename(session_id, who.user_id, title)
 
     async def delete_session(self, who: Principal, session_id: str) -> None:
         """Once this returns nobody finds anything of it; the rows of a long session are removed later (see
@@ -110,24 +110,24 @@ class Gateway:
             its rows are being moved, errors.StorageError.
         """
         # Held over all steps: the id may be free after the first; what comes under it must keep its blobs.
-        with self._parts.archives.moving(session_id):
+        with self._deps.archives.moving(session_id):
             try:
-                candidates = await self._parts.sessions.delete(session_id, who.user_id)
+                candidates = await self._deps.sessions.delete(session_id, who.user_id)
             except NotFound:
                 await self.memory.forget_session(who, session_id)
                 raise
             await self.memory.forget_session(who, session_id)
             await self.records.forget_blobs(session_id)
-            await self._parts.artifact_store.clear(candidates[:CLEARED], now_ms())
+            await self._deps.artifact_store.clear(candidates[:CLEARED], now_ms())
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound."""
-        whole = not self._parts.settings.use_compressions
-        outline = await self._parts.sessions.outline(session_id, who.user_id, whole=whole)
+        whole = not self._deps.settings.use_compressions
+        outline = await self._deps.sessions.outline(session_id, who.user_id, whole=whole)
         head, open_turn = outline.session.head, outline.open_turn
         if open_turn is None:
-            return Snapshot(messages_of(self._parts.sessions, outline), None, head)
-        before = messages_of(self._parts.sessions, outline, without_turn=open_turn.id)
+            return Snapshot(messages_of(self._deps.sessions, outline), None, head)
+        before = messages_of(self._deps.sessions, outline, without_turn=open_turn.id)
         return Snapshot(before, open_turn, open_turn.first_seq - 1 if open_turn.first_seq else head)
 
     # Turns
@@ -142,13 +142,13 @@ class Gateway:
         if self.is_draining:
             raise Draining("The server is shutting down. Send the message again in a moment.")
         self._in_flight.admit()
-        new = new_turn(self._parts.settings, who, request)
+        new = new_turn(self._deps.settings, who, request)
         # A client that leaves now must not leave a turn that is accepted and never started.
         return await finish(self._accept(new, request.attachments))
 
     async def turn(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
         """Raises errors.NotFound."""
-        return await self._parts.turns.get(session_id, turn_id, who.user_id)
+        return await self._deps.turns.get(session_id, turn_id, who.user_id)
 
     async def cancel(self, who: Principal, session_id: str, turn_id: str) -> TurnRow:
         """Asks a turn to stop; a turn that is over stays as it is. Raises errors.NotFound."""
@@ -161,7 +161,7 @@ class Gateway:
 
     async def open_turn(self, session_id: str) -> TurnRow | None:
         """The running turn of a session whose owner was checked before."""
-        return await self._parts.turns.open_turn(session_id)
+        return await self._deps.turns.open_turn(session_id)
 
     # Events
 
@@ -191,8 +191,8 @@ class Gateway:
     async def follow(self, place: Following, take: Take) -> None:
         """Hands what comes after the place to `take`, in order, as it becomes durable, several events at a
         time. Ends as `Following` says, or at shutdown. Raises errors.StorageError as `Follower.run` does."""
-        parts = self._parts
-        follower = Follower(place, take, bus=parts.bus, events=parts.log, trouble=self._in_flight.trouble)
+        deps = self._deps
+        follower = Follower(place, take, bus=deps.bus, events=deps.log, trouble=self._in_flight.trouble)
         if self._closing:
             follower.close()
         self._followers.add(follower)
@@ -206,7 +206,7 @@ class Gateway:
         on from; None when there are no more."""
         turn = place.turn
         until = turn.last_seq if turn is not None and turn.status == "done" else place.head
-        found = await self._parts.log.read(
+        found = await self._deps.log.read(
             place.session_id, after=place.after, limit=limit, until=until, types=sorted(place.types)
         )
         more = found and found[-1].seq < until
@@ -217,11 +217,11 @@ class Gateway:
     async def recover(self) -> None:
         """Start-up: goes on with the turns that a former process left open, and ends those that wait and
         were cancelled."""
-        turns = self._parts.turns
+        turns = self._deps.turns
         self._in_flight.recover(
             await turns.recover(),
             queued=await turns.count_waiting(),
-            undelivered=await self._parts.log.undelivered(),
+            undelivered=await self._deps.log.undelivered(),
         )
         for turn in await turns.cancelled_waiting():
             await self._in_flight.close_waiting(turn)
@@ -237,16 +237,16 @@ class Gateway:
     async def _accept(self, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
         try:
             if given:
-                accepted = await accept_with(self._parts, new, given)
+                accepted = await accept_with(self._deps, new, given)
             else:
-                most = self._parts.settings.max_queued_turns
-                accepted = await self._parts.turns.accept(new, max_queued=most)
+                most = self._deps.settings.max_queued_turns
+                accepted = await self._deps.turns.accept(new, max_queued=most)
         except TurnInProgress:
             self._in_flight.queue(new.session_id)  # between two turns: see to it that the next one is claimed
             raise
         if not accepted.repeated:
             if accepted.turn.status == "running":
-                self._parts.bus.expect(new.session_id, accepted.head)
+                self._deps.bus.expect(new.session_id, accepted.head)
                 self._in_flight.start(accepted)
             else:
                 self._in_flight.queue(new.session_id, more=1)
@@ -257,7 +257,7 @@ class Gateway:
     async def _cancel(self, turn: TurnRow) -> None:
         if turn.status == "accepted" and await self._in_flight.close_waiting(turn):
             return
-        await self._parts.turns.request_cancel(turn.id)
+        await self._deps.turns.request_cancel(turn.id)
         await self._stop(turn.id)
 
     async def _stop(self, turn_id: str) -> None:

@@ -15,7 +15,7 @@ from gateway.ids import new_operation_id
 from gateway.messages import Message
 from gateway.model.calls import CallContext
 from gateway.service.archiving import summarise
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
 from gateway.storage.archives import CompressionRow, SummaryRow
 from gateway.storage.sessions import SessionRow
@@ -48,18 +48,18 @@ class Versions:
 class SessionHistory:
     """Compressions and summaries of sessions. One per process."""
 
-    def __init__(self, parts: Parts, in_flight: InFlight) -> None:
-        self._parts = parts
-        self._events = SessionEvents(parts.log, in_flight)
+    def __init__(self, deps: Dependencies, in_flight: InFlight) -> None:
+        self._deps = deps
+        self._events = SessionEvents(deps.log, in_flight)
         self._draining = in_flight.draining
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def messages(self, who: Principal, session_id: str) -> AsyncGenerator[Sequence[Message]]:
         """What the model sees of the session now, a few messages at a time: see `messages_of`. Raises
         errors.NotFound."""
-        whole = not self._parts.settings.use_compressions
-        outline = await self._parts.sessions.outline(session_id, who.user_id, whole=whole)
-        return messages_of(self._parts.sessions, outline)
+        whole = not self._deps.settings.use_compressions
+        outline = await self._deps.sessions.outline(session_id, who.user_id, whole=whole)
+        return messages_of(self._deps.sessions, outline)
 
     # Compressions
 
@@ -72,28 +72,28 @@ class SessionHistory:
             errors.Draining, and errors.Conflict when another compression of the session runs or was faster.
         """
         await self._session(who, session_id)
-        if not self._parts.settings.use_compressions:
+        if not self._deps.settings.use_compressions:
             raise Conflict(
                 "Compressions are not used (GATEWAY_USE_COMPRESSIONS): every message is sent whatever is "
                 "compressed.",
                 code="compressions_off",
             )
-        parts = self._parts
-        open_turn = await parts.turns.open_turn(session_id)
+        deps = self._deps
+        open_turn = await deps.turns.open_turn(session_id)
         if open_turn is not None and open_turn.status == "awaiting_approval":
             raise Conflict(
                 "A call of this session waits for an approval: decide about it first.",
                 code="awaiting_approval",
                 details={"turn_id": open_turn.id},
             )
-        model = await parts.turns.model(session_id) or parts.settings.model
+        model = await deps.turns.model(session_id) or deps.settings.model
         operation = new_operation_id()
 
         async def say(data: Compression) -> None:
             await self._events.add(session_id, operation, data)
 
         plain, offered = await self._overheads(session_id)
-        work = parts.compressor.compress(
+        work = deps.compressor.compress(
             session_id,
             model=model,
             trigger="manual",
@@ -107,26 +107,26 @@ class SessionHistory:
     async def versions(self, who: Principal, session_id: str) -> Versions:
         """Raises errors.NotFound."""
         await self._session(who, session_id)
-        active = await self._parts.compressions.in_force(session_id)
-        return Versions(active, await self._parts.compressions.list(session_id))
+        active = await self._deps.compressions.in_force(session_id)
+        return Versions(active, await self._deps.compressions.list(session_id))
 
     async def version(self, who: Principal, session_id: str, version: int) -> CompressionRow:
         """Raises errors.NotFound."""
         await self._session(who, session_id)
-        return await self._parts.compressions.get(session_id, version)
+        return await self._deps.compressions.get(session_id, version)
 
     async def version_archive(self, who: Principal, session_id: str, version: int) -> AsyncIterator[bytes]:
         """The zipped JSON lines of what a version archived, after they were found to be what was written.
         Raises errors.NotFound, errors.ArchiveDamaged."""
         row = await self.version(who, session_id, version)
-        async for _ in read_version(self._parts.blobs, row):
+        async for _ in read_version(self._deps.blobs, row):
             pass
-        return self._parts.blobs.stream(row.archive_path)
+        return self._deps.blobs.stream(row.archive_path)
 
     async def activate(self, who: Principal, session_id: str, version: int) -> Versions:
         """Puts another version in force; 0: none, every message is sent again. Raises errors.NotFound."""
         await self._session(who, session_id)
-        await self._parts.compressions.activate(session_id, version or None)
+        await self._deps.compressions.activate(session_id, version or None)
         return await self.versions(who, session_id)
 
     # Summaries
@@ -134,21 +134,21 @@ class SessionHistory:
     async def carried(self, who: Principal, session_id: str) -> str | None:
         """What the session was told of former ones, as the model reads it. Raises errors.NotFound."""
         await self._session(who, session_id)
-        return await self._parts.sessions.carried(session_id)
+        return await self._deps.sessions.carried(session_id)
 
     async def summarise(self, who: Principal, session_id: str) -> SummaryRow:
         """Makes the session's summary anew. Raises errors.NotFound, errors.NothingToCompress (nothing was
         said yet), errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched
         off)."""
         session = await self._session(who, session_id)
-        if not self._parts.settings.session_summaries:
+        if not self._deps.settings.session_summaries:
             raise InvalidRequest("Summaries of sessions are switched off (GATEWAY_SESSION_SUMMARIES).")
-        work = summarise(self._parts, session, "manual")
+        work = summarise(self._deps, session, "manual")
         return await self._until_shutdown(work, f"summary of {session_id}")
 
     async def summary(self, who: Principal, session_id: str) -> SummaryRow:
         """Raises errors.NotFound."""
-        return await self._parts.summaries.get(session_id, who.user_id)
+        return await self._deps.summaries.get(session_id, who.user_id)
 
     async def summaries(
         self,
@@ -162,7 +162,7 @@ class SessionHistory:
         """The newest summaries of the caller, newest first. Raises errors.Forbidden for another user's."""
         if user_id is not None and user_id != who.user_id:
             raise Forbidden("These are another user's summaries.")
-        return await self._parts.summaries.list(
+        return await self._deps.summaries.list(
             who.user_id, project_id=project_id, role_id=role_id, limit=limit
         )
 
@@ -191,9 +191,9 @@ class SessionHistory:
 
     async def _overheads(self, session_id: str) -> tuple[int, int]:
         """The estimates of system prompt and tools, as they are and with what comes with a compression."""
-        history, prompt = await self._parts.sessions.history(session_id), Prompt.read(self._parts)
+        history, prompt = await self._deps.sessions.history(session_id), Prompt.read(self._deps)
         now, then = prompt.prefix(history), prompt.prefix(history, compressed=True)
         return overhead_of(now.system, now.tools), overhead_of(then.system, then.tools)
 
     async def _session(self, who: Principal, session_id: str) -> SessionRow:
-        return await self._parts.sessions.get(session_id, who.user_id)
+        return await self._deps.sessions.get(session_id, who.user_id)

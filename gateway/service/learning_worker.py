@@ -20,7 +20,7 @@ from gateway.memory.learning.extractor import Extractor, PublishChanges
 from gateway.memory.learning.reconciler import TurnTimes
 from gateway.memory.memories import Changed
 from gateway.memory.services import households_of
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
 from gateway.storage.memories import Scope
 from gateway.storage.messages import StoredMessage
@@ -49,21 +49,21 @@ log = structlog.get_logger(__name__)
 
 
 class LearningWorker:
-    """One per process, on its event loop. It is a `Watcher` of turns and an observer of the bus;
+    """One per process, on its event loop. It is a `TurnObserver` of turns and an observer of the bus;
     `session_ended` reports sessions that are over."""
 
     def __init__(
         self,
-        parts: Parts,
+        deps: Dependencies,
         extractor: Extractor | None,
         learned: LearnedSessions,
         *,
         first_retry: float = FIRST_RETRY,
     ) -> None:
-        self._parts = parts
+        self._deps = deps
         self._extractor = extractor
         self._learned = learned
-        self._mode = parts.settings.memory_learning if extractor is not None else "off"
+        self._mode = deps.settings.memory_learning if extractor is not None else "off"
         self._first_retry = first_retry
         self._turns = BoundedDict[str, TurnRow](MAX_SESSIONS)
         self._begun = BoundedDict[str, str](MAX_SESSIONS)
@@ -135,7 +135,7 @@ class LearningWorker:
             log.info("memory_learning_put_off", waiting=len(self._backlog))
 
     def _warn(self) -> None:
-        settings = self._parts.settings
+        settings = self._deps.settings
         summarised = settings.session_summaries and settings.summary_after is not None
         if self._mode == "sessions" and settings.archive_after is None and not summarised:
             log.warning(
@@ -145,7 +145,7 @@ class LearningWorker:
             )
 
     def _scope(self, owner: str, role_id: str | None, project_id: str | None, session_id: str) -> Scope:
-        return Scope(owner, role_id, project_id, session_id, households_of(self._parts.settings, owner))
+        return Scope(owner, role_id, project_id, session_id, households_of(self._deps.settings, owner))
 
     def _scope_of(self, session: SessionRow) -> Scope:
         return self._scope(session.owner, session.role_id, session.project_id, session.id)
@@ -189,7 +189,7 @@ class LearningWorker:
             self._looked_to = found[-1][0] if len(found) == BATCH else None
             for session_id, owner in found:
                 try:
-                    session = await self._parts.sessions.get(session_id, owner)
+                    session = await self._deps.sessions.get(session_id, owner)
                     self._backlog.add(session_id, self._scope_of(session))
                 except NotFound:  # it was deleted meanwhile
                     continue
@@ -211,7 +211,7 @@ class LearningWorker:
             after = await self._learned.learned_to(session_id)
             if after is None:
                 return
-            messages = await self._parts.sessions.messages(session_id, after=max(0, after - CONTEXT))
+            messages = await self._deps.sessions.messages(session_id, after=max(0, after - CONTEXT))
             read_to = max(after, messages[-1].position) if messages else after
             if read_to > after:
                 await publish(session_id, await self._learn(session_id, scope, messages, after))
@@ -233,15 +233,15 @@ class LearningWorker:
     async def _learn(
         self, session_id: str, scope: Scope, messages: Sequence[StoredMessage], after: int
     ) -> Sequence[Changed]:
-        parts = self._parts
+        deps = self._deps
         assert self._extractor is not None  # nothing is due otherwise
         return await self._extractor.learn(
             scope,
             messages,
             session_id=session_id,
-            model=await parts.turns.model(session_id) or parts.settings.model,
+            model=await deps.turns.model(session_id) or deps.settings.model,
             after=after,
-            turn_times=turn_times(parts, session_id, scope.user_id),
+            turn_times=turn_times(deps, session_id, scope.user_id),
         )
 
     def _gives_up(self, session_id: str, scope: Scope, error: GatewayError) -> bool:
@@ -262,12 +262,12 @@ class LearningWorker:
             _warn_of(session_id, error)
 
 
-def turn_times(parts: Parts, session_id: str, owner: str) -> TurnTimes:
+def turn_times(deps: Dependencies, session_id: str, owner: str) -> TurnTimes:
     """The beginnings of a session's turns; now for an unknown one."""
 
     async def when(turn_id: str) -> int:
         try:
-            return (await parts.turns.get(session_id, turn_id, owner)).created_at
+            return (await deps.turns.get(session_id, turn_id, owner)).created_at
         except NotFound:
             return now_ms()
 

@@ -22,9 +22,9 @@ from gateway.memory.search.ranking import freshness, rendered_tokens
 from gateway.memory.validation import NewMemory
 from gateway.messages import Message
 from gateway.model.calls import CallContext
+from gateway.service.dependencies import Dependencies
 from gateway.service.learning_worker import turn_times
 from gateway.service.memory_access import MemoryAccess, Place, memory_off
-from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
 from gateway.storage.messages import StoredMessage
@@ -40,10 +40,10 @@ MAX_READ = 1000
 class UserMemories:
     """One per process. With the memory switched off every verb raises errors.NotFound (memory_off)."""
 
-    def __init__(self, parts: Parts, extractor: Extractor | None, events: SessionEvents) -> None:
-        self._parts = parts
+    def __init__(self, deps: Dependencies, extractor: Extractor | None, events: SessionEvents) -> None:
+        self._deps = deps
         self._events = events
-        self._for = MemoryAccess(parts)
+        self._for = MemoryAccess(deps)
         self._extractor = extractor
         self._busy = 0
 
@@ -109,7 +109,7 @@ class UserMemories:
         """
         editor = self._for.editor(who, await self._for.scope(who, place))
         if new.owner_type == "session" and new.owner_id is not None:
-            await self._parts.sessions.get(new.owner_id, who.user_id)
+            await self._deps.sessions.get(new.owner_id, who.user_id)
         evidence = await self._for.checked(who, evidence)
         saved = await editor.save(new, reason, evidence=evidence, depends_on=depends_on)
         if place.session_id is not None:
@@ -165,7 +165,7 @@ class UserMemories:
 
     async def forget_session(self, who: Principal, session_id: str) -> None:
         """Erases what is remembered for a session that was deleted. Raises errors.StorageError."""
-        if (services := self._parts.memory) is not None:
+        if (services := self._deps.memory) is not None:
             await services.store.forget_session(who.user_id, session_id)
 
     async def confirm(self, who: Principal, memory_id: str, *, version: int | None) -> Changed:
@@ -215,7 +215,7 @@ class UserMemories:
             raise InvalidRequest("Give a conversation, messages, or the session_id of a session of yours.")
         model = None
         if place.session_id is not None:
-            model = await self._parts.turns.model(place.session_id)
+            model = await self._deps.turns.model(place.session_id)
         if said is None:
             session_id = str(place.session_id)
             stored = await self._newest(session_id)
@@ -227,8 +227,8 @@ class UserMemories:
                 scope,
                 stored,
                 session_id=session_id,
-                model=model or self._parts.settings.model,
-                turn_times=turn_times(self._parts, session_id, who.user_id) if said is None else None,
+                model=model or self._deps.settings.model,
+                turn_times=turn_times(self._deps, session_id, who.user_id) if said is None else None,
             )
         if place.session_id is not None:
             await self._events.add_changes(place.session_id, learned)
@@ -273,9 +273,9 @@ class UserMemories:
         )
 
     async def _newest(self, session_id: str) -> Sequence[StoredMessage]:
-        now = (await self._parts.sessions.history(session_id)).messages
+        now = (await self._deps.sessions.history(session_id)).messages
         last = now[-1].position if now else 0
-        return await self._parts.sessions.messages(session_id, after=max(0, last - MAX_READ))
+        return await self._deps.sessions.messages(session_id, after=max(0, last - MAX_READ))
 
     @contextmanager
     def _one_of_few(self) -> Generator[None]:

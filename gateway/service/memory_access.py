@@ -10,7 +10,7 @@ from gateway.memory.learning.user_messages import user_text
 from gateway.memory.memories import not_found
 from gateway.memory.services import MemoryServices, households_of, housemates_of
 from gateway.memory.validation import clean
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import AllScopes, Evidence, Scope, Viewer
 
 
@@ -28,21 +28,21 @@ class Place:
 class MemoryAccess:
     """One per process."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
 
     @property
     def services(self) -> MemoryServices:
-        services = self._parts.memory
+        services = self._deps.memory
         if services is None:
             raise memory_off()
         return services
 
     def own(self, who: Principal) -> Scope:
-        return Scope(who.user_id, households=households_of(self._parts.settings, who.user_id))
+        return Scope(who.user_id, households=households_of(self._deps.settings, who.user_id))
 
     def all_scopes(self, who: Principal) -> AllScopes:
-        return AllScopes(who.user_id, households_of(self._parts.settings, who.user_id))
+        return AllScopes(who.user_id, households_of(self._deps.settings, who.user_id))
 
     def editor(self, who: Principal, scope: Scope | None = None) -> Editor:
         """Changes what is the caller's; `scope` is where they save something, if that is not everywhere."""
@@ -51,8 +51,8 @@ class MemoryAccess:
             scope or self.own(who),
             self.all_scopes(who),
             who.user_id,
-            owners=housemates_of(self._parts.settings, who.user_id),
-            sessions=self._parts.sessions,
+            owners=housemates_of(self._deps.settings, who.user_id),
+            sessions=self._deps.sessions,
         )
 
     async def scope(self, who: Principal, place: Place) -> Scope:
@@ -60,7 +60,7 @@ class MemoryAccess:
         if place.user_id not in {None, who.user_id}:
             raise Forbidden("These are another user's memories: leave user_id out for your own.")
         if place.session_id is not None:
-            session = await self._parts.sessions.get(place.session_id, who.user_id)
+            session = await self._deps.sessions.get(place.session_id, who.user_id)
             role_id, project_id = role_id or session.role_id, project_id or session.project_id
         return own._replace(role_id=role_id, project_id=project_id, session_id=place.session_id)
 
@@ -88,11 +88,11 @@ class MemoryAccess:
         """The evidence as it is kept, on one line and without what nobody sees; None unless the user said
         that, there, themselves."""
         try:
-            await self._parts.sessions.get(evidence.session_id, who.user_id)
+            await self._deps.sessions.get(evidence.session_id, who.user_id)
         except NotFound:
             return None
         position, quote = evidence.position, _on_one_line(clean(evidence.quote))
-        found = await self._parts.sessions.messages(evidence.session_id, after=position - 1, until=position)
+        found = await self._deps.sessions.messages(evidence.session_id, after=position - 1, until=position)
         if quote and any(quote in _on_one_line(user_text(each.message)) for each in found):
             return replace(evidence, quote=quote)
         return None

@@ -9,10 +9,10 @@ from gateway.memory.services import households_of
 from gateway.messages import Message, recalled_block
 from gateway.prompt.assemble import Assembled, assemble
 from gateway.prompt.components import Components
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import Scope
-from gateway.storage.messages import History, StoredMessage, ToldMemories
-from gateway.turn.memories import known_of, still_told
+from gateway.storage.messages import History, PromptMemories, StoredMessage
+from gateway.turn.memories import known_of, recalled_in_view
 from gateway.turn.prompt import Prompt
 
 
@@ -39,8 +39,8 @@ class Previewed:
 class Prompts:
     """One per process. Nothing that it does leaves a trace."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
 
     def components(self) -> Previewed:
         """What is the same for everybody."""
@@ -48,20 +48,20 @@ class Prompts:
 
     async def preview(self, who: Principal, asked: Asked) -> Previewed:
         """Raises errors.NotFound (session_not_found), errors.StorageError."""
-        parts, history, scope = self._parts, History([]), Scope(who.user_id, asked.role_id, asked.project_id)
+        deps, history, scope = self._deps, History([]), Scope(who.user_id, asked.role_id, asked.project_id)
         if asked.session_id is not None:
-            session = await parts.sessions.get(asked.session_id, who.user_id)
-            history = await parts.sessions.history(session.id)
+            session = await deps.sessions.get(asked.session_id, who.user_id)
+            history = await deps.sessions.history(session.id)
             scope = Scope(who.user_id, session.role_id, session.project_id, session.id)
-        if parts.memory is None:
+        if deps.memory is None:
             return self._previewed(history, "")
-        scope = scope._replace(households=households_of(parts.settings, who.user_id))
-        recall = parts.memory.recall
+        scope = scope._replace(households=households_of(deps.settings, who.user_id))
+        recall = deps.memory.recall
         text, known = await _standing(recall, scope, history)
         return self._previewed(history, text, await _retrieved(recall, scope, history, known, asked.message))
 
     def _previewed(self, history: History, memories: str, retrieved: str | None = None) -> Previewed:
-        prompt = Prompt.read(self._parts)
+        prompt = Prompt.read(self._deps)
         assembled = assemble(
             prompt.components,
             (),
@@ -78,13 +78,13 @@ async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str
     """What would stand in the prompt of the memories, and what of them is known with that."""
     told = history.memories
     if told is not None and told.generation_from == history.generation_from:
-        looked_back = await recall.revalidate(scope, told.digests, still_told(history))
+        looked_back = await recall.revalidate(scope, told.digests, recalled_in_view(history))
         if not looked_back.outdated and not looked_back.gone:
             return told.text, known_of(history, looked_back.rows)
     elif history.messages and told is None:
         return "", known_of(history, ())  # its prompt generation began without any
     taken = await recall.load_snapshot(scope)
-    new = ToldMemories(taken.text, taken.digests, history.generation_from, named=taken.summarized)
+    new = PromptMemories(taken.text, taken.digests, history.generation_from, named=taken.summarized)
     return taken.text, known_of(replace(history, memories=new), taken.rows)
 
 

@@ -19,8 +19,8 @@ from gateway.history.copies.export import Export
 from gateway.history.copies.imports import import_session
 from gateway.history.replay import replay
 from gateway.service.archiving import Archiver
+from gateway.service.dependencies import Dependencies
 from gateway.service.following import Take
-from gateway.service.parts import Parts
 from gateway.service.upload_buffer import UploadBuffer
 from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow
@@ -53,14 +53,14 @@ class Replaying:
 class SessionRecords:
     """One per process."""
 
-    def __init__(self, parts: Parts, in_flight: InFlight, archiver: Archiver) -> None:
-        self._parts = parts
+    def __init__(self, deps: Dependencies, in_flight: InFlight, archiver: Archiver) -> None:
+        self._deps = deps
         self._archiver = archiver
         self._draining = in_flight.draining
         self._files = UploadBuffer(
-            parts.settings.database_path.parent,
+            deps.settings.database_path.parent,
             at_once=MAX_IMPORTS,
-            most=parts.settings.max_import_size,
+            most=deps.settings.max_import_size,
             limit="max_import_size",
             what="imports",
             of_one=MAX_PER_USER,
@@ -88,7 +88,7 @@ class SessionRecords:
             errors.CursorAhead: the range or the cursor is beyond the last event.
             errors.InvalidRequest: the range ends before it begins.
         """
-        session = await self._parts.sessions.get(session_id, who.user_id)
+        session = await self._deps.sessions.get(session_id, who.user_id)
         if last is not None and first > last:
             raise InvalidRequest(f"The range from {first} to {last} ends before it begins.")
         if max(first if first > 1 else 0, last or 0, cursor) > session.head:
@@ -102,9 +102,9 @@ class SessionRecords:
     async def replay(self, place: Replaying, take: Take) -> None:
         """Hands the events of the range to `take` when they are due; ends early at shutdown and when the
         session is deleted. Raises errors.StorageError, errors.ArchiveDamaged."""
-        with self._parts.bus.subscribe(place.session_id) as live:
+        with self._deps.bus.subscribe(place.session_id) as live:
             found = replay(
-                self._parts.log,
+                self._deps.log,
                 place.session_id,
                 after=place.after,
                 until=place.until,
@@ -122,23 +122,23 @@ class SessionRecords:
 
     async def exporting(self, who: Principal, session_id: str) -> Export:
         """An export of the session as it is now. Raises errors.NotFound, errors.TurnInProgress."""
-        parts = self._parts
-        moment = await parts.copies.moment(session_id, who.user_id)
+        deps = self._deps
+        moment = await deps.copies.moment(session_id, who.user_id)
         return Export(
             moment,
             who.user_id,
-            log=parts.log,
-            sessions=parts.sessions,
-            copies=parts.copies,
-            artifacts=parts.artifacts,
-            contents=parts.artifact_store.stream,
+            log=deps.log,
+            sessions=deps.sessions,
+            copies=deps.copies,
+            artifacts=deps.artifacts,
+            contents=deps.artifact_store.stream,
         )
 
     async def export(self, exporting: Export) -> AsyncGenerator[bytes]:
         """The file in pieces of whole lines. Raises errors.NotFound when the session is deleted meanwhile,
         errors.StorageError, errors.ArchiveDamaged."""
         session_id = exporting.moment.session.id
-        with self._parts.bus.subscribe(session_id) as live:
+        with self._deps.bus.subscribe(session_id) as live:
             async for chunk in exporting.chunks():
                 if live.gone:
                     raise NotFound(f"Session {session_id} was deleted.", code="session_not_found")
@@ -168,18 +168,18 @@ class SessionRecords:
     async def _import_alone(self, who: Principal, file: BinaryIO) -> SessionRow:
         # One after the other: two of the same session would write, and remove, each other's archives.
         async with self._ids:
-            parts = self._parts
+            deps = self._deps
             return await import_session(
                 file,
                 who.user_id,
-                copies=parts.copies,
-                archives=parts.archives,
-                blobs=parts.blobs,
-                orphans=parts.orphans,
-                turn_of=parts.artifact_store.turn_of,
-                resolve=parts.artifact_store.resolve,
-                quota=parts.settings.artifact_quota,
-                ttl=parts.settings.artifact_ttl,
+                copies=deps.copies,
+                archives=deps.archives,
+                blobs=deps.blobs,
+                orphans=deps.orphans,
+                turn_of=deps.artifact_store.turn_of,
+                resolve=deps.artifact_store.resolve,
+                quota=deps.settings.artifact_quota,
+                ttl=deps.settings.artifact_ttl,
             )
 
     # Archive
@@ -187,9 +187,9 @@ class SessionRecords:
     async def archive(self, who: Principal, session_id: str) -> ArchiveRow | None:
         """Moves the session's events and messages to its archive; None when there is nothing to move. Raises
         errors.NotFound, errors.TurnInProgress, errors.Conflict."""
-        session = await self._parts.sessions.get(session_id, who.user_id)
+        session = await self._deps.sessions.get(session_id, who.user_id)
         return await self._archiver.archive(session)
 
     async def forget_blobs(self, session_id: str) -> None:
         """Removes the archives of a session that was deleted, as far as they lie in its folder."""
-        await self._parts.blobs.delete_below(folder_of(session_id))
+        await self._deps.blobs.delete_below(folder_of(session_id))

@@ -1,7 +1,7 @@
 """The verbs on the catalog of skills: list it, look again, switch one."""
 
 from gateway.auth import Principal, check_is_admin
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.skills.catalog import Catalog
 from gateway.skills.skill import Skill
 
@@ -9,16 +9,16 @@ from gateway.skills.skill import Skill
 class SkillsOffered:
     """What the model may use, the same for all users of this gateway."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, deps: Dependencies) -> None:
+        self._deps = deps
 
     @property
     def catalog(self) -> Catalog:
-        return self._parts.skills.catalog
+        return self._deps.skills.catalog
 
     async def refresh(self) -> Catalog:
         """Looks at the folders again."""
-        return await self._parts.skills.refresh()
+        return await self._deps.skills.refresh()
 
     async def switch(self, who: Principal, name: str, *, enabled: bool) -> Skill:
         """Switches a skill on or off, for everybody and for good. Running turns go on with what they have;
@@ -29,5 +29,5 @@ class SkillsOffered:
             errors.NotFound: there is no skill of that name.
             errors.Conflict: it cannot be switched off.
         """
-        check_is_admin(who, self._parts.settings.admins, "switch skills")
-        return await self._parts.skills.switch(name, enabled=enabled, by=who.user_id)
+        check_is_admin(who, self._deps.settings.admins, "switch skills")
+        return await self._deps.skills.switch(name, enabled=enabled, by=who.user_id)

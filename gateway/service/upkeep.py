@@ -11,7 +11,7 @@ from gateway.backlog import Failures
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.service.archiving import Archiver, summarise
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 
 ROUND = 30.0
 """Seconds between two looks; sessions become due later than set by at most so much."""
@@ -34,8 +34,8 @@ class Upkeep:
     """Looks for sessions that are due, one at a time, for as long as the process lives. It `began` before the
     first turn of it ran, in Unix milliseconds; 0 where nobody knows."""
 
-    def __init__(self, parts: Parts, archiver: Archiver, *, began: int = 0) -> None:
-        self._parts = parts
+    def __init__(self, deps: Dependencies, archiver: Archiver, *, began: int = 0) -> None:
+        self._deps = deps
         self._archiver = archiver
         self._began = began
         self._not_summarised = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
@@ -44,7 +44,7 @@ class Upkeep:
 
     @property
     def _summarises(self) -> bool:
-        settings = self._parts.settings
+        settings = self._deps.settings
         return settings.session_summaries and settings.summary_after is not None
 
     async def run(self, every: float = ROUND) -> None:
@@ -77,29 +77,29 @@ class Upkeep:
             raise failed
 
     async def _sweep(self) -> None:
-        await self._parts.artifact_store.sweep(now_ms(), began=self._began)
+        await self._deps.artifact_store.sweep(now_ms(), began=self._began)
 
     async def _sweep_parts(self) -> None:
         """Removes what processes that were killed have written of blobs."""
         if monotonic() < self._next_sweep:
             return
         self._next_sweep = monotonic() + SWEEP_EVERY
-        removed = await self._parts.blobs.sweep(now_ms() - PART_AGE_MS)
-        self._parts.artifact_store.on_event(Swept(expired=0, removed=0, parts=removed))
+        removed = await self._deps.blobs.sweep(now_ms() - PART_AGE_MS)
+        self._deps.artifact_store.on_event(Swept(expired=0, removed=0, parts=removed))
         if removed:
             log.info("parts_of_blobs_removed", removed=removed)
 
     async def _settle_erasures(self) -> None:
         """Takes out of the sessions what a command erased, or what could not be taken out at once. Raises
         the last failure when all were tried."""
-        if self._parts.memory is None:
+        if self._deps.memory is None:
             return
-        store, after = self._parts.memory.store, ("", "")
+        store, after = self._deps.memory.store, ("", "")
         failed: Exception | None = None
         while erased := await store.erasures(limit=BATCH, after=after):
             for memory_id, owner in erased:
                 try:
-                    await self._parts.sessions.forget_memory(owner, memory_id)
+                    await self._deps.sessions.forget_memory(owner, memory_id)
                     await store.settle_erasure(memory_id, owner)
                 except Exception as error:  # noqa: BLE001 - raised when all were tried
                     failed = error
@@ -108,17 +108,17 @@ class Upkeep:
             raise failed
 
     async def _summarise_idle(self) -> None:
-        settings, failed = self._parts.settings, self._not_summarised
+        settings, failed = self._deps.settings, self._not_summarised
         if not self._summarises or settings.summary_after is None:
             return
         idle_before = now_ms() - int(settings.summary_after * 1000)
-        due = await self._parts.summaries.due(idle_before=idle_before, limit=BATCH + len(failed))
+        due = await self._deps.summaries.due(idle_before=idle_before, limit=BATCH + len(failed))
         for session_id, owner, _ in due:
             if session_id in failed:
                 continue
             try:
-                session = await self._parts.sessions.get(session_id, owner)
-                await summarise(self._parts, session, "idle")
+                session = await self._deps.sessions.get(session_id, owner)
+                await summarise(self._deps, session, "idle")
                 log.info("session_summarised", session_id=session_id)
                 failed.forget(session_id)
                 self._archiver.ended(session)
@@ -128,16 +128,16 @@ class Upkeep:
                 return  # the others may fail for the same reason, and each attempt is paid for
 
     async def _archive_old(self) -> None:
-        settings, failed = self._parts.settings, self._not_archived
+        settings, failed = self._deps.settings, self._not_archived
         if settings.archive_after is None:
             return
         idle_before = now_ms() - int(settings.archive_after * 1000)
-        due = await self._parts.archives.due(idle_before=idle_before, limit=BATCH + len(failed))
+        due = await self._deps.archives.due(idle_before=idle_before, limit=BATCH + len(failed))
         for session_id, owner in due:
             if session_id in failed:
                 continue
             try:
-                await self._archiver.archive(await self._parts.sessions.get(session_id, owner))
+                await self._archiver.archive(await self._deps.sessions.get(session_id, owner))
                 failed.forget(session_id)
             except BaseException as error:  # noqa: BLE001 - as above
                 failed.add(session_id)

@@ -23,7 +23,7 @@ class StoredMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldMemories:
+class PromptMemories:
     """What stands in a session's prompt of the memories, from the message after `generation_from` on: `text`
     as the model reads it, `digests` by what was told, to see when it is no longer so; those in `named` were
     told by their summaries only. `forgotten` are memories that turns were told and that are no longer so,
@@ -50,4 +50,4 @@ class History:
     carried: str | None = None
     failed_compressions: int = 0
     prefix_hash: str | None = None
-    memories: ToldMemories | None = None
+    memories: PromptMemories | None = None

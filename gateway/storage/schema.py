@@ -30,9 +30,9 @@ WAITING = literal_column("'accepted'", Text)
 
 # `compression` is the version whose summary stands for what it covers; None: the model sees every message.
 # Thinking in messages up to position `generation_from` was signed for another prefix and is not sent any
-# more. `carried` is what a session was told of former ones at its first turn, `told_memories` what stands in
-# its prompt of the memories, as JSON (see `ToldMemories`); `indexed_head` how far the search index has come,
-# -1 before the first time; `learned_to` the last message that was read for what is worth remembering, while
+# more. `carried` is what a session was told of former ones at its first turn, `told_memories` the
+# memories in its prompt, as JSON (see `PromptMemories`); `indexed_head` how far the search index has come, -1
+# before the first time; `learned_to` the last message that was read for what is worth remembering, while
 # something after it is to be read.
 sessions = Table(
     "sessions",

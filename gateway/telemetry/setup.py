@@ -41,11 +41,11 @@ class Telemetry:
         self.observer.observe(session_id, events)
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """What an open turn told in a former process (`turn.watching.Watcher`)."""
+        """What an open turn told in a former process (`turn.observer.TurnObserver`)."""
         self.observer.recall(session_id, events)
 
     def take_up(self, turn: TurnRow) -> None:
-        """A turn runs here from now on (`turn.watching.Watcher`)."""
+        """A turn runs here from now on (`turn.observer.TurnObserver`)."""
         self.observer.expect(turn.id, turn.owner)
 
     def archived(self, session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None:

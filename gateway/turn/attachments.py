@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gateway.errors import ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
-from gateway.history.transcript import HEARD_FILE, view, without_turn
+from gateway.history.transcript import FILE_READ, view, without_turn
 from gateway.model.base import ModelRequest
 from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
@@ -30,7 +30,7 @@ async def make_room(turn: TurnContext, history: History) -> tuple[History, Reaso
     ones add no files."""
     if not turn.row.attachments or turn.progress.iteration > 0:
         return history, None
-    left_out = turn.parts.attachments.left_out
+    left_out = turn.deps.attachments.left_out
     before = left_out(view(without_turn(history, turn.row.id)))
     return history, LEFT_OUT if left_out(view(history)) > before else None
 
@@ -38,9 +38,9 @@ async def make_room(turn: TurnContext, history: History) -> tuple[History, Reaso
 async def with_files(turn: TurnContext, request: ModelRequest) -> ModelRequest:
     """The request with the contents of images and documents; the same object when it has none. What cannot
     be shown is told in its place, and in a warning once a turn."""
-    if HEARD_FILE not in turn.progress.heard:
+    if FILE_READ not in turn.progress.tools_read:
         return request  # no message of the session has a file
-    filled = await turn.parts.attachments.fill(
+    filled = await turn.deps.attachments.fill(
         turn.row.owner, request.messages, model=request.model, withheld=turn.withheld
     )
     turn.shows_all = filled.is_whole
@@ -59,7 +59,7 @@ def withhold_files(turn: TurnContext, error: ModelError) -> bool:
     too_long = error.code == "context_overflow"
     if not too_long and (not error.refused or error.retryable):
         return False
-    suspects = turn.parts.attachments.suspects(turn.messages, turn.withheld)
+    suspects = turn.deps.attachments.suspects(turn.messages, turn.withheld)
     if not suspects:
         return False
     turn.withheld |= suspects
@@ -72,4 +72,4 @@ def withhold_files(turn: TurnContext, error: ModelError) -> bool:
 def remember_withheld(turn: TurnContext) -> None:
     """The endpoint answered: what was withheld from it was why it did not before."""
     if turn.withheld:
-        turn.parts.attachments.refuse(turn.row.owner, turn.row.model, turn.withheld)
+        turn.deps.attachments.refuse(turn.row.owner, turn.row.model, turn.withheld)

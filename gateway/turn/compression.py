@@ -10,7 +10,7 @@ from gateway.storage.archives import Trigger
 from gateway.turn.attachments import with_files
 from gateway.turn.context import TurnContext
 from gateway.turn.generation import begin_generation
-from gateway.turn.memories import look_back, stand
+from gateway.turn.memories import render_in_prompt, revalidate
 
 PAUSED = (
     "The last two compressions of this session failed: none is tried automatically until one that was asked "
@@ -24,17 +24,17 @@ async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
     view."""
     if turn.incompressible:
         return False
-    parts, row, history = turn.parts, turn.row, turn.history
-    if parts.compressor.is_pause_news(row.session_id, history):
+    deps, row, history = turn.deps, turn.row, turn.history
+    if deps.compressor.announces_pause(row.session_id, history):
         turn.emit(TurnWarning(code="compression_paused", message=PAUSED))
-    threshold = await parts.compressor.threshold(row.model, history)
+    threshold = await deps.compressor.threshold(row.model, history)
     if threshold is None:
         return False
     overhead = overhead_of(request.system, request.tools)
-    size = parts.meter.size(row.model, history, overhead=overhead)
-    near = parts.meter.is_near(size, threshold)
+    size = deps.meter.size(row.model, history, overhead=overhead)
+    near = deps.meter.is_near(size, threshold)
     shown = await with_files(turn, request) if near else None
-    if await parts.meter.count(parts.model, request, size, threshold, shown=shown) < threshold:
+    if await deps.meter.count(deps.model, request, size, threshold, shown=shown) < threshold:
         return False
     return await _compress(turn, "automatic")
 
@@ -62,7 +62,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
 
     await turn.emitter.settled()  # what this turn said so far is in the record, where the compressor reads it
     try:
-        await turn.parts.compressor.compress(
+        await turn.deps.compressor.compress(
             session_id,
             model=turn.row.model,
             trigger=trigger,
@@ -74,8 +74,8 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
     except (NothingToCompress, CompressionFailed, Conflict):
         turn.incompressible = True  # not again in this turn
         return False
-    history, reason = await look_back(turn, await turn.parts.sessions.history(session_id))
+    history, reason = await revalidate(turn, await turn.deps.sessions.history(session_id))
     if reason is not None:
         history = await begin_generation(turn, history, [reason])
-    turn.use(await stand(turn, history))
+    turn.use(await render_in_prompt(turn, history))
     return True

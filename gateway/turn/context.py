@@ -13,18 +13,17 @@ from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
 from gateway.tools.base import Said
 from gateway.tools.registry import Tools
+from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Limits
-from gateway.turn.parts import TurnParts
 from gateway.turn.prompt import Prompt
 
 
 @dataclass(slots=True)
 class MemoryState:
-    """What a turn knows of the memories: those that the session was told, as they are now (`rows`), and how
-    much of each (`known`). `outdated`: some of what it was told is no longer so, `gone` are those that were
-    recalled. `unavailable`: the memory could not be read; `empty`: it has nothing for the user, and the
-    session was told nothing."""
+    """The memories in the session's context: `rows` as they are now, `known` how much of each the model has
+    read. `outdated`: some have changed since; `gone`: recalled ones that were deleted. `unavailable`: the
+    memory could not be read; `empty`: it has nothing for the user, and nothing of it is in context."""
 
     rows: Sequence[MemoryRow] = ()
     known: InContext = field(default_factory=InContext)
@@ -36,16 +35,16 @@ class MemoryState:
 
 class TurnContext:
     """One turn that runs: its row, the emitter that its events and messages leave by (`emit` is short for the
-    emitter's), how far it has come, the session's history as the model is told it, and the collaborators.
+    emitter's), its progress, the session's history as the model reads it, and the dependencies.
 
     `history`, `messages` (its view), `tools` (what may be called) and `prefix` (what comes before the
-    messages) belong together, and are there once the turn is prepared: `use` sets them. `at_hand` is the
+    messages) belong together, and are there once the turn is prepared: `use` sets them. `preloaded` is the
     history as it was read when the turn was accepted, if it was.
 
     What lasts for one turn only, each written by the one module that it is named after:
-    `memories`: what the turn knows of the memories (memories.py).
+    `memories`: the memories in context (memories.py).
     `withheld`: files that are not shown in this turn, as the endpoint refused a request with them;
-    `not_shown`: what was said of files that cannot be shown; `shows_all`: whether the newest request shows
+    `not_shown`: the warnings about files that cannot be shown; `shows_all`: whether the newest request shows
     every file that its messages name (attachments.py).
     `incompressible`: no compression is tried any more; `overflowed`: the endpoint has found the view too long
     (compression.py).
@@ -57,17 +56,17 @@ class TurnContext:
     prefix: Prefix
 
     def __init__(
-        self, parts: TurnParts, emitter: Emitter, limits: Limits, at_hand: History | None = None
+        self, deps: TurnDependencies, emitter: Emitter, limits: Limits, preloaded: History | None = None
     ) -> None:
-        self.parts = parts
-        self.settings = parts.settings
+        self.deps = deps
+        self.settings = deps.settings
         self.limits = limits
         self.emitter = emitter
         self.emit = emitter.emit
-        self.at_hand = at_hand
+        self.preloaded = preloaded
         self.row = emitter.turn
         self.progress = emitter.progress
-        self.prompt = Prompt.read(parts)
+        self.prompt = Prompt.read(deps)
         self.memories = MemoryState()
         self.withheld: frozenset[str] = frozenset()
         self.not_shown: set[str] = set()
@@ -77,7 +76,7 @@ class TurnContext:
         self._stored: list[StoredMessage] = []
 
     def use(self, history: History) -> None:
-        """From now on this is what the model is told."""
+        """Makes this the history that the model reads."""
         self._stored = list(history.messages)
         self.history = replace(history, messages=self._stored)
         self.messages = view(history)
@@ -85,7 +84,7 @@ class TurnContext:
         self.prefix = self.prompt.prefix(history)
 
     def add(self, message: Message, usage: Usage | None = None) -> None:
-        """What the model said (`usage` is of that call), or what tools answered, joins the history."""
+        """Adds an answer of the model (`usage` is of that call), or the results of tools, to the history."""
         self.messages.append(message)
         self._stored.append(stored_next(self._stored, self.row.id, message, usage))
 
@@ -94,11 +93,11 @@ class TurnContext:
         self.emit(result, tool_call_id=call_id, message=self.progress.answers_with(call_id, result))
 
     def said(self) -> Sequence[Said]:
-        """What the user said in the session, as far as the model sees it."""
-        return said_in(self.history)
+        """The user's messages, as far as the model sees them."""
+        return user_messages_in(self.history)
 
 
-def said_in(history: History) -> list[Said]:
-    """What the user said themselves, as far as it is in the view word for word, in order."""
-    told = [Said(item.position, user_text(item.message)) for item in history.messages]
-    return [each for each in told if each.text]
+def user_messages_in(history: History) -> list[Said]:
+    """The user's own messages that are in the view word for word, in order."""
+    messages = [Said(item.position, user_text(item.message)) for item in history.messages]
+    return [each for each in messages if each.text]

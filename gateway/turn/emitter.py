@@ -19,8 +19,8 @@ from gateway.storage.log import (
     OutboxEntry,
 )
 from gateway.storage.turns import TurnRow
+from gateway.turn.observer import Tracing
 from gateway.turn.progress import Progress
-from gateway.turn.watching import Tracing
 
 MAX_PENDING = 256 * 1024
 """Bytes of one turn that may wait for the log before its producer waits too."""

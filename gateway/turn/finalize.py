@@ -18,8 +18,8 @@ from gateway.messages import Message, attached_block, text_block
 from gateway.storage.log import Closing
 from gateway.storage.turns import TurnRow
 from gateway.turn.emitter import Emitter
+from gateway.turn.observer import Tracing
 from gateway.turn.progress import CALLS_PER_STEP, Progress
-from gateway.turn.watching import Tracing
 
 STOPPED = "The user stopped the turn while this call was open."
 ENDED = "The turn ended while this call was open."

@@ -25,7 +25,7 @@ async def begin_generation(turn: TurnContext, history: History, reasons: Sequenc
     if reasons:
         turn.emit(warning_of(reasons))
     last = last_position(history)
-    await turn.parts.sessions.begin_generation(turn.row.session_id, last, instead_of=history.generation_from)
+    await turn.deps.sessions.begin_generation(turn.row.session_id, last, instead_of=history.generation_from)
     turn.progress.prefix_hash = None
     return replace(history, generation_from=last, prefix_hash=None)
 

@@ -12,10 +12,10 @@ from gateway.events.lifecycle import Done
 from gateway.ids import now_ms
 from gateway.storage.log import OutboxEntry
 from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
+from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.finalize import start_of
-from gateway.turn.parts import TurnParts
+from gateway.turn.observer import NullObserver, Tracing, TurnObserver, ids_of
 from gateway.turn.runner import CANCEL_TIMEOUT, RETRY_DELAYS, Running, TurnRunner
-from gateway.turn.watching import NullObserver, Tracing, Watcher, ids_of
 
 REAP_EVERY = 5.0
 """Seconds between two looks for turns without an owner. One that is found twice is taken over."""
@@ -29,9 +29,9 @@ class InFlight:
     """Owns the task of every running turn. One per process."""
 
     def __init__(
-        self, parts: TurnParts, watcher: Watcher | None = None, *, traces_recorded: bool = False
+        self, deps: TurnDependencies, observer: TurnObserver | None = None, *, traces_recorded: bool = False
     ) -> None:
-        self._parts = parts
+        self._deps = deps
         self._tasks: set[asyncio.Task[None]] = set()
         self._owned: Counter[str] = Counter()
         self._waiting: set[str] = set()
@@ -39,19 +39,19 @@ class InFlight:
         """Accepted turns that wait for those before them; for a moment one less, when one is claimed before
         it was counted."""
         self.draining = asyncio.Event()
-        self._watcher = watcher or NullObserver()
-        self._tracing = Tracing(traces_recorded, parts.settings.trace_url)
-        self._runner = TurnRunner(parts, self._watcher, self._tracing, self.draining)
+        self._observer = observer or NullObserver()
+        self._tracing = Tracing(traces_recorded, deps.settings.trace_url)
+        self._runner = TurnRunner(deps, self._observer, self._tracing, self.draining)
         self._running = self._runner.running
 
     @property
     def room(self) -> int:
         """How many more turns may run."""
-        return max(0, self._parts.settings.max_turns_in_flight - len(self._tasks))
+        return max(0, self._deps.settings.max_turns_in_flight - len(self._tasks))
 
     def admit(self) -> None:
         """Raises errors.QueueFull when as many turns run as the settings allow."""
-        most = self._parts.settings.max_turns_in_flight
+        most = self._deps.settings.max_turns_in_flight
         if not self.room:
             raise QueueFull(
                 f"The server runs {most} turns already. Try again in a moment.", code="server_busy"
@@ -93,10 +93,10 @@ class InFlight:
         """Ends a turn that waits for others as cancelled; False when it does not wait any more. What it asked
         does not join the history: no model heard of it. Raises StorageError."""
         at = now_ms()
-        self._watcher.take_up(turn)
+        self._observer.take_up(turn)
         start = start_of(turn, self._tracing, max(1, at - turn.created_at))
         try:
-            entry = await self._parts.log.close_waiting(turn, [start, NEVER_RAN], at)
+            entry = await self._deps.log.close_waiting(turn, [start, NEVER_RAN], at)
         except Conflict:
             return False
         self.queued -= 1
@@ -124,11 +124,11 @@ class InFlight:
         to deliver what is left in the outbox, for as long as the process lives. Raises StorageError."""
         suspects: set[OwnedTurn] = set()
         while not self.draining.is_set():
-            owned = await self._parts.turns.owned()
+            owned = await self._deps.turns.owned()
             orphans = {turn for turn in owned if turn.turn_id not in self._running}
             for turn in orphans & suspects:
                 try:
-                    accepted = await self._parts.turns.take_over(turn.turn_id, recovered=True)
+                    accepted = await self._deps.turns.take_over(turn.turn_id, recovered=True)
                 except StorageError as error:
                     log.warning("turn_not_taken_over", turn_id=turn.turn_id, error=error.message)
                     continue
@@ -189,7 +189,7 @@ class InFlight:
             return
         undelivered.discard(session_id)  # before asking: what comes meanwhile is asked for again
         try:
-            delivered = await self._parts.log.deliver(session_id, now_ms())
+            delivered = await self._deps.log.deliver(session_id, now_ms())
         except GatewayError as error:
             log.warning("outbox_not_delivered", session_id=session_id, code=error.code)
             delivered = error.code == "session_not_found"
@@ -202,7 +202,7 @@ class InFlight:
         while session_id in self._waiting and not self.draining.is_set():
             self._waiting.discard(session_id)  # before asking: who comes meanwhile is asked for again
             try:
-                accepted = await self._parts.turns.claim_next(session_id)
+                accepted = await self._deps.turns.claim_next(session_id)
             except StorageError:
                 self._waiting.add(session_id)
                 await asyncio.sleep(next(delays))

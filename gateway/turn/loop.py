@@ -50,7 +50,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
             continue
         remember_withheld(turn)
         if turn.settings.compress_at is not None and answer.usage is not None and turn.shows_all:
-            turn.parts.meter.learn_from(request, answer.usage)
+            turn.deps.meter.learn_from(request, answer.usage)
         if answer.content:
             turn.add(Message("assistant", answer.content), answer.usage)
 

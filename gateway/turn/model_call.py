@@ -94,7 +94,7 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
     emitter, progress = turn.emitter, turn.progress
     asked_at = monotonic()
     ttft_ms: int | None = None
-    async with turn.parts.model.stream(request) as chunks:
+    async with turn.deps.model.stream(request) as chunks:
         async for chunk in chunks:
             match chunk:
                 case Piece():

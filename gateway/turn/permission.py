@@ -36,29 +36,29 @@ async def seek_permission(turn: TurnContext) -> None:
         await _ask(turn, asking)
 
 
-async def hear_decisions(turn: TurnContext) -> bool:
+async def apply_decisions(turn: TurnContext) -> bool:
     """Emits what has been decided since, by a person or by time; whether there was anything. What the rules
     have come to forbid meanwhile does not run, whoever approved it."""
-    approvals, turn_id = turn.parts.approvals, turn.row.id
+    approvals, turn_id = turn.deps.approvals, turn.row.id
     await approvals.expire(turn_id, now_ms(), EXPIRED)
     rows = {row.tool_call_id: row for row in await approvals.of_turn(turn_id)}
-    heard = False
+    decided = False
     for call_id, state in waiting_calls(turn).items():
         verdict = rows[call_id].verdict
         if verdict is None:
             continue
-        heard, response = True, _told(verdict)
+        decided, response = True, _response_of(verdict)
         if response.decision == "denied":
             _deny(turn, call_id, state, response)
         elif not _forbid(turn, call_id, state):
             turn.emit(response, tool_call_id=call_id)
     await turn.emitter.settled()
-    return heard
+    return decided
 
 
 async def park(turn: TurnContext) -> bool:
     """Gives the turn up until somebody decides; False when that has happened already."""
-    approvals, row = turn.parts.approvals, turn.row
+    approvals, row = turn.deps.approvals, turn.row
     await turn.emitter.settled()
     waiting = waiting_calls(turn)
     rows = await approvals.of_turn(row.id)
@@ -76,7 +76,7 @@ def waiting_calls(turn: TurnContext) -> dict[str, CallState]:
 
 
 async def _ask(turn: TurnContext, asking: Mapping[str, Ruling]) -> None:
-    approvals, calls = turn.parts.approvals, turn.progress.calls
+    approvals, calls = turn.deps.approvals, turn.progress.calls
     names = {calls[call_id].name for call_id in asking}
     granted = await approvals.granted(turn.row.owner, turn.row.session_id, names)
     now = now_ms()
@@ -109,7 +109,7 @@ async def _ask(turn: TurnContext, asking: Mapping[str, Ruling]) -> None:
     await turn.emitter.settled()
 
 
-def _told(verdict: Verdict) -> ApprovalResponse:
+def _response_of(verdict: Verdict) -> ApprovalResponse:
     return ApprovalResponse(
         decision=verdict.decision,
         by=verdict.by,

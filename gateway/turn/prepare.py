@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
 from gateway.history.summaries.summary import render_carried
-from gateway.history.transcript import tools_heard, with_message, without_turn
+from gateway.history.transcript import tools_read_in, with_message, without_turn
 from gateway.ids import ARTIFACT_PATTERN
 from gateway.storage.messages import GENERATION_OPEN, History
 from gateway.turn.attachments import make_room
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import begin_turn
 from gateway.turn.generation import Reason, begin_generation
-from gateway.turn.memories import look_back, look_up, stand
+from gateway.turn.memories import render_in_prompt, retrieve, revalidate
 from gateway.turn.tool_calls import settle_interrupted
 
 PROMPT_CHANGED = Reason(
@@ -33,7 +33,7 @@ async def prepare(turn: TurnContext) -> None:
         StorageError: the log failed.
     """
     history = await (_begin(turn) if turn.progress.started_at is None else _resume(turn))
-    turn.progress.heard |= tools_heard(history)
+    turn.progress.tools_read |= tools_read_in(history)
     reasons: list[Reason] = []
     for step in STEPS:
         history, reason = await step(turn, history)
@@ -41,8 +41,8 @@ async def prepare(turn: TurnContext) -> None:
     # Open: the view changed while a turn ran, and all thinking until now was signed for another prefix.
     if reasons or history.generation_from >= GENERATION_OPEN:
         history = await begin_generation(turn, history, reasons)
-    history = await stand(turn, history)
-    turn.use(await look_up(turn, history))
+    history = await render_in_prompt(turn, history)
+    turn.use(await retrieve(turn, history))
 
 
 async def read_components(turn: TurnContext, history: History) -> tuple[History, Reason | None]:
@@ -57,7 +57,7 @@ async def read_components(turn: TurnContext, history: History) -> tuple[History,
 STEPS: tuple[Callable[[TurnContext, History], Awaitable[tuple[History, Reason | None]]], ...] = (
     read_components,
     make_room,
-    look_back,
+    revalidate,
 )
 
 
@@ -66,8 +66,10 @@ async def _begin(turn: TurnContext) -> History:
     message = begin_turn(turn.emitter)
     if is_first:
         history = History([], carried=await _carry(turn))
-    elif turn.at_hand is not None and (turn.settings.use_compressions or turn.at_hand.compression is None):
-        history, turn.at_hand = turn.at_hand, None
+    elif turn.preloaded is not None and (
+        turn.settings.use_compressions or turn.preloaded.compression is None
+    ):
+        history, turn.preloaded = turn.preloaded, None
     else:
         history = without_turn(await _load(turn), row.id)
     return with_message(history, row.id, message)
@@ -83,18 +85,18 @@ async def _resume(turn: TurnContext) -> History:
 
 async def _load(turn: TurnContext) -> History:
     whole = not turn.settings.use_compressions
-    return await turn.parts.sessions.history(turn.row.session_id, whole=whole)
+    return await turn.deps.sessions.history(turn.row.session_id, whole=whole)
 
 
 async def _carry(turn: TurnContext) -> str | None:
     """What a new session is told of its user's former ones."""
-    settings, parts, row = turn.settings, turn.parts, turn.row
+    settings, deps, row = turn.settings, turn.deps, turn.row
     if not settings.session_summaries or not settings.carried_summaries:
         return None
-    rows = await parts.summaries.carried(row.session_id, row.owner, limit=settings.carried_summaries)
+    rows = await deps.summaries.carried(row.session_id, row.owner, limit=settings.carried_summaries)
     if not rows:
         return None
     text = render_carried(rows)
-    await parts.sessions.carry(row.session_id, text)
-    await parts.artifact_store.use(row.owner, row.session_id, set(re.findall(ARTIFACT_PATTERN, text)))
+    await deps.sessions.carry(row.session_id, text)
+    await deps.artifact_store.use(row.owner, row.session_id, set(re.findall(ARTIFACT_PATTERN, text)))
     return text

@@ -70,7 +70,7 @@ class Progress:
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
     reported; `text` holds its pieces; `calls` the tool calls of the latest iteration, `unanswered` how many
     of them have no result; `call_ids` those of all iterations, `skills` the written skills that were read and
-    the tools that each allows (None: no limit); `heard` the names of the tools that answered;
+    the tools that each allows (None: no limit); `tools_read` the names of the tools that answered;
     `prefix_hash` identifies what the latest iteration had before its messages (None: there is none yet, or a
     prompt generation began since); `first_text_at` is when the
     first text came that was not superseded."""
@@ -90,7 +90,7 @@ class Progress:
     unanswered: int = 0
     call_ids: set[str] = field(default_factory=set[str])
     skills: dict[str, list[str] | None] = field(default_factory=dict[str, list[str] | None])
-    heard: set[str] = field(default_factory=set[str])
+    tools_read: set[str] = field(default_factory=set[str])
     prefix_hash: str | None = None
     usage: Usage | None = None
     unreported: int = 0
@@ -182,7 +182,7 @@ class Progress:
                 call = self.calls[call_id]
                 self.unanswered -= call.result is None
                 call.result = data
-                self.heard.add(data.name)
+                self.tools_read.add(data.name)
             case ApprovalRequest():
                 self.calls[call_id].asked = True
             case ApprovalResponse():

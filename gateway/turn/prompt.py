@@ -11,7 +11,7 @@ from gateway.skills.catalog import Catalog
 from gateway.storage.messages import History
 from gateway.tools.base import Tool
 from gateway.tools.registry import Tools
-from gateway.turn.parts import TurnParts
+from gateway.turn.dependencies import TurnDependencies
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,16 @@ class Prompt:
     read_archive: Tool
 
     @classmethod
-    def read(cls, parts: TurnParts) -> Self:
+    def read(cls, deps: TurnDependencies) -> Self:
         """As files and catalog are now."""
-        settings: Settings = parts.settings
-        catalog = parts.skills.catalog
+        settings: Settings = deps.settings
+        catalog = deps.skills.catalog
         return cls(
-            parts.prompts.read(),
+            deps.prompts.read(),
             catalog,
             catalog.snapshot if settings.skills_in_prompt else "",
             PromptLimits(total_tokens=settings.prompt_tokens),
-            parts.read_archive,
+            deps.read_archive,
         )
 
     def tools(self, *, compressed: bool) -> Tools:

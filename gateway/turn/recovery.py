@@ -7,8 +7,8 @@ from gateway.storage.log import EventLog
 from gateway.storage.turns import Accepted, TurnRow, Turns
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Ending, finalize_turn
+from gateway.turn.observer import Tracing, TurnObserver
 from gateway.turn.progress import Progress
-from gateway.turn.watching import Tracing, Watcher
 
 PAGE = 500
 """Events that are read at a time."""
@@ -16,8 +16,8 @@ PAGE = 500
 log = structlog.get_logger(__name__)
 
 
-async def progress_of(events: EventLog, turn: TurnRow, head: int, watcher: Watcher) -> Progress:
-    """How far a turn has come, folded from what it said up to `head`; `watcher` recalls it.
+async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: TurnObserver) -> Progress:
+    """How far a turn has come, folded from what it said up to `head`; `observer` recalls it.
 
     Raises:
         ValueError: an event that this version does not understand. StorageError: the log cannot be read.
@@ -29,14 +29,14 @@ async def progress_of(events: EventLog, turn: TurnRow, head: int, watcher: Watch
         own = [event for event in page if event.turn_id == turn.id]
         for event in own:
             progress.apply_stored(event)
-        watcher.recall(turn.session_id, own)
+        observer.recall(turn.session_id, own)
         after = page[-1].seq if page else head
     progress.attempt_began |= progress.attempt_open  # the log does not say what the endpoint had answered
     return progress
 
 
 async def close_from_log(
-    events: EventLog, turns: Turns, turn: TurnRow, ending: Ending, *, watcher: Watcher, tracing: Tracing
+    events: EventLog, turns: Turns, turn: TurnRow, ending: Ending, *, observer: TurnObserver, tracing: Tracing
 ) -> None:
     """Ends a turn from what the log holds, whoever wrote it and whatever of it is still on the way: a new
     epoch begins, so that all of that is refused. Nothing happens when the turn is over or parked.
@@ -48,7 +48,7 @@ async def close_from_log(
     if accepted is None:
         return
     try:
-        progress = await progress_of(events, accepted.turn, accepted.head, watcher)
+        progress = await progress_of(events, accepted.turn, accepted.head, observer)
     except ValueError:
         log.exception("turn_not_understood")
         progress = Progress(started_at=turn.created_at)

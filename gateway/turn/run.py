@@ -1,6 +1,6 @@
 """One turn from its first event to how it ends. Read this first.
 
-    turn_start -> prepare: load what was said, prompt components, files, memories
+    turn_start -> prepare: history, prompt components, files, memories
         -> loop (compress if too long, ask, run tools, ...) -> ending, or parked for a person's decision
 
 A turn that another process left open, or that was parked, enters here too: its events are folded into
@@ -10,19 +10,19 @@ finalizes the turn with the ending."""
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls
 from gateway.storage.messages import History
 from gateway.turn.context import TurnContext
+from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
 from gateway.turn.loop import run_loop
-from gateway.turn.memories import cited
-from gateway.turn.parts import TurnParts
+from gateway.turn.memories import record_citations
 from gateway.turn.prepare import prepare
 
 
 async def run_turn(
-    parts: TurnParts, emitter: Emitter, limits: Limits, at_hand: History | None = None
+    deps: TurnDependencies, emitter: Emitter, limits: Limits, preloaded: History | None = None
 ) -> Ending | None:
-    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked. `at_hand`
-    is the session's history before the turn, where it was read already.
+    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked.
+    `preloaded` is the session's history before the turn, where it was read already.
 
     Raises:
         StorageError: the log failed.
@@ -31,9 +31,9 @@ async def run_turn(
     if emitter.progress.done:
         raise GatewayError(f"Turn {emitter.turn.id} is over already.")
     try:
-        if len(emitter.progress.calls) > parts.settings.max_tool_calls:  # recorded under another limit
-            raise TooManyToolCalls(parts.settings.max_tool_calls)
-        turn = TurnContext(parts, emitter, limits, at_hand)
+        if len(emitter.progress.calls) > deps.settings.max_tool_calls:  # recorded under another limit
+            raise TooManyToolCalls(deps.settings.max_tool_calls)
+        turn = TurnContext(deps, emitter, limits, preloaded)
         await prepare(turn)
         ending = await run_loop(turn)
     except ArchiveDamaged as error:
@@ -43,5 +43,5 @@ async def run_turn(
     except ModelError as error:
         return failed(error.code, error.message, retryable=error.retryable)  # pyright: ignore[reportArgumentType] - a ModelError's code is one of the in-stream codes
     if ending is COMPLETED:
-        cited(turn)
+        record_citations(turn)
     return ending

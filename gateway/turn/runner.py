@@ -12,13 +12,13 @@ from gateway.ids import now_ms
 from gateway.storage.log import OutboxEntry
 from gateway.storage.messages import History
 from gateway.storage.turns import Accepted, TurnRow
+from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
-from gateway.turn.parts import TurnParts
+from gateway.turn.observer import Tracing, TurnObserver, ids_of
 from gateway.turn.progress import Progress
 from gateway.turn.recovery import close_from_log, progress_of
 from gateway.turn.run import run_turn
-from gateway.turn.watching import Tracing, Watcher, ids_of
 
 RETRY_DELAYS = (0.5, 1.0, 2.0, 5.0)
 """Seconds between attempts to go on after the database failed; the last one repeats."""
@@ -84,13 +84,15 @@ class Running:
 class TurnRunner:
     """What becomes of the turns of this process. `running` are those that it owns, by id."""
 
-    def __init__(self, parts: TurnParts, watcher: Watcher, tracing: Tracing, draining: asyncio.Event) -> None:
-        settings = parts.settings
+    def __init__(
+        self, deps: TurnDependencies, observer: TurnObserver, tracing: Tracing, draining: asyncio.Event
+    ) -> None:
+        settings = deps.settings
         self.running: dict[str, Running] = {}
         self.undelivered: set[str] = set()
         """Sessions of which something may be in the outbox."""
-        self._parts = parts
-        self._watcher = watcher
+        self._deps = deps
+        self._observer = observer
         self._tracing = tracing
         self._draining = draining
         self._limits = Limits(settings.max_iterations, settings.turn_token_budget, settings.turn_timeout)
@@ -151,7 +153,7 @@ class TurnRunner:
             if self._draining.is_set() or self.running.get(running.turn.id) is not running:
                 return None
             try:
-                return await self._parts.turns.take_over(running.turn.id, recovered=True)
+                return await self._deps.turns.take_over(running.turn.id, recovered=True)
             except StorageError:
                 await asyncio.sleep(delay)
         return None
@@ -161,11 +163,11 @@ class TurnRunner:
         turn = accepted.turn
         progress = Progress()
         if turn.first_seq:
-            progress = await progress_of(self._parts.log, turn, accepted.head, self._watcher)
-        self._watcher.take_up(turn)
+            progress = await progress_of(self._deps.log, turn, accepted.head, self._observer)
+        self._observer.take_up(turn)
         waited = now_ms() - turn.created_at if running.has_waited and progress.started_at is None else 0
         emitter = Emitter(
-            self._parts.log,
+            self._deps.log,
             turn,
             accepted.head,
             progress,
@@ -191,22 +193,22 @@ class TurnRunner:
         """An ending for a turn that must not go on, though it is open."""
         if turn.cancel_requested:
             return CANCELLED
-        if turn.recoveries > self._parts.settings.recover_attempts:
+        if turn.recoveries > self._deps.settings.recover_attempts:
             message = f"The server stopped {turn.recoveries} times while this turn ran."
             return Ending("interrupted", error=failed("server_restart", message, retryable=True).error)
         return None
 
     async def _work(
-        self, emitter: Emitter, running: Running, at_hand: History | None
+        self, emitter: Emitter, running: Running, preloaded: History | None
     ) -> asyncio.Task[Ending | None]:
         """The turn's work, which is over, or silent from now on."""
         session_id = emitter.turn.session_id
         self._emitters[session_id] = emitter
         try:
             if session_id in self.undelivered:
-                for entry in await self._parts.log.outbox_of(session_id):
+                for entry in await self._deps.log.outbox_of(session_id):
                     emitter.deliver(entry)
-            work = await running.work(self._run(emitter, at_hand), self._limits.seconds)
+            work = await running.work(self._run(emitter, preloaded), self._limits.seconds)
         finally:
             if self._emitters.get(session_id) is emitter:
                 del self._emitters[session_id]
@@ -216,10 +218,10 @@ class TurnRunner:
             work.add_done_callback(_report_late)
         return work
 
-    async def _run(self, emitter: Emitter, at_hand: History | None) -> Ending | None:
+    async def _run(self, emitter: Emitter, preloaded: History | None) -> Ending | None:
         """The turn's work and, where nothing of it is open, its end: in the same tick as its last answer, so
         that both are one transaction."""
-        ending = await run_turn(self._parts, emitter, self._limits, at_hand)
+        ending = await run_turn(self._deps, emitter, self._limits, preloaded)
         if ending is not None and not emitter.progress.unanswered:
             await finalize_turn(emitter, ending)
         return ending
@@ -239,7 +241,7 @@ class TurnRunner:
         they wait."""
         turn = running.turn
         self._troubles[turn.session_id] = trouble
-        self._parts.bus.publish(turn.session_id, ())
+        self._deps.bus.publish(turn.session_id, ())
         try:
             for delay in chain(RETRY_DELAYS, repeat(RETRY_DELAYS[-1])):
                 await asyncio.sleep(delay)
@@ -255,9 +257,9 @@ class TurnRunner:
             del self._troubles[turn.session_id]
 
     async def _close_from_log(self, turn: TurnRow, ending: Ending) -> None:
-        parts = self._parts
+        deps = self._deps
         await close_from_log(
-            parts.log, parts.turns, turn, ending, watcher=self._watcher, tracing=self._tracing
+            deps.log, deps.turns, turn, ending, observer=self._observer, tracing=self._tracing
         )
 
     def _ending_of(self, work: asyncio.Task[Ending | None], running: Running) -> Ending | None:

@@ -7,7 +7,7 @@ from gateway.messages import Message
 from gateway.model.base import Answer
 from gateway.tools.policy import verdict_of
 from gateway.turn.context import TurnContext
-from gateway.turn.permission import hear_decisions, park, seek_permission, waiting_calls
+from gateway.turn.permission import apply_decisions, park, seek_permission, waiting_calls
 from gateway.turn.tool_results import tool_result
 from gateway.turn.tool_run import run_call
 
@@ -68,7 +68,7 @@ async def run_tool_calls(turn: TurnContext) -> Message | None:
         await _run_permitted(turn)
         if not waiting_calls(turn):
             break
-        if not await hear_decisions(turn) and await park(turn):
+        if not await apply_decisions(turn) and await park(turn):
             return None
     return turn.progress.answers()
 

@@ -64,7 +64,7 @@ async def for_model(
     row = turn.row
     origin = Origin(row.owner, row.session_id, row.id, call_id, row.project_id)
     result = _Result(
-        turn.parts.artifact_store, origin, tool, output.note, MAX_SIZE - FILE_SIZE * len(output.files)
+        turn.deps.artifact_store, origin, tool, output.note, MAX_SIZE - FILE_SIZE * len(output.files)
     )
     result.add(preface)
     text = clean_text(str(output.content))

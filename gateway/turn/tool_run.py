@@ -84,7 +84,7 @@ async def fitting_arguments(
     """The arguments with contents in place of references to artifacts. `is_asked`: a person is asked first,
     so nothing is passed on yet. Raises errors.BadArguments when they do not fit the tool, errors.ToolError
     when a content cannot be read."""
-    filled = await turn.parts.references.filled(
+    filled = await turn.deps.references.filled(
         arguments, owner=turn.row.owner, session_id=turn.row.session_id, is_asked=is_asked
     )
     if filled is arguments:
@@ -141,7 +141,7 @@ def _report(turn: TurnContext, result: ToolResult, problems: Sequence[str], call
     if result.memory_writes:
         row = turn.row
         source = WriteSource(row.owner, row.session_id, row.id, call_id, result.name)
-        turn.parts.suggestions.hand_over(result.memory_writes, source)
+        turn.deps.suggestions.hand_over(result.memory_writes, source)
 
 
 def _context(turn: TurnContext, call_id: str) -> ToolContext:
@@ -162,7 +162,7 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         project_id=row.project_id,
         role_id=row.role_id,
         said=turn.said,
-        heard=frozenset(turn.progress.heard),
+        heard=frozenset(turn.progress.tools_read),
     )
 
 

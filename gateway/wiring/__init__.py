@@ -1,7 +1,7 @@
-"""Settings to concrete parts: the only room that names an adapter."""
+"""Settings to what implements them: the only package that names an implementation."""
 
+from gateway.wiring.assembly import assemble, open_artifact_store, open_model
 from gateway.wiring.memory import memory_skill, open_documents, open_extractor, open_memory
-from gateway.wiring.parts import assemble_parts, open_artifact_store, open_model
 from gateway.wiring.skills import (
     TAKEN,
     artifact_skill,
@@ -16,7 +16,7 @@ __all__ = [
     "TAKEN",
     "Storage",
     "artifact_skill",
-    "assemble_parts",
+    "assemble",
     "find_functions",
     "function_skills",
     "look_at_skills",

@@ -211,7 +211,7 @@ async def test_a_stream_ends_with_its_connection_whatever_was_asked_behind_it(se
             await reader.readuntil(b"stream_open")
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             await writer.drain()
-        bus = client.app.state.parts.bus
+        bus = client.app.state.deps.bus
         async with asyncio.timeout(TIMEOUT):
             while bus.readers:
                 await asyncio.sleep(0.01)

@@ -214,7 +214,7 @@ async def test_a_list_has_what_is_asked_for(client: Client) -> None:
 
 async def claimed(client: Client, content: str) -> str:
     """The id of a memory that a tool suggested."""
-    memories = client.app.state.parts.memory.memories
+    memories = client.app.state.deps.memory.memories
     new = NewMemory(content, source="skill", quarantined=True)
     return (
         await memories.save(Scope("local"), new, Attribution("http_fetch", "Suggested by a tool."))

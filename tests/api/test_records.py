@@ -175,8 +175,8 @@ async def test_a_session_goes_from_gateway_to_gateway(client: Client, tmp_path: 
     """Compressed, archived, exported and imported elsewhere, its replay is byte for byte what was streamed
     live, its export is the same file, its versions are there, and it can be gone on with."""
     live = await talk(client)
-    await compress_past(client.app.state.parts, "s", 2)
-    await compress_past(client.app.state.parts, "s", 4)
+    await compress_past(client.app.state.deps, "s", 2)
+    await compress_past(client.app.state.deps, "s", 4)
     await client.post("/api/sessions/s/archive")
     file = (await client.get("/api/sessions/s/export")).content
     async with running_gateway(settings_for(tmp_path / "other", demo_url)) as other:

@@ -13,7 +13,7 @@ from gateway.errors import BadImport
 from gateway.history.copies.checks import check
 from gateway.history.summaries.dialogue import write_out
 from gateway.history.tokens import tokens_of
-from gateway.history.transcript import fold, problems, tools_heard, view
+from gateway.history.transcript import fold, problems, tools_read_in, view
 from gateway.messages import (
     KEPT,
     Attached,
@@ -25,7 +25,7 @@ from gateway.messages import (
     text_block,
 )
 from gateway.storage.messages import History, StoredMessage
-from gateway.turn.context import said_in
+from gateway.turn.context import user_messages_in
 from gateway.wiring import open_storage
 from tests.history.copying import exported
 from tests.history.past import Past, sealed, settings_in, write_past
@@ -66,8 +66,8 @@ def is_usable(*contents: list[Any]) -> bool:
     history = History(stored)
     after = Message("user", [text_block("and?")])
     tokens_of([item.message for item in stored])
-    said_in(history)
-    tools_heard(history)
+    user_messages_in(history)
+    tools_read_in(history)
     write_out(stored)
     return problems(fold([*view(history), after])) == []
 

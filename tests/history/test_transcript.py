@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.history.transcript import HEARD_FILE, fold, problems, tools_heard, view
+from gateway.history.transcript import FILE_READ, fold, problems, tools_read_in, view
 from gateway.messages import KEPT, Attached, Message, attached_block, text_block, tool_result_block
 from gateway.storage.messages import History, StoredMessage
 from gateway.tools.wrapping import wrap
@@ -200,5 +200,5 @@ def test_what_is_attached_is_heard_as_a_tool_is(shown: Literal["text", "compact"
     file = FILE.model_copy(update={"shown": shown})
     called = says(call("clock", "c1"))
 
-    assert tools_heard(History(stored(with_file(file), called))) == {"clock", HEARD_FILE}
-    assert tools_heard(History(stored(user("hi"), called))) == {"clock"}
+    assert tools_read_in(History(stored(with_file(file), called))) == {"clock", FILE_READ}
+    assert tools_read_in(History(stored(user("hi"), called))) == {"clock"}

@@ -453,7 +453,7 @@ async def test_a_turn_whose_cancel_was_cut_short_does_not_wait_on(settings: Sett
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await _waiting(client)
         queued = await client.begin(asked.session, "/say queued", on_conflict="queue")
-        await client.app.state.parts.turns.request_cancel(asked.turn)
+        await client.app.state.deps.turns.request_cancel(asked.turn)
     async with running_gateway(settings, *outbox.tools) as client:
         told = await asked.all_events(client)
         path = f"/api/sessions/{asked.session}/events?turn_id={queued['turn_id']}"

@@ -56,6 +56,6 @@ async def test_who_deletes_a_session_waits_for_some_of_its_contents_only(
 
     assert (await client.http.delete(f"/api/sessions/{session}")).status_code == 204
 
-    store = client.app.state.parts.artifacts
-    assert len(await client.app.state.parts.orphans.candidates(2**62, 99)) == 3
+    store = client.app.state.deps.artifacts
+    assert len(await client.app.state.deps.orphans.candidates(2**62, 99)) == 3
     assert (await store.stock()).artifacts == 0

@@ -85,7 +85,7 @@ async def test_what_a_command_erases_while_a_gateway_runs_that_takes_out_of_its_
         erased = await erase_by_command(tmp_path, standing)
         assert erased.returncode == 0
         assert "A gateway is running" in erased.stderr
-        parts = user.app.state.parts
+        parts = user.app.state.deps
         await Upkeep(parts, Archiver(parts)).look()
 
         assert "walnuts" not in kept_words(tmp_path)
@@ -100,7 +100,7 @@ async def test_sessions_that_cannot_be_written_lose_the_words_later(
     async with running_gateway(settings_with(tmp_path, demo_url)) as user:
         standing = await remember(user, "allergic to walnuts")
         await user.chat("hello", session_id="s")
-        parts = user.app.state.parts
+        parts = user.app.state.deps
 
         async def fail(*_: Any) -> None:
             raise failure
@@ -225,7 +225,7 @@ async def test_a_turn_that_begins_meanwhile_keeps_the_session_and_its_memory(
     async with running_gateway(settings_with(tmp_path, demo_url), *outbox.tools) as user:
         await user.post("/api/sessions", {"id": "s"})
         await remember(user, "the code word is Zebra 斑马", owner_type="session", session_id="s")
-        stored = user.app.state.parts.sessions
+        stored = user.app.state.deps.sessions
         delete = stored.delete
 
         async def begin_and_delete(session_id: str, owner: str) -> Any:
@@ -251,7 +251,7 @@ async def test_a_memory_that_fails_is_erased_when_the_deletion_is_asked_for_agai
             raise StorageError("for now")
 
         with monkeypatch.context() as failing:
-            failing.setattr(user.app.state.parts.memory.store, "forget_session", fail)
+            failing.setattr(user.app.state.deps.memory.store, "forget_session", fail)
             assert (await user.http.delete("/api/sessions/s")).status_code == 503
         assert (await user.get("/api/sessions/s")).status_code == 404
         assert (await user.http.delete("/api/sessions/s")).status_code == 404

@@ -10,7 +10,7 @@ from gateway.errors import StorageError
 from gateway.history.archive import folder_of
 from gateway.service import archiving, upkeep
 from gateway.service.archiving import Archiver
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.storage.archives import SummaryRow
@@ -28,8 +28,8 @@ IDLE = 0.05
 async def later(client: Client) -> Upkeep:
     """The upkeep of a gateway whose sessions have been idle for long enough."""
     await asyncio.sleep(2 * IDLE)
-    parts = client.app.state.parts
-    return Upkeep(parts, Archiver(parts))
+    deps = client.app.state.deps
+    return Upkeep(deps, Archiver(deps))
 
 
 async def summary_of(client: Client, session: str) -> tuple[int, str | None]:
@@ -72,7 +72,7 @@ async def test_an_old_session_moves_to_its_archive_and_leaves_a_summary(settings
         await (await later(client)).look()
 
         assert await client.events("s") == before
-        assert len(await client.app.state.parts.archives.list("s")) == 1
+        assert len(await client.app.state.deps.archives.list("s")) == 1
         assert await summary_of(client, "s") == (200, "archive")
 
 
@@ -85,7 +85,7 @@ async def test_one_session_that_cannot_be_archived_does_not_keep_the_others(sett
         blocked.parent.mkdir(parents=True)
         blocked.write_text("in the way")
         await (await later(client)).look()
-        archives = client.app.state.parts.archives
+        archives = client.app.state.deps.archives
 
         assert len(await archives.list("bad")) == 0
         assert len(await archives.list("good")) == 1
@@ -102,11 +102,11 @@ async def test_one_session_with_which_something_fails_does_not_keep_the_others(
     have been paid for, is not asked for again."""
     asked: list[str] = []
 
-    async def summarise(parts: Parts, session: SessionRow, trigger: Any) -> SummaryRow:
+    async def summarise(deps: Dependencies, session: SessionRow, trigger: Any) -> SummaryRow:
         asked.append(session.id)
         if session.id == "bad":
             raise mistake
-        return await archiving.summarise(parts, session, trigger)
+        return await archiving.summarise(deps, session, trigger)
 
     monkeypatch.setattr(upkeep, "summarise", summarise)
     given = {"summary_after": IDLE, "archive_after": IDLE}
@@ -120,7 +120,7 @@ async def test_one_session_with_which_something_fails_does_not_keep_the_others(
 
         assert asked.count("bad") == 1
         assert (await summary_of(client, "good"))[0] == 200
-        archives = client.app.state.parts.archives
+        archives = client.app.state.deps.archives
         assert [len(await archives.list(session)) for session in ("bad", "good")] == [1, 1]
 
 
@@ -133,18 +133,18 @@ async def test_a_step_that_fails_does_not_keep_the_others(
         settings.model_copy(update={"summary_after": 1, "archive_after": IDLE})
     ) as client:
         await client.chat("/say hello", session_id="s")
-        parts = client.app.state.parts
+        deps = client.app.state.deps
 
         async def fail(*_: Any, **__: Any) -> None:
             raise KeyError("a mistake")
 
-        monkeypatch.setattr(parts.artifact_store, "sweep", fail)
-        monkeypatch.setattr(parts.summaries, "due", fail)
+        monkeypatch.setattr(deps.artifact_store, "sweep", fail)
+        monkeypatch.setattr(deps.summaries, "due", fail)
         looking = await later(client)
         with pytest.raises(KeyError):
             await looking.look()
 
-        assert len(await parts.archives.list("s")) == 1
+        assert len(await deps.archives.list("s")) == 1
 
 
 async def test_a_mistake_does_not_end_the_upkeep(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ async def test_waiting_turns_survive_a_database_that_fails_when_they_are_claimed
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The claim is tried again until the database answers."""
-    turns = client.app.state.parts.turns
+    turns = client.app.state.deps.turns
     claim, failures = turns.claim_next, iter([StorageError("not now"), StorageError("not now")])
 
     async def failing(session_id: str) -> Accepted | None:
@@ -105,7 +105,7 @@ async def test_a_mistake_of_ours_ends_the_turn_and_not_the_session(
         raise RuntimeError("a bug")
 
     with monkeypatch.context() as patched:
-        patched.setattr(client.app.state.parts.prompts, "read", broken)
+        patched.setattr(client.app.state.deps.prompts, "read", broken)
         told = await client.chat("/say hi", session_id="mine")
     again = await client.chat("/say fine", session_id="mine")
 

@@ -92,7 +92,7 @@ async def test_a_turn_whose_append_is_refused_goes_on_under_a_new_number(client:
         async for frame in frames:
             if frame.event == "text":
                 break
-    assert await client.app.state.parts.turns.take_over(turn, recovered=False) is not None
+    assert await client.app.state.deps.turns.take_over(turn, recovered=False) is not None
 
     told = await done_of(client, session, turn)
 
@@ -256,10 +256,10 @@ async def test_a_queued_turn_that_a_former_version_cancelled_ends_at_the_start(s
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await parked(await ask(client, '/call send {"to": "Mei"}\n/then\n/say sent'))
         queued = (await client.begin(asked.session, "/say never", on_conflict="queue"))["turn_id"]
-        await client.app.state.parts.turns.request_cancel(queued)
+        await client.app.state.deps.turns.request_cancel(queued)
     async with running_gateway(settings, *outbox.tools) as client:
         told = await done_of(client, asked.session, queued)
-        waiting = await client.app.state.parts.turns.count_waiting()
+        waiting = await client.app.state.deps.turns.count_waiting()
         turn = (await client.get(f"/api/sessions/{asked.session}/turns/{asked.turn}")).json()
 
     assert types(told) == ["turn_start", "done"]

@@ -236,7 +236,7 @@ async def test_a_memory_that_can_be_read_again_comes_into_the_prompt(
     """A failure in a session's first turn does not cost it its memories for good."""
     async with running_gateway(settings_with(tmp_path, demo_url)) as user:
         await remember(user, "喜欢简约的设计风格")
-        store = user.app.state.parts.memory.store
+        store = user.app.state.deps.memory.store
 
         async def fails(*_: object, **__: object) -> None:
             raise StorageError("locked")

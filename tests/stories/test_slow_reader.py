@@ -38,7 +38,7 @@ async def test_a_reader_that_takes_nothing_for_a_while_misses_nothing(settings: 
         session = await client.session()
         path = f"/api/sessions/{session}/events"
         with stalled_reader(client.url, path) as connection:
-            while not client.app.state.parts.bus.readers:
+            while not client.app.state.deps.bus.readers:
                 await asyncio.sleep(0.01)
             await client.chat("/fault huge_delta 8", session_id=session)
             await client.chat("/pieces 20 /pace 10", session_id=session)

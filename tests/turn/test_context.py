@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.messages import Message, text_block
-from gateway.storage.messages import History, StoredMessage, ToldMemories
+from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.tools.base import Said
 from gateway.turn.model_call import may_think
 from tests.storage.saying import version
@@ -49,7 +49,7 @@ async def test_memories_and_former_sessions_stand_in_the_prompt_of_their_session
     """Two sessions with the same components have different prefixes because of them."""
     async with turn_at_work(tmp_path) as turn:
         bare = turn.prompt.prefix(History([]))
-        told = turn.prompt.prefix(History([], carried="before", memories=ToldMemories("likes tea", {}, 0)))
+        told = turn.prompt.prefix(History([], carried="before", memories=PromptMemories("likes tea", {}, 0)))
 
     assert "likes tea" in told.system[-1]["text"]
     assert "before" in told.system[-1]["text"]

@@ -12,8 +12,8 @@ from gateway.messages import Message
 from gateway.storage.turns import TurnRow
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import CANCELLED, COMPLETED, begin_turn, failed, finalize_turn, noted
+from gateway.turn.observer import CompositeObserver, NullObserver
 from gateway.turn.progress import CALLS_PER_STEP
-from gateway.turn.watching import CompositeObserver, NullObserver
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio
@@ -54,7 +54,7 @@ async def test_a_model_call_that_is_open_ends_with_what_it_wrote(tmp_path: Path)
         turn.emitter.piece("text", "half an")
         await finalize_turn(turn.emitter, failed("upstream_error", "It broke.", retryable=True))
         events = await stored(turn)
-        history = await turn.parts.sessions.history("s")
+        history = await turn.deps.sessions.history("s")
 
     assert [each["type"] for each in events][-3:] == ["iteration_end", "error", "done"]
     assert history.messages[-1].message.content == [{"type": "text", "text": "half an"}]
@@ -92,10 +92,10 @@ async def test_open_calls_beside_answered_ones_make_one_message_in_their_order(t
         _call(turn, "c1", "c2", "c3")
         turn.answer("c2", ToolResult(name="look", status="ok", content="seen", duration_ms=1))
         await turn.emitter.settled()
-        before = len((await turn.parts.sessions.history("s")).messages)
+        before = len((await turn.deps.sessions.history("s")).messages)
         await finalize_turn(turn.emitter, noted("limit_reached", "max_iterations", "Enough."))
         events = await stored(turn)
-        history = await turn.parts.sessions.history("s")
+        history = await turn.deps.sessions.history("s")
 
     assert _results(events) == {"c2": "ok", "c1": "cancelled", "c3": "cancelled"}
     assert len(history.messages) == before + 1

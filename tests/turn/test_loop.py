@@ -46,7 +46,7 @@ async def test_what_the_model_says_decides_how_the_turn_ends(
 ) -> None:
     """Each end that is no whole answer has its reason. (This model streams no text.)"""
     async with turn_at_work(tmp_path, said) as turn:
-        ending = await run_turn(turn.parts, turn.emitter, LIMITS)
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
 
     assert ending is not None
     why = ending.warning or ending.error
@@ -59,9 +59,9 @@ async def test_all_calls_within_the_limit_run_and_their_results_go_back(tmp_path
     async with turn_at_work(
         tmp_path, _calls(5), answer("done"), tools=[_look(looked)], max_tool_calls=5
     ) as turn:
-        ending = await run_turn(turn.parts, turn.emitter, LIMITS)
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
         await turn.emitter.settled()
-        history = await turn.parts.sessions.history("s")
+        history = await turn.deps.sessions.history("s")
 
     assert ending is not None
     assert ending.outcome == "completed"
@@ -74,7 +74,7 @@ async def test_one_call_more_than_the_limit_ends_the_turn_and_none_is_run(tmp_pa
     """No intent is recorded, so there is nothing to answer; what was written can be kept."""
     looked: list[str] = []
     async with turn_at_work(tmp_path, _calls(6), tools=[_look(looked)], max_tool_calls=5) as turn:
-        ending = await run_turn(turn.parts, turn.emitter, LIMITS)
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
         events = await stored(turn)
 
     assert ending is not None
@@ -89,7 +89,7 @@ async def test_model_calls_are_limited(tmp_path: Path) -> None:
     """A model that only ever calls tools is asked as often as the limit says."""
     looked: list[str] = []
     async with turn_at_work(tmp_path, *(_calls(1) for _ in range(9)), tools=[_look(looked)]) as turn:
-        ending = await run_turn(turn.parts, turn.emitter, LIMITS)
+        ending = await run_turn(turn.deps, turn.emitter, LIMITS)
 
     assert ending is not None
     assert ending.warning is not None

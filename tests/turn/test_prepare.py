@@ -59,7 +59,7 @@ async def test_a_generation_begins_after_the_last_message_and_forgets_the_prefix
     async with turn_at_work(tmp_path) as turn:
         turn.progress.prefix_hash = "before"
         history = await begin_generation(turn, _history(prefix_hash="before"))
-        recorded = await turn.parts.sessions.history("s")
+        recorded = await turn.deps.sessions.history("s")
 
     assert (history.generation_from, history.prefix_hash, turn.progress.prefix_hash) == (2, None, None)
     assert view(history)[-1].content == [text_block("hi")]
@@ -103,7 +103,7 @@ async def test_only_files_that_take_the_room_of_older_ones_are_a_reason(tmp_path
 async def test_a_view_that_changed_while_a_turn_ran_begins_a_generation_in_silence(tmp_path: Path) -> None:
     """Whoever compressed it knows; the next turn fixes where it begins."""
     async with turn_at_work(tmp_path) as turn:
-        await turn.parts.sessions.begin_generation("s", GENERATION_OPEN, instead_of=0)
+        await turn.deps.sessions.begin_generation("s", GENERATION_OPEN, instead_of=0)
         turn.progress.started_at = 1  # it goes on under another owner
         turn.emitter.record(Message("user", [text_block("hello")]))
         await turn.emitter.settled()

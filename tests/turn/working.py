@@ -15,7 +15,7 @@ from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Limits
 from gateway.turn.progress import Progress
 from gateway.turn.suggestions import Suggestions
-from gateway.wiring import assemble_parts, function_skills, open_memory, open_skills, storage_on
+from gateway.wiring import assemble, function_skills, open_memory, open_skills, storage_on
 from tests.history.scripted import Said, ScriptedModel
 from tests.storage.writing import OWNER
 
@@ -36,7 +36,7 @@ async def turn_at_work(
         storage = storage_on(database)
         skills = open_skills(settings, storage.switches, function_skills(settings, tools), tuple, 200_000)
         await skills.refresh()
-        parts = assemble_parts(
+        deps = assemble(
             settings,
             storage,
             model,
@@ -46,11 +46,11 @@ async def turn_at_work(
         )
         new = NewTurn("t", "s", OWNER, said, "model", None, "reject", create_session=True, at=1)
         now = await storage.turns.accept(new, max_queued=0)
-        yield TurnContext(parts, Emitter(storage.log, now.turn, now.head, Progress()), LIMITS)
+        yield TurnContext(deps, Emitter(storage.log, now.turn, now.head, Progress()), LIMITS)
 
 
 async def stored(turn: TurnContext) -> list[dict[str, Any]]:
     """The events of the turn, as the log has them."""
     await turn.emitter.settled()
-    events: list[StoredEvent] = await turn.parts.log.read("s", after=0, limit=10_000)
+    events: list[StoredEvent] = await turn.deps.log.read("s", after=0, limit=10_000)
     return [event.load() for event in events]

@@ -87,7 +87,7 @@ class Compressor:
             return None
         return int(share * await self.window(model))
 
-    def is_pause_news(self, session_id: str, history: History) -> bool:
+    def announces_pause(self, session_id: str, history: History) -> bool:
         """Whether automatic compression of the session is paused and nobody was told so yet: True once for
         each pause (and process)."""
         if self._settings.compress_at is None or history.failed_compressions < MAX_FAILURES:

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from gateway.storage.messages import History, StoredMessage, ToldMemories
+from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.turns import TurnRow
 
 
@@ -127,7 +127,7 @@ class Sessions(Protocol):
         """What the session was told of former ones, if anything."""
         ...
 
-    async def tell_memories(self, session_id: str, told: ToldMemories) -> None:
+    async def set_prompt_memories(self, session_id: str, told: PromptMemories) -> None:
         """Fixes what a session is told of the memories, until another is given."""
         ...
 

@@ -30,7 +30,7 @@ from gateway.messages import Message, Usage
 from gateway.storage.archives import ArchiveRow, CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.database import Prepared
-from gateway.storage.messages import History, StoredMessage, ToldMemories
+from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.schema import compressions, heads, messages, session_archives, sessions
 from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.turns import TurnRow
@@ -77,14 +77,14 @@ class View:
     carried: str | None
     failed_compressions: int
     prefix_hash: str | None
-    memories: ToldMemories | None
+    memories: PromptMemories | None
 
     async def read(self, archived: ReadArchived) -> History:
         """Raises errors.ArchiveDamaged."""
         kept = await self.kept.read(archived) if self.kept else ()
         return self._of([*kept, *await self.since.read(archived)])
 
-    def at_hand(self) -> History | None:
+    def preloaded(self) -> History | None:
         """The history of a session without archives."""
         if self.since.archives:
             return None
@@ -228,7 +228,7 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
         return View(None, Said(0, LAST, (), ()), None, 0, None, 0, None, None)
     generation_from, carried, failed, prefix_hash, told, archives, kept, since, *version = row
     archived = archives_of(archives)
-    known = (generation_from, carried, failed, prefix_hash, told_of(told))
+    known = (generation_from, carried, failed, prefix_hash, prompt_memories_of(told))
     if version[0] is None:
         return View(None, Said(0, LAST, archived, messages_of(since)), None, *known)
     covers = COMPRESSIONS.read(version)
@@ -245,7 +245,7 @@ def outline_of(
     assert row is not None
     generation_from, carried, failed, prefix_hash, told, last, *version = row
     covers = COMPRESSIONS.read(version) if version[0] is not None else None
-    history = History((), covers, generation_from, carried, failed, prefix_hash, told_of(told))
+    history = History((), covers, generation_from, carried, failed, prefix_hash, prompt_memories_of(told))
     return Outline(session, open_turn, history, last)
 
 
@@ -266,11 +266,11 @@ def messages_of(lines: str | None) -> list[StoredMessage]:
     return [_message(*fields) for fields in orjson.loads(f"[{lines}]")] if lines else []
 
 
-def told_of(stored: str | None) -> ToldMemories | None:
+def prompt_memories_of(stored: str | None) -> PromptMemories | None:
     if stored is None:
         return None
     fields = orjson.loads(stored)
-    return ToldMemories(**fields | {"named": frozenset(fields["named"])})
+    return PromptMemories(**fields | {"named": frozenset(fields["named"])})
 
 
 def archives_of(lines: str | None) -> Sequence[ArchiveRow]:

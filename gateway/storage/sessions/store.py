@@ -22,7 +22,7 @@ from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
 from gateway.storage.database import Database, Prepared, Store, reads, writes
 from gateway.storage.log import Bus
-from gateway.storage.messages import History, StoredMessage, ToldMemories
+from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.refusals import no_session
 from gateway.storage.rows import as_json
 from gateway.storage.schema import heads, sessions
@@ -49,7 +49,7 @@ BEGIN_GENERATION = Prepared(
     .where(ID, sessions.c.generation_from == bindparam("instead_of"))
     .values(generation_from=bindparam("after"), prefix_hash=null())
 )
-TELL_MEMORIES = Prepared(update(sessions).where(ID).values(told_memories=bindparam("told")))
+SET_PROMPT_MEMORIES = Prepared(update(sessions).where(ID).values(told_memories=bindparam("told")))
 CARRIED = Prepared(select(sessions.c.carried).where(ID))
 CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values(carried=bindparam("text")))
 
@@ -125,9 +125,9 @@ def begin_generation(connection: Connection, session_id: str, after: int, *, ins
     BEGIN_GENERATION.run(connection, session_id=session_id, after=after, instead_of=instead_of)
 
 
-def tell_memories(connection: Connection, session_id: str, told: ToldMemories) -> None:
+def set_prompt_memories(connection: Connection, session_id: str, told: PromptMemories) -> None:
     stored = as_json(asdict(told) | {"named": sorted(told.named)})
-    TELL_MEMORIES.run(connection, session_id=session_id, told=stored)
+    SET_PROMPT_MEMORIES.run(connection, session_id=session_id, told=stored)
 
 
 def carried(connection: Connection, session_id: str) -> str | None:
@@ -148,7 +148,7 @@ class SqlSessions(Store):
     begin_generation = writes(begin_generation)
     carried = reads(carried, snapshot=False)
     carry = writes(carry)
-    tell_memories = writes(tell_memories)
+    set_prompt_memories = writes(set_prompt_memories)
     _is_there = reads(is_there, snapshot=False)
 
     def __init__(

@@ -155,8 +155,8 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     if not waits:
         fence.begin_turn(connection, turn.session_id, turn.id, replica)
     # From here on nobody else adds to it, and the turn need not wait for a reader's thread.
-    at_hand = not waits and _is_short(connection, turn.session_id, session.position)
-    history = view_of(connection, turn.session_id, whole=False).at_hand() if at_hand else None
+    preloaded = not waits and _is_short(connection, turn.session_id, session.position)
+    history = view_of(connection, turn.session_id, whole=False).preloaded() if preloaded else None
     take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
     interrupts = running if new.on_conflict == "interrupt" else None

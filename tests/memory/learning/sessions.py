@@ -12,8 +12,8 @@ from gateway.ids import new_turn_id
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.services import MemoryServices
 from gateway.model.calls import ModelCalls
+from gateway.service.dependencies import Dependencies
 from gateway.service.learning_worker import LearningWorker
-from gateway.service.parts import Parts
 from gateway.service.session_events import SessionEvents
 from gateway.settings import load_settings
 from gateway.storage.log import Closing
@@ -23,7 +23,7 @@ from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.turn.in_flight import InFlight
 from gateway.turn.suggestions import Suggestions
-from gateway.wiring import Storage, assemble_parts, open_memory, open_skills, storage_on
+from gateway.wiring import Storage, assemble, open_memory, open_skills, storage_on
 from tests.history.scripted import ScriptedModel, says, user
 from tests.memory.learning.conversing import NOTHING
 from tests.storage.saying import tell, version
@@ -36,7 +36,7 @@ class Sessions:
 
     storage: Storage
     services: MemoryServices
-    parts: Parts
+    deps: Dependencies
     model: ScriptedModel
     extractor: Extractor
     learned: SqlLearnedSessions
@@ -105,18 +105,14 @@ async def sessions(
             services.memories, ModelCalls(model, given), given, instructions=lambda: "Find."
         )
         skills = open_skills(given, storage.switches, (), tuple, 200_000)
-        parts = assemble_parts(
-            given, storage, model, skills, suggestions=Suggestions(extractor), memory=services
-        )
+        deps = assemble(given, storage, model, skills, suggestions=Suggestions(extractor), memory=services)
         learned = SqlLearnedSessions(database)
-        learning = LearningWorker(
-            parts, extractor if given.memory else None, learned, first_retry=first_retry
-        )
+        learning = LearningWorker(deps, extractor if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)
-        work = asyncio.create_task(learning.run(SessionEvents(storage.log, InFlight(parts))))
+        work = asyncio.create_task(learning.run(SessionEvents(storage.log, InFlight(deps))))
         marking = asyncio.create_task(learning.mark_begun())
         try:
-            yield Sessions(storage, services, parts, model, extractor, learned, learning, work)
+            yield Sessions(storage, services, deps, model, extractor, learned, learning, work)
         finally:
             work.cancel()
             marking.cancel()

@@ -283,7 +283,7 @@ async def test_an_archived_session_is_learned_from(tmp_path: Path) -> None:
     """Its messages are read in the archive."""
     async with sessions(tmp_path, by_words, memory_learning="sessions") as opened:
         await opened.say(TEA)
-        archiver = Archiver(opened.parts, ended=opened.learning.session_ended)
+        archiver = Archiver(opened.deps, ended=opened.learning.session_ended)
         await archiver.archive(await opened.storage.sessions.get("s", OWNER))
         await opened.learning.settled()
 
@@ -377,7 +377,7 @@ async def test_a_gateway_learns_after_its_turns(settings: Settings) -> None:
             client.frames("/api/sessions/s/events?types=memory") as frames,
         ):
             memory = await anext(frame.data["data"] async for frame in frames if frame.event == "memory")
-        services = client.app.state.parts.memory
+        services = client.app.state.deps.memory
         rows = await services.store.list(Scope("local"), Filter(), limit=10)
     assert (memory["op"], memory["by"]) == ("remembered", "keeper")
     assert [row.id for row in rows] == [memory["memory_id"]]

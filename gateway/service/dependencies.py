@@ -8,11 +8,11 @@ from gateway.storage.artifacts import Artifacts
 from gateway.storage.blobs import Blobs
 from gateway.storage.orphans import Orphans
 from gateway.storage.sessions.copies import Copies
-from gateway.turn.parts import TurnParts
+from gateway.turn.dependencies import TurnDependencies
 
 
 @dataclass(frozen=True, slots=True)
-class Parts(TurnParts):
+class Dependencies(TurnDependencies):
     """Made once by wiring."""
 
     blobs: Blobs

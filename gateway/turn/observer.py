@@ -1,4 +1,4 @@
-"""How a turn can be followed in traces, without knowing who records them."""
+"""Observers of turns, and the ids that tie a turn to its trace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,21 @@ from gateway.ids import root_span_id, span_id_of, trace_id_of
 from gateway.storage.turns import TurnRow
 
 
-class Watcher(Protocol):
-    """Is told of every turn before its first event here; the events themselves it reads from the log."""
+class TurnObserver(Protocol):
+    """Called for every turn before its first event in this process; the events themselves it reads from the
+    bus."""
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """What a turn said under a former owner, in order, in one or several parts."""
+        """Events of the turn under a former owner, in order, in one or several calls."""
         ...
 
     def take_up(self, turn: TurnRow) -> None:
-        """The turn runs here from now on; all that it said before was recalled."""
+        """The turn runs here from now on; `recall` has had its earlier events."""
         ...
 
 
 class NullObserver:
-    """A watcher that does not look."""
+    """Ignores every turn."""
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         pass
@@ -32,24 +33,24 @@ class NullObserver:
 
 
 class CompositeObserver:
-    """A watcher that tells others, in their order."""
+    """Calls several observers, in their order."""
 
-    def __init__(self, *watchers: Watcher) -> None:
-        self._watchers = watchers
+    def __init__(self, *observers: TurnObserver) -> None:
+        self._observers = observers
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        for watcher in self._watchers:
-            watcher.recall(session_id, events)
+        for observer in self._observers:
+            observer.recall(session_id, events)
 
     def take_up(self, turn: TurnRow) -> None:
-        for watcher in self._watchers:
-            watcher.take_up(turn)
+        for observer in self._observers:
+            observer.take_up(turn)
 
 
 @dataclass(frozen=True, slots=True)
 class Tracing:
-    """What events and tools are told of a turn's trace. `recorded` is whether somebody keeps traces, `url` a
-    template with `{trace_id}` in it."""
+    """How events and tools refer to a turn's trace. `recorded`: traces are exported; `url`: a template with
+    `{trace_id}` in it."""
 
     recorded: bool = False
     url: str | None = None

@@ -17,7 +17,7 @@ from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Model
 from gateway.model.calls import ModelCalls
 from gateway.prompt.components import PromptFolder
-from gateway.service.parts import Parts
+from gateway.service.dependencies import Dependencies
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.turn.suggestions import Suggestions
@@ -60,7 +60,7 @@ def open_artifact_store(
     return ArtifactStore(storage.artifacts, storage.orphans, storage.blobs, settings, on_event=on_event)
 
 
-def assemble_parts(
+def assemble(
     settings: Settings,
     storage: Storage,
     model: Model,
@@ -70,7 +70,7 @@ def assemble_parts(
     calls: ModelCalls | None = None,
     artifact_store: ArtifactStore | None = None,
     memory: MemoryServices | None = None,
-) -> Parts:
+) -> Dependencies:
     """What turns work with. `calls` ask the `model` beside their answers."""
     prompts, meter = PromptFolder(settings.prompts_dir), TokenMeter()
     artifact_store = artifact_store or open_artifact_store(settings, storage)
@@ -91,7 +91,7 @@ def assemble_parts(
         meter=meter,
         settings=settings,
     )
-    return Parts(
+    return Dependencies(
         settings=settings,
         log=storage.log,
         sessions=storage.sessions,

@@ -22,11 +22,11 @@ from gateway.turn.suggestions import Suggestions
 
 
 @dataclass(frozen=True, slots=True)
-class TurnParts:
+class TurnDependencies:
     """Made once by wiring, shared by all turns. `read_archive` is the tool of a session that has been
     compressed: it looks up what was. `memory` is None where it is switched off. `references` put contents of
     artifacts into arguments, `attachments` into messages. What the service needs besides is in
-    service/parts.py."""
+    service/dependencies.py."""
 
     settings: Settings
     log: EventLog
