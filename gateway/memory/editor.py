@@ -70,8 +70,8 @@ class Editor:
         return await self.memories.delete(viewer, memory_id, self._by(reason), version=version)
 
     async def erase(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:
-        """Erases a memory, deleted or not, and takes its words out of the sessions of `owners`. Where those
-        are not open here, or one cannot be written, the upkeep of the process that has them does it later.
+        """Erases a memory, deleted or not, and takes its words out of the sessions of `owners`. The upkeep of
+        the process that has these sessions does so once more (see `Upkeep`), and settles the erasure.
 
         Raises:
             errors.StorageError: the memory is not erased; or it is, and its words are still in sessions,
@@ -125,7 +125,6 @@ class Editor:
         for owner in self.owners:
             try:
                 await sessions.forget_memory(owner, memory_id)
-                await self.memories.store.settle_erasure(memory_id, owner)
             except Exception as error:  # noqa: BLE001 - whatever it is, the memory is erased: raised below
                 failed = error
         if failed is not None:

@@ -8,10 +8,12 @@ import structlog
 
 from gateway.artifacts.events import Swept
 from gateway.backlog import Failures
+from gateway.bounded_dict import BoundedDict
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.service.archiving import Archiver, summarise
 from gateway.service.dependencies import Dependencies
+from gateway.storage.turns import OwnedTurn
 
 ROUND = 30.0
 """Seconds between two looks; sessions become due later than set by at most so much."""
@@ -40,6 +42,7 @@ class Upkeep:
         self._began = began
         self._not_summarised = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
         self._not_archived = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
+        self._ran_at_erasure = BoundedDict[tuple[str, str], frozenset[OwnedTurn]](MAX_FAILED)
         self._next_sweep = 0.0
 
     @property
@@ -90,17 +93,22 @@ class Upkeep:
             log.info("parts_of_blobs_removed", removed=removed)
 
     async def _settle_erasures(self) -> None:
-        """Takes out of the sessions what a command erased, or what could not be taken out at once. Raises
-        the last failure when all were tried."""
+        """Takes the words of erased memories out of the sessions. A turn that ran when an erasure was first
+        seen may have read the memory before it, and write the words later: the erasure is settled when no
+        such turn runs any more. Raises the last failure when all were tried."""
         if self._deps.memory is None:
             return
         store, after = self._deps.memory.store, ("", "")
         failed: Exception | None = None
         while erased := await store.erasures(limit=BATCH, after=after):
+            running = frozenset(await self._deps.turns.owned())  # before looking for what they wrote
             for memory_id, owner in erased:
+                ran = self._ran_at_erasure.setdefault((memory_id, owner), running)
                 try:
                     await self._deps.sessions.forget_memory(owner, memory_id)
-                    await store.settle_erasure(memory_id, owner)
+                    if not ran & running:
+                        await store.settle_erasure(memory_id, owner)
+                        del self._ran_at_erasure[memory_id, owner]
                 except Exception as error:  # noqa: BLE001 - raised when all were tried
                     failed = error
             after = erased[-1]

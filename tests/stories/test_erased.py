@@ -15,6 +15,7 @@ from gateway.service.archiving import Archiver
 from gateway.service.upkeep import Upkeep
 from gateway.storage.memories import AllScopes
 from tests.harness import Client, running_gateway
+from tests.loopback import TIMEOUT
 from tests.running import run
 from tests.stories.asking import Outbox, ask, parked
 from tests.stories.test_memory import prompt_of, settings_with
@@ -125,12 +126,12 @@ OTHERS = [f"another-{number:03}" for number in range(120)]
 async def erased_for_others(user: Client, memory_id: str, *owners: str) -> None:
     """Erases it as a command beside the gateway does, for OTHERS and these owners, which is left to the
     gateway."""
-    store = user.app.state.parts.memory.store
+    store = user.app.state.deps.memory.store
     assert await store.erase(AllScopes("local"), memory_id, owners=[*OTHERS, *owners])
 
 
 def failing_for_others(monkeypatch: pytest.MonkeyPatch, user: Client) -> None:
-    sessions = user.app.state.parts.sessions
+    sessions = user.app.state.deps.sessions
     forget = sessions.forget_memory
 
     async def fail_for_others(owner: str, memory_id: str) -> None:
@@ -165,12 +166,73 @@ async def test_erasures_that_fail_do_not_hide_those_after_them(
         await user.chat("hello", session_id="s")
         await erased_for_others(user, standing, "local")
         failing_for_others(monkeypatch, user)
-        parts = user.app.state.parts
+        parts = user.app.state.deps
 
         await Upkeep(parts, Archiver(parts)).look()
 
         assert "walnuts" not in kept_words(tmp_path)
         assert await parts.memory.store.erasures(limit=200) == [(standing, owner) for owner in OTHERS]
+
+
+@pytest.mark.parametrize(("reads", "session_id"), [("load_snapshot", "new"), ("retrieve", "s")])
+async def test_a_turn_that_read_a_memory_before_its_erasure_leaves_no_words_of_it(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch, reads: str, session_id: str
+) -> None:
+    """It writes them, into its prompt or beside its message, after they were taken out: when it is over they
+    are taken out again."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        parts = user.app.state.deps
+        upkeep = Upkeep(parts, Archiver(parts))
+        await remember(user, "likes tea")
+        await user.chat("hello", session_id="s")
+        memory_id = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
+        read, has_read, is_erased = getattr(parts.memory.recall, reads), asyncio.Event(), asyncio.Event()
+
+        async def read_and_wait(*given: Any, **options: Any) -> Any:
+            found = await read(*given, **options)
+            has_read.set()
+            await asyncio.wait_for(is_erased.wait(), TIMEOUT)
+            return found
+
+        monkeypatch.setattr(parts.memory.recall, reads, read_and_wait)
+        turn = asyncio.create_task(user.chat("我们上次决定用什么?\n/say 好", session_id=session_id))
+        await asyncio.wait_for(has_read.wait(), TIMEOUT)
+        await erase(user, memory_id)
+        await upkeep.look()
+        is_erased.set()
+        await turn
+        assert "PostgreSQL" in kept_words(tmp_path)
+
+        await upkeep.look()
+
+        assert "PostgreSQL" not in kept_words(tmp_path)
+        assert await parts.memory.store.erasures(limit=9) == []
+
+
+async def test_what_is_erased_after_a_turn_was_accepted_is_not_told_to_it(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history that was read with its acceptance still has it, in the prompt and beside a message."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        recall = user.app.state.deps.memory.recall
+        memory_ids = [await remember(user, "allergic to walnuts")]
+        await user.chat("hello", session_id="s")
+        memory_ids += [await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")]
+        await user.chat("我们上次决定用什么?\n/say 好", session_id="s")
+        revalidate = recall.revalidate
+
+        async def erase_and_revalidate(*given: Any) -> Any:
+            for memory_id in memory_ids:
+                await erase(user, memory_id)
+            return await revalidate(*given)
+
+        monkeypatch.setattr(recall, "revalidate", erase_and_revalidate)
+        assert warnings(await user.chat("hi", session_id="s")) == ["memory_changed"]
+        monkeypatch.undo()
+
+        told = kept_words(tmp_path) + await prompt_of(user, session_id="s") + await model_view(user, "s")
+        assert "walnuts" not in told
+        assert "PostgreSQL" not in told
 
 
 def test_a_model_erases_nothing() -> None:
