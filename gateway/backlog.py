@@ -96,9 +96,12 @@ class Backlog(Generic[K, V]):
         due = list(islice((key for key in self._waiting if key not in self._failures), limit))
         return {key: self._waiting.pop(key) for key in due}
 
-    def failed(self, key: K, value: V) -> bool:
-        """Puts it back. False when it has had its attempts, or too many wait."""
-        if self._failures.add(key) != self._attempts and self.add(key, value):
+    def failed(self, key: K, value: V, *, gives_up: bool = True) -> bool:
+        """Puts it back. False when too many wait, or, unless it never `gives_up`, when it has had its
+        attempts."""
+        failures = self._failures.add(key)
+        spent = gives_up and self._attempts is not None and failures >= self._attempts
+        if not spent and self.add(key, value):
             return True
         self._failures.forget(key)
         return False

@@ -61,6 +61,8 @@ async def test_one_that_failed_waits_and_keeps_nobody_back() -> None:
     assert work.take(2) == {"good": 2}
     assert not work.failed("bad", 1)
     assert work.failed("bad", 1), "its failures count no more"
+    assert all(work.failed("bad", 1, gives_up=False) for _ in range(3))
+    assert not work.failed("bad", 1)
 
 
 async def test_while_all_pause_nothing_is_ready() -> None:

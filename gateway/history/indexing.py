@@ -5,6 +5,7 @@ import logging
 from collections.abc import Collection, Sequence
 
 from gateway.backlog import Backlog
+from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.storage.sessions import Search
 
@@ -27,7 +28,8 @@ FIRST_RETRY, LAST_RETRY = 1.0, 60.0
 """Seconds after a failure until the next attempt: doubled each time, up to the last."""
 
 MAX_ATTEMPTS = 5
-"""Attempts of one session before it is left for the next start."""
+"""Attempts of one session before it is left for the next start. Those that fail because the database does
+(errors.StorageError) are not bounded: no session is left out for that."""
 
 
 class Indexer:
@@ -104,8 +106,11 @@ class Indexer:
                     await self._index([name])
                 return
             (name,) = batch
-            if self._backlog.failed(name, None):
+            is_database = isinstance(error, StorageError)
+            if self._backlog.failed(name, None, gives_up=not is_database):
                 log.warning("session %s was not indexed and will be tried again: %s", name, error)
+            elif is_database:
+                self._behind = True  # too many wait: the database names it again
             else:
                 log.error("session %s is not indexed before the next start: %s", name, error)
         else:

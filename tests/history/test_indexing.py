@@ -132,6 +132,18 @@ async def test_a_failure_is_tried_again() -> None:
     assert search.calls[-1] == ("s",)
 
 
+async def test_a_database_that_fails_for_long_leaves_no_session_out() -> None:
+    """However often each was tried, found in the database or heard of."""
+    search = Recorded("due", failures=20 * MAX_ATTEMPTS)
+    async with indexing(search) as indexer:
+        indexer.watch("s", DONE)
+        await indexer.settled()
+
+    assert search.failures == 0
+    assert search.waiting == []
+    assert "s" in search.calls[-1]
+
+
 async def test_a_session_that_cannot_be_indexed_keeps_no_other_from_it() -> None:
     """It is tried a few times alone, then left; all others are indexed."""
     search = Recorded("a", "bad", "c", poison="bad")
