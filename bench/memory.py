@@ -23,6 +23,7 @@ from starlette.routing import Route
 
 from bench.client import percentile
 from bench.figures import Figure, show
+from bench.recall.turns import documented, in_turns, planted, saving
 from bench.sessions import OWNER, resident
 from gateway import wiring
 from gateway.memory.memories import Attribution
@@ -63,7 +64,7 @@ def main() -> None:
         asyncio.run(write(Path(folder), int(writer), int(count)))
         return
     share = 10 if given.quick else 1
-    measures = (recalling, searching, nearing, writing)
+    measures = (in_turns, documented, saving, planted, recalling, searching, nearing, writing)
     missed = show(figure for measure in measures for figure in asyncio.run(measure(share)))
     sys.exit(0 if share == 10 or not missed else 1)
 
