@@ -30,6 +30,8 @@ help: ## List these targets
 run: $(VENV)/.run ## Start the gateway on http://127.0.0.1:8000 (ARGS="--port 9000")
 	@exec $(BIN)/gateway dev $(ARGS)
 
+# What every process of a test imports is compiled once, also where the environment says never; databases lie in
+# memory where there are 2 GB for them: no test is about the disk of the machine, and each waits for many syncs.
 .PHONY: test
 test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 	@if ! command -v "$${CHROMIUM:-chromium}" google-chrome >/dev/null; then \
@@ -43,6 +45,10 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 	if ! $(BIN)/python -m tests.disk; then \
 		echo "SQLite's functions cannot be called from here: the tests of power cuts are left out."; \
 		export GATEWAY_TEST_WITHOUT_POWER_CUTS=1; \
+	fi; \
+	unset PYTHONDONTWRITEBYTECODE; \
+	if [ -z "$${TMPDIR:-}" ] && [ -n "$$(df -Pm /dev/shm 2>/dev/null | awk '$$4 >= 2000 && NR > 1')" ]; then \
+		export TMPDIR=/dev/shm; \
 	fi; \
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
