@@ -52,7 +52,7 @@ class Desk:
 
     @property
     def memory(self) -> MemoryServices:
-        return self.user.app.state.parts.memory
+        return self.user.app.state.deps.memory
 
     async def asked(self, message: str) -> Given:
         """The first request of a new session."""
