@@ -29,8 +29,11 @@ MIN_ROOM = 1_048_576
 
 # No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database. Foreign
 # keys are not enforced: a cascade would remove all rows of a session in one statement (sessions/purges.py).
+# The tables that a statement sets up for itself are in memory: one that could go to a file costs more than
+# what it holds.
 WRITER_PRAGMAS = """
     PRAGMA foreign_keys = OFF;
+    PRAGMA temp_store = MEMORY;
     PRAGMA journal_size_limit = 67108864;
     PRAGMA wal_autocheckpoint = 1000;
 """

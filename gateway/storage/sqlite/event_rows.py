@@ -15,7 +15,7 @@ from gateway.storage.sqlite.failures import is_broken
 
 log = logging.getLogger(__name__)
 
-CHUNKS = (256, 64, 16, 4, 1)
+CHUNKS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 """Rows per statement; few sizes, so that each statement is planned once."""
 
 LOOSE_EVENTS = 2048
