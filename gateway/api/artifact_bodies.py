@@ -121,13 +121,13 @@ class ArtifactItem(Reply):
 
     @classmethod
     def of(cls, row: ArtifactRow) -> "ArtifactItem":
-        return cls.model_validate(cls.told(row))
+        return cls.model_validate(cls.fields_of(row))
 
     @classmethod
-    def told(cls, row: ArtifactRow) -> dict[str, Any]:
-        told = {name: getattr(row, name) for name in ArtifactItem.model_fields}
+    def fields_of(cls, row: ArtifactRow) -> dict[str, Any]:
+        fields = {name: getattr(row, name) for name in ArtifactItem.model_fields}
         noted = {name: value for name, value in row.metadata.items() if name != EXAMPLES}
-        return told | {"metadata": noted or None}
+        return fields | {"metadata": noted or None}
 
 
 class ArtifactPage(Reply):
@@ -147,7 +147,7 @@ class ArtifactCompact(ArtifactItem):
     def whole(cls, found: Compacted) -> "ArtifactCompact":
         locators = found.row.metadata.get(EXAMPLES, {})
         more = {"compact": found.row.compact, "locators": locators, "summary": found.summary}
-        return cls.model_validate(cls.told(found.row) | more)
+        return cls.model_validate(cls.fields_of(found.row) | more)
 
 
 class ArtifactPart(Reply):

@@ -17,7 +17,7 @@ from gateway.api.artifact_bodies import (
     UploadQuery,
 )
 from gateway.api.downloads import Download
-from gateway.api.paging import read_place, write_place
+from gateway.api.paging import decode_cursor, encode_cursor
 from gateway.api.problems import problem_response, request_id_of
 from gateway.api.ranges import Unsatisfiable, is_known, range_of
 from gateway.api.replies import json_reply
@@ -43,7 +43,7 @@ SUFFIXES = {
 anything. All others are told as bytes."""
 
 BYTES = "application/octet-stream"
-PIECE = 65_536
+CHUNK_SIZE = 65_536
 """Bytes that are sent at a time: a reader is dropped that does not take so many in `send_timeout`."""
 
 AS_IT_IS = "Send the file as it is, in a body of its own content type"
@@ -93,8 +93,8 @@ async def _described(request: Request) -> ArtifactBody:
             f"{error.message} {AS_IT_IS}, and JSON with raw=1 in the query.", details=error.details
         ) from None
     except InvalidRequest as error:
-        told = error.message.removesuffix(".")
-        raise InvalidRequest(f"{told}. To keep a JSON file as it is, add raw=1 to the query.") from None
+        message = error.message.removesuffix(".")
+        raise InvalidRequest(f"{message}. To keep a JSON file as it is, add raw=1 to the query.") from None
 
 
 async def find(request: Request) -> Response:
@@ -103,7 +103,7 @@ async def find(request: Request) -> Response:
     page = await gateway_of(request).artifacts.find(
         principal_of(request),
         limit=query.limit,
-        before=read_place(query.before) if query.before is not None else None,
+        before=decode_cursor(query.before) if query.before is not None else None,
         session_id=query.session_id,
         turn_id=query.turn_id,
     )
@@ -111,9 +111,9 @@ async def find(request: Request) -> Response:
     return json_reply(
         ArtifactPage(
             artifacts=[ArtifactItem.of(row) for row in page.rows],
-            used=page.room.used,
+            used=page.space_used.used,
             quota=page.quota,
-            next=write_place(page.rows[-1].created_at, page.rows[-1].ref) if is_full else None,
+            next=encode_cursor(page.rows[-1].created_at, page.rows[-1].ref) if is_full else None,
         )
     )
 
@@ -164,9 +164,9 @@ async def _download(request: Request, ref: str) -> Response:
     headers["content-length"] = str(end - start)
     if part is not None:
         headers["content-range"] = f"bytes {start}-{end - 1}/{row.size}"
-    pieces = await artifacts.content(row, start, start if is_head else end)
+    chunks = await artifacts.content(row, start, start if is_head else end)
     return Download(
-        _small(pieces),
+        _small(chunks),
         name=row.name or row.ref + SUFFIXES.get(row.mime, ".bin"),
         media_type=row.mime if row.mime in SUFFIXES else BYTES,
         send_timeout=settings_of(request).send_timeout,
@@ -175,11 +175,11 @@ async def _download(request: Request, ref: str) -> Response:
     )
 
 
-async def _small(pieces: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
-    async with aclosing(pieces):
-        async for piece in pieces:
-            for start in range(0, len(piece), PIECE):
-                yield piece[start : start + PIECE]
+async def _small(chunks: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            for start in range(0, len(chunk), CHUNK_SIZE):
+                yield chunk[start : start + CHUNK_SIZE]
 
 
 def _ref(request: Request) -> str:

@@ -13,7 +13,7 @@ from gateway.errors import GatewayError
 log = structlog.get_logger(__name__)
 
 
-class Piecewise(StreamingResponse):
+class StreamedBody(StreamingResponse):
     """A body that is made while it is sent. A reader that takes nothing for `send_timeout` seconds is
     dropped. Content that fails on the way breaks the answer off, so that nobody takes it for whole."""
 
@@ -27,11 +27,11 @@ class Piecewise(StreamingResponse):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(content, status, {"cache-control": "no-store", **(headers or {})}, media_type)
-        self._patience = send_timeout
+        self._send_timeout = send_timeout
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_in_time(message: Message) -> None:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self._send_timeout):
                 await send(message)
 
         try:
@@ -42,7 +42,7 @@ class Piecewise(StreamingResponse):
             log.warning("download_broken_off", path=scope["path"], code=error.code, reason=error.message)
 
 
-class Download(Piecewise):
+class Download(StreamedBody):
     """`content` as a file `name` to keep; `headers` are added, in place of those of the same name."""
 
     def __init__(

@@ -12,11 +12,11 @@ from gateway.api.memory_bodies import (
     NewMemoryBody,
 )
 from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
-from gateway.api.paging import read_place, write_place
+from gateway.api.paging import decode_cursor, encode_cursor
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, if_match, path_id, principal_of, read_body, read_query
 from gateway.errors import InvalidRequest
-from gateway.service.memory_access import Place
+from gateway.service.memory_access import ScopeIds
 from gateway.storage.memories import MemoryRow
 
 
@@ -25,7 +25,7 @@ async def create(request: Request) -> Response:
     body = await read_body(request, NewMemoryBody)
     changed = await gateway_of(request).memory.save(
         principal_of(request),
-        body.place,
+        body.scope_ids,
         body.new,
         evidence=[each.evidence for each in body.evidence],
         depends_on=body.depends_on,
@@ -44,10 +44,10 @@ async def find(request: Request) -> Response:
         raise InvalidRequest("q gives one page, the best matches: it does not go with before.")
     rows = await gateway_of(request).memory.list(
         principal_of(request),
-        Place(query.role_id, query.project_id, query.session_id, query.user_id),
+        ScopeIds(query.role_id, query.project_id, query.session_id, query.user_id),
         query.which,
         limit=query.limit + 1,
-        before=read_place(query.before) if query.before is not None else None,
+        before=decode_cursor(query.before) if query.before is not None else None,
         words=query.q,
     )
     page = rows[: query.limit]
@@ -55,7 +55,7 @@ async def find(request: Request) -> Response:
     return json_reply(
         MemoryPage(
             memories=[MemoryItem.of(row) for row in page],
-            next=write_place(page[-1].updated_at, page[-1].id) if more else None,
+            next=encode_cursor(page[-1].updated_at, page[-1].id) if more else None,
         )
     )
 
@@ -138,7 +138,7 @@ async def _deleted(request: Request, query: MemoriesQuery) -> Response:
     gone = await gateway_of(request).memory.deleted(
         principal_of(request),
         limit=query.limit + 1,
-        before=read_place(query.before) if query.before is not None else None,
+        before=decode_cursor(query.before) if query.before is not None else None,
     )
     page = gone[: query.limit]
     more = len(gone) > query.limit
@@ -146,7 +146,7 @@ async def _deleted(request: Request, query: MemoriesQuery) -> Response:
         MemoryPage(
             memories=[],
             deleted=[DeletedItem.of(each) for each in page],
-            next=write_place(page[-1].deleted_at, page[-1].id) if more else None,
+            next=encode_cursor(page[-1].deleted_at, page[-1].id) if more else None,
         )
     )
 

@@ -11,7 +11,7 @@ from gateway.memory.export import MAX_QUOTES
 from gateway.memory.memories import MAX_DEPENDS_ON
 from gateway.memory.validation import MAX_CONTENT
 from gateway.memory.validation import NewMemory as New
-from gateway.service.memory_access import Place
+from gateway.service.memory_access import ScopeIds
 from gateway.storage.memories import (
     Evidence,
     Filter,
@@ -39,8 +39,8 @@ class Placed(Body):
     )
 
     @property
-    def place(self) -> Place:
-        return Place(self.role_id, self.project_id, self.session_id, self.user_id)
+    def scope_ids(self) -> ScopeIds:
+        return ScopeIds(self.role_id, self.project_id, self.session_id, self.user_id)
 
 
 class EvidenceBody(Body):

@@ -19,7 +19,7 @@ from gateway.ids import now_ms
 from gateway.memory.control.controller import Decision, Mode, Needed, start_of
 from gateway.memory.control.cues import TimeRange
 from gateway.memory.search.query import Hit, Query
-from gateway.messages import Message as Said
+from gateway.messages import Message as ModelMessage
 from gateway.messages import text_block
 from gateway.storage.memories import Evidence, MemoryType
 
@@ -134,7 +134,7 @@ class Retrieved(Reply):
     degraded: bool = Field(description="The search by meaning did not work: found by words alone.")
 
 
-class SaidBody(Body):
+class MessageBody(Body):
     role: Literal["user", "assistant"]
     content: Annotated[str, AfterValidator(no_nul)]
 
@@ -142,8 +142,8 @@ class SaidBody(Body):
 class WriteBody(Placed):
     """A conversation, or the session that is to be read."""
 
-    conversation: list[SaidBody] | None = Field(None, min_length=1, max_length=1000)
-    messages: list[SaidBody] | None = Field(
+    conversation: list[MessageBody] | None = Field(None, min_length=1, max_length=1000)
+    messages: list[MessageBody] | None = Field(
         None, min_length=1, max_length=1000, description="The same under another name."
     )
 
@@ -158,7 +158,7 @@ async def control(request: Request) -> Response:
     """Whether memories help with a message, of which types, how much of them, and why."""
     body = await read_body(request, ControlBody)
     decision = await gateway_of(request).memory.decide(
-        principal_of(request), body.place, body.user_message, body.message_count
+        principal_of(request), body.scope_ids, body.user_message, body.message_count
     )
     return json_reply(ControlReply.of(decision))
 
@@ -171,9 +171,9 @@ async def retrieve(request: Request) -> Response:
     if (body.query is None) == (not body.memory_ids):
         raise InvalidRequest("Give a query, or memory_ids.")
     if body.query is None:
-        found = await memory.recall(who, body.place, body.memory_ids, body.budget_tokens)
+        found = await memory.recall(who, body.scope_ids, body.memory_ids, body.budget_tokens)
     else:
-        found = await memory.find(who, body.place, body.asked(body.query))
+        found = await memory.find(who, body.scope_ids, body.asked(body.query))
     in_full = body.query is None or body.mode == "details"
     return json_reply(
         Retrieved(
@@ -196,6 +196,6 @@ async def write(request: Request) -> Response:
     if body.conversation is not None and body.messages is not None:
         raise InvalidRequest("Give a conversation or messages, not both.")
     given = body.conversation or body.messages
-    said = [Said(each.role, [text_block(each.content)]) for each in given] if given else None
-    changed = await gateway_of(request).memory.learn(principal_of(request), body.place, said)
+    messages = [ModelMessage(each.role, [text_block(each.content)]) for each in given] if given else None
+    changed = await gateway_of(request).memory.learn(principal_of(request), body.scope_ids, messages)
     return json_reply(Written(changed=[MemoryChange.of(each) for each in changed]))

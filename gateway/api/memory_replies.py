@@ -112,8 +112,8 @@ class VersionItem(Reply):
     @classmethod
     def of(cls, each: MemoryVersion) -> "VersionItem":
         row = {name: getattr(each.row, name) for name in MemoryItem.model_fields if name in cls.model_fields}
-        told = {name: getattr(each, name) for name in MemoryVersion.__dataclass_fields__ if name != "row"}
-        return cls.model_validate({**row, **told}, strict=False)
+        fields = {name: getattr(each, name) for name in MemoryVersion.__dataclass_fields__ if name != "row"}
+        return cls.model_validate({**row, **fields}, strict=False)
 
 
 class LinkItem(Reply):

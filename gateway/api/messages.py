@@ -10,40 +10,40 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Messages
-from gateway.api.downloads import Piecewise
+from gateway.api.downloads import StreamedBody
 from gateway.api.replies import json_body
 from gateway.api.requests import settings_of
 from gateway.messages import Message
 
-WHOLE = 524_288
+MAX_UNSTREAMED = 524_288
 """Bytes up to which an answer is made before it is sent: most are no longer, and have a length and the right
 status also when what they tell of cannot be read. A longer one is sent in pieces of that size."""
 
 
 async def messages_reply(
-    request: Request, reply: Messages, said: AsyncGenerator[Sequence[Message]]
+    request: Request, reply: Messages, messages: AsyncGenerator[Sequence[Message]]
 ) -> Response:
-    """The JSON of `reply`, which has no messages yet, with `said` for its messages. Raises what iterating
+    """The JSON of `reply`, which has no messages yet, with `messages` for its messages. Raises what iterating
     does while the beginning is read; later that breaks the answer off."""
-    pieces = _encoded(reply, said)
+    chunks = _encoded(reply, messages)
     began, size = list[bytes](), 0
-    async for piece in pieces:
-        began.append(piece)
-        size += len(piece)
-        if size >= WHOLE:
+    async for chunk in chunks:
+        began.append(chunk)
+        size += len(chunk)
+        if size >= MAX_UNSTREAMED:
             break
     else:
         return Response(b"".join(began), 200, {"cache-control": "no-store"}, "application/json")
-    return Piecewise(
-        _sent(began, pieces), media_type="application/json", send_timeout=settings_of(request).send_timeout
+    return StreamedBody(
+        _sent(began, chunks), media_type="application/json", send_timeout=settings_of(request).send_timeout
     )
 
 
-async def _encoded(reply: Messages, said: AsyncGenerator[Sequence[Message]]) -> AsyncGenerator[bytes]:
+async def _encoded(reply: Messages, messages: AsyncGenerator[Sequence[Message]]) -> AsyncGenerator[bytes]:
     before, _, after = json_body(reply).partition(b"[]")
     yield before + b"["
     is_first = True
-    async with aclosing(said) as pages:
+    async with aclosing(messages) as pages:
         async for page in pages:
             if page:
                 if not is_first:
@@ -61,20 +61,20 @@ async def _sent(began: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGenerat
     """In pieces of bounded size: the socket's buffer is no place for a message of any length."""
     held = bytearray()
     async with aclosing(rest):
-        async for piece in _all(began, rest):
-            if len(held) + len(piece) <= WHOLE:
-                held += piece
+        async for chunk in _all(began, rest):
+            if len(held) + len(chunk) <= MAX_UNSTREAMED:
+                held += chunk
                 continue
             if held:
                 yield bytes(held)
                 held.clear()
-            for at in range(0, len(piece), WHOLE):
-                yield piece[at : at + WHOLE]
+            for at in range(0, len(chunk), MAX_UNSTREAMED):
+                yield chunk[at : at + MAX_UNSTREAMED]
     yield bytes(held)
 
 
 async def _all(began: list[bytes], rest: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     while began:
         yield began.pop(0)
-    async for piece in rest:
-        yield piece
+    async for chunk in rest:
+        yield chunk

@@ -76,8 +76,8 @@ async def document(request: Request) -> Response:
 
 
 def _models(each: Endpoint) -> set[type[BaseModel]]:
-    told = {answer for answers in each.answers.values() for answer in answers if isinstance(answer, type)}
-    return told | {model for model in (each.body, each.query) if model is not None}
+    models = {answer for answers in each.answers.values() for answer in answers if isinstance(answer, type)}
+    return models | {model for model in (each.body, each.query) if model is not None}
 
 
 def _operation(each: Endpoint) -> dict[str, Any]:
@@ -154,6 +154,12 @@ def _plain(field: dict[str, Any]) -> dict[str, Any]:
 
 def _header_parameters(each: Endpoint) -> list[dict[str, Any]]:
     return [
-        {"name": name, "in": "header", "required": False, "description": told, "schema": {"type": "string"}}
-        for name, told in each.headers.items()
+        {
+            "name": name,
+            "in": "header",
+            "required": False,
+            "description": description,
+            "schema": {"type": "string"},
+        }
+        for name, description in each.headers.items()
     ]

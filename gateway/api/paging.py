@@ -10,13 +10,13 @@ LATEST = 2**53
 """Unix milliseconds: beyond every clock, and a whole number in JSON and SQLite."""
 
 
-def write_place(at: int, name: str) -> str:
+def encode_cursor(at: int, name: str) -> str:
     """The `next` of a page that ends with what was changed `at` and has the id `name`."""
     return base64.urlsafe_b64encode(f"{at}.{name}".encode()).decode().rstrip("=")
 
 
-def read_place(text: str) -> tuple[int, str]:
-    """What `write_place` was given. Raises errors.InvalidRequest for any other text."""
+def decode_cursor(text: str) -> tuple[int, str]:
+    """What `encode_cursor` was given. Raises errors.InvalidRequest for any other text."""
     try:
         at, _, name = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")
         if 0 <= int(at) <= LATEST and is_id(name):

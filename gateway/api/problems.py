@@ -73,16 +73,16 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     """What Starlette itself refuses: unknown paths, wrong methods, oversize bodies."""
     assert isinstance(error, HTTPException)
     code = HTTP_CODES.get(error.status_code, "invalid_request")
-    told = GatewayError(str(error.detail), code=code)
-    response = problem_response(told, error.status_code, request_id_of(request))
+    shown = GatewayError(str(error.detail), code=code)
+    response = problem_response(shown, error.status_code, request_id_of(request))
     response.headers.update(error.headers or {})
     return response
 
 
 async def on_bug(request: Request, error: Exception) -> Response:
     log.error("request_failed", path=request.scope["path"], exc_info=error)
-    told = GatewayError("The server made a mistake; its log has the details.")
-    return problem_response(told, 500, request_id_of(request))
+    shown = GatewayError("The server made a mistake; its log has the details.")
+    return problem_response(shown, 500, request_id_of(request))
 
 
 def request_id_of(request: Request) -> str:

@@ -9,7 +9,7 @@ from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, principal_of, read_query
 from gateway.prompt.report import describe
 from gateway.prompt.report import preview as preview_of
-from gateway.service.prompts import Asked
+from gateway.service.prompts import PreviewRequest
 
 
 class PreviewQuery(Query):
@@ -32,6 +32,6 @@ async def components(request: Request) -> Response:
 async def preview(request: Request) -> Response:
     """The assembled prompt as the model gets it in your next turn, layer by layer, memories included."""
     query = read_query(request, PreviewQuery)
-    asked = Asked(query.session_id, query.role_id, query.project_id, query.message)
-    shown = await gateway_of(request).prompts.preview(principal_of(request), asked)
+    wanted = PreviewRequest(query.session_id, query.role_id, query.project_id, query.message)
+    shown = await gateway_of(request).prompts.preview(principal_of(request), wanted)
     return json_reply(preview_of(shown.assembled, shown.retrieved))

@@ -100,9 +100,9 @@ async def read_body(request: Request, model: type[B]) -> B:
 
 
 async def _read_bounded(request: Request, most: int, hint: str) -> bytes:
-    told = request.headers.get("content-length", "")
+    declared = request.headers.get("content-length", "")
     raw = bytearray()
-    if not (told.isdigit() and int(told) > most):
+    if not (declared.isdigit() and int(declared) > most):
         async for chunk in receive_body(request):
             raw += chunk
             if len(raw) > most:

@@ -17,7 +17,7 @@ from gateway.api.bodies import (
     Turn,
 )
 from gateway.api.messages import messages_reply
-from gateway.api.paging import read_place, write_place
+from gateway.api.paging import decode_cursor, encode_cursor
 from gateway.api.replies import json_reply
 from gateway.api.requests import (
     gateway_of,
@@ -49,12 +49,12 @@ async def create(request: Request) -> Response:
 async def find(request: Request) -> Response:
     """Your sessions, the last used first; `q` searches what was said, in English and Chinese."""
     query = read_query(request, SessionsQuery)
-    before = read_place(query.before) if query.before is not None else None
+    before = decode_cursor(query.before) if query.before is not None else None
     rows = await gateway_of(request).sessions(
         principal_of(request), limit=query.limit + 1, before=before, query=query.q
     )
     page = rows[: query.limit]
-    more = write_place(page[-1].updated_at, page[-1].id) if len(rows) > query.limit else None
+    more = encode_cursor(page[-1].updated_at, page[-1].id) if len(rows) > query.limit else None
     return json_reply(SessionPage(sessions=[Session.of(row) for row in page], next=more))
 
 

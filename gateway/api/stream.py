@@ -35,7 +35,7 @@ Feed = Callable[[Take], Coroutine[Any, Any, None]]
 AppStatus.disable_automatic_graceful_drain()
 
 log = structlog.get_logger(__name__)
-told = logging.getLogger(__name__)
+debug_log = logging.getLogger(__name__)
 
 
 def stream_response(
@@ -115,7 +115,7 @@ class EventStream(EventSourceResponse):
         task = asyncio.current_task()
         assert task is not None
         self._task, self._send_body = task, scope["send_body"]
-        self._tell("stream_opened")
+        self._debug("stream_opened")
         try:
             if scope["method"] == "HEAD":
                 await super().__call__(scope, receive, send)
@@ -128,7 +128,7 @@ class EventStream(EventSourceResponse):
                 log.info("slow_reader_dropped", **self._about, path=scope["path"], events=self._meter.events)
         finally:
             self._meter.closed("client")
-            self._tell_end()
+            self._debug_end()
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -194,15 +194,15 @@ class EventStream(EventSourceResponse):
             self._meter.closed(reason)
             self._task.cancel()
 
-    def _tell_end(self) -> None:
+    def _debug_end(self) -> None:
         meter = self._meter
         reason = meter.close_reason or "client"
         self._span.streamed(meter.kind, self._from_seq, meter.events, reason)
-        self._tell("stream_closed", reason=reason, events=meter.events)
+        self._debug("stream_closed", reason=reason, events=meter.events)
 
-    def _tell(self, what: str, **more: object) -> None:
+    def _debug(self, what: str, **more: object) -> None:
         # Asked first: what is filtered out would cost more than all else that a stream does at its ends.
-        if told.isEnabledFor(logging.DEBUG):
+        if debug_log.isEnabledFor(logging.DEBUG):
             log.debug(what, **self._about, **more)
 
     @property

@@ -41,8 +41,8 @@ def content(request: Request) -> AsyncIterator[bytes]:
 
 
 def _bounded(request: Request, most: int, limit: str) -> AsyncIterator[bytes]:
-    told = request.headers.get("content-length", "")
-    if told.isdigit() and int(told) > most:
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > most:
         raise _too_large(most, limit)
     return _chunks(request, most, limit)
 

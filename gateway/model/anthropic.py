@@ -19,10 +19,10 @@ from gateway.model.body import counted_body, in_way, streamed_body
 from gateway.model.bounds import Bounds
 from gateway.model.endpoint import Endpoint, Way, refuses_key
 from gateway.model.failures import (
+    decoded_body,
     failure_of_status,
     presentable,
     protocol_failure,
-    said_in,
     timed_out,
     unreachable,
 )
@@ -198,8 +198,8 @@ class AnthropicModel:
         """The failure that a response tells of that is not a success."""
         if path == _COUNT and upstream.status in {404, 405, 501}:
             return _NoSuchRoute()
-        said = said_in(body, upstream.charset)
-        return presentable(failure_of_status(upstream.status, upstream.headers, said), self._key)
+        body_of_failure = decoded_body(body, upstream.charset)
+        return presentable(failure_of_status(upstream.status, upstream.headers, body_of_failure), self._key)
 
     def _failure_of(self, error: Exception, *, late: bool) -> ModelError:
         """The failure that it is when no whole response came."""

@@ -82,18 +82,18 @@ def failure_of_status(status: int, headers: Mapping[str, str], body: object) -> 
     are looked up in lower case."""
     error = _error_in(body)
     kind = _STATUSES.get(status) or _TYPES.get(error.type) or _by_range(status)
-    said = error.message or (body if isinstance(body, str) and not body.lstrip().startswith("<") else "")
+    detail = error.message or (body if isinstance(body, str) and not body.lstrip().startswith("<") else "")
     should_retry = headers.get("x-should-retry")
     return _failure(
         kind,
         f"HTTP {status}",
-        said,
+        detail,
         retryable={"true": True, "false": False}.get(should_retry or ""),
         retry_after=_retry_after(headers),
     )
 
 
-def said_in(body: bytes, charset: str | None) -> object:
+def decoded_body(body: bytes, charset: str | None) -> object:
     """What the body of a failure says, for `failure_of_status`: its JSON, else its text. `charset` is the one
     that the response names."""
     try:
@@ -137,10 +137,10 @@ def timed_out(what: str) -> ModelError:
 
 def unreachable(where: str, why: Exception) -> ModelError:
     """No response came: refused, reset, not resolved, bad certificate; or one that is not HTTP."""
-    said = f"cannot be reached: {_one_line(str(why))}"
+    detail = f"cannot be reached: {_one_line(str(why))}"
     if not isinstance(why, OSError):
-        said = f"closed the connection or did not answer in HTTP ({type(why).__name__})."
-    return ModelError(f"The model's endpoint {where} {said}", code="upstream_error", retryable=True)
+        detail = f"closed the connection or did not answer in HTTP ({type(why).__name__})."
+    return ModelError(f"The model's endpoint {where} {detail}", code="upstream_error", retryable=True)
 
 
 def presentable(failure: ModelError, secret: str | None) -> ModelError:

@@ -66,16 +66,16 @@ def window_of(model: str) -> int | None:
 
 
 def _listed(model: str) -> "ModelInfo | None":
-    return _look_up(model) if len(model) <= _MAX_NAME_LENGTH else None
+    return _find(model) if len(model) <= _MAX_NAME_LENGTH else None
 
 
 @lru_cache(maxsize=256)
-def _look_up(model: str) -> "ModelInfo | None":
+def _find(model: str) -> "ModelInfo | None":
     """What the list has of `model`: all its prices; which of them holds is found out for each sum."""
     import genai_prices  # noqa: PLC0415 - 0.3 s of import that only a priced answer needs
 
-    told = {"model": model, "usage": {"input_tokens": 0, "output_tokens": 0}}
+    sample = {"model": model, "usage": {"input_tokens": 0, "output_tokens": 0}}
     try:
-        return genai_prices.extract_usage(told, provider_id="anthropic").model
+        return genai_prices.extract_usage(sample, provider_id="anthropic").model
     except (LookupError, ValueError):
         return None

@@ -102,7 +102,7 @@ class TurnApprovals:
 
     async def _expire(self) -> None:
         failed: Exception | None = None
-        for turn_id in await self._deps.approvals.overdue(now_ms(), self._in_flight.room):
+        for turn_id in await self._deps.approvals.overdue(now_ms(), self._in_flight.free_slots):
             try:
                 await self.take_up(turn_id)
             except Exception as error:  # noqa: BLE001 - one turn's failure must not keep the others waiting

@@ -16,26 +16,29 @@ from gateway.storage.sessions import SessionRow
 log = structlog.get_logger(__name__)
 
 
-class Told(Protocol):
-    """Hears of every session that moved to its archive, or failed to (`error`, a code). Times are Unix
+class ArchiveObserver(Protocol):
+    """Called for every session that moved to its archive, or failed to (`error`, a code). Times are Unix
     milliseconds. Must not raise."""
 
     def __call__(self, session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None: ...
 
 
-def nobody(session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None:
-    """Does not listen."""
+def ignore(session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None:
+    """Observes nothing."""
 
 
 class Archiver:
-    """Moves sessions to their archives, and tells `told` of it. `ended` hears of sessions that are over for
-    now: they were archived, or summarised because nobody uses them."""
+    """Moves sessions to their archives, and calls `observer` for each. `ended` is called for sessions that
+    are over for now: they were archived, or summarised because nobody uses them."""
 
     def __init__(
-        self, deps: Dependencies, told: Told = nobody, ended: Callable[[SessionRow], None] = lambda _: None
+        self,
+        deps: Dependencies,
+        observer: ArchiveObserver = ignore,
+        ended: Callable[[SessionRow], None] = lambda _: None,
     ) -> None:
         self._deps = deps
-        self._told = told
+        self._observer = observer
         self.ended = ended
 
     async def archive(self, session: SessionRow) -> ArchiveRow | None:
@@ -70,10 +73,10 @@ class Archiver:
                 blobs=deps.blobs,
             )
         except GatewayError as error:
-            self._told(session_id, started_at, now_ms(), error.code)
+            self._observer(session_id, started_at, now_ms(), error.code)
             raise
         if row is not None:
-            self._told(session_id, started_at, now_ms())
+            self._observer(session_id, started_at, now_ms())
         return row
 
 

@@ -12,7 +12,7 @@ from gateway.auth import Principal
 from gateway.errors import InvalidRequest, NotFound
 from gateway.service.dependencies import Dependencies
 from gateway.service.upload_buffer import UploadBuffer
-from gateway.storage.artifacts import ArtifactRow, Artifacts, Room
+from gateway.storage.artifacts import ArtifactRow, Artifacts, SpaceUsed
 
 MAX_UPLOADS = 8
 """Contents that are received at the same time: each has a file of its own until it is kept."""
@@ -24,7 +24,7 @@ class Page(NamedTuple):
     """Artifacts, the newest first, and what all of their owner's take of the `quota`, in bytes."""
 
     rows: Sequence[ArtifactRow]
-    room: Room
+    space_used: SpaceUsed
     quota: int
 
 
@@ -102,7 +102,7 @@ class UserArtifacts:
         rows = await self._store.find(
             who.user_id, limit=limit, before=before, session_id=session_id, turn_id=turn_id
         )
-        return Page(rows, await self._store.room(who.user_id), self._deps.settings.artifact_quota)
+        return Page(rows, await self._store.space_used(who.user_id), self._deps.settings.artifact_quota)
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """Raises errors.NotFound (artifact_not_found)."""

@@ -24,7 +24,7 @@ from gateway.messages import Message
 from gateway.model.calls import CallContext
 from gateway.service.dependencies import Dependencies
 from gateway.service.learning_worker import turn_times
-from gateway.service.memory_access import MemoryAccess, Place, memory_off
+from gateway.service.memory_access import MemoryAccess, ScopeIds, memory_off
 from gateway.service.session_events import SessionEvents
 from gateway.storage.memories import Evidence, Filter, MemoryRow, Profile, ProfileKind, Tombstone, Viewer
 from gateway.storage.messages import StoredMessage
@@ -49,10 +49,10 @@ class UserMemories:
 
     # What a message needs, and what there is for it
 
-    async def decide(self, who: Principal, place: Place, message: str, message_count: int) -> Decision:
+    async def decide(self, who: Principal, scope_ids: ScopeIds, message: str, message_count: int) -> Decision:
         """Whether memories help with a message, of which kind, and how much of them. Raises errors.NotFound,
         errors.Forbidden."""
-        scope = await self._for.scope(who, place)
+        scope = await self._for.scope(who, scope_ids)
         return await self._for.services.controller.decide(
             message,
             message_count=message_count,
@@ -60,16 +60,16 @@ class UserMemories:
             context=CallContext(scope.session_id),
         )
 
-    async def find(self, who: Principal, place: Place, query: Query) -> SearchResult:
+    async def find(self, who: Principal, scope_ids: ScopeIds, query: Query) -> SearchResult:
         """What fits the query. Raises errors.NotFound, errors.Forbidden, errors.StorageError."""
-        return await self._for.services.searcher.find(await self._for.scope(who, place), query)
+        return await self._for.services.searcher.find(await self._for.scope(who, scope_ids), query)
 
     async def recall(
-        self, who: Principal, place: Place, ids: Sequence[str], budget_tokens: int
+        self, who: Principal, scope_ids: ScopeIds, ids: Sequence[str], budget_tokens: int
     ) -> SearchResult:
         """Those of `ids` that may be recalled there, in this order, as far as they fit the budget in full.
         They do not count as used: somebody looks at them. Raises as `find` does."""
-        rows = await self._for.services.store.get(await self._for.scope(who, place), *ids)
+        rows = await self._for.services.store.get(await self._for.scope(who, scope_ids), *ids)
         now, tokens, hits, omissions = now_ms(), 0, list[Hit](), list[Omission]()
         for row in rows:
             if not row.recallable:
@@ -92,7 +92,7 @@ class UserMemories:
     async def save(
         self,
         who: Principal,
-        place: Place,
+        scope_ids: ScopeIds,
         new: NewMemory,
         *,
         evidence: Sequence[Evidence],
@@ -107,19 +107,19 @@ class UserMemories:
             errors.InvalidRequest: what `validation.make` raises; (evidence_not_found) nobody said that.
             errors.MemoryFull: with candidates for a merge.
         """
-        editor = self._for.editor(who, await self._for.scope(who, place))
+        editor = self._for.editor(who, await self._for.scope(who, scope_ids))
         if new.owner_type == "session" and new.owner_id is not None:
             await self._deps.sessions.get(new.owner_id, who.user_id)
         evidence = await self._for.checked(who, evidence)
         saved = await editor.save(new, reason, evidence=evidence, depends_on=depends_on)
-        if place.session_id is not None:
-            await self._events.add_changes(place.session_id, [saved])
+        if scope_ids.session_id is not None:
+            await self._events.add_changes(scope_ids.session_id, [saved])
         return saved
 
     async def list(
         self,
         who: Principal,
-        place: Place,
+        scope_ids: ScopeIds,
         which: Filter,
         *,
         limit: int,
@@ -128,9 +128,9 @@ class UserMemories:
     ) -> Sequence[MemoryRow]:
         """All of the user's memories, or those that a role, a project or a session sees; the last changed
         first, those with any of `words` the best match first. Raises errors.NotFound, errors.Forbidden."""
-        services, scope = self._for.services, await self._for.scope(who, place)
-        somewhere = scope.role_id or scope.project_id or scope.session_id
-        viewer: Viewer = scope if somewhere else self._for.all_scopes(who)
+        services, scope = self._for.services, await self._for.scope(who, scope_ids)
+        narrowed = scope.role_id or scope.project_id or scope.session_id
+        viewer: Viewer = scope if narrowed else self._for.all_scopes(who)
         if words is None:
             return await services.memories.list(viewer, which, limit=limit, before=before)
         query_terms = await asyncio.to_thread(query_tokens, words)
@@ -186,12 +186,12 @@ class UserMemories:
         reason: str,
     ) -> Sequence[Changed]:
         """As `Editor.correct`. Raises errors.InvalidRequest (evidence_not_found) when nobody said that."""
-        said = await self._for.checked(who, [evidence] if evidence else [])
+        checked = await self._for.checked(who, [evidence] if evidence else [])
         return await self._for.editor(who).correct(
             memory_id,
             action,
             reason,
-            evidence=said[0] if said else None,
+            evidence=checked[0] if checked else None,
             new_content=new_content,
             version=version,
         )
@@ -200,9 +200,11 @@ class UserMemories:
         """The new memory, then those that it replaces. Raises what `Corrections.merge` raises."""
         return await self._for.editor(who).merge(ids, "Merged by their user.")
 
-    async def learn(self, who: Principal, place: Place, said: Sequence[Message] | None) -> Sequence[Changed]:
-        """Has a conversation read for what is worth suggestions: `said`, or the session of the place. Reading
-        the same again adds nothing.
+    async def learn(
+        self, who: Principal, scope_ids: ScopeIds, messages: Sequence[Message] | None
+    ) -> Sequence[Changed]:
+        """Has a conversation read for what is worth suggestions: `messages`, or the session that `scope_ids`
+        names. Reading the same again adds nothing.
 
         Raises:
             errors.NotFound, errors.Forbidden, errors.MemoryFull, errors.QueueFull.
@@ -210,28 +212,28 @@ class UserMemories:
         """
         if self._extractor is None:
             raise memory_off()
-        scope = await self._for.scope(who, place)
-        if said is None and place.session_id is None:
+        scope = await self._for.scope(who, scope_ids)
+        if messages is None and scope_ids.session_id is None:
             raise InvalidRequest("Give a conversation, messages, or the session_id of a session of yours.")
         model = None
-        if place.session_id is not None:
-            model = await self._deps.turns.model(place.session_id)
-        if said is None:
-            session_id = str(place.session_id)
+        if scope_ids.session_id is not None:
+            model = await self._deps.turns.model(scope_ids.session_id)
+        if messages is None:
+            session_id = str(scope_ids.session_id)
             stored = await self._newest(session_id)
         else:
-            session_id = _conversation_id(said)
-            stored = [StoredMessage(number, session_id, each) for number, each in enumerate(said, 1)]
+            session_id = _conversation_id(messages)
+            stored = [StoredMessage(number, session_id, each) for number, each in enumerate(messages, 1)]
         with self._one_of_few():
             learned = await self._extractor.learn(
                 scope,
                 stored,
                 session_id=session_id,
                 model=model or self._deps.settings.model,
-                turn_times=turn_times(self._deps, session_id, who.user_id) if said is None else None,
+                turn_times=turn_times(self._deps, session_id, who.user_id) if messages is None else None,
             )
-        if place.session_id is not None:
-            await self._events.add_changes(place.session_id, learned)
+        if scope_ids.session_id is not None:
+            await self._events.add_changes(scope_ids.session_id, learned)
         return learned
 
     # Files
@@ -290,7 +292,7 @@ class UserMemories:
             self._busy -= 1
 
 
-def _conversation_id(said: Sequence[Message]) -> str:
+def _conversation_id(messages: Sequence[Message]) -> str:
     """The same for the same conversation, so that reading it again adds nothing."""
-    text = "\0".join(f"{each.role}\0{block['text']}" for each in said for block in each.content)
+    text = "\0".join(f"{each.role}\0{block['text']}" for each in messages for block in each.content)
     return f"c_{hashlib.sha256(text.encode()).hexdigest()[:32]}"

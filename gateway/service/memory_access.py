@@ -15,9 +15,9 @@ from gateway.storage.memories import AllScopes, Evidence, Scope, Viewer
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where somebody asks from. A session brings its role and project along; `user_id` may only repeat who
-    asks."""
+class ScopeIds:
+    """The ids of a request that name its scope. A session brings its role and project along; `user_id` may
+    only repeat who asks."""
 
     role_id: str | None = None
     project_id: str | None = None
@@ -55,14 +55,14 @@ class MemoryAccess:
             sessions=self._deps.sessions,
         )
 
-    async def scope(self, who: Principal, place: Place) -> Scope:
-        own, role_id, project_id = self.own(who), place.role_id, place.project_id
-        if place.user_id not in {None, who.user_id}:
+    async def scope(self, who: Principal, scope_ids: ScopeIds) -> Scope:
+        own, role_id, project_id = self.own(who), scope_ids.role_id, scope_ids.project_id
+        if scope_ids.user_id not in {None, who.user_id}:
             raise Forbidden("These are another user's memories: leave user_id out for your own.")
-        if place.session_id is not None:
-            session = await self._deps.sessions.get(place.session_id, who.user_id)
+        if scope_ids.session_id is not None:
+            session = await self._deps.sessions.get(scope_ids.session_id, who.user_id)
             role_id, project_id = role_id or session.role_id, project_id or session.project_id
-        return own._replace(role_id=role_id, project_id=project_id, session_id=place.session_id)
+        return own._replace(role_id=role_id, project_id=project_id, session_id=scope_ids.session_id)
 
     async def viewer(self, who: Principal, memory_id: str) -> Viewer:
         """Documents are nobody's own, and seen by everybody."""

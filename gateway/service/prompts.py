@@ -17,7 +17,7 @@ from gateway.turn.prompt import Prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PreviewRequest:
     """For which turn: the next one of a session, or the first of a new one in a role and a project; and for
     which message, to see what the memory would add to it."""
 
@@ -37,7 +37,7 @@ class Previewed:
 
 
 class Prompts:
-    """One per process. Nothing that it does leaves a trace."""
+    """One per process. Stores nothing."""
 
     def __init__(self, deps: Dependencies) -> None:
         self._deps = deps
@@ -46,19 +46,22 @@ class Prompts:
         """What is the same for everybody."""
         return self._previewed(History([]), "")
 
-    async def preview(self, who: Principal, asked: Asked) -> Previewed:
+    async def preview(self, who: Principal, request: PreviewRequest) -> Previewed:
         """Raises errors.NotFound (session_not_found), errors.StorageError."""
-        deps, history, scope = self._deps, History([]), Scope(who.user_id, asked.role_id, asked.project_id)
-        if asked.session_id is not None:
-            session = await deps.sessions.get(asked.session_id, who.user_id)
+        deps, history = self._deps, History([])
+        scope = Scope(who.user_id, request.role_id, request.project_id)
+        if request.session_id is not None:
+            session = await deps.sessions.get(request.session_id, who.user_id)
             history = await deps.sessions.history(session.id)
             scope = Scope(who.user_id, session.role_id, session.project_id, session.id)
         if deps.memory is None:
             return self._previewed(history, "")
         scope = scope._replace(households=households_of(deps.settings, who.user_id))
         recall = deps.memory.recall
-        text, known = await _standing(recall, scope, history)
-        return self._previewed(history, text, await _retrieved(recall, scope, history, known, asked.message))
+        text, known = await _memories_in_prompt(recall, scope, history)
+        return self._previewed(
+            history, text, await _retrieved(recall, scope, history, known, request.message)
+        )
 
     def _previewed(self, history: History, memories: str, retrieved: str | None = None) -> Previewed:
         prompt = Prompt.read(self._deps)
@@ -74,18 +77,18 @@ class Prompts:
         return Previewed(prompt.components, assembled, retrieved)
 
 
-async def _standing(recall: Recall, scope: Scope, history: History) -> tuple[str, InContext]:
-    """What would stand in the prompt of the memories, and what of them is known with that."""
-    told = history.memories
-    if told is not None and told.generation_from == history.generation_from:
-        looked_back = await recall.revalidate(scope, told.digests, recalled_in_view(history))
-        if not looked_back.outdated and not looked_back.gone:
-            return told.text, known_of(history, looked_back.rows)
-    elif history.messages and told is None:
+async def _memories_in_prompt(recall: Recall, scope: Scope, history: History) -> tuple[str, InContext]:
+    """The memories that the prompt would have, and those in context with that."""
+    prompted = history.memories
+    if prompted is not None and prompted.generation_from == history.generation_from:
+        revalidated = await recall.revalidate(scope, prompted.digests, recalled_in_view(history))
+        if not revalidated.outdated and not revalidated.gone:
+            return prompted.text, known_of(history, revalidated.rows)
+    elif history.messages and prompted is None:
         return "", known_of(history, ())  # its prompt generation began without any
-    taken = await recall.load_snapshot(scope)
-    new = PromptMemories(taken.text, taken.digests, history.generation_from, named=taken.summarized)
-    return taken.text, known_of(replace(history, memories=new), taken.rows)
+    snapshot = await recall.load_snapshot(scope)
+    new = PromptMemories(snapshot.text, snapshot.digests, history.generation_from, named=snapshot.summarized)
+    return snapshot.text, known_of(replace(history, memories=new), snapshot.rows)
 
 
 async def _retrieved(
@@ -98,5 +101,5 @@ async def _retrieved(
     if not new:
         return None
     block = recalled_block(new)
-    (told,) = view(History([StoredMessage(1, "", Message("user", [block]))]))
-    return str(told.content[0]["text"])
+    (found,) = view(History([StoredMessage(1, "", Message("user", [block]))]))
+    return str(found.content[0]["text"])

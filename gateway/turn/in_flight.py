@@ -45,14 +45,14 @@ class InFlight:
         self._running = self._runner.running
 
     @property
-    def room(self) -> int:
+    def free_slots(self) -> int:
         """How many more turns may run."""
         return max(0, self._deps.settings.max_turns_in_flight - len(self._tasks))
 
     def admit(self) -> None:
         """Raises errors.QueueFull when as many turns run as the settings allow."""
         most = self._deps.settings.max_turns_in_flight
-        if not self.room:
+        if not self.free_slots:
             raise QueueFull(
                 f"The server runs {most} turns already. Try again in a moment.", code="server_busy"
             )

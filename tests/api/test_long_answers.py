@@ -22,7 +22,7 @@ async def test_a_long_answer_is_the_same_as_a_short_one(
         await client.chat(f"/say {text}", session_id=session)
     path = f"/api/sessions/{session}/{what}"
     whole = await client.get(path)
-    monkeypatch.setattr(answers, "WHOLE", 100)
+    monkeypatch.setattr(answers, "MAX_UNSTREAMED", 100)
     pieces = await client.get(path)
 
     assert whole.headers["content-length"] == str(len(whole.content))
@@ -56,7 +56,7 @@ async def test_an_answer_whose_session_is_deleted_meanwhile_breaks_off(
             await client.http.delete(f"/api/sessions/{session}")
         return await read(sessions, session_id, after=after, until=until)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(answers, "WHOLE", 10)
+    monkeypatch.setattr(answers, "MAX_UNSTREAMED", 10)
     monkeypatch.setattr(SqlSessions, "messages", deleting)
     with pytest.raises(httpx2.RemoteProtocolError):
         await client.get(f"/api/sessions/{session}/messages")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import ArtifactsFull, NotFound
-from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, Room
+from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, SpaceUsed
 from gateway.storage.artifacts.endings import PUT_OFF
 from gateway.wiring import Storage
 from tests.storage.keeping import LATER, add, artifact, begin
@@ -100,7 +100,7 @@ class Story:
             theirs = {row.ref: row for row in self.rows.values() if row.owner == owner}
             assert {row.ref: row for row in await store.find(owner, limit=99)} == theirs
             assert await store.those(owner, [ref for _, ref in self.rows]) == theirs
-            assert await store.room(owner) == Room(self.counted(owner), len(theirs))
+            assert await store.space_used(owner) == SpaceUsed(self.counted(owner), len(theirs))
         for session_id, owner in OWNERS.items():
             used = {ref for session, _, ref in self.uses if session == session_id}
             assert {row.ref for row in await store.find(owner, limit=99, session_id=session_id)} == used

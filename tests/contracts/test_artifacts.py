@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import ArtifactsFull, NotFound
-from gateway.storage.artifacts import MIN_COUNTED, Room
+from gateway.storage.artifacts import MIN_COUNTED, SpaceUsed
 from gateway.wiring import Storage
 from tests.storage.keeping import LATER, QUOTA, add, artifact, begin
 from tests.storage.writing import OWNER, Factory
@@ -115,18 +115,18 @@ async def test_what_a_model_made_of_an_artifact_is_kept(storage: Storage) -> Non
 async def test_artifacts_fill_the_room_of_their_owner_and_of_nobody_else(storage: Storage) -> None:
     """Each counts as a block of a disk at least; what does not fit is refused and changes nothing."""
     await add(storage, artifact(1), artifact(2, "more", size=3 * MIN_COUNTED), quota=5 * MIN_COUNTED)
-    assert await storage.artifacts.room(OWNER) == Room(4 * MIN_COUNTED, 2)
+    assert await storage.artifacts.space_used(OWNER) == SpaceUsed(4 * MIN_COUNTED, 2)
 
     large = artifact(3, "large", size=MIN_COUNTED + 1)
     with pytest.raises(ArtifactsFull) as refused:
         await add(storage, large, quota=5 * MIN_COUNTED)
 
     assert refused.value.details == {"quota": 5 * MIN_COUNTED, "used": 4 * MIN_COUNTED}
-    assert await storage.artifacts.room(OWNER) == Room(4 * MIN_COUNTED, 2)
+    assert await storage.artifacts.space_used(OWNER) == SpaceUsed(4 * MIN_COUNTED, 2)
     assert await candidates(storage) == [large.path]
     await add(storage, artifact(4, "a block"), artifact(1, owner="bob"), quota=5 * MIN_COUNTED)
-    assert await storage.artifacts.room("bob") == Room(MIN_COUNTED, 1)
-    assert await storage.artifacts.room("eve") == Room(0, 0)
+    assert await storage.artifacts.space_used("bob") == SpaceUsed(MIN_COUNTED, 1)
+    assert await storage.artifacts.space_used("eve") == SpaceUsed(0, 0)
 
 
 async def test_the_same_content_once_more_takes_a_block(storage: Storage) -> None:
@@ -134,7 +134,7 @@ async def test_the_same_content_once_more_takes_a_block(storage: Storage) -> Non
     size, quota = 10 * MIN_COUNTED, 12 * MIN_COUNTED
     await add(storage, artifact(1, size=size), artifact(2, size=size), artifact(3, size=size), quota=quota)
 
-    assert await storage.artifacts.room(OWNER) == Room(quota, 3)
+    assert await storage.artifacts.space_used(OWNER) == SpaceUsed(quota, 3)
     with pytest.raises(ArtifactsFull):
         await add(storage, artifact(4, size=size), quota=quota)
 

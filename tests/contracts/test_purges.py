@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Table, func, select
 
 from gateway.errors import Conflict, NotFound
 from gateway.messages import Message, text_block
-from gateway.storage.artifacts import Room
+from gateway.storage.artifacts import SpaceUsed
 from gateway.storage.schema import metadata
 from gateway.storage.sessions import purges
 from gateway.storage.sqlite import SqliteDatabase
@@ -166,7 +166,7 @@ async def test_what_a_process_that_was_killed_left_is_removed_by_the_next(tmp_pa
         assert await storage.artifacts.get(OWNER, artifact(0).ref) == replace(
             artifact(0, "0", session_id="s"), session_id=None
         )
-        assert (await storage.artifacts.room(OWNER)) == Room(2 * 4096, 2)
+        assert (await storage.artifacts.space_used(OWNER)) == SpaceUsed(2 * 4096, 2)
 
 
 async def test_what_is_archived_is_read_once_while_its_rows_are_removed(storage: Storage) -> None:

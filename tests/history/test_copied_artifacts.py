@@ -125,7 +125,7 @@ async def test_an_artifact_that_the_importer_has_is_used_as_it_is(tmp_path: Path
 
         assert (await storage.artifacts.get(OWNER, row.ref)).created_at == row.created_at
         assert len(await storage.artifacts.find(OWNER, limit=9, session_id="s")) == 4
-        assert (await storage.artifacts.room(OWNER)).count == 4
+        assert (await storage.artifacts.space_used(OWNER)).count == 4
 
 
 @pytest.mark.anyio

@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from gateway.model.failures import MAX_MESSAGE, failure_of_status, presentable, said_in, unreachable
+from gateway.model.failures import MAX_MESSAGE, decoded_body, failure_of_status, presentable, unreachable
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_endpoint_may_know_better_whether_to_retry() -> None:
 )
 def test_a_body_says_its_json_or_its_text(body: bytes, charset: str | None, said: object) -> None:
     """Whatever an endpoint sends, and whatever it calls it."""
-    assert said_in(body, charset) == said
+    assert decoded_body(body, charset) == said
 
 
 def test_a_message_is_one_line_short_and_without_the_key() -> None:

@@ -51,9 +51,11 @@ def message_line(stored: StoredMessage) -> bytes:
 
 def message_of(line: bytes) -> StoredMessage:
     """Raises ValueError, TypeError or KeyError when the line is no message."""
-    said = orjson.loads(line)
-    usage = Usage(**said["usage"]) if said["usage"] else None
-    return StoredMessage(said["position"], said["turn_id"], Message(said["role"], said["content"]), usage)
+    fields = orjson.loads(line)
+    usage = Usage(**fields["usage"]) if fields["usage"] else None
+    return StoredMessage(
+        fields["position"], fields["turn_id"], Message(fields["role"], fields["content"]), usage
+    )
 
 
 def read_lines(

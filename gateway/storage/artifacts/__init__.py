@@ -63,7 +63,7 @@ class ArtifactRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SpaceUsed:
     """What a user's artifacts take: bytes, as they count against the quota, and how many there are."""
 
     used: int
@@ -135,7 +135,7 @@ class Artifacts(Protocol):
         how many that were. Their blobs may be orphans; the time of the others goes on for a day."""
         ...
 
-    async def room(self, owner: str) -> Room:
+    async def space_used(self, owner: str) -> SpaceUsed:
         """What the owner's artifacts take."""
         ...
 

@@ -17,7 +17,7 @@ from gateway.errors import ArtifactsFull, NotFound
 from gateway.storage.artifacts import ArtifactRow
 from gateway.storage.artifacts.endings import end
 from gateway.storage.artifacts.rows import ARTIFACTS
-from gateway.storage.artifacts.totals import count_in, counted, room
+from gateway.storage.artifacts.totals import count_in, counted, space_used
 from gateway.storage.artifacts.uses import IS_OF, USED, use
 from gateway.storage.database import Prepared
 from gateway.storage.orphans.statements import resolve
@@ -96,7 +96,7 @@ def add(connection: Connection, row: ArtifactRow, *, quota: int) -> None:
         found = SESSION.one(connection, session_id=row.session_id, owner=row.owner)
         if found is None:
             raise no_session(row.session_id)
-    used = room(connection, row.owner).used
+    used = space_used(connection, row.owner).used
     if used + counted(connection, row.owner, row.path, row.size) > quota:
         raise ArtifactsFull(
             f"Artifacts take {used} of {quota} bytes: no room is left for {row.size} more. Delete some.",

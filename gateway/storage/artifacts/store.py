@@ -19,7 +19,7 @@ class SqlArtifacts(Store):
     used = reads(statements.used)
     summarise = writes(statements.summarise)
     delete = writes(statements.delete)
-    room = reads(totals.room, snapshot=False)
+    space_used = reads(totals.space_used, snapshot=False)
     stock = reads(totals.stock, snapshot=False)
 
     async def use(self, owner: str, session_id: str, refs: Collection[str]) -> None:

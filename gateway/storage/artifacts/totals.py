@@ -3,7 +3,7 @@ transactions."""
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from gateway.storage.artifacts import MIN_COUNTED, Room, Stock
+from gateway.storage.artifacts import MIN_COUNTED, SpaceUsed, Stock
 from gateway.storage.database import Prepared
 from gateway.storage.schema import artifact_totals, artifacts, doubtful_blobs
 
@@ -55,9 +55,9 @@ def count_out(connection: Connection, owner: str, path: str, size: int) -> None:
     _change(connection, owner, -1, -size if was_last else 0, -_counted(size, is_new=was_last))
 
 
-def room(connection: Connection, owner: str) -> Room:
+def space_used(connection: Connection, owner: str) -> SpaceUsed:
     row = ROOM.one(connection, of=owner)
-    return Room(*row) if row is not None else Room(0, 0)
+    return SpaceUsed(*row) if row is not None else SpaceUsed(0, 0)
 
 
 def stock(connection: Connection) -> Stock:

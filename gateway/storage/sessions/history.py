@@ -47,7 +47,7 @@ class ReadArchived(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageRange:
     """The messages of a session with `after` < position <= `until`: `rows`, and before these what lies in
     `archives`."""
 
@@ -70,8 +70,8 @@ class View:
     """A session's history before its archives are read: `kept` is the one message that the version in force
     keeps, if any."""
 
-    kept: Said | None
-    since: Said
+    kept: MessageRange | None
+    since: MessageRange
     compression: CompressionRow | None
     generation_from: int
     carried: str | None
@@ -90,9 +90,9 @@ class View:
             return None
         return self._of([*(self.kept.rows if self.kept else ()), *self.since.rows])
 
-    def _of(self, said: Sequence[StoredMessage]) -> History:
+    def _of(self, messages: Sequence[StoredMessage]) -> History:
         return History(
-            said,
+            messages,
             self.compression,
             self.generation_from,
             self.carried,
@@ -147,7 +147,7 @@ def archives_where(*conditions: ColumnElement[bool]) -> ScalarSelect[Any]:
 _ID: ColumnElement[str] = bindparam("session_id")
 _AFTER: ColumnElement[int] = bindparam("after")
 _UNTIL: ColumnElement[int] = bindparam("until")
-SAID = Prepared(
+MESSAGES_IN_RANGE = Prepared(
     select(
         archives_where(session_archives.c.session_id == _ID, session_archives.c.to_position > _AFTER),
         messages_where(_ID, messages.c.position > _AFTER, messages.c.position <= _UNTIL),
@@ -155,7 +155,7 @@ SAID = Prepared(
 )
 
 # One message may be large: it is read as it is, as the JSON of several is made of copies.
-SAID_ONE = Prepared(
+SINGLE_MESSAGE = Prepared(
     select(
         archives_where(
             session_archives.c.session_id == sessions.c.id, session_archives.c.to_position > _AFTER
@@ -198,43 +198,43 @@ OUTLINE = Prepared(
 )
 
 
-def said_of(connection: Connection, session_id: str, after: int, until: int | None) -> Said:
+def range_of(connection: Connection, session_id: str, after: int, until: int | None) -> MessageRange:
     """The messages of a session; none when there is no such session."""
     last = LAST if until is None else until
     if last == after + 1:
-        return one_of(connection, session_id, last)
-    row = SAID.one(connection, session_id=session_id, after=after, until=last)
+        return single_of(connection, session_id, last)
+    row = MESSAGES_IN_RANGE.one(connection, session_id=session_id, after=after, until=last)
     if row is None:
-        return Said(after, last, (), ())
-    return Said(after, last, archives_of(row[0]), messages_of(row[1]))
+        return MessageRange(after, last, (), ())
+    return MessageRange(after, last, archives_of(row[0]), messages_of(row[1]))
 
 
-def one_of(connection: Connection, session_id: str, position: int) -> Said:
+def single_of(connection: Connection, session_id: str, position: int) -> MessageRange:
     """The message at a position."""
-    row = SAID_ONE.one(connection, session_id=session_id, after=position - 1, until=position)
+    row = SINGLE_MESSAGE.one(connection, session_id=session_id, after=position - 1, until=position)
     if row is None:
-        return Said(position - 1, position, (), ())
+        return MessageRange(position - 1, position, (), ())
     archives, at, turn_id, role, content, usage = row
     rows: Sequence[StoredMessage] = ()
     if at is not None:
         rows = [_message(at, turn_id, role, orjson.loads(content), orjson.loads(usage) if usage else None)]
-    return Said(position - 1, position, archives_of(archives), rows)
+    return MessageRange(position - 1, position, archives_of(archives), rows)
 
 
 def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     """What a session's view is made of; an empty one when there is no such session."""
     row = VIEW.one(connection, session_id=session_id, whole=int(whole))
     if row is None:
-        return View(None, Said(0, LAST, (), ()), None, 0, None, 0, None, None)
+        return View(None, MessageRange(0, LAST, (), ()), None, 0, None, 0, None, None)
     generation_from, carried, failed, prefix_hash, told, archives, kept, since, *version = row
     archived = archives_of(archives)
     known = (generation_from, carried, failed, prefix_hash, prompt_memories_of(told))
     if version[0] is None:
-        return View(None, Said(0, LAST, archived, messages_of(since)), None, *known)
+        return View(None, MessageRange(0, LAST, archived, messages_of(since)), None, *known)
     covers = COMPRESSIONS.read(version)
     position = covers.kept_position
-    one = Said(position - 1, position, archived, messages_of(kept)) if position is not None else None
-    return View(one, Said(covers.to_position, LAST, archived, messages_of(since)), covers, *known)
+    one = MessageRange(position - 1, position, archived, messages_of(kept)) if position is not None else None
+    return View(one, MessageRange(covers.to_position, LAST, archived, messages_of(since)), covers, *known)
 
 
 def outline_of(

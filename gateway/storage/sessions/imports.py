@@ -16,7 +16,7 @@ from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
 from gateway.storage.archives.summaries import SqlSummaries, save
 from gateway.storage.artifacts import ArtifactRow, Chunk, blob_path, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
-from gateway.storage.artifacts.totals import room
+from gateway.storage.artifacts.totals import space_used
 from gateway.storage.artifacts.uses import refs_used, use
 from gateway.storage.database import Database, Prepared, Store, reads
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
@@ -167,7 +167,7 @@ def _add_artifacts(
             )
         use(connection, owner, session_id, [copy.ref])
         resolve(connection, path)
-    used = room(connection, owner).used
+    used = space_used(connection, owner).used
     if grew and used > quota:
         raise ArtifactsFull(
             f"With those of this session your artifacts would take {used} bytes; they may take {quota}. "

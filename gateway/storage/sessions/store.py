@@ -30,7 +30,7 @@ from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.entry import ROWS, add_session
 from gateway.storage.sessions.forgetting import forget, places_of
-from gateway.storage.sessions.history import ReadArchived, outline_of, said_of, size_of, view_of
+from gateway.storage.sessions.history import ReadArchived, outline_of, range_of, size_of, view_of
 from gateway.storage.sessions.purges import IndexedWords, SqlPurges
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.store import open_turn_of
@@ -209,11 +209,11 @@ class SqlSessions(Store):
         self, session_id: str, *, after: int = 0, until: int | None = None
     ) -> Sequence[StoredMessage]:
         """See `Sessions.messages`."""
-        said = await self.database.read(
-            lambda connection: said_of(connection, session_id, after, until), snapshot=False
+        found = await self.database.read(
+            lambda connection: range_of(connection, session_id, after, until), snapshot=False
         )
         try:
-            return await said.read(self._archived)
+            return await found.read(self._archived)
         except ArchiveDamaged:
             if not await self._is_there(session_id):
                 return []

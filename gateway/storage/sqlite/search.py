@@ -21,7 +21,7 @@ from gateway.lexical import is_cjk, query_tokens, tokens
 from gateway.storage.database import Database, Prepared
 from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import heads, sessions, turns
-from gateway.storage.sessions.history import ReadArchived, said_of
+from gateway.storage.sessions.history import ReadArchived, range_of
 from gateway.storage.sqlite.database import raw_of
 from gateway.storage.sqlite.unindexed import TURN_BATCH, Fresh
 from gateway.storage.turns.heads import OF_SESSION
@@ -175,7 +175,7 @@ class SqliteSearch:
 
     async def _messages(self, session_id: str, after: int, until: int) -> Sequence[StoredMessage]:
         said = await self._database.read(
-            lambda connection: said_of(connection, session_id, after, until), snapshot=False
+            lambda connection: range_of(connection, session_id, after, until), snapshot=False
         )
         try:
             return await said.read(self._archived)
@@ -224,7 +224,7 @@ def small_ones(connection: Connection, session_ids: Sequence[str]) -> dict[str, 
         if fresh is None:
             found[session_id] = None
         elif fresh.last - fresh.position <= SMALL and not fresh.more:
-            said = said_of(connection, session_id, fresh.position, fresh.last)
+            said = range_of(connection, session_id, fresh.position, fresh.last)
             if not any(row.to_position > fresh.position for row in said.archives):
                 fresh.take_inputs()
                 fresh.take(said.rows)
