@@ -31,7 +31,7 @@ BUDGETS: Mapping[str, int] = {
     "memory": 4595,
     "model": 1500,
     "prompt": 550,
-    "service": 1855,
+    "service": 1865,
     "settings": 450,
     "skills": 1100,
     "storage": 7450,
