@@ -132,7 +132,10 @@ class ArtifactStore:
 
     async def sweep(self, now: int, *, began: int = 0) -> Swept:
         """A bounded round: removes artifacts whose time is over and that no session uses, and blobs that have
-        long been candidates, or since before the process `began`: nobody writes those any more.
+        long been candidates, or since before the process `began`: nobody writes those any more. One process
+        at a time has the database (`FolderLock`, held since before `began`), and imports and uploads come to
+        it over HTTP. Of what it writes itself an artifact's blob waits for its turn (`turn_of`), and an
+        archive whose blobs were removed before its row came is refused (`insert_archive`).
 
         Raises:
             errors.StorageError: the database cannot do its work. A blob that cannot be removed waits for
