@@ -209,6 +209,20 @@ async def test_a_turn_that_read_a_memory_before_its_erasure_leaves_no_words_of_i
         assert await parts.memory.store.erasures(limit=9) == []
 
 
+async def test_the_record_of_a_session_keeps_what_was_erased(tmp_path: Path, demo_url: str) -> None:
+    """Its events tell what was retrieved, in an archive too; the files of the memory have no byte of it."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        standing = await remember(user, "allergic to walnuts")
+        said = await user.chat("hello", session_id="s")
+        assert "walnuts" in str(said)
+        assert (await user.post("/api/sessions/s/archive")).status_code == 200
+
+        await erase(user, standing)
+
+        assert await user.events("s") == said
+        assert not any(b"walnut" in file.read_bytes() for file in tmp_path.glob("memory.db*"))
+
+
 async def test_what_is_erased_after_a_turn_was_accepted_is_not_told_to_it(
     tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
