@@ -9,16 +9,12 @@ import pytest
 from gateway.events.calls import ApprovalRequest, ToolCall, ToolResult
 from gateway.events.lifecycle import IterationEnd, IterationStart
 from gateway.messages import Message
-from gateway.storage.turns import TurnRow
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import CANCELLED, COMPLETED, begin_turn, failed, finalize_turn, noted
-from gateway.turn.observer import CompositeObserver, NullObserver
 from gateway.turn.progress import CALLS_PER_STEP
 from tests.turn.working import stored, turn_at_work
 
 pytestmark = pytest.mark.anyio
-
-TURN = TurnRow("t", "s", "ann", "running", None, "hi", "m", None, 1, 0, 0, 0, False)
 
 
 def _call(turn: TurnContext, *ids: str, effect: Any = "read_only") -> None:
@@ -125,20 +121,3 @@ async def test_many_open_calls_leave_others_their_share_of_the_loop(tmp_path: Pa
 
     assert len(_results(events)) == count
     assert ran >= 10
-
-
-def test_observers_are_told_in_their_order_and_none_is_one_too() -> None:
-    """The same, whether nobody looks or several do."""
-    told: list[tuple[str, str]] = []
-
-    class Noting(NullObserver):
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-        def take_up(self, turn: TurnRow) -> None:
-            told.append((self.name, turn.id))
-
-    NullObserver().take_up(TURN)
-    CompositeObserver(Noting("first"), Noting("second")).take_up(TURN)
-
-    assert told == [("first", "t"), ("second", "t")]
