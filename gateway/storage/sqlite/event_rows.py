@@ -7,6 +7,7 @@ the number of steps that counts. So many rows go in by one statement, and come o
 import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from gateway.events.envelope import StoredEvent
@@ -70,10 +71,10 @@ _LINES = """
     )
 """
 _LOOSE = """
-    SELECT group_concat(seq), group_concat(turn_id), group_concat(type), group_concat(length(body)),
+    SELECT group_concat(seq), group_concat(type), group_concat(turn_id), group_concat(length(body)),
         CAST(group_concat(body, '') AS BLOB)
     FROM (
-        SELECT seq, turn_id, type, body, sum(length(body)) OVER (ORDER BY number) - length(body) AS before
+        SELECT seq, type, turn_id, body, sum(length(body)) OVER (ORDER BY number) - length(body) AS before
         FROM loose_events WHERE session_id = :session_id AND seq > :after AND seq <= :until
         ORDER BY number LIMIT :limit
     )
@@ -140,11 +141,10 @@ def pack(connection: sqlite3.Connection) -> None:
 
 
 def _pack(connection: sqlite3.Connection) -> None:
-    last, *columns = connection.execute(_OLDEST, (PACKED_AT_ONCE,)).fetchone()
-    rows = (
-        (session_id, int(seq), turn_id, event_type, body)
-        for session_id, seq, turn_id, event_type, body in _rows(columns)
-    )
+    found = connection.execute(_OLDEST, (PACKED_AT_ONCE,)).fetchone()
+    last, session_ids, seqs, turn_ids, types, sizes, bodies = found
+    names = (column.split(",") for column in (turn_ids, types))
+    rows = zip(session_ids.split(","), _numbers(seqs), *names, _cut(bodies, sizes), strict=True)
     PACK_ROWS.run(connection, [value for row in packs_of(rows) for value in row])
     connection.execute(_REMOVE_OLDEST, (last,))
 
@@ -224,21 +224,16 @@ def _loose(
     connection: sqlite3.Connection, session_id: str, after: int, limit: int, until: int
 ) -> list[StoredEvent]:
     place = {"session_id": session_id, "after": after, "until": until, "limit": limit, "bytes": PAGE_BYTES}
-    columns = connection.execute(_LOOSE, place).fetchone()
-    return [
-        StoredEvent(int(seq), event_type, turn_id, body) for seq, turn_id, event_type, body in _rows(columns)
-    ]
-
-
-def _rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """The rows of loose events from their columns, each in one piece: texts, sizes of the bodies, bodies."""
-    *texts, sizes, bodies = columns
+    seqs, types, turn_ids, sizes, bodies = connection.execute(_LOOSE, place).fetchone()
     if bodies is None:
-        return
-    at = 0
-    for *values, size in zip(*(text.split(",") for text in texts), map(int, sizes.split(",")), strict=True):
-        yield (*values, bodies[at : at + size])
-        at += size
+        return []
+    rows = zip(_numbers(seqs), types.split(","), turn_ids.split(","), _cut(bodies, sizes), strict=True)
+    return list(map(StoredEvent._make, rows))
+
+
+def _cut(bodies: bytes, sizes: str) -> Iterator[bytes]:
+    """What was put together in one piece, by the sizes of its parts."""
+    return (bodies[begin:end] for begin, end in pairwise(accumulate(_numbers(sizes), initial=0)))
 
 
 def _numbers(column: str) -> Iterator[int]:
