@@ -35,8 +35,8 @@ from gateway.memory.validation import NewMemory
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import AllScopes, Filter, MemoryRow, Scope, Vector
 from tests.loopback import served
-from tests.memory.search.keeping import made, put, recall_rows
 from tests.memory.search.recall_set import ASKED, NO_ANSWER, NOT_BY_WORDS, by_words, recall
+from tests.memory.search.saving import made, put, recall_rows
 
 MEMORIES = 10_000
 QUERIES = 2_000

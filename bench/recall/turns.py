@@ -34,7 +34,7 @@ from gateway.tools.fetch.tool import http_fetch
 from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import served
-from tests.memory.search.keeping import made, put
+from tests.memory.search.saving import made, put
 from tests.paraphrasing_model.client import Given, Scripted, paraphrasing_model
 from tests.tools.web import answer, serving
 

@@ -17,7 +17,7 @@ from gateway.storage.sessions import purges
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.storage.archiving import archive, converse, everything
-from tests.storage.keeping import add, artifact, begin
+from tests.storage.artifact_rows import add, artifact, begin
 from tests.storage.saying import said, snapshot, summary
 from tests.storage.writing import OWNER, Factory, accepted, running
 

@@ -9,7 +9,7 @@ from typing import Any
 from gateway.demo.server import serve_demo
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, events, running_gateway, stalled_reader, text_of, the
-from tests.observability.keeping import KEPT, keeping_round, keeping_tools
+from tests.observability.offloading import OFFLOADS, offload_round, offload_tools
 from tests.observability.permitted import LEFT_ALONE, NEEDED, needed_tools, permitted_round
 from tests.observability.remembering import ASKED, remembering, remembering_round
 from tests.stories.asking import ask
@@ -90,10 +90,10 @@ async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
             "max_iterations": 4,
             "max_answer_size": 16_000_000,
             **NEEDED,
-            **KEPT,
+            **OFFLOADS,
             **remembered,
         }
-        tools = (*needed_tools(), *keeping_tools(settings.data_dir))
+        tools = (*needed_tools(), *offload_tools(settings.data_dir))
         async with running_gateway(settings.model_copy(update=given), *tools) as client:
             yield client
 
@@ -117,7 +117,7 @@ async def scripted_round(client: Client) -> dict[str, Told]:
     for kind, (message, found) in (await permitted_round(client)).items():
         told[kind] = Told(message, found)
     told["remembered"] = Told(ASKED, await remembering_round(client))
-    told["kept aside"] = Told("/call customers {}", await keeping_round(client))
+    told["offloaded"] = Told("/call customers {}", await offload_round(client))
     told["cancelled"] = await _cancelled(client)
     told["queued"] = await _queued(client)
     told["resumed"] = await _resumed(client)

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 import gateway.storage.migrations
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import storage_on
-from tests.storage.keeping import add, artifact, begin
+from tests.storage.artifact_rows import add, artifact, begin
 
 pytestmark = pytest.mark.anyio
 

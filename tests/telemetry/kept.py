@@ -6,7 +6,7 @@ from typing import Any
 from gateway.events.lifecycle import AttachedFile, TurnStart
 from gateway.events.upkeep import Artifact
 from gateway.storage.artifacts import ArtifactRow
-from tests.storage.keeping import artifact
+from tests.storage.artifact_rows import artifact
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story
 
 

@@ -10,19 +10,19 @@ import orjson
 
 from gateway.errors import BadImport
 from gateway.events.contract import EVENT
+from gateway.history.copies.artifacts import CheckedArtifacts
 from gateway.history.copies.blocks import check_content
 from gateway.history.copies.covered import CoveredRanges
 from gateway.history.copies.export import (
+    ARTIFACT_KINDS,
     EVENT_HEAD,
     FORMAT,
-    KEEPING,
     KINDS,
     WITHOUT_ARTIFACTS,
     WITHOUT_ROLES,
     archived,
     counts_of,
 )
-from gateway.history.copies.keeping import KeptArtifacts
 from gateway.history.copies.lines import Lines, copied, demand, read_line, valid, written_later
 from gateway.ids import is_id
 from gateway.messages import Usage
@@ -77,7 +77,7 @@ class Check:
     versions: dict[int, VersionCopy] = field(default_factory=dict[int, VersionCopy])
     summary: SummaryCopy | None = None
     covered: CoveredRanges = field(default_factory=CoveredRanges)
-    kept: KeptArtifacts = field(default_factory=KeptArtifacts)
+    artifacts: CheckedArtifacts = field(default_factory=CheckedArtifacts)
     form: int = FORMAT
     counts: Counter[str] = field(default_factory=Counter[str])
     starts: dict[str, int] = field(default_factory=dict[str, int])
@@ -89,7 +89,9 @@ class Check:
             return
         self.starts.setdefault(kind, at)
         self.counts[kind] += 1
-        demand(self.form > WITHOUT_ARTIFACTS or kind not in KEEPING, f"format {self.form} has no {kind}")
+        demand(
+            self.form > WITHOUT_ARTIFACTS or kind not in ARTIFACT_KINDS, f"format {self.form} has no {kind}"
+        )
         if kind == "turn":
             if self.form <= WITHOUT_ARTIFACTS:
                 value = written_later(value, "attachments")
@@ -99,9 +101,9 @@ class Check:
         elif kind == "summary":
             self._take_summary(copied(SummaryCopy, value))
         elif kind == "artifact":
-            self.kept.take(copied(ArtifactCopy, value), at)
+            self.artifacts.take(copied(ArtifactCopy, value), at)
         elif kind == "content":
-            self.kept.part(value, at)
+            self.artifacts.part(value, at)
         elif kind == "message":
             self._take_message(value, line, at)
         else:
@@ -120,7 +122,7 @@ class Check:
         if self.form == WITHOUT_ROLES:
             value = written_later(value, "role_id")
         self.session = session = copied(SessionCopy, value)
-        self.kept.session_id = session.id
+        self.artifacts.session_id = session.id
         demand(session.epoch_from <= session.last_position, "epoch_from is beyond the last message")
 
     def _take_turn(self, turn: TurnCopy) -> None:
@@ -222,7 +224,7 @@ class Check:
             "the version in force is not there",
         )
         self.covered.finish()
-        self.kept.finish()
+        self.artifacts.finish()
         return Moment(session, list(self.versions.values()), self.summary)
 
 
@@ -261,15 +263,15 @@ def check(file: BinaryIO) -> Checked:
         found.counts,
         found.starts,
         found.covered.places,
-        found.kept.lines_at,
-        found.kept.places,
+        found.artifacts.lines_at,
+        found.artifacts.places,
     )
 
 
 def _next_stage(stage: int, kind: str, *, first: bool) -> int:
     if kind not in KINDS:
         raise BadImport(f"{kind!r:.40} is not a kind of line.")
-    place = KINDS.index("artifact" if kind in KEEPING else kind)
+    place = KINDS.index("artifact" if kind in ARTIFACT_KINDS else kind)
     if first != (kind == "session") or place < stage:
         raise BadImport(f"A line of the kind {kind} does not belong here.")
     return place

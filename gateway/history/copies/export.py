@@ -36,7 +36,7 @@ WITHOUT_ROLES, WITHOUT_ARTIFACTS = 1, 2
 
 KINDS = ("session", "turn", "compression", "summary", "artifact", "content", "message", "event", "end")
 """Of lines, in their order, but that the contents are among the artifacts."""
-KEEPING = frozenset({"artifact", "content"})
+ARTIFACT_KINDS = frozenset({"artifact", "content"})
 
 EVENT_HEAD, EVENT_TAIL = b'{"kind":"event","body":', b"}"
 MESSAGE_HEAD = b'{"kind":"message",'
@@ -191,7 +191,9 @@ class Export:
 def counts_of(counted: Counter[str], form: int = FORMAT) -> dict[str, int]:
     """What the last line tells: lines of each kind but the first and the last one, of those kinds that the
     format `form` has."""
-    return {kind: counted[kind] for kind in KINDS[1:-1] if form > WITHOUT_ARTIFACTS or kind not in KEEPING}
+    return {
+        kind: counted[kind] for kind in KINDS[1:-1] if form > WITHOUT_ARTIFACTS or kind not in ARTIFACT_KINDS
+    }
 
 
 def archived(line: bytes) -> bytes:

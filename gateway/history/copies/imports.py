@@ -22,9 +22,9 @@ from gateway.history.archive import (
     version_path,
     write_archive,
 )
+from gateway.history.copies.artifacts import content_of
 from gateway.history.copies.checks import Checked, check
 from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived
-from gateway.history.copies.keeping import content_of
 from gateway.history.copies.lines import Lines
 from gateway.ids import now_ms
 from gateway.messages import Usage

@@ -23,7 +23,8 @@ _DATA = b'"data":'
 _TEXT = b'"data":{"text":"'
 """The data of a piece has one field."""
 _MAX_DIGITS = 15
-"""Digits."""
+"""Digits of a time in Unix milliseconds, which thus reach to the year 33,658: with more it is none of ours.
+Differences of such times fit into 64 bits, as many as `orjson` writes."""
 
 
 class _Kind(NamedTuple):

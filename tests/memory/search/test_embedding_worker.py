@@ -23,7 +23,7 @@ from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
-from tests.memory.search.keeping import ANN, keep, made, put
+from tests.memory.search.saving import ANN, made, put, save
 from tests.memory.search.vector_server import DIMENSIONS, VectorServer
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +59,7 @@ async def test_each_memory_is_embedded_once(
 async def test_what_was_changed_is_embedded_again(
     store: SqlMemories, server: VectorServer, embeddings: Embeddings
 ) -> None:
-    memory_id = await keep(store, "养了一只猫")
+    memory_id = await save(store, "养了一只猫")
     async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
         work.nudge(ANN)
         await work.settled()
@@ -77,7 +77,7 @@ async def test_a_failure_is_tried_again(
     store: SqlMemories, server: VectorServer, embeddings: Embeddings
 ) -> None:
     """As often as need be, and nobody is told but the log."""
-    await keep(store, "养了一只猫")
+    await save(store, "养了一只猫")
     server.failures = 3
     async with embedding(EmbeddingWorker(store, embeddings, first_retry=0)) as work:
         work.nudge(ANN)
@@ -98,7 +98,7 @@ async def test_one_that_is_refused_does_not_keep_others_back(
         await work.settled()
         assert await missing_vectors(store) == 1
         asked = len(server.asked)
-        await keep(store, "another good one")
+        await save(store, "another good one")
         work.nudge(ANN)
         await work.settled()
 

@@ -19,7 +19,7 @@ from gateway.memory.search.ranking import (
 )
 from gateway.memory.search.relevance import MAX_WORDS, filter_relevant, query_terms
 from gateway.storage.memories import MemoryRow
-from tests.memory.search.keeping import DAY, made
+from tests.memory.search.saving import DAY, made
 
 ROWS = [
     made(text) for text in ("紫色的围巾", "plain coffee", "周五不上线", "nylon guitar", "四百页的书", "x")

@@ -7,8 +7,8 @@ import pytest
 from gateway.memory.search.query import Query
 from gateway.memory.search.searcher import Searcher
 from gateway.storage.memories.store import SqlMemories
-from tests.memory.search.keeping import ANN, put, recall_rows
 from tests.memory.search.recall_set import ASKED, KNOWN, NO_ANSWER, NOT_BY_WORDS, Asked, by_words, recall
+from tests.memory.search.saving import ANN, put, recall_rows
 
 pytestmark = pytest.mark.anyio
 

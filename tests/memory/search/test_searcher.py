@@ -21,7 +21,7 @@ from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.loopback import TIMEOUT
 from tests.memory.search.embedding import embedding
-from tests.memory.search.keeping import ANN, DAY, keep, made, put
+from tests.memory.search.saving import ANN, DAY, made, put, save
 from tests.memory.search.vector_server import Fault, VectorServer
 
 pytestmark = pytest.mark.anyio
@@ -81,8 +81,8 @@ async def test_any_text_is_a_good_query(tmp_path_factory: pytest.TempPathFactory
 
 
 async def test_what_looks_like_an_operator_finds_what_has_it_as_a_word(store: SqlMemories) -> None:
-    wanted = await keep(store, "The band NEAR and NOT plays at 8")
-    await keep(store, "Something else entirely")
+    wanted = await save(store, "The band NEAR and NOT plays at 8")
+    await save(store, "Something else entirely")
     searcher = Searcher(store)
 
     for text in ('"NEAR"', "NEAR(NOT)", "near* AND band*", 'band" OR "x'):
@@ -91,7 +91,7 @@ async def test_what_looks_like_an_operator_finds_what_has_it_as_a_word(store: Sq
 
 @pytest.mark.parametrize("text", ["", "   ", "？！…", "\0\0", "🙂"])
 async def test_a_text_without_words_finds_nothing(store: SqlMemories, text: str) -> None:
-    await keep(store, "喜欢简约的设计风格 🙂")
+    await save(store, "喜欢简约的设计风格 🙂")
 
     found = await Searcher(store).find(ANN, Query(text))
 
@@ -100,7 +100,7 @@ async def test_a_text_without_words_finds_nothing(store: SqlMemories, text: str)
 
 async def test_a_megabyte_is_a_good_query(store: SqlMemories) -> None:
     """What stands at its end is looked for."""
-    wanted = await keep(store, "讨厌蓝绿色的按钮")
+    wanted = await save(store, "讨厌蓝绿色的按钮")
 
     assert ids(await Searcher(store).find(ANN, Query("日志 " * 400_000 + "按钮用什么颜色"))) == [wanted]
 
@@ -131,8 +131,8 @@ async def test_nobody_finds_what_is_not_theirs_to_see(store: SqlMemories) -> Non
 async def test_types_and_time_are_asked_before_the_ranking(store: SqlMemories) -> None:
     """However many better ones of another type or time there are."""
     await put(store, *(made(f"茶 {number}", type="fact") for number in range(80)))
-    old = await keep(store, "关于喝茶的很长的一段偏好，其中也说到咖啡", type="preference", days=20)
-    new = await keep(store, "下午两点以后喝茶会睡不着，只喝白水", type="preference")
+    old = await save(store, "关于喝茶的很长的一段偏好，其中也说到咖啡", type="preference", days=20)
+    new = await save(store, "下午两点以后喝茶会睡不着，只喝白水", type="preference")
     searcher = Searcher(store)
 
     assert set(ids(await searcher.find(ANN, Query("茶", types=["preference"])))) == {old, new}
@@ -142,18 +142,18 @@ async def test_types_and_time_are_asked_before_the_ranking(store: SqlMemories) -
 
 async def test_a_doubtful_memory_comes_last_and_others_not_at_all(store: SqlMemories) -> None:
     """Suppressed: behind; frozen, replaced or in quarantine: not recalled."""
-    doubtful = await keep(store, "咖啡要深烘的", status="suppressed")
-    certain = await keep(store, "同事也说过一次，他好像更喜欢咖啡而不是茶")
-    await keep(store, "咖啡要浅烘的", status="frozen")
-    await keep(store, "咖啡要冰的", status="replaced")
-    await keep(store, "咖啡对身体不好", quarantined=True)
+    doubtful = await save(store, "咖啡要深烘的", status="suppressed")
+    certain = await save(store, "同事也说过一次，他好像更喜欢咖啡而不是茶")
+    await save(store, "咖啡要浅烘的", status="frozen")
+    await save(store, "咖啡要冰的", status="replaced")
+    await save(store, "咖啡对身体不好", quarantined=True)
 
     assert ids(await Searcher(store).find(ANN, Query("咖啡"))) == [certain, doubtful]
 
 
 async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> None:
     """By words and by meaning."""
-    memory_id = await keep(store, "家里的猫叫芝麻")
+    memory_id = await save(store, "家里的猫叫芝麻")
     assert both.embedding
     both.embedding.nudge(ANN)
     await both.embedding.settled()
@@ -168,7 +168,7 @@ async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> Non
 async def test_the_budget_is_of_tokens(store: SqlMemories) -> None:
     """What no longer fits is counted, and named with the reason."""
     for number in range(30):
-        await keep(store, f"第{number}次讨论预算时的结论是{'甲乙丙丁戊己庚辛'[number % 8]}方案{number * 37}")
+        await save(store, f"第{number}次讨论预算时的结论是{'甲乙丙丁戊己庚辛'[number % 8]}方案{number * 37}")
     found = await Searcher(store).find(ANN, Query("讨论预算的结论", budget_tokens=200))
 
     assert 0 < found.tokens <= 200
@@ -180,9 +180,9 @@ async def test_the_budget_is_of_tokens(store: SqlMemories) -> None:
 async def test_either_way_of_finding_is_enough(store: SqlMemories, both: Searcher) -> None:
     """A memory without a word of the question is found by its meaning, one without its meaning by a word,
     and what both find comes first."""
-    by_meaning = await keep(store, "家里养了一只猫，叫芝麻")
-    by_word = await keep(store, "PAY-2187 是宠物店的退款单号")
-    by_both = await keep(store, "宠物不能上沙发")
+    by_meaning = await save(store, "家里养了一只猫，叫芝麻")
+    by_word = await save(store, "PAY-2187 是宠物店的退款单号")
+    by_both = await save(store, "宠物不能上沙发")
     await put(
         store, *(made(f"无关的事 {number}：{'晴雨雪风雾霜'[number % 6]}天的记录") for number in range(30))
     )
@@ -207,7 +207,7 @@ async def test_whatever_the_api_does_words_still_find(
     store: SqlMemories, server: VectorServer, fault: Fault
 ) -> None:
     """The result is that of a search by words, and says that it is less than it should be."""
-    memory_id = await keep(store, "喜欢简约的设计风格")
+    memory_id = await save(store, "喜欢简约的设计风格")
     working = Searcher(store, Embeddings(server.url, "m", timeout=TIMEOUT))
     async with embedding(working):
         await working.find(ANN, Query("风格"))
@@ -242,10 +242,10 @@ async def test_without_an_api_nothing_is_degraded(store: SqlMemories) -> None:
 
 async def test_meaning_does_not_reach_what_is_filtered_out(store: SqlMemories, both: Searcher) -> None:
     """Types, time and who may see it hold for what is found by meaning."""
-    fact = await keep(store, "家里的猫怕打雷", type="fact")
-    await keep(store, "喜欢短毛的猫", type="preference")
-    await keep(store, "有一只老猫", type="fact", days=20)
-    await keep(store, "鲍勃的猫", Scope("bob"), type="fact")
+    fact = await save(store, "家里的猫怕打雷", type="fact")
+    await save(store, "喜欢短毛的猫", type="preference")
+    await save(store, "有一只老猫", type="fact", days=20)
+    await save(store, "鲍勃的猫", Scope("bob"), type="fact")
     assert both.embedding
     for viewer in (ANN, Scope("bob")):
         both.embedding.nudge(viewer)
@@ -263,7 +263,7 @@ async def test_nearer_ones_of_another_type_do_not_stand_in_the_way(
     """However many there are."""
     await put(store, *(made(f"猫的第{number}件小事", type="event") for number in range(120)))
     await put(store, *(made(f"别的事情 {number} 与此无关", type="event") for number in range(250)))
-    wanted = await keep(store, "猫和狗都怕打雷", type="constraint")
+    wanted = await save(store, "猫和狗都怕打雷", type="constraint")
     assert both.embedding
     both.embedding.nudge(ANN)
     await both.embedding.settled()

@@ -1,5 +1,5 @@
-"""Results that are kept aside, read in parts and passed on, or too large to be kept; files of messages; and
-contents that somebody removes."""
+"""Results that are offloaded, read in parts and passed on, or too large for it; files of messages; and
+contents that are removed from the disk."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ from tests.artifacts.files import png
 from tests.harness import Client, the
 
 LIMIT = 262_144
-KEPT: Mapping[str, Any] = {"artifact_max_size": LIMIT}
+OFFLOADS: Mapping[str, Any] = {"artifact_max_size": LIMIT}
 """Settings of a gateway that these turns are told to."""
 PICTURE = {"name": "照片.png", "data": base64.b64encode(png(64, 48)).decode()}
 REF = "{{artifact}}"
@@ -29,7 +29,7 @@ READS: tuple[Mapping[str, str], ...] = (
 PASSED: tuple[Mapping[str, str], ...] = ({"$artifact": REF}, {"$artifact": REF, "json_path": "$[0:3]"})
 
 
-def keeping_tools(folder: Path) -> tuple[FunctionTool, ...]:
+def offload_tools(folder: Path) -> tuple[FunctionTool, ...]:
     """What these turns call; `folder` is that of the data."""
 
     @tool(effect="read_only")
@@ -41,7 +41,7 @@ def keeping_tools(folder: Path) -> tuple[FunctionTool, ...]:
 
     @tool(effect="read_only")
     def flood() -> str:
-        """More than may be kept."""
+        """More than an artifact may have."""
         return "so on and so forth " * (LIMIT // 10)
 
     @tool(effect="read_only")
@@ -58,8 +58,8 @@ def keeping_tools(folder: Path) -> tuple[FunctionTool, ...]:
     return customers, flood, count, shred
 
 
-async def keeping_round(client: Client) -> list[dict[str, Any]]:
-    """Every event of a turn whose result was kept aside, read and passed on."""
+async def offload_round(client: Client) -> list[dict[str, Any]]:
+    """Every event of a turn whose result was offloaded, read and passed on."""
     calls = [f"/call read_artifact {json.dumps({'ref': REF, **part}, ensure_ascii=False)}" for part in READS]
     calls += [f"/call count {json.dumps({'rows': reference})}" for reference in PASSED]
     script = ["/call customers {}", "/then", *calls, "/then", "/say Read."]

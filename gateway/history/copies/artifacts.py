@@ -1,4 +1,4 @@
-"""The artifacts of a copy: are their contents all there, and what their artifacts tell of them?"""
+"""Checks the artifacts of a copy: all of their contents are there, and are what their rows tell of them."""
 
 import codecs
 import hashlib
@@ -58,8 +58,8 @@ class _Known:
 
 
 @dataclass(slots=True)
-class KeptArtifacts:
-    """Takes the artifacts and the parts of their contents in the order of the file."""
+class CheckedArtifacts:
+    """The artifacts of a copy, taken with the parts of their contents in the order of the file."""
 
     session_id: str = ""
     places: dict[str, int] = field(default_factory=dict[str, int])

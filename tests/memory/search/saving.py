@@ -28,7 +28,7 @@ async def put(store: MemoryStore, *rows: MemoryRow) -> None:
     await store.write(changes, most=100_000)
 
 
-async def keep(store: MemoryStore, content: str, scope: Scope = ANN, **fields: Any) -> str:
+async def save(store: MemoryStore, content: str, scope: Scope = ANN, **fields: Any) -> str:
     """The id of a new memory."""
     row = made(content, scope, **fields)
     await put(store, row)

@@ -39,7 +39,7 @@ def artifact(
 
 
 async def add(storage: Storage, *rows: ArtifactRow, quota: int = QUOTA) -> None:
-    """As whoever keeps them does: their blobs are candidates before."""
+    """Adds the rows, with their blobs as candidates before, as `ArtifactStore.put` does."""
     for row in rows:
         await storage.orphans.suspect([row.path], row.created_at)
         await storage.artifacts.add(row, quota=quota)
