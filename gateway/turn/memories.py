@@ -33,10 +33,12 @@ UNAVAILABLE = "The memory could not be read: this turn goes on without it."
 
 
 async def revalidate(turn: TurnContext, history: History) -> tuple[History, Reason | None]:
-    """The history, without memories where they are switched off, and the reason for a new prompt generation:
-    memories in context were changed or deleted. Their present state is in `turn.memories`."""
+    """The history, with no memories in its prompt where they are switched off (what was forgotten stays so),
+    and the reason for a new prompt generation: memories in context were changed or deleted. Their present
+    state is in `turn.memories`."""
     if turn.deps.memory is None:
-        return (replace(history, memories=None) if history.memories is not None else history), None
+        prompted = history.memories
+        return (replace(history, memories=replace(prompted, text="")) if prompted else history), None
     recall, recalled = turn.deps.memory.recall, recalled_in_view(history)
     before = history.memories or PromptMemories("", {}, history.generation_from)
     try:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import StorageError
+from gateway.model.base import ModelRequest
 from gateway.settings import Settings
 from gateway.tools.function import tool
 from tests.harness import Client, running_gateway, the, types
@@ -158,6 +159,33 @@ async def test_switched_off_nothing_is_remembered(tmp_path: Path, demo_url: str)
     assert (listed.status_code, listed.json()["error"]["code"]) == (404, "memory_off")
     assert "manage_memory" not in tools
     assert not (tmp_path / "memory.db").exists()
+
+
+async def test_what_was_deleted_stays_untold_when_the_memory_is_switched_off(
+    tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message beside which it was retrieved goes to the model without it, as before."""
+    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+        await user.chat("hello", session_id="s")
+        memory_id = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
+        await user.chat("我们上次决定用什么?\n/say 好", session_id="s")
+        await user.http.delete(f"/api/memory/{memory_id}")
+        await user.chat("hello again", session_id="s")
+
+    async with running_gateway(settings_with(tmp_path, demo_url, memory=False)) as user:
+        model, requests = user.app.state.deps.model, list[ModelRequest]()
+        stream = type(model).stream
+
+        def recorded(self: Any, request: ModelRequest) -> Any:
+            requests.append(request)
+            return stream(self, request)
+
+        monkeypatch.setattr(type(model), "stream", recorded)
+        await user.chat("and now", session_id="s")
+
+    (request,) = requests
+    assert "我们上次决定用什么" in str(request)
+    assert "PostgreSQL" not in str(request)
 
 
 async def test_what_was_recalled_and_then_corrected_is_told_anew(tmp_path: Path, demo_url: str) -> None:
