@@ -202,4 +202,4 @@ ENDPOINTS = (
 
 
 def routes() -> list[Route]:
-    return [Route(each.path, each.handler, methods=[each.method]) for each in ENDPOINTS]
+    return [Route(each.path, each, methods=[each.method]) for each in ENDPOINTS]

@@ -8,7 +8,6 @@ from time import monotonic
 from typing import Any, Literal
 
 import structlog
-from sse_starlette.sse import AppStatus, EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -24,15 +23,20 @@ from gateway.telemetry.streams import StreamKind, StreamMeter
 
 HEADERS = {"Cache-Control": "no-store, no-transform"}
 
+_RAW_HEADERS = (
+    (b"cache-control", b"no-store, no-transform"),
+    (b"connection", b"keep-alive"),
+    (b"x-accel-buffering", b"no"),
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+)
+"""The header fields of each stream. What buffers (nginx: `x-accel-buffering`) would hold events back."""
+
 HEARTBEAT = b":\n"
 """A comment without a blank line behind it: common clients take a blank line for the end of an event that is
 empty, and hand that to the application (@microsoft/fetch-event-source, httpx-sse, the OpenAI SDK)."""
 
 Feed = Callable[[Take], Coroutine[Any, Any, None]]
 """Hands the events of a stream to whoever takes them, in order, until its end. Raises errors.StorageError."""
-
-# Streams end when the service says so, after running turns had their time; not at the first signal.
-AppStatus.disable_automatic_graceful_drain()
 
 log = structlog.get_logger(__name__)
 debug_log = logging.getLogger(__name__)
@@ -67,7 +71,7 @@ def stream_response(
     )
 
 
-class EventStream(EventSourceResponse):
+class EventStream(Response):
     """The SSE response to one reader of a session: `opening`, and then what `feed` hands on, from the cursor
     `from_seq` on.
 
@@ -87,15 +91,17 @@ class EventStream(EventSourceResponse):
         from_seq: int,
         headers: dict[str, str] | None = None,
     ) -> None:
+        # Not super(): there is no body to render, it is handed on to `_take`.
+        self.status_code, self.background = 200, None
+        self.raw_headers = [
+            *_RAW_HEADERS,
+            *(
+                (name.lower().encode("latin-1"), value.encode("latin-1"))
+                for name, value in (headers or {}).items()
+            ),
+        ]
         settings = settings_of(request)
-        # No content to pull: it is handed on to `_take`.
-        super().__init__(
-            iter(()),
-            headers={**HEADERS, **(headers or {})},
-            sep="\n",
-            ping=settings.heartbeat,
-            send_timeout=settings.send_timeout,
-        )
+        self._heartbeat, self._patience = settings.heartbeat, settings.send_timeout
         self._gateway = gateway_of(request)
         self._span: RequestSpan = span_of(request)
         self._wheel: Wheel = request.app.state.wheel
@@ -104,7 +110,7 @@ class EventStream(EventSourceResponse):
         self._meter = meter
         self._from_seq = from_seq
         self._session_id = session_id
-        self._patience = settings.send_timeout
+        self._is_active = True
         self._sent_at = 0.0
         self._waits_since: float | None = None
         self._is_dropped = False
@@ -118,7 +124,8 @@ class EventStream(EventSourceResponse):
         self._debug("stream_opened")
         try:
             if scope["method"] == "HEAD":
-                await super().__call__(scope, receive, send)
+                await self._start(send)
+                await self._put(b"", more=False)
             else:
                 await self._stream(receive, send)
         except asyncio.CancelledError:
@@ -131,7 +138,7 @@ class EventStream(EventSourceResponse):
             self._debug_end()
 
     async def _stream(self, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await self._start(send)
         listening = asyncio.create_task(self._listen(receive))
         slot = self._wheel.add(self)
         try:
@@ -144,9 +151,12 @@ class EventStream(EventSourceResponse):
             self._meter.closed("shutdown" if self._gateway.is_draining else "done")
             await self._write(b"", more=False)
         finally:
-            self.active = False
+            self._is_active = False
             slot.discard(self)
             listening.cancel()
+
+    async def _start(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
 
     async def _take(self, events: Sequence[StoredEvent]) -> None:
         self._meter.sending(events)
@@ -172,7 +182,7 @@ class EventStream(EventSourceResponse):
         since = self._waits_since
         if since is not None and now - since >= self._patience:
             self._drop("slow")
-        elif since is not None or now - self._sent_at + self._wheel.period > self.ping_interval:
+        elif since is not None or now - self._sent_at + self._wheel.period > self._heartbeat:
             self._beat(now)
 
     def _beat(self, now: float) -> None:
@@ -188,8 +198,8 @@ class EventStream(EventSourceResponse):
                 self._waits_since = now
 
     def _drop(self, reason: Literal["client", "slow"]) -> None:
-        if self.active:
-            self.active = False
+        if self._is_active:
+            self._is_active = False
             self._is_dropped = True
             self._meter.closed(reason)
             self._task.cancel()

@@ -166,8 +166,7 @@ class Server(uvicorn.Server):
         self._when_started()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        # Not super(): it would raise the signal again after a clean end, and sse-starlette replaces it with a
-        # version that cuts every stream off before its turn has had its grace.
+        # Not super(): it would raise the signal again after a clean end.
         if self._asked_to_stop and sig == signal.SIGINT:
             print("Stopped at once; turns that were running go on at the next start.", file=sys.stderr)
             sys.stderr.flush()

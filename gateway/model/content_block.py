@@ -12,15 +12,15 @@ TEXT_OF = {"text": "text", "thinking": "thinking"}
 
 @dataclass(slots=True)
 class OpenBlock:
-    """A block between its start and its stop. `fresh` is text that no piece carries yet, `delta_head` how an
-    event that brings more of it usually begins (see text_deltas.py)."""
+    """A block between its start and its stop. `fresh` is text that no piece carries yet, `shown` that
+    of all pieces in UTF-8, `delta_head` how an event with more of it usually begins (see text_deltas.py)."""
 
     index: int
     type: str
     start: Block
     delta_head: bytes | None = None
     fresh: list[str] = field(default_factory=list[str])
-    texts: list[str] = field(default_factory=list[str])
+    shown: bytearray = field(default_factory=bytearray)
     written: list[str] = field(default_factory=list[str])
     signature: list[str] = field(default_factory=list[str])
     citations: list[Any] = field(default_factory=list[Any])
@@ -39,12 +39,12 @@ class OpenBlock:
             self.fresh.append(half)
         text = clean_text(text)
         if text:
-            self.texts.append(text)
+            self.shown += text.encode()
         return text
 
 
 def text_block_of(block: OpenBlock) -> Block | None:
-    text = "".join(block.texts)
+    text = block.shown.decode()
     if not text:  # the API refuses an empty text block when it comes back
         return None
     given = block.start.get("citations")
@@ -58,7 +58,7 @@ def thinking_block_of(block: OpenBlock) -> Block | None:
     signature = (given if isinstance(given, str) else "") + "".join(block.signature)
     if not signature:  # the API refuses unsigned thinking when it comes back
         return None
-    return {**block.start, "thinking": "".join(block.texts), "signature": clean_text(signature)}
+    return {**block.start, "thinking": block.shown.decode(), "signature": clean_text(signature)}
 
 
 def tool_block_of(block: OpenBlock) -> tuple[Block, str | None]:

@@ -6,12 +6,12 @@ watchdog can end a silent stream.
 """
 
 import ssl
-from collections.abc import Sequence
 from io import BytesIO
 from typing import NamedTuple
 
 import aiohttp
 import httpx2
+from multidict import CIMultiDict, istr
 
 MAX_WHOLE_BODY = 1024 * 1024
 """Bytes that are read of a body that is not a stream: an error, a count."""
@@ -27,7 +27,7 @@ class Prepared(NamedTuple):
 
     method: str
     url: str
-    headers: Sequence[tuple[str, str]]
+    headers: CIMultiDict[str]
 
 
 def prepared(request: httpx2.Request) -> Prepared:
@@ -38,11 +38,12 @@ def prepared(request: httpx2.Request) -> Prepared:
     return Prepared(
         request.method,
         str(url),
-        [
-            (name.decode("latin-1"), value.decode("latin-1"))
+        # As aiohttp keeps them: it shares such names between requests, and copies others for each.
+        CIMultiDict(
+            (istr(name.decode("latin-1")), value.decode("latin-1"))
             for name, value in request.headers.raw
             if name.lower() not in _OWN_HEADERS
-        ],
+        ),
     )
 
 

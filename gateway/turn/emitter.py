@@ -128,7 +128,7 @@ class Emitter:
         self.head = head + 1
         self._pending += size
         if kind == "text":
-            self.progress.text.append(text)
+            self.progress.text += text.encode()
             if self.progress.first_text_at is None:
                 self.progress.first_text_at = ts
 

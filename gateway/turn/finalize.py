@@ -105,7 +105,7 @@ async def finalize_turn(emitter: Emitter, ending: Ending) -> None:
     if progress.started_at is None:
         begin_turn(emitter)
     if progress.attempt_open:
-        text = "".join(progress.text)
+        text = progress.text.decode()
         emitter.emit(
             IterationEnd(usage=progress.attempt_usage, duration_ms=max(0, now_ms() - progress.attempt_at)),
             message=Message("assistant", [text_block(text)]) if text.strip() else None,

@@ -88,6 +88,6 @@ def _end(turn: TurnContext, stop_reason: str) -> Ending:
         return failed("content_refused", "The model declined to answer this.", retryable=False)
     if stop_reason in CUT_SHORT:
         return noted("completed", stop_reason, CUT_SHORT[stop_reason])
-    if not "".join(turn.progress.text).strip():
+    if not turn.progress.text.decode().strip():
         return noted("completed", "empty_answer", "The model wrote no answer.")
     return COMPLETED

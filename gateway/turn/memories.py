@@ -107,7 +107,7 @@ async def retrieve(turn: TurnContext, history: History) -> History:
 def record_citations(turn: TurnContext) -> None:
     """Records, beside the turn, which of the memories in context its answer used."""
     if turn.deps.memory is not None and turn.memories.rows:
-        turn.deps.memory.recall.record_citations(turn.memories.rows, "".join(turn.progress.text))
+        turn.deps.memory.recall.record_citations(turn.memories.rows, turn.progress.text.decode())
 
 
 def scope_of(turn: TurnContext) -> Scope:

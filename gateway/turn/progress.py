@@ -68,11 +68,11 @@ class CallState:
 class Progress:
     """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
-    reported; `text` holds its pieces; `calls` the tool calls of the latest iteration, `unanswered` how many
-    of them have no result; `call_ids` those of all iterations, `skills` the written skills that were read and
-    the tools that each allows (None: no limit); `tools_read` the names of the tools that answered;
-    `prefix_hash` identifies what the latest iteration had before its messages (None: there is none yet, or a
-    prompt generation began since); `first_text_at` is when the
+    reported; `text` its text in UTF-8, a third of what its pieces would take; `calls` the tool calls of the
+    latest iteration, `unanswered` how many of them have no result; `call_ids` those of all iterations,
+    `skills` the written skills that were read and the tools that each allows (None: no limit); `tools_read` the
+    names of the tools that answered; `prefix_hash` identifies what the latest iteration had before its
+    messages (None: there is none yet, or a prompt generation began since); `first_text_at` is when the
     first text came that was not superseded."""
 
     started_at: int | None = None
@@ -85,7 +85,7 @@ class Progress:
     attempt_began: bool = False
     attempt_usage: Usage | None = None
     stop_reason: str | None = None
-    text: list[str] = field(default_factory=list[str])
+    text: bytearray = field(default_factory=bytearray)
     calls: dict[str, CallState] = field(default_factory=dict[str, CallState])
     unanswered: int = 0
     call_ids: set[str] = field(default_factory=set[str])
@@ -112,7 +112,7 @@ class Progress:
                 self.unanswered = 0
             case Text():
                 self.attempt_began = True
-                self.text.append(data.text)
+                self.text += data.text.encode()
                 self.first_text_at = self.first_text_at or ts
             case IterationSuperseded():
                 self.attempt_open = False

@@ -66,7 +66,7 @@ def test_a_superseded_attempt_leaves_no_text_and_counts_as_unreported() -> None:
     for event in _stored(STORY[:6]):
         progress.apply_stored(event)
 
-    assert progress.text == ["kept"]
+    assert progress.text == b"kept"
     assert (progress.iteration, progress.attempt, progress.attempt_open) == (1, 2, True)
     assert (progress.usage, progress.unreported, progress.cost) == (USAGE, 1, None)
 

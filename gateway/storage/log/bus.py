@@ -88,7 +88,7 @@ class MemoryBus:
     `tail_bytes` bounds what is kept of one session, `idle_bytes` what is kept of all that nobody follows.
     """
 
-    def __init__(self, *, tail_bytes: int = 6_144, idle_bytes: int = 8_388_608) -> None:
+    def __init__(self, *, tail_bytes: int = 2_048, idle_bytes: int = 8_388_608) -> None:
         self._tail_bytes = tail_bytes
         self._idle_bytes = idle_bytes
         self._followed: dict[str, Topic] = {}
