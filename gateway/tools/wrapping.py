@@ -28,8 +28,9 @@ _UNSEEN = (
 )
 _INVISIBLE = re.compile(rf"[{_UNSEEN}]|(?<![{_SYMBOLS}])\ufe0f")
 _GAP = f"{_UNSEEN}\u200c\u200d\ufe0f"
-_NAMES = "|".join(f"[{_GAP}]*".join(tag) for tag in WRAPPER_TAGS)
-_FORGED = re.compile(rf"[<＜](?=[\s/／{_GAP}]*(?:{_NAMES})\b)", re.IGNORECASE)
+# Only the letters in either case: for a class of characters that would be looked up for each of them.
+_NAMES = "|".join(f"[{_GAP}]*".join(f"(?i:{letter})" for letter in tag) for tag in WRAPPER_TAGS)
+_FORGED = re.compile(rf"[<＜](?=[\s/／{_GAP}]*(?:{_NAMES})\b)")
 
 
 def visible(text: str) -> str:
