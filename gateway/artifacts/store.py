@@ -142,6 +142,8 @@ class ArtifactStore:
                 another round.
         """
         expired = await self._store.expire(now, ROUND)
+        if began > now:  # the clock was set back: what is being written may seem older than the process
+            began = 0
         candidates = await self._orphans.candidates(max(began, now - CANDIDATE_TIME), ROUND)
         swept = Swept(expired, await self.clear(candidates, now))
         self.on_event(swept)

@@ -144,7 +144,8 @@ async def test_what_a_crash_left_behind_is_swept_at_the_next_start(backing: Stor
 
     assert len(backing.files()) == (last != "suspect")
     assert await artifact_store.sweep(now_ms() + CANDIDATE_TIME - 5000) == Swept(0, 0)
-    assert await artifact_store.sweep(now_ms(), began=now_ms() + 1) == Swept(0, last != "add")
+    began = now_ms() + 1
+    assert await artifact_store.sweep(began, began=began) == Swept(0, last != "add")
 
     rows = await backing.rows()
     assert [await whole(artifact_store, row) for row in rows] == ([DATA] if last == "add" else [])
@@ -187,7 +188,8 @@ async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(backing: S
     with pytest.raises(asyncio.CancelledError):
         await keeping
 
-    await artifact_store.sweep(now_ms(), began=now_ms() + 1)
+    began = now_ms() + 1
+    await artifact_store.sweep(began, began=began)
     [row] = await backing.rows()
     assert await whole(artifact_store, row) == DATA
     assert await backing.candidates() == []
@@ -205,7 +207,8 @@ async def test_a_sweep_does_not_take_what_is_being_written(
     waiting = Waiting()
     keeping = asyncio.create_task(artifact_store.put(waiting.content, ORIGIN))
     await waiting.begun.wait()
-    sweeping = asyncio.create_task(artifact_store.sweep(now_ms(), began=now_ms() + 1))
+    began = now_ms() + 1
+    sweeping = asyncio.create_task(artifact_store.sweep(began, began=began))
     await asyncio.wait([sweeping], timeout=0.05)
     waiting.go_on.set()
     row, swept = await keeping, await sweeping

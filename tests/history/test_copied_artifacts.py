@@ -221,7 +221,8 @@ async def test_what_a_crash_leaves_of_an_import_is_a_candidate(
         assert len(aside_in(tmp_path / "b")) == 3
         monkeypatch.undo()
 
-        await artifact_store_of(storage).sweep(now_ms(), began=now_ms() + 1)
+        began = now_ms() + 1
+        await artifact_store_of(storage).sweep(began, began=began)
         assert await is_untouched(storage, tmp_path / "b")
 
 

@@ -27,7 +27,7 @@ def files_in(folder: Path) -> list[str]:
 async def swept(storage: Storage, folder: Path, *, began: int = 0, now: int | None = None) -> int:
     """How many blobs a round of the upkeep removed."""
     artifact_store = open_artifact_store(settings_for(folder, "http://127.0.0.1:9"), storage)
-    return (await artifact_store.sweep(now or now_ms(), began=began)).removed
+    return (await artifact_store.sweep(now or max(now_ms(), began), began=began)).removed
 
 
 def test_an_archiving_that_is_killed_leaves_nothing_for_long(tmp_path: Path) -> None:
@@ -69,6 +69,19 @@ async def test_what_is_being_written_is_left_alone(storage: Storage, tmp_path: P
     assert await storage.blobs.read(path) == b"lines"
     assert await swept(storage, tmp_path, began=began, now=began + CANDIDATE_TIME + 1) == 1
     assert files_in(tmp_path / "blobs") == []
+
+
+async def test_a_clock_that_is_set_back_has_nothing_removed_that_is_being_written(
+    storage: Storage, tmp_path: Path
+) -> None:
+    """As where a machine starts with a wrong time: by the clock the process begins in the future then."""
+    path = version_path("s", 1)
+    now = now_ms()
+    await storage.orphans.suspect([path], now)
+    await storage.blobs.put(path, [b"lines"])
+
+    assert await swept(storage, tmp_path, began=now + 86_400_000, now=now + 1) == 0
+    assert await storage.blobs.read(path) == b"lines"
 
 
 async def test_an_archive_whose_blobs_were_swept_meanwhile_is_refused(
