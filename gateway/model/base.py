@@ -37,7 +37,8 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text that arrived together in one read, belonging to one content block. Never empty."""
+    """Text that arrived together in one read, or a part of very much, belonging to one content block. Never
+    empty."""
 
     kind: Literal["text", "thinking"]
     text: str

@@ -25,6 +25,9 @@ from gateway.model.strict_json import parse_event
 from gateway.model.text_deltas import delta_head, text_in
 from gateway.model.usage import ReportedUsage
 
+MAX_PIECE = 16_384
+"""Characters of a piece, so that a write to the record, which others wait for, takes little of one stream."""
+
 _BLOCK_OF = {
     "text_delta": "text",
     "citations_delta": "text",
@@ -63,7 +66,8 @@ class MessageStream:
         self._chunks: list[Chunk] = []
 
     def feed(self, events: Iterable[bytes]) -> list[Chunk]:
-        """The chunks that `events`, the data that arrived together, make. Text of one block is one piece."""
+        """The chunks that `events`, the data that arrived together, make. Text of one block is one piece,
+        up to MAX_PIECE."""
         self.progress = False
         try:
             for data in events:
@@ -256,12 +260,13 @@ class MessageStream:
         return content
 
     def _show_text(self, last: bool = False) -> None:
-        """Makes one piece of what is fresh."""
+        """Makes pieces of what is fresh: one, unless very much came at once."""
         block = self._block
         if block is None or not (text := block.show(last)):
             return
         self._size += _bytes_of(text)
-        self._chunks.append(Piece("thinking" if block.type == "thinking" else "text", text))
+        kind = "thinking" if block.type == "thinking" else "text"
+        self._chunks += [Piece(kind, text[at : at + MAX_PIECE]) for at in range(0, len(text), MAX_PIECE)]
 
     def _check_size(self) -> None:
         """What is over its bound ends the stream: once for all that arrived together, not for each delta."""

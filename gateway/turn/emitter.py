@@ -22,7 +22,7 @@ from gateway.storage.turns import TurnRow
 from gateway.turn.observer import Tracing
 from gateway.turn.progress import Progress
 
-MAX_PENDING = 256 * 1024
+MAX_PENDING = 64 * 1024
 """Bytes of one turn that may wait for the log before its producer waits too."""
 
 

@@ -14,7 +14,7 @@ from gateway.errors import ModelError, TooManyToolCalls
 from gateway.messages import Block, Usage
 from gateway.model.base import Answer, Chunk, Piece, Started
 from gateway.model.bounds import Bounds
-from gateway.model.message_stream import MessageStream
+from gateway.model.message_stream import MAX_PIECE, MessageStream
 
 Event = dict[str, Any]
 USAGE = {"input_tokens": 10, "output_tokens": 1}
@@ -95,6 +95,17 @@ def test_text_that_arrives_together_is_one_piece() -> None:
         response_id="msg_1",
     )
     assert stream.finished
+
+
+def test_very_much_text_at_once_is_several_pieces() -> None:
+    """What one write of the record takes of a stream is bounded, and nothing of the text is lost."""
+    stream = MessageStream()
+    feed(stream, [start(), TEXT])
+    pieces = feed(stream, [text(0, "漢" * MAX_PIECE), text(0, "b")])
+    assert pieces == [Piece("text", "漢" * MAX_PIECE), Piece("text", "b")]
+    (last,) = feed(stream, [stop(0), *end()])
+    assert isinstance(last, Answer)
+    assert last.content == [{"type": "text", "text": "漢" * MAX_PIECE + "b"}]
 
 
 def test_nothing_parts_the_halves_of_a_pair() -> None:

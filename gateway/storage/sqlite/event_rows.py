@@ -20,7 +20,7 @@ CHUNKS = (256, 128, 64, 32, 16, 8, 4, 2, 1)
 """Rows per statement; few sizes, so that each statement is planned once."""
 
 LOOSE_EVENTS = 2048
-LOOSE_SIZE = 1_048_576
+LOOSE_SIZE = 524_288
 """Loose events, and bytes of them, from which on they are packed: some 5 ms for the writer. Whoever reads
 goes through so many."""
 PACKED_AT_ONCE = 4096
