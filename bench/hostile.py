@@ -17,7 +17,7 @@ import uvloop
 
 from bench import servers
 from bench.cells import warm_up
-from bench.client import GATEWAY, percentile, run
+from bench.client import GATEWAY, Load, chat, percentile, run
 from bench.figures import Figure, show
 from bench.servers import Server
 from bench.upstream import HEAD, Endpoint, Plan, chunk, closing, delta, opening
@@ -27,8 +27,14 @@ MEGABYTE = 1_000_000
 LOOK = 0.01
 """Seconds between two looks at the memory."""
 
-STREAMS, PIECES = 20, 120
-"""Streams of others, 20 pieces a second each, that a flood must not hold up."""
+STREAMS, PACE = 20, 0.05
+"""Streams of others that a flood must not hold up, and the seconds between two pieces of each: 400 latencies
+a second."""
+ROUNDS, WINDOW = 10, 5.0
+"""Rounds, each of so many seconds without floods and so many with them: 20,000 latencies of either kind, 200
+of them above the 99th percentile. They take turns, so that what slows the machine for a while slows both."""
+REST = 1.0
+"""Seconds between two floods: so long after the last one nobody feels it any more."""
 
 
 def endless(kind: str, field: str, unit: str, size: int) -> Callable[[], Generator[bytes]]:
@@ -143,29 +149,53 @@ async def growing(name: str) -> list[Figure]:
     ]
 
 
-async def latency(server: Server, *floods: str) -> float:
-    """The 99th percentile, in milliseconds, of other streams' latency while floods come one after another."""
-    others = asyncio.create_task(
-        run(server.port, server.dialect, f"/pieces {PIECES} /pace 50 /stamp", chats=STREAMS, at_once=STREAMS)
-    )
+@asynccontextmanager
+async def others(server: Server) -> AsyncGenerator[Load]:
+    """Streams of others, which say something as long as the context lasts; their pieces come evenly."""
+    load, message = Load(), f"/pieces {10**6} /pace {PACE * 1000:g} /stamp"
+    streams: list[asyncio.Task[None]] = []
+    for _ in range(STREAMS):
+        streams.append(asyncio.create_task(chat(server.port, server.dialect, message, load)))
+        await asyncio.sleep(PACE * (1 + 1 / STREAMS))
+    try:
+        yield load
+        assert not load.failures, load.failures
+    finally:
+        for stream in streams:
+            stream.cancel()
+        await asyncio.gather(*streams, return_exceptions=True)
+
+
+async def latencies(load: Load, server: Server, *floods: str) -> list[float]:
+    """The others' latencies, in milliseconds, of WINDOW seconds in which floods come one after another."""
+    begin, end = len(load.latencies), time.perf_counter() + WINDOW
     for name in floods:
-        await asyncio.sleep(1)
         await flooded(server, name)
-    load = await others
-    assert not load.failures, load.failures
-    return percentile(load.latencies, 0.99) * 1e3
+        await asyncio.sleep(REST)
+    await asyncio.sleep(end - time.perf_counter())
+    return [seconds * 1e3 for seconds in load.latencies[begin:]]
 
 
 async def disturbing(rounds: int) -> list[Figure]:
-    """What others notice: rounds with floods between rounds without."""
+    """What others notice: seconds with floods between seconds without."""
+    alone, beside = list[float](), list[float]()
     ratios: list[float] = []
     with hostile_gateway() as server:
         await warm_up(server)
-        for _ in range(rounds):
-            alone, beside = await latency(server), await latency(server, *FLOODS)
-            ratios.append(beside / alone)
-            print(f"others' p99 {alone:.1f} ms alone, {beside:.1f} ms beside floods", file=sys.stderr)
-    return [Figure("others' p99 beside floods, median of the rounds", median(ratios), "x alone", 1.2)]
+        async with others(server) as load:
+            for _ in range(rounds):
+                without, within = await latencies(load, server), await latencies(load, server, *FLOODS)
+                ratios.append(percentile(within, 0.99) / percentile(without, 0.99))
+                alone += without
+                beside += within
+    for about, values in (("alone", alone), ("beside floods", beside)):
+        told = ", ".join(f"p{share:g} {percentile(values, share / 100):.1f}" for share in (50, 90, 99, 99.9))
+        print(f"others {about}, {len(values):,} latencies, ms: {told}", file=sys.stderr)
+    ratio = percentile(beside, 0.99) / percentile(alone, 0.99)
+    return [
+        Figure("others' p99 beside floods, median of the rounds", median(ratios), "x alone", 1.2),
+        Figure("  of all rounds together", ratio, "x alone", float("inf")),
+    ]
 
 
 def main() -> None:
@@ -176,7 +206,10 @@ def main() -> None:
     if given.port is not None:
         uvloop.run(serve(given.port))
     servers.pin(0, 1)
-    measures = [*(partial(growing, name) for name in FLOODS), partial(disturbing, 1 if given.quick else 5)]
+    measures = [
+        *(partial(growing, name) for name in FLOODS),
+        partial(disturbing, 1 if given.quick else ROUNDS),
+    ]
     missed = show(figure for measure in measures for figure in uvloop.run(measure()))
     sys.exit(0 if given.quick or not missed else 1)
 
