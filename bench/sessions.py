@@ -22,7 +22,7 @@ from gateway.history.archive import archive_session
 from gateway.history.replay import replay
 from gateway.history.transcript import fold, problems, view
 from gateway.messages import Message, Usage, text_block, tool_result_block
-from gateway.model.base import Chunk, Model, ModelRequest
+from gateway.model.base import Chunk, Model, ModelRequest, Take
 from gateway.model.prices import DEFAULT_WINDOW, cost_of
 from gateway.service.purging import Purging
 from gateway.settings import Settings, load_settings
@@ -291,10 +291,12 @@ class Timed:
         self.seconds = 0.0
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(
+        self, request: ModelRequest, take: Take | None = None
+    ) -> AsyncGenerator[AsyncIterator[Chunk]]:
         began = perf_counter()
         try:
-            async with self._model.stream(request) as chunks:
+            async with self._model.stream(request, take) as chunks:
                 yield chunks
         finally:
             self.seconds += perf_counter() - began

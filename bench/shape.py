@@ -29,7 +29,7 @@ BUDGETS: Mapping[str, int] = {
     "files": 150,
     "history": 2850,
     "memory": 4595,
-    "model": 1500,
+    "model": 1700,
     "prompt": 550,
     "service": 1865,
     "settings": 450,

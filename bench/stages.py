@@ -41,7 +41,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
             *("gateway.model.sse", "gateway.model.message_stream", "gateway.model.content_block"),
             *("gateway.model.strict_json", "gateway.model.watchdog", "gateway.model.usage"),
             *("gateway.model.upstream", "gateway.model.text_deltas", "gateway.model.event_fields"),
-            *("aiohttp.client_proto", "aiohttp.base_protocol"),
+            "gateway.model.http_response",
         ),
     ),
     ("emit", ("gateway.turn.emitter", "gateway.turn.progress", "gateway.events")),

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from gateway.errors import ModelError, SettingsError
-from gateway.model.base import Chunk, ModelRequest
+from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.body import counted_body, in_way, streamed_body
 from gateway.model.bounds import Bounds
 from gateway.model.endpoint import Endpoint, Way, refuses_key
@@ -31,8 +31,7 @@ from gateway.model.upstream import chunks_of
 from gateway.model.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    import aiohttp
-
+    from gateway.model.http_response import HttpResponse
     from gateway.model.sdk import SdkRequests
     from gateway.model.transport import Prepared
 
@@ -81,20 +80,23 @@ class AnthropicModel:
         self._first_byte_timeout, self._progress_timeout = first_byte_timeout, progress_timeout
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(
+        self, request: ModelRequest, take: Take | None = None
+    ) -> AsyncGenerator[AsyncIterator[Chunk]]:
         started = asyncio.get_running_loop().time()
         upstream = await self._open(request)
         bounds = Bounds.of(request.max_tokens, size=self._max_answer_size, tool_calls=self._max_tool_calls)
         try:
             # A connection that is closed ends the read that waits for it.
             watchdog = Watchdog(started + self._first_byte_timeout, self._progress_timeout, upstream.close)
-            async with aclosing(chunks_of(upstream, MessageStream(bounds), watchdog, self._key)) as chunks:
+            chunks = chunks_of(upstream, MessageStream(bounds), watchdog, self._key, take)
+            async with aclosing(chunks):
                 yield chunks
         finally:
             # Keeps the connection when its response has ended, closes it at once when it has not.
-            upstream.release()
+            upstream.close()
 
-    async def _open(self, request: ModelRequest) -> "aiohttp.ClientResponse":
+    async def _open(self, request: ModelRequest) -> "HttpResponse":
         # A method of its own, so that no open stream keeps the body it was asked with.
         temperature = request.temperature if request.thinking_budget is None else None
         upstream, _ = await self._ask(_MESSAGES, streamed_body(request), temperature)
@@ -123,7 +125,7 @@ class AnthropicModel:
 
     async def _ask(
         self, path: str, body: dict[str, Any], temperature: float | None = None
-    ) -> "tuple[aiohttp.ClientResponse, bytes]":
+    ) -> "tuple[HttpResponse, bytes]":
         """A response that is a success, and its body; that of one that streams is still to come. An endpoint
         that wants to be asked another way is asked once more in that."""
         first = way = self._endpoint.way(body["model"], temperature, thinks="thinking" in body)
@@ -145,9 +147,7 @@ class AnthropicModel:
                 self._endpoint.answered(body["model"], first, way)
                 return response
 
-    async def _post(
-        self, path: str, body: dict[str, Any], way: Way
-    ) -> "tuple[aiohttp.ClientResponse, bytes]":
+    async def _post(self, path: str, body: dict[str, Any], way: Way) -> "tuple[HttpResponse, bytes]":
         from gateway.model.transport import whole_body  # noqa: PLC0415 - already imported by now
 
         try:
@@ -194,7 +194,7 @@ class AnthropicModel:
         self._prepared[path, way.version, way.key_header] = found
         return found
 
-    def _refusal(self, path: str, upstream: "aiohttp.ClientResponse", body: bytes) -> ModelError:
+    def _refusal(self, path: str, upstream: "HttpResponse", body: bytes) -> ModelError:
         """The failure that a response tells of that is not a success."""
         if path == _COUNT and upstream.status in {404, 405, 501}:
             return _NoSuchRoute()

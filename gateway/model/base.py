@@ -1,9 +1,9 @@
 """The contract between a turn and whatever model answers it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from gateway.messages import Block, Message, ToolSpec, Usage
 
@@ -35,8 +35,7 @@ class Started:
     usage: Usage | None
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """Text that arrived together in one read, or a part of very much, belonging to one content block. Never
     empty."""
 
@@ -63,6 +62,9 @@ class Answer:
 
 Chunk = Started | Piece | Answer
 
+Take = Callable[[Piece], bool]
+"""Is offered a piece while the iteration waits, without a task switch; what it takes is not iterated."""
+
 
 class Model(Protocol):
     """An endpoint that can be asked.
@@ -72,10 +74,13 @@ class Model(Protocol):
     `Answer` does not exist: whatever goes wrong (refused connection, status, timeout, broken or truncated
     stream) is raised as `errors.ModelError`, on entering or while iterating, and nothing else is raised
     except `asyncio.CancelledError`. Leaving the context closes the upstream request at once, also when
-    cancelled.
+    cancelled. A piece may be offered to `take` first, in its order; what that raises comes out of the
+    iteration.
     """
 
-    def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]: ...
+    def stream(
+        self, request: ModelRequest, take: Take | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[Chunk]]: ...
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Input tokens of `request` as the endpoint counts them; None where it cannot say."""

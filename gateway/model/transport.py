@@ -1,50 +1,50 @@
-"""The wire under the SDK: the SDK says what a request looks like, aiohttp sends it.
+"""The wire under the SDK: the SDK says what a request looks like, it is sent on aiohttp's connections.
 
 Sent through the SDK, each call would build the same address and headers again, at four times the cost of the
-call itself. aiohttp hands out the open response, so that one read gives all bytes since the last and a
-watchdog can end a silent stream.
+call itself. aiohttp has the addresses, TLS, proxies and the connections that are kept; the response is read
+where it arrives (http_response.py).
 """
 
 import ssl
-from io import BytesIO
 from typing import NamedTuple
 
 import aiohttp
 import httpx2
-from multidict import CIMultiDict, istr
+from yarl import URL
+
+from gateway.errors import ModelError
+from gateway.model.http_response import HttpResponse
 
 MAX_WHOLE_BODY = 1024 * 1024
 """Bytes that are read of a body that is not a stream: an error, a count."""
 
-_OWN_HEADERS = frozenset({b"connection", b"content-length", b"host", b"transfer-encoding"})
-"""What aiohttp writes itself."""
+_OF_CONNECTION = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+"""What a request is sent with is for the connection to say."""
 _KEEPALIVE = 30.0
-_LARGE = 512 * 1024
 
 
 class Prepared(NamedTuple):
-    """A request without its body."""
+    """A request without its body: its method and address, and its header lines."""
 
     method: str
     url: str
-    headers: CIMultiDict[str]
+    headers: bytes
 
 
 def prepared(request: httpx2.Request) -> Prepared:
-    """What is to be sent of a request that the SDK has built."""
+    """What is to be sent of a request that the SDK has built. Raises errors.ModelError: a header has a line
+    break."""
     url = request.url
     if url.userinfo:  # httpx2 has made an Authorization header of it
         url = url.copy_with(userinfo=b"")
-    return Prepared(
-        request.method,
-        str(url),
-        # As aiohttp keeps them: it shares such names between requests, and copies others for each.
-        CIMultiDict(
-            (istr(name.decode("latin-1")), value.decode("latin-1"))
-            for name, value in request.headers.raw
-            if name.lower() not in _OWN_HEADERS
-        ),
-    )
+    fields = [field for field in request.headers.raw if field[0].lower() not in _OF_CONNECTION]
+    if any(b"\n" in value or b"\r" in value for _, value in fields):
+        raise ModelError(
+            "A header of the request to the model has a line break: check ANTHROPIC_API_KEY.",
+            code="upstream_error",
+            retryable=False,
+        )
+    return Prepared(request.method, str(url), b"".join(b"%b: %b\r\n" % field for field in fields))
 
 
 class Wire:
@@ -54,51 +54,64 @@ class Wire:
 
     def __init__(self, connect_timeout: float, proxy: str | None = None) -> None:
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_timeout)
-        self._proxy = proxy
-        self._session: aiohttp.ClientSession | None = None
+        self._proxy = URL(proxy) if proxy else None
+        self._connector: aiohttp.TCPConnector | None = None
+        self._targets: dict[str, aiohttp.ClientRequest] = {}
 
-    async def send(self, request: Prepared, content: bytes) -> aiohttp.ClientResponse:
-        """The open response, whatever its status. Raises what aiohttp raises, TimeoutError where nobody could
-        be reached in time, and ConnectionError where the proxy refuses."""
-        session = self._session or self._open_session(request)
+    async def send(self, request: Prepared, content: bytes) -> HttpResponse:
+        """The open response, whatever its status. Raises what `HttpResponse.send` raises, TimeoutError where
+        nobody could be reached in time, and ConnectionError where the proxy refuses."""
+        connector = self._connector or self._open(request)
+        target = self._targets.get(request.url) or self._target(request)
         try:
-            return await session.request(
-                request.method,
-                request.url,
-                headers=request.headers,
-                # aiohttp wants to write a large body piece by piece.
-                data=BytesIO(content) if len(content) > _LARGE else content,
-                allow_redirects=False,
-                proxy=self._proxy,
-            )
+            connection = await connector.connect(target, [], self._timeout)
         except aiohttp.ClientHttpProxyError as refused:
             raise ConnectionError(f"the proxy answers with HTTP {refused.status}") from None
+        response = HttpResponse(connection)
+        try:
+            await response.send((self._head(request, target, len(content)), content))
+        except BaseException:
+            response.close()
+            raise
+        return response
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        if self._connector is not None:
+            await self._connector.close()
 
-    def _open_session(self, request: Prepared) -> aiohttp.ClientSession:
-        """The one session; made here because it belongs to the running loop."""
+    def _open(self, request: Prepared) -> aiohttp.TCPConnector:
+        """The one connector; made here because it belongs to the running loop."""
         context: ssl.SSLContext | bool = True
         if request.url.startswith("https:"):
             context = httpx2.create_ssl_context()
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE, ssl=context),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=self._timeout,
-        )
-        return self._session
+        self._connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE, ssl=context)
+        return self._connector
+
+    def _target(self, request: Prepared) -> aiohttp.ClientRequest:
+        """What the connector wants to know of where a request goes."""
+        target = aiohttp.ClientRequest(request.method, URL(request.url), proxy=self._proxy)
+        self._targets[request.url] = target
+        return target
+
+    def _head(self, request: Prepared, target: aiohttp.ClientRequest, size: int) -> bytes:
+        url, more = target.url, ""
+        where = url.raw_path_qs
+        if self._proxy is not None and not target.is_ssl():
+            where = str(url)
+            if credentials := target.headers.get("Proxy-Authorization"):  # which connecting has put there
+                more = f"Proxy-Authorization: {credentials}\r\n"
+        line = f"{request.method} {where} HTTP/1.1\r\n{more}content-length: {size}\r\n"
+        return b"%b%b\r\n" % (line.encode("latin-1"), request.headers)
 
 
-async def whole_body(response: aiohttp.ClientResponse) -> bytes:
+async def whole_body(response: HttpResponse) -> bytes:
     """The body, up to a bound: what is longer is cut. The response is done with, also when this fails."""
     found: list[bytes] = []
     left = MAX_WHOLE_BODY
     try:
-        while left > 0 and (data := await response.content.readany()):
+        while left > 0 and (data := await response.read()):
             left -= len(data)
             found.append(data)
     finally:
-        response.release()
+        response.close()
     return b"".join(found)

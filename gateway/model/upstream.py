@@ -5,14 +5,14 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from gateway.errors import ModelError
-from gateway.model.base import Chunk
+from gateway.model.base import Chunk, Piece, Take
 from gateway.model.failures import presentable, protocol_failure, timed_out, truncated
 from gateway.model.message_stream import MessageStream
 from gateway.model.sse import SseParser
 from gateway.model.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    import aiohttp
+    from gateway.model.http_response import HttpResponse
 
 MAX_STREAM = 256 * 1024 * 1024
 """Bytes of one stream: far above any answer, so that an endless one ends."""
@@ -22,44 +22,96 @@ _LINGER = 0.02
 
 
 async def chunks_of(
-    response: "aiohttp.ClientResponse", message: MessageStream, watchdog: Watchdog, secret: str | None
+    response: "HttpResponse",
+    message: MessageStream,
+    watchdog: Watchdog,
+    secret: str | None,
+    take: Take | None = None,
 ) -> AsyncGenerator[Chunk]:
-    """The chunks of `message` as they arrive. `watchdog` closes the response when it expires, and is stopped
-    at the end; `secret` is shown in no failure.
+    """The chunks of `message` as they arrive, without those that `take` takes (see `Model.stream`).
+    `watchdog` closes the response when it expires, and is stopped at the end; `secret` is shown in no
+    failure.
 
     Raises:
         ModelError: the stream broke off, fell silent, or broke its rules.
     """
-    content, parser, left = response.content, SseParser(), MAX_STREAM
+    reading = _Reading(response, message, watchdog, take)
     try:
         while not message.finished:
-            try:
-                data = await content.readany()  # all that came since the last read; nothing at the end
-            except Exception:  # noqa: BLE001 - the edge: a reset, a broken chunk, a broken encoding
-                data = None
-            if not data:
-                raise _broken_off(response, message, watchdog, ended=data is not None)
-            left -= len(data)
-            if left < 0:
-                raise protocol_failure("the stream does not end")
-            chunks = message.feed(parser.feed(data))
+            chunks = await reading.chunks()
             if chunks:
                 watchdog.pause()
                 for chunk in chunks:
                     yield chunk
             if message.failure is not None:
                 raise presentable(message.failure, secret)
-            if chunks or message.progress:
+            if chunks:
                 watchdog.progress()
     finally:
         watchdog.stop()
+        response.told = None
         message.failure = None  # its traceback ends here, and would keep the answer until a collection
-    if not content.is_eof():
-        await _linger(content)
+    if not response.has_ended:
+        await _linger(response)
+
+
+class _Reading:
+    """While a task waits for chunks, pieces are offered to `take` as they arrive, and it goes on waiting."""
+
+    __slots__ = ("_left", "_message", "_parser", "_response", "_take", "_waiter", "_watchdog")
+
+    def __init__(
+        self, response: "HttpResponse", message: MessageStream, watchdog: Watchdog, take: Take | None
+    ) -> None:
+        self._response, self._message, self._watchdog, self._take = response, message, watchdog, take
+        self._parser, self._left = SseParser(), MAX_STREAM
+        self._waiter: asyncio.Future[list[Chunk]] | None = None
+        response.told = self._told
+
+    async def chunks(self) -> list[Chunk]:
+        """What comes next; none when the message has failed. Raises ModelError, and what `take` raises."""
+        while not self._response.is_ready:
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                return await self._waiter
+            finally:
+                self._waiter = None
+        return self._read()
+
+    def _told(self) -> None:
+        waiter = self._waiter
+        if waiter is None or waiter.done() or not self._response.is_ready:
+            return  # the task looks itself, or there is nothing to see
+        try:
+            chunks = self._read()
+            if self._take is not None:
+                while chunks and type(chunks[0]) is Piece and self._take(chunks[0]):
+                    del chunks[0]
+        except Exception as error:  # noqa: BLE001 - raised where it is awaited
+            waiter.set_exception(error)
+            return
+        if chunks or self._message.failure is not None:
+            waiter.set_result(chunks)
+
+    def _read(self) -> list[Chunk]:
+        message = self._message
+        try:
+            data = self._response.taken()
+        except Exception:  # noqa: BLE001 - the edge: a reset, a broken chunk, a broken encoding
+            raise _broken_off(self._response, message, self._watchdog, ended=False) from None
+        if not data:
+            raise _broken_off(self._response, message, self._watchdog, ended=True)
+        self._left -= len(data)
+        if self._left < 0:
+            raise protocol_failure("the stream does not end")
+        chunks = message.feed(self._parser.feed(data))
+        if message.progress:
+            self._watchdog.progress()
+        return chunks
 
 
 def _broken_off(
-    response: "aiohttp.ClientResponse", message: MessageStream, watchdog: Watchdog, *, ended: bool
+    response: "HttpResponse", message: MessageStream, watchdog: Watchdog, *, ended: bool
 ) -> ModelError:
     if watchdog.expired:
         return timed_out("The model's endpoint fell silent before its answer was complete.")
@@ -73,10 +125,10 @@ def _broken_off(
     )
 
 
-async def _linger(content: "aiohttp.StreamReader") -> None:
+async def _linger(response: "HttpResponse") -> None:
     try:
         async with asyncio.timeout(_LINGER):
-            while await content.readany():
+            while await response.read():
                 pass
     except Exception:  # noqa: BLE001 - the answer is complete; only the connection is lost
         return

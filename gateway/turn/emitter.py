@@ -149,9 +149,14 @@ class Emitter:
         finally:
             self._batch = outer
 
+    @property
+    def has_room(self) -> bool:
+        """Whether little enough is pending."""
+        return self._pending <= MAX_PENDING
+
     async def room(self) -> None:
-        """Returns when little enough is pending: the way a slow disk holds back the upstream read."""
-        while self._pending > MAX_PENDING and self._failure is None:
+        """Returns when there is room: the way a slow disk holds back the upstream read."""
+        while not self.has_room and self._failure is None:
             await self._wait()
         self._check()
 

@@ -94,13 +94,22 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
     emitter, progress = turn.emitter, turn.progress
     asked_at = monotonic()
     ttft_ms: int | None = None
-    async with turn.deps.model.stream(request) as chunks:
+
+    def emit(piece: Piece) -> bool:
+        nonlocal ttft_ms
+        if ttft_ms is None:
+            ttft_ms = _ms_since(asked_at)
+        emitter.piece(piece.kind, piece.text)
+        return True
+
+    def take(piece: Piece) -> bool:
+        return emitter.has_room and emit(piece)
+
+    async with turn.deps.model.stream(request, take) as chunks:
         async for chunk in chunks:
             match chunk:
                 case Piece():
-                    if ttft_ms is None:
-                        ttft_ms = _ms_since(asked_at)
-                    emitter.piece(chunk.kind, chunk.text)
+                    emit(chunk)
                     await emitter.room()
                 case Started():
                     progress.attempt_began = True

@@ -15,7 +15,7 @@ from gateway.demo.server import serve_demo
 from gateway.errors import ModelError, SettingsError
 from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.base import Answer, Chunk, Model, ModelRequest, Piece, Started
+from gateway.model.base import Answer, Chunk, Model, ModelRequest, Piece, Started, Take
 from gateway.model.endpoint import OLDER_VERSION
 from tests.demo.documented import CATALOGUE
 from tests.loopback import TIMEOUT
@@ -151,6 +151,43 @@ async def test_thoughts_and_calls_go_back_as_they_came(demo: str) -> None:
         more = [Message("assistant", first.content), Message("user", [result])]
         again = await read(model, replace(request, messages=[*request.messages, *more]))
     assert text_of(again) == "two"
+
+
+async def test_pieces_may_be_taken_as_they_arrive(demo: str) -> None:
+    """What is taken is not iterated, and all comes in its order; what `take` raises comes out, and the
+    connection is closed."""
+    shown: list[Piece] = []
+    ways: set[str] = set()
+
+    def some(piece: Piece) -> bool:
+        if len(shown) < 20:
+            shown.append(piece)
+            ways.add("taken")
+        return shown[-1] is piece
+
+    def fail(_: Piece) -> bool:
+        raise KeyError("it")
+
+    async def read_taking(model: Model, take: Take) -> list[Chunk]:
+        chunks: list[Chunk] = []
+        async with model.stream(asking("/pieces 40 /pace 5"), take) as stream:
+            async for chunk in stream:
+                if isinstance(chunk, Piece):
+                    shown.append(chunk)
+                    ways.add("iterated")
+                else:
+                    chunks.append(chunk)
+        return chunks
+
+    async with model_at(demo) as model:
+        first, last = await read_taking(model, some)
+        assert isinstance(first, Started)
+        assert isinstance(last, Answer)
+        assert list(last.content) == [text_block(text_of(shown))]
+        assert ways == {"taken", "iterated"}
+        with pytest.raises(KeyError):
+            await read_taking(model, fail)
+        await closed_upstream(demo)
 
 
 async def test_a_connection_serves_one_call_after_the_other(demo: str) -> None:
@@ -558,6 +595,17 @@ async def test_a_call_has_the_headers_that_the_sdk_sends(
     assert counted == counted_of_sdk
     assert first["x-team"] == "ours"
     assert KEY in first[{"bearer": "authorization"}.get(key_header, key_header)]
+
+
+async def test_a_key_with_a_line_break_is_never_sent() -> None:
+    """It would end its header, and begin another one."""
+    async with (
+        answering("200 OK", WHOLE, STREAM) as upstream,
+        model_at(upstream.url, key="sk-ant-1234\nx-more: 1") as model,
+    ):
+        error = await failure(model, asking("x"))
+    assert (error.code, error.retryable) == ("upstream_error", False)
+    assert not upstream.requests
 
 
 async def test_no_cookie_is_sent_back() -> None:

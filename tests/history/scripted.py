@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from gateway.messages import Block, Message, Usage, text_block, tool_result_block
-from gateway.model.base import Answer, Chunk, ModelRequest, Started
+from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
 from gateway.storage.messages import StoredMessage
 
 USAGE = Usage(input_tokens=100, output_tokens=10)
@@ -50,7 +50,9 @@ class ScriptedModel:
         self._counts = list(counts)
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(
+        self, request: ModelRequest, take: Take | None = None
+    ) -> AsyncGenerator[AsyncIterator[Chunk]]:
         self.requests.append(request)
         said: Said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         while callable(said):

@@ -11,7 +11,7 @@ import pytest
 from gateway.errors import ModelError
 from gateway.memory.control import controller
 from gateway.memory.control.controller import Controller, decide
-from gateway.model.base import Chunk, Model, ModelRequest
+from gateway.model.base import Chunk, Model, ModelRequest, Take
 from gateway.model.calls import ModelCalls
 from gateway.settings import load_settings
 from tests.history.scripted import Said, ScriptedModel, answer
@@ -110,7 +110,9 @@ class SilentModel(ScriptedModel):
     """Never answers."""
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(
+        self, request: ModelRequest, take: Take | None = None
+    ) -> AsyncGenerator[AsyncIterator[Chunk]]:
         await asyncio.Event().wait()
         yield _nothing()
 

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.errors import ModelError
 from gateway.messages import Usage
-from gateway.model.base import Answer, Chunk, ModelRequest, Started
+from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
 from gateway.model.calls import CallContext, Completion, ModelCall, ModelCalls, Spent, read_json, request_of
 from gateway.settings import load_settings
 from tests.history.scripted import USAGE, Broken, Said, ScriptedModel, answer
@@ -52,7 +52,9 @@ class HangingModel(ScriptedModel):
         self.began = asyncio.Event()
 
     @asynccontextmanager
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[AsyncIterator[Chunk]]:
+    async def stream(
+        self, request: ModelRequest, take: Take | None = None
+    ) -> AsyncGenerator[AsyncIterator[Chunk]]:
         yield self._begin()
 
     async def _begin(self) -> AsyncGenerator[Chunk]:
