@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "events": 450,
     "files": 150,
     "history": 2850,
-    "memory": 4595,
+    "memory": 4625,
     "model": 1700,
     "prompt": 550,
     "service": 1865,

@@ -27,7 +27,7 @@ _STEMMING = threading.Lock()  # a stemmer keeps the word it works on in itself
 _ASKING = (
     "a an and are as at be can could did do does for from have how i if in into is it its let me my of on or "
     "our please shall should so tell than that the their them then there these they this those to us was we "
-    "were what when where which who why will with would you your "
+    "were what when where which who why will with would you your s re ve ll "
     "怎么 怎样 如何 什么 为何 多少 哪里 哪些 哪个 是否 可以 一个 一下 这个 那个 请问 "
     "怎 么 样 如 何 什 哪 吗 呢 吧 啊 的 地 得 了 着 是 在 有 和 与 或 就 都 也 我 你 他 她 它 们 这 那 "
     "一 个 请 能 会 要"

@@ -67,15 +67,18 @@ class Desk:
     async def withheld_by(self, message: str, memory_id: str) -> str:
         """Where a memory that search finds for a message is left out of its turn."""
         decision = await self.memory.controller.decide(message, message_count=1)
-        if decision.needed == "no":
-            return "the control says that none is needed"
         query = Query(
-            message, budget_tokens=decision.budget_tokens, mode=decision.mode, likely_types=decision.types
+            message,
+            budget_tokens=decision.budget_tokens,
+            mode=decision.mode,
+            likely_types=decision.types,
+            plainly=decision.needed == "no",
         )
         found = await self.memory.searcher.find(SCOPE, query)
         reasons = {each.id: f"left out: {each.reason}" for each in found.omissions}
         reasons |= {hit.row.id: "given by its summary alone" for hit in found.hits}
-        return reasons.get(memory_id, "not found for the turn")
+        missing = "the control says that none is needed" if query.plainly else "not found for the turn"
+        return reasons.get(memory_id, missing)
 
 
 @asynccontextmanager

@@ -136,8 +136,8 @@ class Recall:
     async def retrieve(
         self, scope: Scope, message: str, *, message_count: int, known: InContext, turn_id: str | None = None
     ) -> RetrievalResult | None:
-        """The memories for a message (that of `turn_id`); None when none are needed or found. Memories in
-        context cost nothing of the budget."""
+        """The memories for a message (that of `turn_id`), or None. Where none are needed those are found all
+        the same that plainly answer it. Memories in context cost nothing of the budget."""
         budget = self._settings.memory_turn_tokens
         decision = await self._controller.decide(
             message,
@@ -146,7 +146,7 @@ class Recall:
             budget_tokens=budget,
             context=CallContext(scope.session_id, turn_id),
         )
-        if decision.needed == "no" or decision.budget_tokens <= 0:
+        if decision.budget_tokens <= 0:
             return None
         query = Query(
             text=message,
@@ -156,6 +156,7 @@ class Recall:
             # A guess: a decision may have been saved as a preference, or be older than the message says.
             likely_types=decision.types,
             likely_since=start_of(decision.time_range, now_ms()),
+            plainly=decision.needed == "no",
         )
         found = await self._searcher.find(scope, query)
         return RetrievalResult(decision, found, query.known) if found.hits else None

@@ -192,11 +192,11 @@ def checked_content(text: str) -> str:
 
 
 def checked_summary(given: str | None, content: str) -> str:
-    """At most MAX_SUMMARY characters on one line: as given, or the beginning of the content."""
+    """At most MAX_SUMMARY characters on one line: as given, or the content, or its beginning."""
     line = " ".join(clean(given or "").split())
     if len(line) > MAX_SUMMARY:
         raise _invalid(f"The summary has {len(line)} characters, at most {MAX_SUMMARY} are kept.")
-    if line:
+    if line or len(line := " ".join(content.split())) <= MAX_SUMMARY:
         return line
     first = " ".join(next(part for part in _SENTENCE.split(content) if part.strip()).split())
     return first if len(first) <= MAX_SUMMARY else first[: MAX_SUMMARY - 1].rstrip() + "…"

@@ -62,8 +62,18 @@ async def test_a_model_may_say_that_none_are_needed_or_that_it_cannot_tell() -> 
     no = await asked.decide("明天开会", message_count=2)
     maybe = await asked.decide("明天开会", message_count=2)
 
-    assert (no.needed, no.budget_tokens) == ("no", 0)
+    assert (no.needed, no.budget_tokens) == ("no", 240)
     assert (maybe.needed, maybe.budget_tokens) == ("maybe", 240)
+
+
+async def test_what_a_model_adds_to_its_answer_does_not_spoil_it() -> None:
+    """A fence, a sentence before it, a type and a key of its own invention."""
+    said = judged("yes", types=["appointment", "risk"], certainty=0.9)
+    model = ScriptedModel(f"Sure, here’s what I think:\n\n```json\n{said}\n```")
+
+    decision = await controller_with("small", model).decide("明天开会", message_count=2)
+
+    assert (decision.needed, decision.types) == ("yes", ("risk",))
 
 
 async def test_the_message_is_shown_as_data_and_never_whole_when_it_is_long() -> None:
@@ -83,9 +93,7 @@ UNUSABLE: list[Said] = [
     "[]",
     "{",
     judged("perhaps"),
-    judged("yes", types=["secret"]),
     judged("yes", time_range="forever"),
-    judged("yes", more=1),
     judged("yes", types="risk"),
     judged("yes", reason="x" * 600),
     answer(judged("yes"), "max_tokens"),

@@ -75,8 +75,33 @@ async def test_details_are_new_to_who_was_told_a_summary(services: MemoryService
     assert list(full.new_memories()) == []
 
 
-async def test_what_needs_no_memory_looks_for_none(services: MemoryServices) -> None:
-    """A question about the world, though words of a memory are in it."""
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("The dentist appointment is on 14 December with Dr. Weiss.", "when is the dentist?"),
+        (
+            "Rejected GraphQL for the partner API: caching was too hard.",
+            "why not GraphQL for the partner API?",
+        ),
+        ("当初不用微服务方案，是因为运维只有两个人。", "为什么当初不用微服务？"),
+        ("發票編號的格式是年份加五位數字。", "发票编号怎么写？"),
+    ],
+)
+async def test_a_plain_question_finds_what_answers_it(
+    services: MemoryServices, content: str, message: str
+) -> None:
+    """Though anybody might ask it: whether memories are needed does not decide whether they are found."""
+    saved = (await services.memories.save(ANN, NewMemory(content), BY)).row
+    found = await services.recall.retrieve(ANN, message, message_count=3, known=InContext())
+
+    assert found is not None
+    assert found.decision.needed == "no"
+    assert [hit.row.id for hit in found.found.hits] == [saved.id]
+    assert content.rstrip("。.") in found.new_memories()[0].text
+
+
+async def test_a_question_about_the_world_is_given_nothing(services: MemoryServices) -> None:
+    """Though words of a memory are in it."""
     await services.memories.save(ANN, NewMemory("喜欢用 React 写页面"), BY)
 
     assert (

@@ -3,10 +3,10 @@ Rules decide; where they are undecided, and a setting names one, a model does.""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import structlog
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from gateway.errors import ModelError
 from gateway.ids import DAY_MS
@@ -26,7 +26,7 @@ MAX_QUESTION_LENGTH = 2000
 """Characters of a message that the model is shown."""
 ANSWER_TOKENS = 300
 MAYBE_SHARE = 0.4
-"""Of the budget, where it is not sure that memories help."""
+"""Of the budget, where it is not sure that memories help, and where they hardly do."""
 
 DAYS: Mapping[TimeRange, int] = {"last_7_days": 7, "last_30_days": 30}
 
@@ -69,7 +69,8 @@ log = structlog.get_logger(__name__)
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Whether memories are `needed`, of which types (none: all), as summaries (catalog) or in full (details),
-    in at most `budget_tokens`, changed in which time range; `notes` are the reasons, for people."""
+    in at most `budget_tokens`, changed in which time range; `notes` are the reasons, for people. "no" keeps
+    out what answers the message in part only; without a budget there is nothing to look for."""
 
     needed: Needed
     types: tuple[MemoryType, ...]
@@ -84,9 +85,9 @@ def decide(
 ) -> Decision:
     """The decision of the rules for a message after `message_count` messages of its session. Pure.
 
-    A message that refers to an earlier conversation or to the user gets the whole budget, an undecided one a
-    part (MAYBE_SHARE), a general question nothing. A time range applies only to references to the past:
-    preferences do not age in a week.
+    A message that refers to an earlier conversation or to the user gets the whole budget, an undecided one
+    and a general question a part (MAYBE_SHARE), a greeting or a sum nothing. A time range applies only to
+    references to the past: preferences do not age in a week.
     """
     cues = read(message)
     if cues.history or cues.decision or (project_id and cues.ours):
@@ -94,10 +95,14 @@ def decide(
     if cues.personal:
         return _yes(PERSONAL, budget_tokens, f"It is about the user themselves (“{cues.personal}”).")
     if cues.making and message_count <= 1:
-        return _maybe(budget_tokens, "Something is to be made: what is known of the user may matter.")
+        return _part("maybe", budget_tokens, "Something is to be made: what is known of the user may matter.")
+    if cues.empty:
+        return Decision("no", (), "catalog", 0, "all", ("There is nothing in it to look for.",))
     if cues.general:
-        return Decision("no", (), "catalog", 0, "all", ("Everybody would get the same answer.",))
-    return _maybe(budget_tokens, "Nothing in it says whether memories help: summaries of what fits will do.")
+        return _part("no", budget_tokens, "Everybody would get the same answer, unless a memory has it.")
+    return _part(
+        "maybe", budget_tokens, "Nothing says whether memories help: summaries of what fits will do."
+    )
 
 
 def start_of(time_range: TimeRange, at: int) -> int | None:
@@ -106,13 +111,20 @@ def start_of(time_range: TimeRange, at: int) -> int | None:
     return at - days * DAY_MS if days is not None else None
 
 
+def _known_types(given: object) -> object:
+    """A type of the model's own invention does not spoil the others."""
+    return [each for each in given if each in get_args(MemoryType)] if isinstance(given, list) else given
+
+
 class _Judged(BaseModel):
     """What a model may answer."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     needed: Needed
-    types: Annotated[list[MemoryType], Field(max_length=13)] = Field(default_factory=list[MemoryType])
+    types: Annotated[list[MemoryType], BeforeValidator(_known_types)] = Field(
+        default_factory=list[MemoryType]
+    )
     time_range: TimeRange = "all"
     reason: str = Field("", max_length=500)
 
@@ -163,7 +175,7 @@ def _judged(judged: _Judged, by_rules: Decision, budget: int) -> Decision:
     notes = (f"A model was asked: {reason or judged.needed}",)
     match judged.needed:
         case "no":
-            return Decision("no", (), "catalog", 0, "all", notes)
+            return _part("no", budget, *notes)
         case "maybe":
             return _noted(by_rules, *notes)
         case "yes":
@@ -187,8 +199,8 @@ def _yes(types: tuple[MemoryType, ...], budget: int, note: str) -> Decision:
     return Decision("yes", types, "details", budget, "all", (note,))
 
 
-def _maybe(budget: int, note: str) -> Decision:
-    return Decision("maybe", (), "catalog", int(budget * MAYBE_SHARE), "all", (note,))
+def _part(needed: Needed, budget: int, *notes: str) -> Decision:
+    return Decision(needed, (), "catalog", int(budget * MAYBE_SHARE), "all", notes)
 
 
 def _noted(decision: Decision, *notes: str) -> Decision:

@@ -24,8 +24,8 @@ MAX_NAMES = 40
 class Cues:
     """The words of a message that are a sign of something; None: there are none. `history`: an earlier
     conversation; `decision`: what was decided; `ours`: a plan or project; `personal`: the user's own life and
-    taste; `making`: something is to be made; `general`: everybody would get the same answer; `recent`: a
-    time, with the `time_range` it stands for."""
+    taste; `making`: something is to be made; `general`: everybody would get the same answer; `empty`: a
+    greeting, thanks or a sum; `recent`: a time, with the `time_range` it stands for."""
 
     history: str | None
     decision: str | None
@@ -33,6 +33,7 @@ class Cues:
     personal: str | None
     making: str | None
     general: str | None
+    empty: str | None
     recent: str | None
     time_range: TimeRange
 
@@ -56,6 +57,7 @@ def read(message: str) -> Cues:
         personal=_found(_PERSONAL, text),
         making=making,
         general=None if ours else _general(text),
+        empty=_empty(text),
         recent=recent,
         time_range=time_range,
     )
@@ -78,12 +80,15 @@ def _time_in(text: str) -> tuple[str | None, TimeRange]:
     return found, "last_30_days" if found else "all"
 
 
-def _general(text: str) -> str | None:
-    if not _WORD.search(_SMALL_TALK.sub("", text)):
+def _empty(text: str) -> str | None:
+    sum_of = _COUNTING.sub("", _POLITE.sub("", text).strip())
+    if not _WORD.search(_SMALL_TALK.sub("", text)) or _ARITHMETIC.fullmatch(sum_of):
         return text[:MAX_NAMES] or "no words"
+    return None
+
+
+def _general(text: str) -> str | None:
     asked = _POLITE.sub("", text).strip()
-    if _ARITHMETIC.fullmatch(_COUNTING.sub("", asked)):
-        return text[:MAX_NAMES]
     return None if _PERSON.search(asked) else _found(_GENERAL, asked)
 
 

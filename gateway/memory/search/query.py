@@ -15,7 +15,8 @@ class Query:
     """`text` is raw user text of any length. No `types` means all types; `since` filters by the last change,
     Unix milliseconds. The result has at most `limit` memories of at most `budget_tokens` as they are rendered
     in that `mode` (see gateway/memory/rendering.py); memories in `known` cost nothing: they are in context.
-    `likely_types` and `likely_since` raise the score of a memory and exclude none."""
+    `likely_types` and `likely_since` raise the score of a memory and exclude none. `plainly`: only memories
+    that have most of the text's words (see gateway/memory/search/relevance.py)."""
 
     text: str
     types: Sequence[MemoryType] = ()
@@ -26,6 +27,7 @@ class Query:
     known: Collection[str] = ()
     likely_types: Sequence[MemoryType] = ()
     likely_since: int | None = None
+    plainly: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,10 @@ MIN_COVERAGE = 0.15
 MIN_WEIGHT = 10.0
 """...or this weight, if that is less: two or three rare words. No memory matches a fair share of a long
 message. Both measured with `python -m bench.memory`."""
+MIN_PLAIN_COVERAGE = 0.5
+"""The share of a query's weight that a memory must match to answer it plainly..."""
+MIN_PLAIN_PART, MIN_PLAIN_WEIGHT = 0.3, 20.0
+"""...or this share with this weight: a question in Chinese has many pairs that are no words."""
 MIN_SHARE_OF_BEST = 0.35
 """The minimal share of the best memory's weight."""
 _POPULATION = 1000
@@ -47,17 +51,25 @@ def query_terms(text: str) -> QueryTerms:
     return QueryTerms(ranked, {word: weights[word] for word in ranked})
 
 
-def filter_relevant(terms: QueryTerms, rows: Sequence[MemoryRow]) -> list[MemoryRow]:
-    """The `rows` that match enough of the query, in their order. A word weighs more the fewer rows have it. A
-    memory longer than MAX_READ is never dropped: it is not read to its end."""
+def filter_relevant(
+    terms: QueryTerms, rows: Sequence[MemoryRow], *, plainly: bool = False
+) -> list[MemoryRow]:
+    """The `rows` that match enough of the query, or answer it `plainly`, in their order. A word weighs more
+    the fewer rows have it. A memory longer than MAX_READ is not read to its end, and therefore dropped only
+    where it has to answer plainly."""
     matched = [_matched_terms(terms, row) for row in rows]
     counts = Counter(word for words in matched for word in words)
     weights = {word: weight * rarity(counts[word], _POPULATION) for word, weight in terms.weights.items()}
     covered = [sum(weights[word] for word in words) for words in matched]
-    least = min(MIN_COVERAGE * sum(weights.values()), MIN_WEIGHT)
+    every = sum(weights.values())
+    least = min(MIN_COVERAGE * every, MIN_WEIGHT)
+    if plainly:
+        least = min(MIN_PLAIN_COVERAGE * every, max(MIN_PLAIN_PART * every, MIN_PLAIN_WEIGHT))
     least = max(least, MIN_SHARE_OF_BEST * max(covered, default=0.0))
     return [
-        row for row, much in zip(rows, covered, strict=True) if much >= least or len(row.content) > MAX_READ
+        row
+        for row, much in zip(rows, covered, strict=True)
+        if much >= least or (len(row.content) > MAX_READ and not plainly)
     ]
 
 

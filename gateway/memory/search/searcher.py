@@ -48,8 +48,11 @@ class Searcher:
         began = perf_counter()
         which = Filter(types=query.types, since=query.since, recallable=True)
         lexical, (by_meaning, degraded) = await asyncio.gather(
-            self._by_words(viewer, query.text, which), self._by_meaning(viewer, query.text, which)
+            self._by_words(viewer, query, which), self._by_meaning(viewer, query.text, which)
         )
+        if query.plainly:  # what is nearest by meaning is always there, and may be far
+            plain = {row.id for row in lexical}
+            by_meaning = [row for row in by_meaning if row.id in plain]
         chosen, omissions, tokens = await asyncio.to_thread(_rank, lexical, by_meaning, query)
         return SearchResult(
             chosen,
@@ -72,12 +75,13 @@ class Searcher:
         if self._embeddings:
             await self._embeddings.close()
 
-    async def _by_words(self, viewer: Viewer, text: str, which: Filter) -> Sequence[MemoryRow]:
-        question = await asyncio.to_thread(query_terms, text)
+    async def _by_words(self, viewer: Viewer, query: Query, which: Filter) -> Sequence[MemoryRow]:
+        question = await asyncio.to_thread(query_terms, query.text)
         if not question.words:
             return ()
         matches = await self._store.match(viewer, question.words, which, limit=MAX_RANKED)
-        return await asyncio.to_thread(filter_relevant, question, [match.row for match in matches])
+        rows = [match.row for match in matches]
+        return await asyncio.to_thread(filter_relevant, question, rows, plainly=query.plainly)
 
     async def _by_meaning(self, viewer: Viewer, text: str, which: Filter) -> tuple[Sequence[MemoryRow], bool]:
         """The nearest first, and whether vector search failed."""

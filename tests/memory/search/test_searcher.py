@@ -202,6 +202,18 @@ async def test_either_way_of_finding_is_enough(store: SqlMemories, both: Searche
     assert (number.hits[0].row.id, number.hits[0].lexical_rank) == (by_word, 1)
 
 
+async def test_what_has_to_answer_plainly_is_found_by_its_words(store: SqlMemories, both: Searcher) -> None:
+    """What is nearest by meaning may be far: alone it answers nothing plainly."""
+    await save(store, "家里养了一只猫，叫芝麻")
+    by_word = await save(store, "宠物医院周三休息")
+    assert both.embedding
+    both.embedding.nudge(ANN)
+    await both.embedding.settled()
+
+    assert len(ids(await both.find(ANN, Query("宠物")))) == 2
+    assert ids(await both.find(ANN, Query("宠物", plainly=True))) == [by_word]
+
+
 @pytest.mark.parametrize("fault", get_args(Fault))
 async def test_whatever_the_api_does_words_still_find(
     store: SqlMemories, server: VectorServer, fault: Fault
