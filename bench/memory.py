@@ -28,7 +28,7 @@ from bench.sessions import OWNER, resident
 from gateway import wiring
 from gateway.memory.memories import Attribution
 from gateway.memory.recall import InContext
-from gateway.memory.search.query import Query
+from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.services import MemoryServices
 from gateway.memory.validation import NewMemory
@@ -93,7 +93,9 @@ async def recalling(share: int) -> Sequence[Figure]:
 async def recalled(searcher: Searcher, rows: dict[str, MemoryRow]) -> dict[str, float]:
     names = {row.id: name for name, row in rows.items()}
     found = {
-        asked: [names.get(hit.row.id, "") for hit in (await searcher.find(SCOPE, Query(asked.text))).hits]
+        asked: [
+            names.get(hit.row.id, "") for hit in (await searcher.find(SCOPE, MemoryQuery(asked.text))).hits
+        ]
         for asked in ASKED
     }
     return recall(found)
@@ -105,9 +107,9 @@ async def searching(share: int) -> Sequence[Figure]:
     async with opened() as (_, services):
         await fill(services, count)
         texts = [ASKED[number % len(ASKED)].text for number in range(queries)]
-        await timed(texts[: len(ASKED)], lambda text: services.searcher.find(SCOPE, Query(text)))
+        await timed(texts[: len(ASKED)], lambda text: services.searcher.find(SCOPE, MemoryQuery(text)))
         before = resident()
-        times = await timed(texts, lambda text: services.searcher.find(SCOPE, Query(text)))
+        times = await timed(texts, lambda text: services.searcher.find(SCOPE, MemoryQuery(text)))
         grown = resident() - before
         turns = await timed(texts[:200], lambda text: before_turn(services, text))
         standing = await timed(texts[:20], lambda _: services.recall.load_snapshot(SCOPE))
@@ -148,11 +150,11 @@ async def nearing(share: int) -> Sequence[Figure]:
             )
         texts = [ASKED[number % len(ASKED)].text for number in range(QUERIES // share // 4)]
         began = perf_counter()
-        first = await services.searcher.find(SCOPE, Query(texts[0]))
+        first = await services.searcher.find(SCOPE, MemoryQuery(texts[0]))
         reading = perf_counter() - began
         assert not first.degraded
         before = resident()
-        times = await timed(texts, lambda text: services.searcher.find(SCOPE, Query(text)))
+        times = await timed(texts, lambda text: services.searcher.find(SCOPE, MemoryQuery(text)))
         grown = resident() - before
     return [
         Figure(f"search by words and meaning of {count:,}, p50", percentile(times, 0.5) * 1e3, "ms", 50),

@@ -26,7 +26,7 @@ from bench.recall.sets import (
     questions,
     saves_after_own_tools,
 )
-from gateway.memory.search.query import Query
+from gateway.memory.search.query import MemoryQuery
 from gateway.memory.services import MemoryServices
 from gateway.storage.memories import MemoryRow, Scope
 from gateway.tools.base import FunctionTool
@@ -61,13 +61,13 @@ class Desk:
 
     async def ranked(self, question: str) -> list[str]:
         """The ids that search finds for a question, the best first."""
-        hits = (await self.memory.searcher.find(SCOPE, Query(question, limit=FIRST))).hits
+        hits = (await self.memory.searcher.find(SCOPE, MemoryQuery(question, limit=FIRST))).hits
         return [hit.row.id for hit in hits]
 
     async def withheld_by(self, message: str, memory_id: str) -> str:
         """Where a memory that search finds for a message is left out of its turn."""
         decision = await self.memory.controller.decide(message, message_count=1)
-        query = Query(
+        query = MemoryQuery(
             message,
             budget_tokens=decision.budget_tokens,
             mode=decision.mode,

@@ -8,8 +8,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from gateway.api.bodies import Id
 from gateway.api.strict import Base64, Body, FileName, FileText, Mime, Query, Reply
-from gateway.artifacts.content import Content, bytes_content, text_content
-from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, Part
+from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
+from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, ContentPart
 from gateway.artifacts.store import EXAMPLES
 from gateway.service.artifacts import Compacted
 from gateway.storage.artifacts import ArtifactRow, Kind
@@ -52,7 +52,7 @@ class ArtifactBody(Body):
         return self
 
     @property
-    def content(self) -> Content:
+    def content(self) -> ArtifactContent:
         if self.text is not None:
             return text_content(self.text, self.name, self.mime)
         return bytes_content(base64.b64decode(self.data or ""), self.name, self.mime)
@@ -167,7 +167,7 @@ class ArtifactPart(Reply):
     remark: str | None = Field(None, description="What else there is to know of how it is shown.")
 
     @classmethod
-    def of(cls, ref: str, part: Part) -> "ArtifactPart":
+    def of(cls, ref: str, part: ContentPart) -> "ArtifactPart":
         return cls(
             ref=ref,
             how=part.how,

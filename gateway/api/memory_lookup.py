@@ -16,9 +16,9 @@ from gateway.api.strict import no_nul
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
 from gateway.ids import now_ms
-from gateway.memory.control.controller import Decision, Mode, Needed, start_of
+from gateway.memory.control.controller import Mode, Needed, RetrievalDecision, start_of
 from gateway.memory.control.cues import TimeRange
-from gateway.memory.search.query import Hit, Query
+from gateway.memory.search.query import Hit, MemoryQuery
 from gateway.messages import Message as ModelMessage
 from gateway.messages import text_block
 from gateway.storage.memories import Evidence, MemoryType
@@ -40,7 +40,7 @@ class ControlReply(Reply):
     notes: list[str]
 
     @classmethod
-    def of(cls, decision: Decision) -> "ControlReply":
+    def of(cls, decision: RetrievalDecision) -> "ControlReply":
         return cls(
             needed=decision.needed,
             memory_types=list(decision.types),
@@ -66,8 +66,8 @@ class RetrieveBody(Placed):
         1000, ge=0, le=100_000, description="Most tokens (estimated) of what is found, in that mode."
     )
 
-    def asked(self, text: str) -> Query:
-        return Query(
+    def asked(self, text: str) -> MemoryQuery:
+        return MemoryQuery(
             text=text,
             types=self.memory_types,
             since=start_of(self.time_range, now_ms()),

@@ -10,7 +10,7 @@ from gateway.api.bodies import Body, Query, Reply
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, path_text, principal_of, read_body, read_query
 from gateway.skills.catalog import Catalog
-from gateway.skills.skill import Skill, SkillType
+from gateway.skills.skill import CatalogSkill, SkillType
 
 
 class SkillsQuery(Query):
@@ -39,7 +39,7 @@ class SkillRow(Reply):
     metadata: dict[str, Any] = Field(description="parameters, category, examples and more, as far as known.")
 
     @classmethod
-    def of(cls, skill: Skill) -> "SkillRow":
+    def of(cls, skill: CatalogSkill) -> "SkillRow":
         return cls(
             name=skill.name,
             type=skill.type,

@@ -25,7 +25,7 @@ _MAX_SUFFIX_LENGTH = 12  # characters, with the dot, that a long name keeps of i
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ArtifactContent:
     """A content: each call of `chunks` gives the same bytes, in pieces of at most CHUNK; it may block. `name`
     and `mime` are what its source says of it."""
 
@@ -48,7 +48,7 @@ class Measured:
     tail: bytes
 
 
-def text_content(text: str, name: str | None = None, mime: str | None = None) -> Content:
+def text_content(text: str, name: str | None = None, mime: str | None = None) -> ArtifactContent:
     """A text, as UTF-8; without NUL and lone surrogates, which would make it none."""
     clean = clean_text(text)
 
@@ -56,18 +56,18 @@ def text_content(text: str, name: str | None = None, mime: str | None = None) ->
         for start in range(0, len(clean), _PIECE):
             yield clean[start : start + _PIECE].encode()
 
-    return Content(chunks, name, mime)
+    return ArtifactContent(chunks, name, mime)
 
 
-def bytes_content(data: bytes, name: str | None = None, mime: str | None = None) -> Content:
+def bytes_content(data: bytes, name: str | None = None, mime: str | None = None) -> ArtifactContent:
     def chunks() -> Iterator[bytes]:
         for start in range(0, len(data), _PIECE):
             yield data[start : start + _PIECE]
 
-    return Content(chunks, name, mime)
+    return ArtifactContent(chunks, name, mime)
 
 
-def file_content(file: BinaryIO, name: str | None = None, mime: str | None = None) -> Content:
+def file_content(file: BinaryIO, name: str | None = None, mime: str | None = None) -> ArtifactContent:
     """The bytes of a file that can be read from any place; nobody else may use it meanwhile."""
 
     def chunks() -> Iterator[bytes]:
@@ -79,10 +79,10 @@ def file_content(file: BinaryIO, name: str | None = None, mime: str | None = Non
             yield piece
             start += len(piece)
 
-    return Content(chunks, name, mime)
+    return ArtifactContent(chunks, name, mime)
 
 
-def measure(content: Content, most: int | None = None) -> Measured:
+def measure(content: ArtifactContent, most: int | None = None) -> Measured:
     """One pass over the content. Blocks: run it in a thread.
 
     Raises:

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from gateway.artifacts.compact import compact_of
-from gateway.artifacts.content import Content, measure, plain_name
+from gateway.artifacts.content import ArtifactContent, measure, plain_name
 from gateway.artifacts.events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept, source_of
 from gateway.artifacts.kinds import kind_of
 from gateway.errors import ArtifactDamaged, BlobMissing, GatewayError, StorageError
@@ -69,7 +69,7 @@ class ArtifactStore:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def put(
-        self, content: Content, origin: Origin, *, metadata: Mapping[str, Any] | None = None
+        self, content: ArtifactContent, origin: Origin, *, metadata: Mapping[str, Any] | None = None
     ) -> ArtifactRow:
         """Stores a content; the session of its origin uses it from then on. Whoever is cancelled meanwhile
         finds it kept whole or not at all. What the same tool call has kept before is given back.
@@ -177,7 +177,9 @@ class ArtifactStore:
         await self._orphans.resolve(path)
         return not is_needed
 
-    async def _put(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
+    async def _put(
+        self, content: ArtifactContent, origin: Origin, metadata: Mapping[str, Any]
+    ) -> ArtifactRow:
         row = await asyncio.to_thread(self._row_of, content, origin, metadata)
         async with self.turn_of(row.path):
             if (known := await self._made_before(row)) is not None:
@@ -201,7 +203,7 @@ class ArtifactStore:
         same = [each for each in made if (each.tool_call_id, each.name) == (row.tool_call_id, row.name)]
         return next((each for each in same if each.sha256 == row.sha256), None)
 
-    def _row_of(self, content: Content, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
+    def _row_of(self, content: ArtifactContent, origin: Origin, metadata: Mapping[str, Any]) -> ArtifactRow:
         measured = measure(content, self._settings.artifact_max_size)
         content = replace(content, name=plain_name(content.name))
         kind, mime = kind_of(measured, content.name, content.mime)

@@ -1,6 +1,6 @@
 """The tool `read_artifact`: a part of what was kept aside, when the model needs it."""
 
-from gateway.artifacts.reading import BEGINNING, MAX_TOKENS, Part, read_part, selector_of
+from gateway.artifacts.reading import BEGINNING, MAX_TOKENS, ContentPart, read_part, selector_of
 from gateway.artifacts.reading.selector import Selector
 from gateway.artifacts.store import ArtifactStore
 from gateway.errors import ArtifactDamaged, RequestRefused, ToolError
@@ -63,7 +63,7 @@ def _wanted(lines: str, bytes: str, json_path: str, search: str) -> Selector:
     )
 
 
-def _render(row: ArtifactRow, part: Part) -> Wrapped:
+def _render(row: ArtifactRow, part: ContentPart) -> Wrapped:
     """The part as data, and what it is of. How to go on by a JSON path stands within the data: names in
     such a path come from the content."""
     how = f"Read on with {part.next}" if part.next else ""

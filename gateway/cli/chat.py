@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from gateway.cli.client import Client, Turn
+    from gateway.cli.client import Client, SubmittedTurn
 
 
 def chat(
@@ -62,7 +62,7 @@ def _ask(client: "Client", session_id: str, message: str, *, raw: bool) -> int:
             _stop(client, turn)
 
 
-def _stop(client: "Client", turn: "Turn") -> None:
+def _stop(client: "Client", turn: "SubmittedTurn") -> None:
     from gateway.errors import GatewayError
 
     print("\nstopping…", file=sys.stderr)

@@ -19,7 +19,7 @@ IMPORT_TIMEOUT = 600.0  # a large file is checked before the server answers
 RECONNECT_TIMEOUT = 60.0  # how long a server may be away before a turn is given up
 
 
-class Turn(NamedTuple):
+class SubmittedTurn(NamedTuple):
     """A turn that was accepted after the session's event `seq`."""
 
     session_id: str
@@ -86,7 +86,7 @@ class Client:
         with _named_failures(self.url):
             yield from response.iter_bytes()
 
-    def start_turn(self, session_id: str, message: str) -> Turn:
+    def start_turn(self, session_id: str, message: str) -> SubmittedTurn:
         """Starts a turn; an answer that got lost is asked for again under the same client_message_id."""
         body = {"message": message, "client_message_id": uuid4().hex}
         path = f"/api/sessions/{session_id}/turns"
@@ -94,12 +94,12 @@ class Client:
             turn = self._ask("POST", path, body)
         except Unreachable:
             turn = self._ask("POST", path, body)
-        return Turn(session_id, str(turn["turn_id"]), int(turn["seq"]))
+        return SubmittedTurn(session_id, str(turn["turn_id"]), int(turn["seq"]))
 
-    def cancel(self, turn: Turn) -> None:
+    def cancel(self, turn: SubmittedTurn) -> None:
         self._ask("POST", f"/api/sessions/{turn.session_id}/turns/{turn.turn_id}/cancel")
 
-    def follow(self, turn: Turn, *, after: int) -> Generator[Frame]:
+    def follow(self, turn: SubmittedTurn, *, after: int) -> Generator[Frame]:
         """The turn's events with seq > `after` up to its `done`, over as many connections as it takes."""
         given_up_at = time.monotonic() + RECONNECT_TIMEOUT
         wait = 0.2
@@ -120,7 +120,7 @@ class Client:
             time.sleep(wait)
             wait = min(wait * 2, 5)
 
-    def _connect(self, turn: Turn, after: int) -> Generator[Frame]:
+    def _connect(self, turn: SubmittedTurn, after: int) -> Generator[Frame]:
         path = f"/api/sessions/{turn.session_id}/events?turn_id={turn.turn_id}"
         with (
             self.stream("GET", path, headers={"last-event-id": str(after)}) as response,

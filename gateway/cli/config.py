@@ -20,7 +20,7 @@ _ADDRESS = re.compile(
 _FLAG = re.compile(r"(?P<flag>--[\w.-]*|-\w|-)(?P<value>.*)", re.DOTALL)
 
 
-class Origin(NamedTuple):
+class EffectiveSetting(NamedTuple):
     """One setting as it is in force. `origin` is `environment`, `file` or `default`, `source` the variable or
     the file it was read from, `value` a JSON value with secrets masked."""
 
@@ -44,7 +44,7 @@ def config(
     ApiKeys(load_settings().api_keys.get_secret_value())  # raises SettingsError as the server would
 
 
-def _show(origins: "list[Origin]", as_json: bool) -> None:
+def _show(origins: "list[EffectiveSetting]", as_json: bool) -> None:
     import json
 
     from rich.console import Console
@@ -70,7 +70,7 @@ def _show(origins: "list[Origin]", as_json: bool) -> None:
         print(f"{name} is set in the environment, but is not a setting.")
 
 
-def list_origins() -> list[Origin]:
+def list_origins() -> list[EffectiveSetting]:
     """Every setting, in the order of the class.
 
     Raises:
@@ -85,7 +85,7 @@ def list_origins() -> list[Origin]:
     file = config_file()
     in_file = set(tomllib.loads(file.read_text())) if file.is_file() else set[str]()
     variables = {name.upper(): name for name in os.environ}
-    origins: list[Origin] = []
+    origins: list[EffectiveSetting] = []
     for name, field in Settings.model_fields.items():
         whole = [each for each in _variables_of(name, field) if each in variables][:1]
         if found := whole or sorted(each for each in variables if _sets(each, name, field)):
@@ -95,7 +95,9 @@ def list_origins() -> list[Origin]:
         else:
             origin, source = "default", None
         value = _masked(getattr(settings, name))
-        origins.append(Origin(name, environment_name(name, field), value, origin, source, field.description))
+        origins.append(
+            EffectiveSetting(name, environment_name(name, field), value, origin, source, field.description)
+        )
     return origins
 
 

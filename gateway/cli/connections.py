@@ -47,15 +47,15 @@ class Connections:
         self.most = settings.max_connections if most is None else most
         self.header_timeout = settings.header_timeout
         self.send_timeout = settings.send_timeout
-        self.waiting: dict[Connection, None] = {}
+        self.waiting: dict[HttpConnection, None] = {}
 
     @property
     def protocol(self) -> type[asyncio.Protocol]:
         """What uvicorn makes for each connection: its setting `http`."""
-        return cast("type[asyncio.Protocol]", partial(Connection, self))
+        return cast("type[asyncio.Protocol]", partial(HttpConnection, self))
 
 
-class Connection(HttpToolsProtocol):
+class HttpConnection(HttpToolsProtocol):
     """One connection."""
 
     # uvicorn's own names fill what the dictionaries of one class share (30): with these beside them each

@@ -147,10 +147,10 @@ async def _serve(settings: Settings, listener: socket.socket, *, demo: bool, ope
             webbrowser.open(page_url(settings))
 
     async with app.router.lifespan_context(app):
-        await Server(config, app, started).serve(sockets=[listener])
+        await DrainingServer(config, app, started).serve(sockets=[listener])
 
 
-class Server(uvicorn.Server):
+class DrainingServer(uvicorn.Server):
     """Drains first and closes then: while running turns have their grace the server still answers, with 503
     to new turns. uvicorn alone would stop listening at once, and wait for streams that only we end."""
 

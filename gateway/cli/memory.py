@@ -86,10 +86,10 @@ def search(
 ) -> None:
     """Look memories and documents up, as a turn would."""
     from gateway.cli.memory_views import show_hits
-    from gateway.memory.search.query import Query
+    from gateway.memory.search.query import MemoryQuery
 
     async def work(context: "MemoryContext") -> None:
-        query = Query(text, types=(kind,) if kind else (), limit=limit, budget_tokens=100 * limit)
+        query = MemoryQuery(text, types=(kind,) if kind else (), limit=limit, budget_tokens=100 * limit)
         show_hits(await context.services.searcher.find(context.scope, query), user, as_json=as_json)
 
     _at_desk(user, work, role=role, project=project)

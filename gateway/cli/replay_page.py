@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.cli.replay_turn import Step, Turn, read_turn
+from gateway.cli.replay_turn import ReplayedStep, ReplayedTurn, read_turn
 from gateway.cli.timeline import compression_words, cost_words, measured, moment, offset, usage_words
 from gateway.cli.transcript import describe, printable
 from gateway.ids import OPERATION_PREFIX
@@ -45,7 +45,7 @@ def text(value: object) -> str:
     return escape(printable(str(value)), quote=True)
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: ReplayedTurn) -> str:
     name = "Between turns" if turn.id.startswith(OPERATION_PREFIX) else "Turn"
     parts = [
         f'<article id="{text(turn.id)}">\n<header><h2>{name} {text(turn.id)}</h2> '
@@ -74,7 +74,7 @@ def _sum(done: dict[str, Any]) -> str:
     return text(f"{calls}, {seconds}, {usage_words(done.get('usage'))}, {cost_words(done.get('cost'))}")
 
 
-def _bars(turn: Turn) -> str:
+def _bars(turn: ReplayedTurn) -> str:
     """Model calls and tools, one under the other, over the time of the turn."""
     whole = max(turn.ended - turn.began, 1)
     if not turn.spans:
@@ -92,7 +92,7 @@ def _bars(turn: Turn) -> str:
     )
 
 
-def _step(turn: Turn, step: Step) -> str:
+def _step(turn: ReplayedTurn, step: ReplayedStep) -> str:
     body = _body(step)
     if body is None:
         return ""
@@ -101,7 +101,7 @@ def _step(turn: Turn, step: Step) -> str:
     return f'<div class="step"><span class="at">{at}</span><div{dropped}>{body}</div></div>\n'
 
 
-def _body(step: Step) -> str | None:  # noqa: PLR0911 - one for each kind
+def _body(step: ReplayedStep) -> str | None:  # noqa: PLR0911 - one for each kind
     data = step.data
     match step.kind:
         case "text":

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
-class Span(NamedTuple):
+class ReplayedSpan(NamedTuple):
     """Something that took time; both ends are Unix milliseconds. `kind` is model or tool."""
 
     kind: str
@@ -15,7 +15,7 @@ class Span(NamedTuple):
 
 
 @dataclass(slots=True)
-class Step:
+class ReplayedStep:
     """One thing that happened at the time `at` (Unix milliseconds). Pieces of text are one step; a tool call
     has its `result`; `dropped` is what an attempt had said that was superseded."""
 
@@ -28,7 +28,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Turn:
+class ReplayedTurn:
     """`input` is None for what belongs to no turn, `files` are the names of what came with it, `done` is the
     data of its last event."""
 
@@ -39,20 +39,20 @@ class Turn:
     files: list[str] = field(default_factory=list[str])
     model: str | None = None
     done: dict[str, Any] | None = None
-    steps: list[Step] = field(default_factory=list[Step])
-    spans: list[Span] = field(default_factory=list[Span])
+    steps: list[ReplayedStep] = field(default_factory=list[ReplayedStep])
+    spans: list[ReplayedSpan] = field(default_factory=list[ReplayedSpan])
 
 
-def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> Turn:
+def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> ReplayedTurn:
     """The turn that `events`, at least one, tell of."""
-    turn = Turn(turn_id)
-    calls: dict[str, Step] = {}
+    turn = ReplayedTurn(turn_id)
+    calls: dict[str, ReplayedStep] = {}
     attempt_at, attempt_steps = 0, 0
     for event in events:
         kind, at, data = event["type"], event["ts"], event["data"]
         turn.began = turn.began or at
         turn.ended = max(turn.ended, at)
-        step = Step(kind, at, event.get("iteration"), data)
+        step = ReplayedStep(kind, at, event.get("iteration"), data)
         if kind == "turn_start":
             turn.input, turn.model = data["input"], data["model"]
             turn.files = [each["name"] for each in data.get("attachments", [])]
@@ -62,7 +62,7 @@ def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> Turn:
             _add_piece(turn, step)
         elif kind == "tool_result" and (call := calls.get(event.get("tool_call_id", ""))) is not None:
             call.result = data
-            turn.spans.append(Span("tool", data["name"], call.at, at))
+            turn.spans.append(ReplayedSpan("tool", data["name"], call.at, at))
         elif kind == "done":
             turn.done = data
         else:
@@ -76,20 +76,20 @@ def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> Turn:
     return turn
 
 
-def _close_attempt(turn: Turn, step: Step, began: int, said: list[Step]) -> None:
-    turn.spans.append(Span("model", f"model call {step.iteration}", began, step.at))
+def _close_attempt(turn: ReplayedTurn, step: ReplayedStep, began: int, said: list[ReplayedStep]) -> None:
+    turn.spans.append(ReplayedSpan("model", f"model call {step.iteration}", began, step.at))
     if step.kind == "iteration_superseded":
         for former in said:
             former.dropped = former.kind in {"text", "thinking"}
 
 
-def _join_pieces(turn: Turn) -> None:
+def _join_pieces(turn: ReplayedTurn) -> None:
     for step in turn.steps:
         if "pieces" in step.data:
             step.data = {"text": "".join(step.data["pieces"])}
 
 
-def _add_piece(turn: Turn, step: Step) -> None:
+def _add_piece(turn: ReplayedTurn, step: ReplayedStep) -> None:
     last = turn.steps[-1] if turn.steps else None
     if last is not None and (last.kind, last.iteration, last.dropped) == (step.kind, step.iteration, False):
         last.data["pieces"].append(step.data["text"])

@@ -23,7 +23,7 @@ MAX_DIGITS = 12
 _SLOT = 0.002
 
 
-class Ending(Enum):
+class Disconnect(Enum):
     """How a script can end the connection itself."""
 
     CLOSE = auto()
@@ -43,7 +43,7 @@ class Stamp:
         return b"%b%020d%b" % (self.before, time.time_ns(), self.after)
 
 
-Act = bytes | float | Stamp | Ending
+Act = bytes | float | Stamp | Disconnect
 """Bytes to write as they are, seconds to wait, a stamped write, or the end of the connection."""
 
 
@@ -59,7 +59,7 @@ class Request:
 @dataclass(frozen=True, slots=True)
 class Script:
     """What happens on the socket in answer to one request. `is_call` marks a model call, which is counted.
-    A script without an `Ending` leaves the connection open for the next request."""
+    A script without an `Disconnect` leaves the connection open for the next request."""
 
     acts: Sequence[Act]
     is_call: bool = False
@@ -124,7 +124,7 @@ class Pacer:
             step()
 
 
-class Connection(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """One client connection: reads a request, plays its script, reads the next."""
 
     def __init__(
@@ -133,7 +133,7 @@ class Connection(asyncio.Protocol):
         refuse: Callable[[int, str], Script],
         pacer: Pacer,
         counters: Counters,
-        open_ones: "set[Connection]",
+        open_ones: "set[ClientConnection]",
     ) -> None:
         self._answer, self._refuse = answer, refuse
         self._pacer, self._counters, self._open_ones = pacer, counters, open_ones
@@ -243,7 +243,7 @@ class Connection(asyncio.Protocol):
             elif type(act) is Stamp:
                 transport.write(act.now())
             else:
-                self._break(transport, act is Ending.RESET)
+                self._break(transport, act is Disconnect.RESET)
                 return
         self._conclude("finished")
         if self._close_after:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gateway.demo.wire import Part, Pieces, Raw, text_block
+from gateway.demo.wire import GeneratedText, Part, Raw, text_block
 
 _NAME = re.compile(r"/([a-z_]+)(?:[ \t]+|$)")
 _NEXT = re.compile(r"(?<!\s)\s+(?=/[a-z_]+(?:\s|$))")
@@ -46,18 +46,18 @@ class Think:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptedCall:
     """A tool call that still needs its id."""
 
     name: str
     arguments: dict[str, Any]
 
 
-Wanted = Part | Think | Call
+Wanted = Part | Think | ScriptedCall
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptedStep:
     """What one model call is to answer. `pace` is in seconds; None leaves the server's. `window` is the most
     tokens that its request may have."""
 
@@ -68,19 +68,19 @@ class Step:
     fault: FaultCall | None = None
     window: int | None = None
 
-    def following(self) -> "Step":
+    def following(self) -> "ScriptedStep":
         """The step of the next model call: empty, under the same conditions."""
-        return Step(pace=self.pace, burst=self.burst, window=self.window)
+        return ScriptedStep(pace=self.pace, burst=self.burst, window=self.window)
 
 
-def parse(lines: Iterable[str]) -> tuple[list[Step], str]:
+def parse(lines: Iterable[str]) -> tuple[list[ScriptedStep], str]:
     """The steps, and what is left of the text without its directives. No directive: no steps.
 
     Raises:
         BadDirective: an unknown word after a `/`, an argument that does not fit, or more than
             MAX_DIRECTIVES.
     """
-    steps: list[Step] = []
+    steps: list[ScriptedStep] = []
     plain: list[str] = []
     read = 0
     for line in lines:
@@ -93,7 +93,7 @@ def parse(lines: Iterable[str]) -> tuple[list[Step], str]:
             raise BadDirective(f"There are more than {MAX_DIRECTIVES} directives.")
         for name, argument in directives:
             if not steps:
-                steps.append(Step())
+                steps.append(ScriptedStep())
             if name == "then":
                 steps.append(steps[-1].following())
             else:
@@ -113,7 +113,7 @@ def _directives(line: str) -> Iterator[tuple[str, str]]:
         yield match[1], line[match.end(1) : end].strip()
 
 
-def _apply(step: Step, name: str, argument: str) -> Step:
+def _apply(step: ScriptedStep, name: str, argument: str) -> ScriptedStep:
     match name:
         case "pace" | "burst" | "window":
             return _under(step, name, argument)
@@ -127,7 +127,7 @@ def _apply(step: Step, name: str, argument: str) -> Step:
             return replace(step, parts=_joined([*step.parts, _part(name, argument)]))
 
 
-def _under(step: Step, name: str, argument: str) -> Step:
+def _under(step: ScriptedStep, name: str, argument: str) -> ScriptedStep:
     """The step under a condition that holds for the following ones, too."""
     if name == "burst":
         return replace(step, burst=True)
@@ -148,7 +148,7 @@ def _part(name: str, argument: str) -> Wanted:
             return Think("redacted", redacted=True)
         case "call":
             tool, _, written = argument.partition(" ")
-            return Call(tool, _object(name, written or "{}"))
+            return ScriptedCall(tool, _object(name, written or "{}"))
         case _:
             return _wire_part(name, argument)
 
@@ -157,7 +157,7 @@ def _wire_part(name: str, argument: str) -> Wanted:
     if name == "raw":
         return Raw(_object(name, argument))
     if name == "pieces":
-        return Pieces(_whole_number(name, argument, MAX_PIECES))
+        return GeneratedText(_whole_number(name, argument, MAX_PIECES))
     raise BadDirective(f"Unknown directive /{name}.")
 
 
@@ -170,10 +170,10 @@ def _joined(parts: list[Wanted]) -> list[Wanted]:
             return parts
 
 
-def _stamped(step: Step) -> Step:
-    if not any(isinstance(part, Pieces) for part in step.parts):
-        return replace(step, parts=[*step.parts, Pieces(STAMPED_PIECES, stamped=True)])
-    parts = [replace(part, stamped=True) if isinstance(part, Pieces) else part for part in step.parts]
+def _stamped(step: ScriptedStep) -> ScriptedStep:
+    if not any(isinstance(part, GeneratedText) for part in step.parts):
+        return replace(step, parts=[*step.parts, GeneratedText(STAMPED_PIECES, stamped=True)])
+    parts = [replace(part, stamped=True) if isinstance(part, GeneratedText) else part for part in step.parts]
     return replace(step, parts=parts)
 
 

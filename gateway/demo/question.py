@@ -36,12 +36,12 @@ _END = re.compile(r"(?<=[。！？；])|(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMr
 _BULLET = re.compile(r"^(?:[-*•]|\d+\.)\s+")
 
 
-class Memory(NamedTuple):
+class QuestionMemory(NamedTuple):
     id: str
     text: str
 
 
-class File(NamedTuple):
+class QuestionFile(NamedTuple):
     """An attached file: `about` is its text, or else its type and size."""
 
     ref: str
@@ -85,8 +85,8 @@ class Question:
     thinking: bool = False
     earlier: Sequence[str] = ()
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
-    memories: Sequence[Memory] = ()
-    files: Sequence[File] = ()
+    memories: Sequence[QuestionMemory] = ()
+    files: Sequence[QuestionFile] = ()
 
     @property
     def chinese(self) -> bool:
@@ -139,9 +139,9 @@ def blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def memories_in(text: str) -> list[Memory]:
+def memories_in(text: str) -> list[QuestionMemory]:
     """The memories in a text that has each on a line of its own."""
-    return [Memory(*line.groups()) for line in _MEMORY.finditer(text)]
+    return [QuestionMemory(*line.groups()) for line in _MEMORY.finditer(text)]
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -183,14 +183,14 @@ def _is_put_beside(text: str) -> bool:
     return recalled is not None and not text[recalled.end() :].strip()
 
 
-def _files(content: Sequence[Mapping[str, Any]]) -> Iterator[File]:
+def _files(content: Sequence[Mapping[str, Any]]) -> Iterator[QuestionFile]:
     """An image or a document follows the words that name it."""
     for block, following in zip(content, [*content[1:], {}], strict=True):
         text = str(block.get("text"))
         if found := _SHOWN.match(text) or _COMPACT.match(text):
             shown = following if following.get("type") in {"image", "document"} else {}
             about = shown.get("source", {}).get("media_type") or found["about"].strip()
-            yield File(found["ref"], found["name"] or found["ref"], about)
+            yield QuestionFile(found["ref"], found["name"] or found["ref"], about)
 
 
 def _results(messages: Sequence[Mapping[str, Any]]) -> list[Result]:

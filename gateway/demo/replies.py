@@ -11,11 +11,20 @@ from typing import Any
 import orjson
 
 from gateway.demo import asides, tour
-from gateway.demo.directives import ARTIFACT, UNSET, Call, FaultCall, Step, Think, Wanted, parse
+from gateway.demo.directives import (
+    ARTIFACT,
+    UNSET,
+    FaultCall,
+    ScriptedCall,
+    ScriptedStep,
+    Think,
+    Wanted,
+    parse,
+)
 from gateway.demo.question import Question, read
 from gateway.demo.signatures import redacted_block, thinking_block
 from gateway.demo.strictness import THOUGHT_FIRST
-from gateway.demo.wire import Part, Reply, Usage, text_block
+from gateway.demo.wire import DemoReply, InputUsage, Part, text_block
 
 DEFAULT_PACE = 0.02
 """Seconds between pieces: about the speed of a fast model."""
@@ -28,14 +37,14 @@ class Plan:
     """How a request is answered: the right reply, the fault that spoils it, the tools that may be called, and
     the most tokens the request may have, if it says so itself."""
 
-    reply: Reply
+    reply: DemoReply
     fault: FaultCall | None
     tools: tuple[str, ...]
     seed: str
     window: int | None = None
 
 
-def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float) -> Plan:
+def plan(body: Mapping[str, Any], script: str | None, usage: InputUsage, pace: float) -> Plan:
     """The plan for a valid request body; `script` is the x-demo header: directives separated by `;;`.
 
     Raises:
@@ -43,7 +52,7 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
     """
     question = read(body)
     if not script and (said := asides.answer(body)) is not None:
-        step = Step([text_block(said)], burst=True)
+        step = ScriptedStep([text_block(said)], burst=True)
     else:
         lines = script.split(_HEADER_LINES) if script else question.text.split("\n")
         steps, plain = parse(map(_with_reference(question), lines))
@@ -52,7 +61,7 @@ def plan(body: Mapping[str, Any], script: str | None, usage: Usage, pace: float)
     parts = _finished(step.parts, seed)
     calls = any(isinstance(part, dict) and part["type"] == "tool_use" for part in parts)
     natural = "tool_use" if calls else "end_turn"
-    reply = Reply(
+    reply = DemoReply(
         id=f"msg_{seed[:24]}",
         model=body["model"],
         parts=parts,
@@ -70,9 +79,9 @@ def _with_reference(question: Question) -> Callable[[str], str]:
     return lambda line: line.replace(ARTIFACT, ref) if line.startswith("/call ") else line
 
 
-def _step(question: Question, steps: list[Step]) -> Step:
+def _step(question: Question, steps: list[ScriptedStep]) -> ScriptedStep:
     if not steps:
-        return Step(tour.answer(question))
+        return ScriptedStep(tour.answer(question))
     if len(steps) == 1 and not steps[0].parts and question.text:
         step = steps[0] if question.step == 1 else steps[0].following()
         return replace(step, parts=tour.answer(question))
@@ -96,7 +105,7 @@ def _finished(parts: Iterable[Wanted], seed: str) -> list[Part]:
             case Think(text, redacted):
                 finished.append(redacted_block(text) if redacted else thinking_block(text))
                 prefix = THOUGHT_FIRST
-            case Call(name, arguments):
+            case ScriptedCall(name, arguments):
                 call_id = f"{prefix}{seed[:20]}{index:02d}"
                 finished.append({"type": "tool_use", "id": call_id, "name": name, "input": arguments})
             case _:

@@ -178,7 +178,7 @@ class _Message(_Strict):
         return self
 
 
-class Tool(BaseModel):
+class ToolDefinition(BaseModel):
     """`type` names one of the API's own tools."""
 
     name: Annotated[str, Field(pattern="^[a-zA-Z0-9_-]{1,128}$")]
@@ -186,7 +186,7 @@ class Tool(BaseModel):
     input_schema: dict[str, Any] | None = None
 
 
-class Body(BaseModel):
+class MessagesRequest(BaseModel):
     """What is looked at; `OTHER_FIELDS` may stand beside it."""
 
     model_config = ConfigDict(strict=True)
@@ -195,5 +195,5 @@ class Body(BaseModel):
     max_tokens: Annotated[int | None, Field(ge=1)] = None
     system: Annotated[list[_Text], BeforeValidator(_as_blocks)] = Field(default_factory=list)
     temperature: Annotated[float | None, Field(ge=0, le=1)] = None
-    tools: list[Tool] = Field(default_factory=list)
+    tools: list[ToolDefinition] = Field(default_factory=list)
     thinking: dict[str, Any] = Field(default_factory=dict)

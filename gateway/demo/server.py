@@ -11,12 +11,12 @@ from typing import Any
 import orjson
 
 from gateway.demo import asides, wire
-from gateway.demo.connection import Act, Connection, Counters, Pacer, Request, Script, whole
-from gateway.demo.directives import BadDirective, Step, parse
+from gateway.demo.connection import Act, ClientConnection, Counters, Pacer, Request, Script, whole
+from gateway.demo.directives import BadDirective, ScriptedStep, parse
 from gateway.demo.faults import FOR_ALL_REQUESTS, FOR_STREAMS, Case
 from gateway.demo.record import Record
 from gateway.demo.replies import DEFAULT_PACE, Plan, plan
-from gateway.demo.strictness import Refused, check
+from gateway.demo.strictness import RejectedRequest, check
 from gateway.demo.usage import PromptCache, count
 from gateway.demo.versions import VERSIONS, KeyHeader, check_content, check_key, check_thinking, check_version
 
@@ -72,14 +72,16 @@ class Demo:
             if where in open_to_all:
                 return Script(open_to_all[where](request))
             if where not in with_key:
-                raise Refused(f"There is no {' '.join(where)} here.", status=404)
+                raise RejectedRequest(f"There is no {' '.join(where)} here.", status=404)
             check_key(request.headers, self._key_header)
             return Script(with_key[where](request), is_call)
-        except Refused as refused:
+        except RejectedRequest as refused:
             return Script(_error(refused), is_call)
         except Exception:  # an own bug: the client gets an answer that it can name, not a lost connection
             log.exception("The demo failed at %s %s", *where)
-            failed = Refused("The demo failed at this request; its log on stderr says where.", status=500)
+            failed = RejectedRequest(
+                "The demo failed at this request; its log on stderr says where.", status=500
+            )
             return Script(_error(failed), is_call)
 
     def _messages(self, request: Request) -> list[Act]:
@@ -92,7 +94,7 @@ class Demo:
         try:
             planned = plan(body, script, self._cache.usage(body), self._pace)
         except BadDirective as bad:
-            raise Refused(str(bad)) from None
+            raise RejectedRequest(str(bad)) from None
         _fit(body, planned.window)
         streams = bool(body.get("stream"))
         if planned.fault and not (planned.fault.once and self._record.seen_before(planned.seed)):
@@ -121,10 +123,10 @@ class Demo:
             or len(wanted) > MAX_SCRIPTS
             or not all(isinstance(each, str) for each in wanted)
         ):
-            raise Refused(f'This takes {{"next": […]}} with at most {MAX_SCRIPTS} scripts.')
+            raise RejectedRequest(f'This takes {{"next": […]}} with at most {MAX_SCRIPTS} scripts.')
         for script in wanted:
             if not _steps(script):
-                raise Refused(f"{script!r} has no directives.")
+                raise RejectedRequest(f"{script!r} has no directives.")
         self._next_summaries = deque(wanted)
         return reply_json(200, {"next": len(wanted)})
 
@@ -154,13 +156,13 @@ def checked_body(
 
 def refuse(status: int, message: str) -> Script:
     """The API's error for a status."""
-    return Script(_error(Refused(message, status=status)))
+    return Script(_error(RejectedRequest(message, status=status)))
 
 
 def _fit(body: Mapping[str, Any], window: int | None) -> None:
     """Refuses a request that is longer than the window, in the words of the API."""
     if window is not None and (size := count(body)) > window:
-        raise Refused(f"prompt is too long: {size} tokens > {window} maximum")
+        raise RejectedRequest(f"prompt is too long: {size} tokens > {window} maximum")
 
 
 def _misbehave(planned: Plan, streams: bool) -> list[Act]:
@@ -168,13 +170,13 @@ def _misbehave(planned: Plan, streams: bool) -> list[Act]:
     assert call is not None
     play = FOR_ALL_REQUESTS.get(call.name) or FOR_STREAMS.get(call.name)
     if play is None:
-        raise Refused(f"Unknown fault {call.name}.")
+        raise RejectedRequest(f"Unknown fault {call.name}.")
     if not streams and call.name in FOR_STREAMS:
-        raise Refused(f"The fault {call.name} is for requests that stream.")
+        raise RejectedRequest(f"The fault {call.name} is for requests that stream.")
     try:
         return list(play(Case(planned.reply, call.argument, planned.tools)))
     except ValueError as bad:
-        raise Refused(f"The fault {call.name} cannot take {call.argument!r}: {bad}.") from None
+        raise RejectedRequest(f"The fault {call.name} cannot take {call.argument!r}: {bad}.") from None
 
 
 def _models(_: Request) -> list[Act]:
@@ -182,11 +184,11 @@ def _models(_: Request) -> list[Act]:
     return reply_json(200, {"data": [model], "has_more": False, "first_id": MODEL, "last_id": MODEL})
 
 
-def _steps(script: str) -> list[Step]:
+def _steps(script: str) -> list[ScriptedStep]:
     try:
         return parse(script.split("\n"))[0]
     except BadDirective as bad:
-        raise Refused(str(bad)) from None
+        raise RejectedRequest(str(bad)) from None
 
 
 def parsed_json(body: bytes) -> Any:
@@ -194,14 +196,14 @@ def parsed_json(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise Refused(f"The request body is not valid JSON: {error}") from None
+        raise RejectedRequest(f"The request body is not valid JSON: {error}") from None
 
 
 def reply_json(status: int, value: Any, headers: Mapping[str, str] | None = None) -> list[Act]:
     return whole(status, orjson.dumps(value), {"content-type": "application/json", **(headers or {})})
 
 
-def _error(refused: Refused) -> list[Act]:
+def _error(refused: RejectedRequest) -> list[Act]:
     kind = _ERROR_TYPES.get(refused.status, "invalid_request_error")
     body = {"type": "error", "error": {"type": kind, "message": refused.message}}
     return reply_json(refused.status, body, {"request-id": "req_refused"})
@@ -236,9 +238,9 @@ async def serve(
 ) -> AsyncGenerator[str]:
     """Serves what `answer` says to each request, as `serve_demo` does the demo's answers."""
     loop = asyncio.get_running_loop()
-    pacer, open_ones = Pacer(loop), set[Connection]()
+    pacer, open_ones = Pacer(loop), set[ClientConnection]()
     server = await loop.create_server(
-        lambda: Connection(answer, refuse, pacer, counters, open_ones), host, port, backlog=2048
+        lambda: ClientConnection(answer, refuse, pacer, counters, open_ones), host, port, backlog=2048
     )
     try:
         bound = server.sockets[0].getsockname()

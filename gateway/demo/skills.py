@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from gateway.demo.directives import Call
+from gateway.demo.directives import ScriptedCall
 from gateway.demo.question import Question
 from gateway.lexical import query_tokens, tokens
 
@@ -28,19 +28,19 @@ _WORD = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
 _PHRASE = re.compile(r"(?:^|(?<=[\s,，、“]))[\u3400-\u9fff]{2,8}(?=[,，、.。”]|$)")
 
 
-class Following(NamedTuple):
+class SkillProgress(NamedTuple):
     """How far the skill `name` was followed: `done` of `total` steps, and the call of the next one."""
 
     name: str
     done: int
     total: int
-    call: Call | None
+    call: ScriptedCall | None
 
 
-def begin(question: Question) -> list[Call]:
+def begin(question: Question) -> list[ScriptedCall]:
     """The call that reads the skill which a message is for."""
     name = skill_for(question) if READ_SKILL in question.tools else None
-    return [Call(READ_SKILL, {"name": name})] if name else []
+    return [ScriptedCall(READ_SKILL, {"name": name})] if name else []
 
 
 def skill_for(question: Question) -> str | None:
@@ -55,7 +55,7 @@ def skill_for(question: Question) -> str | None:
     return next((name for name, phrase in phrases if said.issuperset(tokens(phrase))), None)
 
 
-def follow(question: Question) -> Following | None:
+def follow(question: Question) -> SkillProgress | None:
     """Where a turn stands that has read a skill: nothing follows on a call that failed, nor on a placeholder
     for which there is no value, and a step whose tool is not offered is left out. None: it has read none, or
     one that spells out no call.
@@ -71,11 +71,11 @@ def follow(question: Question) -> Following | None:
     at = 0
     for result in results:
         at = next((n + 1 for n in range(at, len(steps)) if steps[n][0] == result.name), len(steps))
-    call: Call | None = None
+    call: ScriptedCall | None = None
     if not any(result.is_error for result in results):
         offered = ((tool, written) for tool, written in steps[at:] if tool in question.tools)
         call = next((_filled(tool, written, question) for tool, written in offered), None)
-    return Following(str(first.arguments.get("name")), len(results), len(steps), call)
+    return SkillProgress(str(first.arguments.get("name")), len(results), len(steps), call)
 
 
 def _steps(body: str) -> list[tuple[str, str]]:
@@ -94,7 +94,7 @@ def _object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _filled(tool: str, written: str, question: Question) -> Call | None:
+def _filled(tool: str, written: str, question: Question) -> ScriptedCall | None:
     """The call with values for its placeholders, or None: one that is a whole text keeps its type."""
 
     def value(match: re.Match[str]) -> str:
@@ -105,7 +105,7 @@ def _filled(tool: str, written: str, question: Question) -> Call | None:
         return orjson.dumps(text).decode()[1:-1]
 
     try:
-        return Call(tool, orjson.loads(_PLACEHOLDER.sub(value, written)))
+        return ScriptedCall(tool, orjson.loads(_PLACEHOLDER.sub(value, written)))
     except LookupError:
         return None
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gateway.demo import skills
-from gateway.demo.directives import Call, Think, Wanted
+from gateway.demo.directives import ScriptedCall, Think, Wanted
 from gateway.demo.question import MAX_READ, Question, closest, is_question, related, sentences
 from gateway.demo.report import MAX_LISTED, report, say, short
 from gateway.demo.tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
@@ -132,22 +132,22 @@ def answer(question: Question) -> list[Wanted]:
     return [*thoughts, text_block(said), *calls]
 
 
-def _announced(calls: Sequence[Call], question: Question) -> str:
+def _announced(calls: Sequence[ScriptedCall], question: Question) -> str:
     names = dict.fromkeys(f"`{call.name}`" for call in calls)
     return say("calls", question, ("、" if question.chinese else ", ").join(names))
 
 
-def _calls(question: Question) -> list[Call]:
+def _calls(question: Question) -> list[ScriptedCall]:
     """The calls that a message is for, among the tools the request offers."""
     if _LONG.search(question.text):
         return []
     for stop in ALONE:
         if stop.tool in question.tools and (found := stop.pattern.search(question.text)):
-            return [Call(stop.tool, stop.arguments(found))]
+            return [ScriptedCall(stop.tool, stop.arguments(found))]
     plain = _DATE.sub(" ", unicodedata.normalize("NFKC", question.text))
     plain = _SIGN.sub(lambda sign: _SIGNS[sign[1]], plain)
     return [
-        Call(stop.tool, stop.arguments(found))
+        ScriptedCall(stop.tool, stop.arguments(found))
         for stop in TOGETHER
         if stop.tool in question.tools
         for found in list(stop.pattern.finditer(plain))[: MAX_CALLS if stop.tool == SUM else 1]
@@ -189,7 +189,7 @@ def _recalled(question: Question) -> str | None:
     return memories.get(found, found) if found else None
 
 
-def _lookup(question: Question) -> list[Call]:
+def _lookup(question: Question) -> list[ScriptedCall]:
     """A question to what was compressed, where the summary has no answer."""
     compressed = any("<conversation_summary>" in text for text in question.earlier)
     if (
@@ -199,10 +199,10 @@ def _lookup(question: Question) -> list[Call]:
         or _recalled(question)
     ):
         return []
-    return [Call(ARCHIVE, {"search": question.text[:200]})]
+    return [ScriptedCall(ARCHIVE, {"search": question.text[:200]})]
 
 
-def _next_calls(question: Question) -> list[Call]:
+def _next_calls(question: Question) -> list[ScriptedCall]:
     """The next step of a skill. After the sample orders became an artifact: two parts of it are read, then
     all of it goes on by reference, if what that takes is offered."""
     if following := skills.follow(question):
@@ -215,6 +215,6 @@ def _next_calls(question: Question) -> list[Call]:
     ref = first.artifact
     if not others and READ_ARTIFACT in question.tools:
         parts = {"json_path": "$.orders[0]"}, {"lines": "3-5"}
-        return [Call(READ_ARTIFACT, {"ref": ref, **part}) for part in parts]
+        return [ScriptedCall(READ_ARTIFACT, {"ref": ref, **part}) for part in parts]
     is_read = TOTALS in question.tools and {result.name for result in others} == {READ_ARTIFACT}
-    return [Call(TOTALS, {"orders": {"$artifact": ref}})] if is_read else []
+    return [ScriptedCall(TOTALS, {"orders": {"$artifact": ref}})] if is_read else []

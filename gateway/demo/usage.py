@@ -13,7 +13,7 @@ import orjson
 
 from gateway.bounded_dict import BoundedDict
 from gateway.demo.question import blocks
-from gateway.demo.wire import Usage
+from gateway.demo.wire import InputUsage
 
 MAX_PREFIXES = 8192
 FILE_TOKENS = {"image": 1600, "document": 2000}
@@ -35,10 +35,10 @@ class PromptCache:
     def clear(self) -> None:
         self._known.clear()
 
-    def usage(self, body: Mapping[str, Any]) -> Usage:
+    def usage(self, body: Mapping[str, Any]) -> InputUsage:
         """What the request costs; remembers what it asks to be remembered."""
         if b'"cache_control"' not in orjson.dumps(body):
-            return Usage(input_tokens=count(body))
+            return InputUsage(input_tokens=count(body))
         running = blake2b(digest_size=16)
         total = marked = read = 0
         prefixes: list[bytes] = []
@@ -55,7 +55,7 @@ class PromptCache:
         for prefix in to_write:
             self._known[prefix] = None
         read = min(read, marked)
-        return Usage(total - marked, marked - read, read)
+        return InputUsage(total - marked, marked - read, read)
 
 
 def count(body: Mapping[str, Any]) -> int:

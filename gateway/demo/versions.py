@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from gateway.demo.strictness import Refused, all_blocks
+from gateway.demo.strictness import RejectedRequest, all_blocks
 
 NEWEST = "2026-10-21"
 VERSIONS = ("2023-06-01", NEWEST)
@@ -30,9 +30,11 @@ def check_key(headers: Mapping[str, str], wanted: KeyHeader | None = None) -> No
     keys = [key for name, key in given.items() if key and wanted in (None, name)]
     if not keys:
         missing = "Authorization" if wanted == "bearer" else "x-api-key"
-        raise Refused(f"{missing} header is required", status=401)
+        raise RejectedRequest(f"{missing} header is required", status=401)
     if BAD_KEY in keys:
-        raise Refused("invalid x-api-key" if given["x-api-key"] else "Invalid bearer token", status=401)
+        raise RejectedRequest(
+            "invalid x-api-key" if given["x-api-key"] else "Invalid bearer token", status=401
+        )
 
 
 def check_version(headers: Mapping[str, str], accepted: tuple[str, ...] = VERSIONS) -> str:
@@ -43,9 +45,9 @@ def check_version(headers: Mapping[str, str], accepted: tuple[str, ...] = VERSIO
     """
     version = headers.get("anthropic-version")
     if not version:
-        raise Refused("anthropic-version: header is required")
+        raise RejectedRequest("anthropic-version: header is required")
     if version not in accepted:
-        raise Refused(f'anthropic-version: "{version}" is not a valid version')
+        raise RejectedRequest(f'anthropic-version: "{version}" is not a valid version')
     return version
 
 
@@ -59,11 +61,11 @@ def check_content(body: Mapping[str, Any], version: str) -> None:
         return
     for name in SAMPLING:
         if name in body:
-            raise Refused(f"{name}: Extra inputs are not permitted")
+            raise RejectedRequest(f"{name}: Extra inputs are not permitted")
     for index, message in enumerate(body["messages"]):
         texts = [block for block in all_blocks([message]) if block["type"] == "text"]
         if message["role"] == "user" and any(text.get("citations") for text in texts):
-            raise Refused(f"messages.{index}: `citations` are not permitted in `user` messages")
+            raise RejectedRequest(f"messages.{index}: `citations` are not permitted in `user` messages")
 
 
 def check_thinking(body: Mapping[str, Any]) -> None:
@@ -73,7 +75,7 @@ def check_thinking(body: Mapping[str, Any]) -> None:
         Refused: thinking with a budget.
     """
     if body.get("thinking", {}).get("type") == "enabled" and NO_BUDGET.match(body["model"]):
-        raise Refused(
+        raise RejectedRequest(
             '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
             '"output_config.effort" to control thinking behavior.'
         )

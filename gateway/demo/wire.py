@@ -27,7 +27,7 @@ _PIECE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class GeneratedText:
     """A text block of `count` pieces that cost nothing to make: `000 `, `001 `, … or, stamped, send times."""
 
     count: int
@@ -41,26 +41,26 @@ class Raw:
     event: dict[str, Any]
 
 
-Part = dict[str, Any] | Pieces | Raw
+Part = dict[str, Any] | GeneratedText | Raw
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class InputUsage:
     input_tokens: int = 0
     cache_creation_input_tokens: int = 0
     cache_read_input_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What the demo answers: content blocks as the API returns them (with `Pieces` and `Raw` between), and
-    how it is sent. `pace` is in seconds between pieces; `burst` sends everything in one write."""
+class DemoReply:
+    """An answer of the demo: content blocks as the API returns them (with `GeneratedText` and `Raw` between),
+    and how it is sent. `pace` is in seconds between deltas; `burst` sends everything in one write."""
 
     id: str
     model: str
     parts: Sequence[Part]
     stop_reason: str | None = "end_turn"
-    usage: Usage = field(default_factory=Usage)
+    usage: InputUsage = field(default_factory=InputUsage)
     pace: float = 0.0
     burst: bool = False
 
@@ -72,7 +72,7 @@ class Reply:
 
 def _weight(part: Part) -> int:
     match part:
-        case Pieces(count):
+        case GeneratedText(count):
             return count
         case Raw():
             return 0
@@ -80,11 +80,11 @@ def _weight(part: Part) -> int:
             return len(orjson.dumps(part)) // 4
 
 
-def message(reply: Reply) -> dict[str, Any]:
+def message(reply: DemoReply) -> dict[str, Any]:
     """The answer to a request that does not stream."""
     content = [
         {"type": "text", "text": "".join(f"{n % 1000:03d} " for n in range(part.count))}
-        if isinstance(part, Pieces)
+        if isinstance(part, GeneratedText)
         else part
         for part in reply.parts
         if not isinstance(part, Raw)
@@ -93,16 +93,16 @@ def message(reply: Reply) -> dict[str, Any]:
     return {**_envelope(reply), "content": content, **_stop(reply), "usage": usage}
 
 
-def _envelope(reply: Reply) -> dict[str, Any]:
+def _envelope(reply: DemoReply) -> dict[str, Any]:
     return {"id": reply.id, "type": "message", "role": "assistant", "model": reply.model}
 
 
-def _stop(reply: Reply) -> dict[str, Any]:
+def _stop(reply: DemoReply) -> dict[str, Any]:
     sequence = "STOP" if reply.stop_reason == "stop_sequence" else None
     return {"stop_reason": reply.stop_reason, "stop_sequence": sequence}
 
 
-def usage_of(reply: Reply, output_tokens: int) -> dict[str, int]:
+def usage_of(reply: DemoReply, output_tokens: int) -> dict[str, int]:
     usage = reply.usage
     return {
         "input_tokens": usage.input_tokens,
@@ -112,18 +112,18 @@ def usage_of(reply: Reply, output_tokens: int) -> dict[str, int]:
     }
 
 
-def events(reply: Reply) -> list[Event]:
+def events(reply: DemoReply) -> list[Event]:
     """Every event of the stream, in order: message_start, the blocks, message_delta, message_stop."""
     return [start(reply), {"type": "ping"}, *blocks(reply.parts), *end(reply)]
 
 
-def start(reply: Reply) -> dict[str, Any]:
+def start(reply: DemoReply) -> dict[str, Any]:
     """message_start."""
     empty = {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage_of(reply, 1)}
     return {"type": "message_start", "message": {**_envelope(reply), **empty}}
 
 
-def end(reply: Reply) -> list[Event]:
+def end(reply: DemoReply) -> list[Event]:
     """message_delta, with the usage so far, and message_stop."""
     usage = usage_of(reply, reply.output_tokens)
     return [{"type": "message_delta", "delta": _stop(reply), "usage": usage}, {"type": "message_stop"}]
@@ -142,11 +142,11 @@ def blocks(parts: Iterable[Part], first: int = 0) -> list[Event]:
     return found
 
 
-def block(index: int, part: dict[str, Any] | Pieces) -> list[Event]:
+def block(index: int, part: dict[str, Any] | GeneratedText) -> list[Event]:
     """One content block: its start, its deltas, its stop."""
     stop: Event = {"type": "content_block_stop", "index": index}
     match part:
-        case Pieces(count, stamped):
+        case GeneratedText(count, stamped):
             return [block_start(index, text_block("")), *_pieces(index, count, stamped), stop]
         case {"type": "text", "text": str(text)}:
             return [block_start(index, text_block("")), *text_deltas(index, text), stop]
@@ -257,7 +257,7 @@ def _bytes(part: bytes | Stamp) -> bytes:
 
 
 def stream(
-    reply: Reply, changed: Iterable[Event] | None = None, headers: Mapping[str, str] | None = None
+    reply: DemoReply, changed: Iterable[Event] | None = None, headers: Mapping[str, str] | None = None
 ) -> list[Act]:
     """A whole streamed response; `changed` stands in for the reply's own events."""
     body = acts(events(reply) if changed is None else changed, reply.pace, reply.burst)

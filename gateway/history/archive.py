@@ -36,7 +36,7 @@ Line = tuple[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredBlob:
     """A blob of lines that was read back and found to be right. `last` is the key of its last line, None when
     it has none; the rest as in `ArchiveRow`."""
 
@@ -221,14 +221,14 @@ def _drawn(
     return drawn()
 
 
-async def store_lines(blobs: Blobs, path: str, lines: Iterable[Line], *, bulk: bool = False) -> Stored:
+async def store_lines(blobs: Blobs, path: str, lines: Iterable[Line], *, bulk: bool = False) -> StoredBlob:
     """Stores lines, each with its key, as a blob and reads it back. `lines` is iterated off the event loop.
     Raises as `write_archive`."""
     packer = Packer()
     size = await blobs.put(path, packer.pack(lines), bulk=bulk)
     async for _ in _lines_of(blobs, path, packer.sha256):
         pass
-    return Stored(path, size, packer.sha256, packer.index, packer.last_key)
+    return StoredBlob(path, size, packer.sha256, packer.index, packer.last_key)
 
 
 async def _lines_of(blobs: Blobs, path: str, sha256: str) -> AsyncIterator[bytes]:

@@ -19,7 +19,7 @@ MAX_REPORTED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class RefusedLine:
+class ImportProblem:
     """`line` counts from 1."""
 
     line: int
@@ -38,7 +38,7 @@ class ImportReport:
     refused: int = 0
     quotes_dropped: int = 0
     links_dropped: int = 0
-    refusals: list[RefusedLine] = field(default_factory=list[RefusedLine])
+    refusals: list[ImportProblem] = field(default_factory=list[ImportProblem])
 
 
 async def lines_of(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
@@ -120,7 +120,7 @@ class MemoryImport:
         except RequestRefused as refused:
             self.report.refused += 1
             if len(self.report.refusals) < MAX_REPORTED:
-                self.report.refusals.append(RefusedLine(self._number, refused.message))
+                self.report.refusals.append(ImportProblem(self._number, refused.message))
 
     async def _take(self, copy: ExportedMemory) -> None:
         memory_id = await self._keep(copy)

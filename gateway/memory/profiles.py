@@ -17,7 +17,7 @@ MAX_PROFILE = 10_000
 """Characters of all keys and values: they are in every prompt."""
 
 
-class Profiles:
+class ScopedProfiles:
     """Those of one store. A user has their own, and shares that of each household they are a member of."""
 
     def __init__(self, store: MemoryStore) -> None:

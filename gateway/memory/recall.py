@@ -11,10 +11,10 @@ from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens, tokens
 from gateway.memory import rendering, snapshot
-from gateway.memory.control.controller import Controller, Decision, start_of
-from gateway.memory.search.query import Mode, Query, SearchResult
+from gateway.memory.control.controller import Controller, RetrievalDecision, start_of
+from gateway.memory.search.query import MemoryQuery, Mode, SearchResult
 from gateway.memory.search.searcher import Searcher
-from gateway.memory.snapshot import Snapshot
+from gateway.memory.snapshot import MemorySnapshot
 from gateway.messages import Recalled
 from gateway.model.calls import CallContext
 from gateway.settings import Settings
@@ -47,7 +47,7 @@ class InContext:
 class RetrievalResult:
     """What was found for a message, the decision behind it, and which of it was in context (`known`)."""
 
-    decision: Decision
+    decision: RetrievalDecision
     found: SearchResult
     known: Collection[str]
 
@@ -101,7 +101,7 @@ class Recall:
             return False
         return not any(profile.fields for profile in await self.profiles(scope))
 
-    async def load_snapshot(self, scope: Scope) -> Snapshot:
+    async def load_snapshot(self, scope: Scope) -> MemorySnapshot:
         """The snapshot for a new prompt generation. Raises errors.StorageError."""
         return await snapshot.load(
             self._store,
@@ -148,7 +148,7 @@ class Recall:
         )
         if decision.budget_tokens <= 0:
             return None
-        query = Query(
+        query = MemoryQuery(
             text=message,
             budget_tokens=decision.budget_tokens,
             mode=decision.mode,

@@ -6,7 +6,7 @@ from typing import Literal
 from gateway.events.content import Omission, Retrieval, RetrievalHit
 from gateway.lexical import estimate_tokens
 from gateway.memory.search.query import Hit, SearchResult
-from gateway.memory.snapshot import Snapshot
+from gateway.memory.snapshot import MemorySnapshot
 from gateway.storage.memories import MemoryRow
 
 SOURCE = "memory"
@@ -14,7 +14,7 @@ MAX_SHOWN = 50
 """Memories, and omissions, that one event lists: a frame stays small."""
 
 
-def snapshot_event(message: str, taken: Snapshot) -> Retrieval:
+def snapshot_event(message: str, taken: MemorySnapshot) -> Retrieval:
     """The event of a new snapshot in a session's prompt; the snapshot has rows."""
     note = "pinned memories in full, then a catalog" if taken.is_catalog else "everything, since it is little"
     shown = [_hit(row, told="now", score=row.importance / 5) for row in taken.rows[:MAX_SHOWN]]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gateway.memory.control.controller import Controller
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import Memories
-from gateway.memory.profiles import Profiles
+from gateway.memory.profiles import ScopedProfiles
 from gateway.memory.recall import Recall
 from gateway.memory.search.searcher import Searcher
 from gateway.settings import Settings
@@ -20,7 +20,7 @@ class MemoryServices:
     memories: Memories
     searcher: Searcher
     corrections: Corrections
-    profiles: Profiles
+    profiles: ScopedProfiles
     controller: Controller
     recall: Recall
 

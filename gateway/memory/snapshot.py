@@ -23,7 +23,7 @@ SNAPSHOT_FILTER = Filter(recallable=True, runtime=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class MemorySnapshot:
     """`text` is empty when there are no memories. `rows` are the memories in it, in order; `digests` are
     theirs and the profiles', by key; `summarized` are the ids in the catalog, `omitted` counts the memories
     that are not in it."""
@@ -41,7 +41,7 @@ class Snapshot:
 
 async def load(
     store: MemoryStore, scope: Scope, profiles: Sequence[Profile], *, full_count: int, full_characters: int
-) -> Snapshot:
+) -> MemorySnapshot:
     """The snapshot of what `scope` sees now. Raises errors.StorageError."""
     count, characters = await store.count(scope, SNAPSHOT_FILTER)
     if count <= full_count and characters <= full_characters:
@@ -59,9 +59,9 @@ async def load(
 
 def digest_of(row: MemoryRow) -> str:
     """The digest of everything of a memory that may be rendered."""
-    said = (row.type, row.content, row.summary, row.status, row.tags, row.flagged, row.recallable)
-    said += (row.context, row.decisions, row.refs)
-    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+    rendered = (row.type, row.content, row.summary, row.status, row.tags, row.flagged, row.recallable)
+    rendered += (row.context, row.decisions, row.refs)
+    return hashlib.sha256(repr(rendered).encode()).hexdigest()[:16]
 
 
 def profile_key(profile: Profile) -> str:
@@ -73,20 +73,19 @@ def profile_digest(profile: Profile) -> str:
 
 
 def _render(
-    profiles: Sequence[Profile], full: Sequence[MemoryRow], summarized: Sequence[MemoryRow], omitted: int
-) -> Snapshot:
+    profiles: Sequence[Profile], full: Sequence[MemoryRow], brief: Sequence[MemoryRow], omitted: int
+) -> MemorySnapshot:
     parts = [_profile(profile) for profile in profiles if profile.fields]
     parts += ["\n".join(rendering.line(row) for row in full)] if full else []
-    if summarized:
-        parts.append(
-            "Further memories, by their summaries:\n" + "\n".join(map(rendering.catalog_line, summarized))
-        )
+    if brief:
+        lines = "\n".join(map(rendering.catalog_line, brief))
+        parts.append(f"Further memories, by their summaries:\n{lines}")
     if omitted:
         parts.append(f"And {omitted} more, which are not listed here: search them with manage_memory.")
-    digests = {row.id: digest_of(row) for row in (*full, *summarized)}
+    digests = {row.id: digest_of(row) for row in (*full, *brief)}
     digests |= {profile_key(profile): profile_digest(profile) for profile in profiles}
     text = wrap("long_term_memory", rendering.NOTE, "\n\n".join(parts)) if parts else ""
-    return Snapshot(text, (*full, *summarized), digests, frozenset(row.id for row in summarized), omitted)
+    return MemorySnapshot(text, (*full, *brief), digests, frozenset(row.id for row in brief), omitted)
 
 
 def _profile(profile: Profile) -> str:

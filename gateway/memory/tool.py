@@ -12,7 +12,7 @@ from gateway.memory.editor import Editor
 from gateway.memory.memories import MAX_DEPENDS_ON, Attribution, Changed, Memories
 from gateway.memory.provenance import evidence_of, is_tainted
 from gateway.memory.retrieval_events import search_event
-from gateway.memory.search.query import Query
+from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import NewMemory, digest_of
 from gateway.storage.memories import Filter, MemoryRow, MemoryType, Scope
@@ -233,7 +233,7 @@ class _Call:
         return _wrapped(shown, [_line(row) for row in rows])
 
     async def search(self, text: str, type: MemoryType | None) -> str:
-        query = Query(text, types=(type,) if type else (), limit=FOUND)
+        query = MemoryQuery(text, types=(type,) if type else (), limit=FOUND)
         found = await self.searcher.find(self.scope, query)
         if not found.hits:
             return "Nothing like that is remembered. Try other or fewer words, or list what there is."

@@ -10,7 +10,7 @@ from gateway.errors import SettingsError
 from gateway.files.inside import as_text, read_file, state_at
 from gateway.lexical import estimate_tokens
 from gateway.prompt.clean import clean
-from gateway.prompt.manifest import Entry, Layer, Manifest, read_manifest
+from gateway.prompt.manifest import Layer, Manifest, ManifestEntry, read_manifest
 
 MANIFEST = "manifest.yaml"
 MAX_FILE_SIZE = 1_048_576
@@ -127,7 +127,7 @@ class PromptFolder:
                 f"The bundled prompts in {self._bundled} are damaged: {_reason(error)}"
             ) from None
 
-    def _component(self, entry: Entry, warnings: list[str]) -> Component | None:
+    def _component(self, entry: ManifestEntry, warnings: list[str]) -> Component | None:
         try:
             text = clean(_read(self._folder, entry.file))
         except FileNotFoundError:
@@ -140,7 +140,7 @@ class PromptFolder:
             return self._default(entry, "it is empty, and it is one that must not be cut", warnings)
         return None
 
-    def _default(self, entry: Entry, problem: str | None, warnings: list[str]) -> Component | None:
+    def _default(self, entry: ManifestEntry, problem: str | None, warnings: list[str]) -> Component | None:
         """The bundled text; `problem` says why the folder's own is not used, None that there is none."""
         try:
             text = clean(_read(self._bundled, entry.file))
@@ -161,7 +161,7 @@ def bundled_folder() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[2] / "prompts"
 
 
-def _made(entry: Entry, text: str, source: Source) -> Component:
+def _made(entry: ManifestEntry, text: str, source: Source) -> Component:
     return Component(
         name=entry.name,
         file=entry.file,

@@ -10,7 +10,7 @@ from gateway.prompt.cut import smallest
 Layer = Literal["SYSTEM", "MEMORY", "USER", "TOOL INSTRUCTIONS"]
 
 
-class Entry(BaseModel):
+class ManifestEntry(BaseModel):
     """One component; prompts/manifest.yaml tells what the fields mean."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,7 +39,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    components: tuple[Entry, ...] = Field(min_length=1, max_length=64)
+    components: tuple[ManifestEntry, ...] = Field(min_length=1, max_length=64)
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:

@@ -4,8 +4,8 @@ from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mappin
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from gateway.artifacts.content import Content, file_content
-from gateway.artifacts.reading import Part, Selector, read_part
+from gateway.artifacts.content import ArtifactContent, file_content
+from gateway.artifacts.reading import ContentPart, Selector, read_part
 from gateway.artifacts.store import Origin
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.auth import Principal
@@ -54,7 +54,7 @@ class UserArtifacts:
     async def keep(
         self,
         who: Principal,
-        content: Content,
+        content: ArtifactContent,
         *,
         session_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -119,7 +119,7 @@ class UserArtifacts:
         first = await anext(pieces, b"")
         return _joined(first, pieces)
 
-    async def part(self, who: Principal, ref: str, selector: Selector, *, most_tokens: int) -> Part:
+    async def part(self, who: Principal, ref: str, selector: Selector, *, most_tokens: int) -> ContentPart:
         """Raises errors.NotFound (artifact_not_found), and what `read_part` raises."""
         row = await self.get(who, ref)
         return await read_part(self._deps.artifact_store, row, selector, most_tokens=most_tokens, by="user")

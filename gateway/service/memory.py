@@ -11,13 +11,13 @@ from gateway.errors import InvalidRequest, QueueFull
 from gateway.events.content import Omission
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens
-from gateway.memory.control.controller import Decision
+from gateway.memory.control.controller import RetrievalDecision
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import export
 from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.memories import Attribution, Changed, Details
-from gateway.memory.search.query import Hit, Query, SearchResult
+from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import freshness, rendered_tokens
 from gateway.memory.validation import NewMemory
 from gateway.messages import Message
@@ -49,7 +49,9 @@ class UserMemories:
 
     # What a message needs, and what there is for it
 
-    async def decide(self, who: Principal, scope_ids: ScopeIds, message: str, message_count: int) -> Decision:
+    async def decide(
+        self, who: Principal, scope_ids: ScopeIds, message: str, message_count: int
+    ) -> RetrievalDecision:
         """Whether memories help with a message, of which kind, and how much of them. Raises errors.NotFound,
         errors.Forbidden."""
         scope = await self._for.scope(who, scope_ids)
@@ -60,7 +62,7 @@ class UserMemories:
             context=CallContext(scope.session_id),
         )
 
-    async def find(self, who: Principal, scope_ids: ScopeIds, query: Query) -> SearchResult:
+    async def find(self, who: Principal, scope_ids: ScopeIds, query: MemoryQuery) -> SearchResult:
         """What fits the query. Raises errors.NotFound, errors.Forbidden, errors.StorageError."""
         return await self._for.services.searcher.find(await self._for.scope(who, scope_ids), query)
 

@@ -3,7 +3,7 @@
 from gateway.auth import Principal, check_is_admin
 from gateway.service.dependencies import Dependencies
 from gateway.skills.catalog import Catalog
-from gateway.skills.skill import Skill
+from gateway.skills.skill import CatalogSkill
 
 
 class SkillsOffered:
@@ -20,7 +20,7 @@ class SkillsOffered:
         """Looks at the folders again."""
         return await self._deps.skills.refresh()
 
-    async def switch(self, who: Principal, name: str, *, enabled: bool) -> Skill:
+    async def switch(self, who: Principal, name: str, *, enabled: bool) -> CatalogSkill:
         """Switches a skill on or off, for everybody and for good. Running turns go on with what they have;
         one that waits for a person finds the new catalog when it goes on.
 

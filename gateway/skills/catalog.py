@@ -10,8 +10,8 @@ from typing import Any
 from gateway.lexical import estimate_tokens
 from gateway.skills.markdown import MarkdownSkill
 from gateway.skills.names import MARKED, named
-from gateway.skills.skill import READ_SKILL, FunctionSkill, ServerTool, Skill
-from gateway.skills.snapshot import TOKENS_PER_SKILL, Snapshot, snapshot
+from gateway.skills.skill import READ_SKILL, CatalogSkill, FunctionSkill, ServerTool
+from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot
 from gateway.tools.base import Tool
 from gateway.tools.registry import Tools
 
@@ -23,17 +23,17 @@ class Catalog:
     catalog. `snapshot` is what the model is told of it all, "" when there is nothing to tell; `warnings` are
     the conflicts, the files that could not be used, and what the snapshot had no room for."""
 
-    skills: tuple[Skill, ...]
+    skills: tuple[CatalogSkill, ...]
     tools: Tools
     written: Mapping[str, MarkdownSkill]
     snapshot: str
     warnings: tuple[str, ...] = ()
 
-    def find(self, name: str) -> Skill | None:
+    def find(self, name: str) -> CatalogSkill | None:
         """The skill of that name, enabled or not."""
         return next((skill for skill in self.skills if skill.name == name), None)
 
-    def find_written(self, name: str) -> Skill | None:
+    def find_written(self, name: str) -> CatalogSkill | None:
         """The written skill that `name` means, enabled or not: its name in the catalog, or another form of it
         that leaves no doubt (`md:name`, `name@source`, the bare name although a tool owns that)."""
         rows = {skill.name: skill for skill in self.skills if skill.type == "markdown"}
@@ -58,9 +58,9 @@ def build_catalog(
     name the first has it. Functions win over tools of MCP servers, and both over written skills
     (`names.named`).
 
-    `disabled` are what `Skill.switched_as` says; names do not depend on it. `share_tokens` is the most that
-    the snapshot may take, `warnings` are those of whoever found the skills. What cannot be used is left out
-    with a warning.
+    `disabled` holds values of `CatalogSkill.switched_as`; names do not depend on it. `share_tokens` is the
+    most that the snapshot may take, `warnings` come from the search for the files. Anything unusable is left
+    out with a warning.
     """
     told = list(warnings)
     own = _functions(functions, told)
@@ -132,10 +132,10 @@ def _unusable(tool: Tool) -> str | None:
     return None
 
 
-def _function_row(function: FunctionSkill, enabled: bool) -> Skill:
+def _function_row(function: FunctionSkill, enabled: bool) -> CatalogSkill:
     tool = function.tool
     metadata = {**_contract(tool), **_known(category=tool.category, examples=list(tool.examples))}
-    return Skill(
+    return CatalogSkill(
         tool.spec.name,
         "function",
         tool.spec.description,
@@ -146,13 +146,13 @@ def _function_row(function: FunctionSkill, enabled: bool) -> Skill:
     )
 
 
-def _server_row(tool: ServerTool, enabled: bool) -> Skill:
+def _server_row(tool: ServerTool, enabled: bool) -> CatalogSkill:
     spec = tool.spec
     location = spec.name.removeprefix(f"mcp__{tool.server}__")
-    return Skill(spec.name, "mcp", spec.description, location, tool.server, enabled, _contract(tool))
+    return CatalogSkill(spec.name, "mcp", spec.description, location, tool.server, enabled, _contract(tool))
 
 
-def _markdown_row(name: str, skill: MarkdownSkill, enabled: bool, tools: Collection[str]) -> Skill:
+def _markdown_row(name: str, skill: MarkdownSkill, enabled: bool, tools: Collection[str]) -> CatalogSkill:
     diagnostics = list(skill.diagnostics)
     if skill.allowed_tools and not any(skill.allows(tool) for tool in tools):
         diagnostics.append(
@@ -174,7 +174,7 @@ def _markdown_row(name: str, skill: MarkdownSkill, enabled: bool, tools: Collect
     }
     if skill.allowed_tools is not None:  # an empty list means that none is allowed
         metadata["allowed_tools"] = list(skill.allowed_tools)
-    return Skill(name, "markdown", skill.description, skill.location, skill.tier, enabled, metadata)
+    return CatalogSkill(name, "markdown", skill.description, skill.location, skill.tier, enabled, metadata)
 
 
 def _contract(tool: Tool) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _known(**metadata: Any) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if value}
 
 
-def _no_room(snapshot: Snapshot) -> list[str]:
+def _no_room(snapshot: SkillsSnapshot) -> list[str]:
     if not snapshot.without_description and not snapshot.left_out:
         return []
     return [

@@ -25,7 +25,7 @@ _SKIPPED = frozenset({"node_modules", "__pycache__"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundSkills:
     """The written skills, the strongest tier first and by location within, and what could not be used."""
 
     skills: tuple[MarkdownSkill, ...] = ()
@@ -40,9 +40,9 @@ class SkillFolders:
             tier: folder for tier in TIERS if (folder := folders.get(tier)) is not None
         }
         self._read: dict[tuple[Tier, str], _Reading] = {}
-        self._last = Found()
+        self._last = FoundSkills()
 
-    def scan(self) -> Found:
+    def scan(self) -> FoundSkills:
         """What is there now; the same object as before when nothing has changed. A file is read again only
         when its state (times, size, inode) is another, so that a look costs a listing per folder and a stat
         per SKILL.md. An absent folder is an empty one. Never raises: what cannot be used is a warning."""
@@ -63,7 +63,7 @@ class SkillFolders:
         skills = tuple(reading.skill for reading in read.values() if reading.skill is not None)
         told = tuple(warnings[:MAX_WARNINGS])
         if (skills, told) != (self._last.skills, self._last.warnings):
-            self._last = Found(skills, told)
+            self._last = FoundSkills(skills, told)
         return self._last
 
 

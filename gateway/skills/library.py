@@ -12,10 +12,10 @@ from gateway.errors import Conflict, NotFound
 from gateway.files.polling import poll
 from gateway.ids import now_ms
 from gateway.skills.catalog import Catalog, build_catalog
-from gateway.skills.folders import Found, SkillFolders
+from gateway.skills.folders import FoundSkills, SkillFolders
 from gateway.skills.markdown import Tier
 from gateway.skills.read_skill import read_skill
-from gateway.skills.skill import BUILT_IN, READ_SKILL, FunctionSkill, ServerTool, Skill
+from gateway.skills.skill import BUILT_IN, READ_SKILL, CatalogSkill, FunctionSkill, ServerTool
 from gateway.storage.decisions import SkillSwitches
 
 SNAPSHOT_NAME = "SKILLS_SNAPSHOT.md"
@@ -50,7 +50,7 @@ class SkillLibrary:
         self._snapshot_path = snapshot_path
         self.catalog: Catalog = build_catalog(self._functions, (), (), (), share_tokens=share_tokens)
         """As of the last look; only functions before the first one."""
-        self._made_of: tuple[Found, tuple[ServerTool, ...], frozenset[str]] | None = None
+        self._made_of: tuple[FoundSkills, tuple[ServerTool, ...], frozenset[str]] | None = None
         self._in_turn, self._looking = asyncio.Lock(), threading.Lock()
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -68,7 +68,7 @@ class SkillLibrary:
             await asyncio.to_thread(self._look, server_tools, disabled)
             return self.catalog
 
-    async def switch(self, name: str, *, enabled: bool, by: str) -> Skill:
+    async def switch(self, name: str, *, enabled: bool, by: str) -> CatalogSkill:
         """Enables or disables a skill for good, by its name in the catalog of now; a written one keeps its
         switch when another comes or goes and it is called otherwise.
 
@@ -97,7 +97,7 @@ class SkillLibrary:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody watches any more
                 self._loop.call_soon_threadsafe(self._wake.set)
 
-    def _known(self, name: str) -> Skill:
+    def _known(self, name: str) -> CatalogSkill:
         skill = self.catalog.find(name)
         if skill is None:
             raise NotFound(f"There is no skill {name[:100]}.", code="skill_not_found")

@@ -33,7 +33,7 @@ class ServerTool(Tool, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Skill:
+class CatalogSkill:
     """A row of the catalog. `name` is how it is called there, unique; `source` where it comes from: project,
     user or bundled for written ones, a module or `built-in` for functions, a server's name for MCP tools.
     `location` is relative to that. `metadata` holds JSON values: parameters (a JSON Schema), category,

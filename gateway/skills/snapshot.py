@@ -26,7 +26,7 @@ _TAG = re.compile("[<＜]")
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class SkillsSnapshot:
     """`without_description` and `left_out` count the written skills that are told by name only, or not at
     all, because the whole would be too long."""
 
@@ -40,7 +40,7 @@ def snapshot(
     functions: Sequence[str],
     servers: Mapping[str, Sequence[str]],
     share_tokens: int,
-) -> Snapshot:
+) -> SkillsSnapshot:
     """The written skills by name and description, then the names of functions and of each server's tools,
     in at most `share_tokens` (estimated). "" when there is no written skill, since tools are told by their
     definitions, and when there is no room for anything.
@@ -49,7 +49,7 @@ def snapshot(
     names of written skills: the bundled ones' first, then the user's, then the project's, each from the end.
     """
     if not written:
-        return Snapshot("")
+        return SkillsSnapshot("")
     room = share_tokens - _cost(_framed([]))
     groups = [
         ("Functions", functions),
@@ -74,8 +74,8 @@ def snapshot(
             left_out += 1
         told.insert(0, _more(left_out))
     if over > 0:
-        return Snapshot("", 0, len(written))
-    return Snapshot(_framed([*lines.values(), *told]), shortened - left_out, left_out)
+        return SkillsSnapshot("", 0, len(written))
+    return SkillsSnapshot(_framed([*lines.values(), *told]), shortened - left_out, left_out)
 
 
 def _framed(lines: Sequence[str]) -> str:

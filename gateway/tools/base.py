@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, Protocol
 from gateway.events.calls import Effect, MemoryWriteSuggestion, StepTrace
 from gateway.events.envelope import EventData
 from gateway.messages import ToolSpec
-from gateway.tools.steps import Step, Steps
+from gateway.tools.steps import RunningStep, Steps
 
 READ_ARTIFACT = "read_artifact"
 """The built-in tool that what was kept aside is read with."""
 
 
-class Said(NamedTuple):
+class UserMessage(NamedTuple):
     """A message in the user's own words, by its position in the session."""
 
     position: int
@@ -42,7 +42,7 @@ class ToolContext:
     steps: Steps = field(default_factory=Steps)
     project_id: str | None = None
     role_id: str | None = None
-    said: Callable[[], Sequence[Said]] = tuple
+    said: Callable[[], Sequence[UserMessage]] = tuple
     heard: frozenset[str] = frozenset()
 
     @property
@@ -51,7 +51,7 @@ class ToolContext:
         records becomes a part of the turn's trace. No baggage: it may be somebody else's server."""
         return {"traceparent": self.traceparent} if self.traceparent is not None else {}
 
-    def step(self, name: str, input: object = None) -> AbstractContextManager[Step]:
+    def step(self, name: str, input: object = None) -> AbstractContextManager[RunningStep]:
         """Records a step of the tool: `with context.step("search", {"query": q}) as step: step.output = …`.
         It is seen in the call's result event, as a span and in the log, also when the tool fails later."""
         return self.steps.step(name, input)

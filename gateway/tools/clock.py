@@ -25,11 +25,8 @@ def _zone(name: str) -> tzinfo:
         return UTC  # also where the system has no time zone database
     try:
         return ZoneInfo(name)
-    except (
-        ZoneInfoNotFoundError,
-        ValueError,
-        OSError,
-    ):  # unknown, a path outside, a folder such as "America"
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # Unknown, a path outside, a folder such as "America".
         raise ToolError(f"There is no time zone {name[:64]!r}. {_advice(name)}") from None
 
 

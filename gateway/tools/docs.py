@@ -39,7 +39,7 @@ _IN_HEADING = 1.5  # a word in a section's own heading counts so much more, what
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocsSection:
     """A part of a document under one heading: `id` as in a link, `trail` the headings above it."""
 
     id: str
@@ -50,10 +50,10 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class DocsHit:
     """A section that was found; `snippet` is its best passage."""
 
-    section: Section
+    section: DocsSection
     score: float
     snippet: str
 
@@ -61,7 +61,7 @@ class Hit:
 class Index:
     """BM25 over sections. Immutable once built."""
 
-    def __init__(self, sections: list[Section]) -> None:
+    def __init__(self, sections: list[DocsSection]) -> None:
         self._sections = sections
         self._lengths: list[int] = []
         self._headings: list[frozenset[str]] = []
@@ -74,7 +74,7 @@ class Index:
                 self._postings[token].append((position, count))
         self._average = sum(self._lengths) / len(sections) if sections else 0.0
 
-    def search(self, query: str, limit: int) -> tuple[list[Hit], int]:
+    def search(self, query: str, limit: int) -> tuple[list[DocsHit], int]:
         """The best `limit` sections, best first, and how many more were found."""
         words = query_tokens(query)
         having = {word: len(self._postings.get(word, ())) for word in words}
@@ -89,7 +89,9 @@ class Index:
         )
         found = bm25.strong(ranked)
         hits = [
-            Hit(self._sections[position], round(score, 4), _snippet(self._sections[position].text, weights))
+            DocsHit(
+                self._sections[position], round(score, 4), _snippet(self._sections[position].text, weights)
+            )
             for score, position in found[:limit]
         ]
         return hits, len(found) - len(hits)
@@ -109,7 +111,7 @@ class Docs:
         self._building = threading.Lock()
         self._built: tuple[tuple[object, ...], Index] | None = None
 
-    def search(self, query: str, limit: int) -> tuple[list[Hit], int]:
+    def search(self, query: str, limit: int) -> tuple[list[DocsHit], int]:
         """As `Index.search`. An absent or empty folder has no hits."""
         return self._index().search(query, limit)
 
@@ -161,7 +163,7 @@ def docs_search(docs: Docs) -> FunctionTool:
     return search_docs
 
 
-def _told(hit: Hit) -> RetrievalHit:
+def _told(hit: DocsHit) -> RetrievalHit:
     section = hit.section
     return RetrievalHit(
         id=section.id, source=section.source, snippet=hit.snippet, score=hit.score, title=section.title
@@ -198,7 +200,7 @@ def _read(file: _Document) -> str:
     return content.decode("utf-8", "replace")
 
 
-def _sections(source: str, text: str) -> Iterator[Section]:
+def _sections(source: str, text: str) -> Iterator[DocsSection]:
     """The sections of one Markdown document, with the anchors that GitHub gives its headings."""
     file = source.removeprefix("docs/")
     above: dict[int, str] = {}
@@ -206,11 +208,11 @@ def _sections(source: str, text: str) -> Iterator[Section]:
     title, anchor, lines = Path(file).stem, "", list[str]()
     fenced = False
 
-    def section() -> Iterator[Section]:
+    def section() -> Iterator[DocsSection]:
         body = "\n".join(lines).strip()
         if body:
             trail = " › ".join(above[level] for level in sorted(above)) or title
-            yield Section(file + anchor, source, title, trail, body)
+            yield DocsSection(file + anchor, source, title, trail, body)
 
     for line in text.splitlines():
         fenced ^= _FENCE.match(line) is not None

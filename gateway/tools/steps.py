@@ -27,7 +27,7 @@ _ROOM_FOR_MORE = 256  # bytes of the step that says how many more there were
 
 
 @dataclass(slots=True)
-class Step:
+class RunningStep:
     """A step that runs: set `output` to what came of it."""
 
     output: object = None
@@ -38,7 +38,7 @@ class _Begun:
     number: int
     name: str
     input: Any
-    step: Step = field(default_factory=Step)
+    step: RunningStep = field(default_factory=RunningStep)
     began_at: int = field(default_factory=now_ms)
     began: float = field(default_factory=monotonic)
 
@@ -66,7 +66,7 @@ class Steps:
         self._lock = Lock()
 
     @contextmanager
-    def step(self, name: str, input: object = None) -> Generator[Step]:
+    def step(self, name: str, input: object = None) -> Generator[RunningStep]:
         """Records what happens inside; what it raises is recorded by its type's name and passes through."""
         begun = self._begin(name, input)
         error: str | None = None

@@ -11,7 +11,7 @@ from gateway.messages import Message, Usage
 from gateway.prompt.assemble import Prefix
 from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
-from gateway.tools.base import Said
+from gateway.tools.base import UserMessage
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
@@ -92,12 +92,12 @@ class TurnContext:
         """Emits the one result of a call; with the last one the message that answers all is recorded."""
         self.emit(result, tool_call_id=call_id, message=self.progress.answers_with(call_id, result))
 
-    def said(self) -> Sequence[Said]:
+    def said(self) -> Sequence[UserMessage]:
         """The user's messages, as far as the model sees them."""
         return user_messages_in(self.history)
 
 
-def user_messages_in(history: History) -> list[Said]:
+def user_messages_in(history: History) -> list[UserMessage]:
     """The user's own messages that are in the view word for word, in order."""
-    messages = [Said(item.position, user_text(item.message)) for item in history.messages]
+    messages = [UserMessage(item.position, user_text(item.message)) for item in history.messages]
     return [each for each in messages if each.text]

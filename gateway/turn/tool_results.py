@@ -9,7 +9,7 @@ import orjson
 import structlog
 
 from gateway.artifacts.compact.rendering import render
-from gateway.artifacts.content import Content, bytes_content, text_content
+from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.errors import GatewayError
 from gateway.events.calls import ResultStatus, ToolResult
@@ -106,7 +106,7 @@ class _Result:
                 return True
         return False
 
-    async def keep(self, content: Content, instead: str) -> None:
+    async def keep(self, content: ArtifactContent, instead: str) -> None:
         """Keeps a content aside and tells of it; `instead` is told where that cannot be."""
         try:
             row = await self._artifact_store.put(content, self._origin, metadata={"tool": self._tool})

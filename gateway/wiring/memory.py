@@ -9,7 +9,7 @@ from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed, Memories
-from gateway.memory.profiles import Profiles
+from gateway.memory.profiles import ScopedProfiles
 from gateway.memory.recall import Recall
 from gateway.memory.search.embeddings import embeddings_of
 from gateway.memory.search.searcher import Searcher
@@ -55,7 +55,7 @@ async def open_memory(
                 memories=memories,
                 searcher=searcher,
                 corrections=Corrections(memories),
-                profiles=Profiles(store),
+                profiles=ScopedProfiles(store),
                 controller=controller,
                 recall=recall,
             )

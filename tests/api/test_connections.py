@@ -14,7 +14,7 @@ import pytest
 from pydantic import SecretStr
 
 from gateway.cli import connections
-from gateway.cli.connections import MAX_HEAD, Connection
+from gateway.cli.connections import MAX_HEAD, HttpConnection
 from gateway.settings import Settings
 from tests.harness import TIMEOUT, Client, client_at, running_gateway, stalled_reader
 from tests.running import gateway_process, limited_gateway_process
@@ -81,9 +81,9 @@ async def test_who_takes_an_answer_by_the_byte_loses_the_connection_too(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Something now and then is not enough for ever: what is left has a time, by its size."""
-    made = Connection.connection_made
+    made = HttpConnection.connection_made
 
-    def with_a_small_buffer(connection: Connection, transport: asyncio.Transport) -> None:
+    def with_a_small_buffer(connection: HttpConnection, transport: asyncio.Transport) -> None:
         end = transport.get_extra_info("socket")
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # else the kernel takes much, but seldom
         made(connection, transport)
@@ -99,7 +99,7 @@ async def test_who_takes_an_answer_by_the_byte_loses_the_connection_too(
     given = {"max_answer_size": 2 * BIG}
     async with running_gateway(settings.model_copy(update=given)) as client:
         await client.chat("/fault huge_delta 8", session_id="s")
-    monkeypatch.setattr(Connection, "connection_made", with_a_small_buffer)
+    monkeypatch.setattr(HttpConnection, "connection_made", with_a_small_buffer)
     monkeypatch.setattr(connections, "MIN_RATE", 100 * BIG)
     given = {"send_timeout": 0.5, "header_timeout": 0.3}
     async with running_gateway(settings.model_copy(update=given)) as client:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gateway.artifacts.compact import Compact, compact_of
 from gateway.artifacts.compact.lines import LOOKED_THROUGH
-from gateway.artifacts.content import Content, bytes_content, measure
+from gateway.artifacts.content import ArtifactContent, bytes_content, measure
 from gateway.artifacts.kinds import kind_of
 from gateway.lexical import estimate_tokens
 from gateway.storage.artifacts import Kind
@@ -24,8 +24,8 @@ def compact(data: bytes | str, name: str | None = None) -> Compact:
     return compact_of(content, measured, kind_of(measured, name, None)[0])
 
 
-def pieces(data: bytes, size: int, name: str | None = None) -> Content:
-    return Content(lambda: (data[at : at + size] for at in range(0, len(data), size)), name)
+def pieces(data: bytes, size: int, name: str | None = None) -> ArtifactContent:
+    return ArtifactContent(lambda: (data[at : at + size] for at in range(0, len(data), size)), name)
 
 
 def test_a_text_is_told_by_its_first_and_last_lines_with_their_numbers() -> None:

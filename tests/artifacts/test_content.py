@@ -16,7 +16,7 @@ from gateway.artifacts.content import (
     MAX_NAME_LENGTH,
     NAME_BYTES,
     TAIL,
-    Content,
+    ArtifactContent,
     bytes_content,
     file_content,
     measure,
@@ -30,8 +30,8 @@ CHINESE = "订单号,金额\n一,二😀\n"
 DATA = (random.Random(7).randbytes(CHUNK // 8) + CHINESE.encode() * 100) * 18
 
 
-def in_pieces(data: bytes, size: int) -> Content:
-    return Content(lambda: (data[start : start + size] for start in range(0, len(data), size)))
+def in_pieces(data: bytes, size: int) -> ArtifactContent:
+    return ArtifactContent(lambda: (data[start : start + size] for start in range(0, len(data), size)))
 
 
 def is_text(data: bytes) -> bool:
@@ -100,7 +100,7 @@ def test_a_content_that_is_too_large_is_not_read_to_its_end() -> None:
             yield b"x" * 100
 
     with pytest.raises(TooLarge) as refused:
-        measure(Content(endless), 1000)
+        measure(ArtifactContent(endless), 1000)
 
     assert (refused.value.code, refused.value.details) == ("payload_too_large", {"artifact_max_size": 1000})
     assert len(taken) == 11

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gateway.artifacts.content import Content, bytes_content, text_content
+from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.store import EXAMPLES, ArtifactStore, Origin
 from gateway.errors import ArtifactDamaged, ArtifactsFull, NotFound, TooLarge
 from gateway.storage.artifacts import CHUNK, MIN_COUNTED, ArtifactRow
@@ -118,7 +118,7 @@ async def test_a_source_that_fails_leaves_nothing(
         yield b"\xff" * 100
 
     with pytest.raises(OSError, match="the source is gone"):
-        await artifact_store.put(Content(failing), ORIGIN)
+        await artifact_store.put(ArtifactContent(failing), ORIGIN)
 
     assert passes == fails_at
     assert await backing.is_clear()

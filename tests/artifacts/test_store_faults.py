@@ -14,7 +14,7 @@ import structlog
 from sqlalchemy import Connection
 
 from gateway.artifacts import store as store_module
-from gateway.artifacts.content import Content, bytes_content, text_content
+from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.events import ArtifactEvent, Damaged
 from gateway.artifacts.store import CANDIDATE_TIME, ArtifactStore, Origin, Swept
 from gateway.errors import NotFound, StorageError
@@ -61,7 +61,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self.begun, self.go_on = asyncio.Event(), threading.Event()
-        self.content = Content(self._chunks)
+        self.content = ArtifactContent(self._chunks)
         self._loop, self._passes = asyncio.get_running_loop(), 0
 
     def _chunks(self) -> Iterator[bytes]:

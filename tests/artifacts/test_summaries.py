@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.artifacts import summaries
-from gateway.artifacts.content import Content, bytes_content, text_content
+from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.store import ArtifactStore
 from gateway.artifacts.summaries import MAX_CONCURRENT, MAX_LENGTH, PAUSE, ArtifactSummariser
 from gateway.errors import ModelError
@@ -35,7 +35,7 @@ def summariser(
     )
 
 
-async def kept(artifact_store: ArtifactStore, content: Content = TEXT) -> ArtifactRow:
+async def kept(artifact_store: ArtifactStore, content: ArtifactContent = TEXT) -> ArtifactRow:
     return await artifact_store.put(content, ORIGIN)
 
 

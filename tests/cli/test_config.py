@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.config import Origin, list_origins, unknown_variables
+from gateway.cli.config import EffectiveSetting, list_origins, unknown_variables
 from tests.cli.calling import Command
 
 
@@ -16,7 +16,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def _origin(name: str) -> Origin:
+def _origin(name: str) -> EffectiveSetting:
     return next(each for each in list_origins() if each.name == name)
 
 

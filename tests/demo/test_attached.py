@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.demo.schema import MAX_IMAGE
-from gateway.demo.strictness import MAX_FILES, Refused, check
+from gateway.demo.strictness import MAX_FILES, RejectedRequest, check
 from gateway.demo.usage import FILE_TOKENS, count
 from gateway.history.transcript import in_words
 from gateway.messages import Attached, Message, attached_block, text_block
@@ -125,7 +125,7 @@ async def test_a_call_may_name_an_attached_file(send: Send) -> None:
 )
 def test_an_image_that_the_api_refuses_is_refused(block: dict[str, Any], says: str) -> None:
     """In its words, with the place."""
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RejectedRequest) as refused:
         check(body(block, text_block("And?")))
 
     assert says in refused.value.message
@@ -150,9 +150,9 @@ def test_images_and_documents_that_are_right_are_accepted(blocks: list[dict[str,
 
 def test_there_is_a_most_of_files_and_only_users_have_them() -> None:
     """Results of tools count as well."""
-    with pytest.raises(Refused, match="too many images and documents: 101 > 100"):
+    with pytest.raises(RejectedRequest, match="too many images and documents: 101 > 100"):
         check(body(*[image()] * (MAX_FILES + 1)))
-    with pytest.raises(Refused, match="not permitted in `assistant` messages"):
+    with pytest.raises(RejectedRequest, match="not permitted in `assistant` messages"):
         check(body(image(), role="assistant"))
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.demo import wire
-from gateway.demo.directives import BadDirective, Call, FaultCall, Think, parse
-from gateway.demo.wire import Pieces, Raw, split, text_block
+from gateway.demo.directives import BadDirective, FaultCall, ScriptedCall, Think, parse
+from gateway.demo.wire import GeneratedText, Raw, split, text_block
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
 
@@ -35,8 +35,8 @@ def test_directives_make_steps_in_order() -> None:
     )
     first, second = steps
     said = text_block("Hello /not a directive\nagain")
-    assert list(first.parts) == [Think("Hm."), said, Call("add", {"a": 1}), Call("now", {})]
-    assert list(second.parts) == [Raw({"type": "ping"}), Pieces(3, stamped=True)]
+    assert list(first.parts) == [Think("Hm."), said, ScriptedCall("add", {"a": 1}), ScriptedCall("now", {})]
+    assert list(second.parts) == [Raw({"type": "ping"}), GeneratedText(3, stamped=True)]
     assert (first.pace, second.pace, second.burst, second.stop_reason) == (0.05, 0.05, True, None)
     assert second.fault == FaultCall("http_529", "7", once=True)
     assert plain == "and a question?"
@@ -84,7 +84,7 @@ def test_pieces_concatenate_to_the_text(text: str) -> None:
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_any_text_survives_the_wire(text: str) -> None:
     """A text's frames hold exactly the text."""
-    reply = wire.Reply("msg_1", "demo", [text_block(text)])
+    reply = wire.DemoReply("msg_1", "demo", [text_block(text)])
     frames = [wire.frame(event) for event in wire.events(reply)]
     data = [json.loads(frame.split(b"data: ", 1)[1]) for frame in frames if isinstance(frame, bytes)]
     pieces = [event["delta"]["text"] for event in data if event["type"] == "content_block_delta"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.demo.directives import Call
+from gateway.demo.directives import ScriptedCall
 from gateway.demo.question import Question, Result
 from gateway.demo.skills import MAX_STEPS, follow, skill_for
 from gateway.demo.tour import answer
@@ -269,7 +269,7 @@ def test_any_skill_comes_to_its_end(
     called: list[str] = []
     for offered, said, fails in [*changes, *[(set[str](), None, False)] * 2]:
         parts = answer(Question(text, len(results) + 1, results, frozenset(offered)))
-        calls = [part for part in parts if isinstance(part, Call)]
+        calls = [part for part in parts if isinstance(part, ScriptedCall)]
         if not calls:
             break
         (call,) = calls

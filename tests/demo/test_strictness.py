@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.demo.signatures import redacted_block, thinking_block
-from gateway.demo.strictness import THOUGHT_FIRST, Refused, check
+from gateway.demo.strictness import THOUGHT_FIRST, RejectedRequest, check
 from tests.demo.bare import ask
 from tests.demo.conftest import Send
 
@@ -87,7 +87,7 @@ def body(messages: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
 )
 def test_what_the_api_refuses_is_refused(request_body: Any, says: str) -> None:
     """Each broken rule is a Refused that names it."""
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RejectedRequest) as caught:
         check(request_body)
     assert says in caught.value.message
 
@@ -118,7 +118,7 @@ def test_a_thought_may_not_be_dropped_while_its_calls_are_answered() -> None:
     """With thinking on, a call that followed a thought needs the thought in front of it."""
     call = {**CALL, "id": THOUGHT_FIRST + "1"}
     result = {**RESULT, "tool_use_id": THOUGHT_FIRST + "1"}
-    with pytest.raises(Refused):
+    with pytest.raises(RejectedRequest):
         check(body(history([call], [result]), **THINKING))
     assert check(body(history([THOUGHT, call], [result]), **THINKING))
     assert check(body(history([call], [result, TEXT]), **THINKING))

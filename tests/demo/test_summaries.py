@@ -9,7 +9,7 @@ import pytest
 
 from gateway.demo.server import serve_demo
 from gateway.errors import CompressionFailed
-from gateway.history.summaries.summariser import Bounds, Written, summarise
+from gateway.history.summaries.summariser import SummaryLimits, WrittenSummary, summarise
 from gateway.history.summaries.summary import SessionSummary, tell
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, text_block
@@ -44,7 +44,7 @@ def stored(*texts: str, first: int = 1) -> list[StoredMessage]:
 
 async def summary_of(
     url: str, messages: list[StoredMessage], previous: SessionSummary | None = None, tokens: int = 2000
-) -> Written:
+) -> WrittenSummary:
     """A summary as the gateway asks for one."""
     model = AnthropicModel(
         api_key="demo",
@@ -59,7 +59,7 @@ async def summary_of(
             model_name="demo",
             instructions=INSTRUCTIONS,
             messages=messages,
-            bounds=Bounds(tokens),
+            bounds=SummaryLimits(tokens),
             previous=previous,
         )
     finally:

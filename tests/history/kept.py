@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from gateway.artifacts.content import Content, bytes_content, text_content
+from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.store import Origin
 from gateway.ids import now_ms
 from gateway.storage.artifacts import ArtifactRow
@@ -20,7 +20,7 @@ LONG = ("第一行\n" * 110_000).encode()
 HERE = Origin(OWNER, "s", "t1-s", "toolu_1")
 
 
-async def kept(storage: Storage, content: Content, origin: Origin = HERE) -> ArtifactRow:
+async def kept(storage: Storage, content: ArtifactContent, origin: Origin = HERE) -> ArtifactRow:
     return await artifact_store_of(storage).put(content, origin, metadata={"来源": ["a", 1.5]})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.artifacts.content import Content, text_content
+from gateway.artifacts.content import ArtifactContent, text_content
 from gateway.errors import ArtifactDamaged, NotFound
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.wiring import Storage, open_storage
@@ -68,7 +68,7 @@ async def test_an_export_holds_no_more_than_some_parts_in_memory(tmp_path: Path)
             for number in range(12):
                 yield bytes([number]) * CHUNK
 
-        await kept(storage, Content(parts))
+        await kept(storage, ArtifactContent(parts))
         export, size = await exporting(storage), 0
         tracemalloc.start()
         async for chunk in export.chunks():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.errors import CompressionFailed, ModelError
-from gateway.history.summaries.summariser import Bounds, Written, fits, summarise
+from gateway.history.summaries.summariser import SummaryLimits, WrittenSummary, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, Usage, text_block
@@ -40,18 +40,18 @@ LONG = summary(progress=[words(400, word) for word in ("then", "next", "also", "
 async def summarised(
     model: ScriptedModel,
     *messages: Message,
-    bounds: Bounds | None = None,
+    bounds: SummaryLimits | None = None,
     spent: Spent | None = None,
     attempts: int = 1,
     **more: Any,
-) -> Written:
+) -> WrittenSummary:
     calls = ModelCalls(model, load_settings())
     return await summarise(
         partial(calls.ask, "summary", timeout=60, attempts=attempts, spent=spent),
         model_name="claude-haiku-4-5",
         instructions="Summarise.",
         messages=stored(*(messages or TALK)),
-        bounds=bounds or Bounds(tokens=2000),
+        bounds=bounds or SummaryLimits(tokens=2000),
         **more,
     )
 
@@ -173,7 +173,7 @@ async def test_a_failure_of_the_endpoint_keeps_its_code() -> None:
 async def test_a_conversation_longer_than_the_window_is_read_in_pieces() -> None:
     """Each piece comes with the summary so far; together they show every message once, in order."""
     talk = [message for n in range(30) for message in (user(f"fact {n}: {words(200)}"), says("noted"))]
-    bounds = Bounds(tokens=400, window=6000)
+    bounds = SummaryLimits(tokens=400, window=6000)
     model = ScriptedModel()
 
     await summarised(model, *talk, bounds=bounds)
@@ -200,7 +200,7 @@ async def test_a_call_and_its_result_are_shown_together() -> None:
     ]
     model = ScriptedModel()
 
-    await summarised(model, user("go"), *rounds, bounds=Bounds(tokens=400, window=6000))
+    await summarised(model, user("go"), *rounds, bounds=SummaryLimits(tokens=400, window=6000))
 
     assert len(model.requests) > 2
     assert all("result of unknown" not in text for text in model.asked)
@@ -210,7 +210,9 @@ async def test_a_call_and_its_result_are_shown_together() -> None:
 async def test_one_message_longer_than_the_window_is_shown_in_part() -> None:
     """Its beginning and its end; the archive has the rest."""
     model = ScriptedModel()
-    await summarised(model, user("begin " + "很长" * 50_000 + " end"), bounds=Bounds(tokens=400, window=5000))
+    await summarised(
+        model, user("begin " + "很长" * 50_000 + " end"), bounds=SummaryLimits(tokens=400, window=5000)
+    )
 
     (text,) = model.asked
     assert "begin" in text
@@ -254,7 +256,7 @@ async def test_open_questions_are_told_and_survive() -> None:
 async def test_the_summary_with_all_that_is_added_is_within_its_bound() -> None:
     """Identifiers take only the room that the model left."""
     talk = user(" ".join(f"https://example.com/{n}/{'x' * 60}" for n in range(60)))
-    written = await summarised(ScriptedModel(), talk, bounds=Bounds(tokens=300))
+    written = await summarised(ScriptedModel(), talk, bounds=SummaryLimits(tokens=300))
 
     assert estimate_tokens(written.text) <= 300
     assert written.summary.identifiers != []
@@ -275,8 +277,8 @@ def test_what_fits_depends_on_the_window() -> None:
     """The instructions, the answer and a margin take their part of it."""
     talk = stored(user(words(3000)))
 
-    assert fits(talk, instructions="Summarise.", bounds=Bounds(tokens=400, window=20_000))
-    assert not fits(talk, instructions="Summarise.", bounds=Bounds(tokens=400, window=5_000))
+    assert fits(talk, instructions="Summarise.", bounds=SummaryLimits(tokens=400, window=20_000))
+    assert not fits(talk, instructions="Summarise.", bounds=SummaryLimits(tokens=400, window=5_000))
 
 
 async def test_nothing_to_tell_is_no_summary() -> None:

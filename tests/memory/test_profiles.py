@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import InvalidRequest, MemoryChanged, NotFound
-from gateway.memory.profiles import MAX_KEY, MAX_KEYS, MAX_PROFILE, MAX_VALUE, Profiles
+from gateway.memory.profiles import MAX_KEY, MAX_KEYS, MAX_PROFILE, MAX_VALUE, ScopedProfiles
 from gateway.storage.memories import Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -18,12 +18,12 @@ ANN, BEN = Scope("ann", households=("elm",)), Scope("ben")
 
 
 @pytest.fixture
-async def profiles(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Profiles]:
+async def profiles(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[ScopedProfiles]:
     async with await SharedDatabase.open(tmp_path / "memory.db") as database:
-        yield Profiles(SqlMemories(database))
+        yield ScopedProfiles(SqlMemories(database))
 
 
-async def test_a_profile_is_empty_until_somebody_writes_it(profiles: Profiles) -> None:
+async def test_a_profile_is_empty_until_somebody_writes_it(profiles: ScopedProfiles) -> None:
     """Its versions count from then on, and what is written is the whole of it."""
     assert (await profiles.get(ANN, "user", "ann")).version == 0
 
@@ -34,7 +34,7 @@ async def test_a_profile_is_empty_until_somebody_writes_it(profiles: Profiles) -
     assert (now.version, now.fields, now.actor) == (2, {"pre ferred language": "中文"}, "ann")
 
 
-async def test_a_version_guards_what_somebody_else_wrote_meanwhile(profiles: Profiles) -> None:
+async def test_a_version_guards_what_somebody_else_wrote_meanwhile(profiles: ScopedProfiles) -> None:
     """The refusal says which version it is at."""
     await profiles.put(ANN, "user", "ann", {"a": "1"}, "ann", version=0)
 
@@ -45,7 +45,7 @@ async def test_a_version_guards_what_somebody_else_wrote_meanwhile(profiles: Pro
     assert (await profiles.put(ANN, "user", "ann", {"a": "2"}, "ann", version=1)).version == 2
 
 
-async def test_writers_without_a_version_all_get_through(profiles: Profiles) -> None:
+async def test_writers_without_a_version_all_get_through(profiles: ScopedProfiles) -> None:
     """One after the other: each makes a version of its own."""
     written = await asyncio.gather(
         *(profiles.put(ANN, "user", "ann", {"n": str(n)}, "ann") for n in range(4))
@@ -54,7 +54,7 @@ async def test_writers_without_a_version_all_get_through(profiles: Profiles) -> 
     assert sorted(profile.version for profile in written) == [1, 2, 3, 4]
 
 
-async def test_only_its_user_and_the_members_of_a_household_see_a_profile(profiles: Profiles) -> None:
+async def test_only_its_user_and_the_members_of_a_household_see_a_profile(profiles: ScopedProfiles) -> None:
     """To others it does not exist."""
     await profiles.put(ANN, "household", "elm", {"wifi": "in the kitchen"}, "ann")
 
@@ -81,7 +81,7 @@ async def test_only_its_user_and_the_members_of_a_household_see_a_profile(profil
         {str(n): "x" * MAX_VALUE for n in range(MAX_PROFILE // MAX_VALUE)},
     ],
 )
-async def test_a_profile_stays_small(profiles: Profiles, fields: dict[str, str]) -> None:
+async def test_a_profile_stays_small(profiles: ScopedProfiles, fields: dict[str, str]) -> None:
     """Few short keys with short values; nothing is stored of more."""
     with pytest.raises(InvalidRequest):
         await profiles.put(ANN, "user", "ann", fields, "ann")

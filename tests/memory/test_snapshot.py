@@ -18,7 +18,7 @@ BY = Attribution("ann", "told by a test")
 
 async def taken(
     memories: Memories, *profiles: Profile, count: int = 100, characters: int = 10_000
-) -> snapshot.Snapshot:
+) -> snapshot.MemorySnapshot:
     return await snapshot.load(memories.store, ANN, profiles, full_count=count, full_characters=characters)
 
 

@@ -20,7 +20,7 @@ from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Evidence, Filter, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from gateway.tools.base import Said, ToolContext
+from gateway.tools.base import ToolContext, UserMessage
 from gateway.tools.policy import verdict_of
 from gateway.tools.wrapping import Wrapped
 from tests.tools import calling
@@ -415,7 +415,7 @@ async def test_where_no_memory_is_open_the_tool_can_be_looked_at(model: Model) -
         await unopened.run({"action": "list"}, model.context())
 
 
-SAID = [Said(1, "Hello."), Said(4, "Look at the page. 我喜欢简约的设计风格，谢谢")]
+SAID = [UserMessage(1, "Hello."), UserMessage(4, "Look at the page. 我喜欢简约的设计风格，谢谢")]
 
 
 async def test_what_the_user_said_is_the_evidence(model: Model) -> None:

@@ -25,9 +25,9 @@ from gateway.demo.connection import Script as Played
 from gateway.demo.question import blocks, closest
 from gateway.demo.record import MAX_REQUESTS, Record
 from gateway.demo.server import checked_body, parsed_json, refuse, reply_json, serve
-from gateway.demo.strictness import Refused
+from gateway.demo.strictness import RejectedRequest
 from gateway.demo.versions import check_key
-from gateway.demo.wire import Part, Reply, Usage, text_block
+from gateway.demo.wire import DemoReply, InputUsage, Part, text_block
 from tests.paraphrasing_model import purposes
 from tests.paraphrasing_model.scripts import Script, Scripts, Step
 from tests.paraphrasing_model.wording import (
@@ -71,7 +71,7 @@ class ParaphrasingModel:
             return refuse(404, f"There is no {request.method} {request.path} here.")
         try:
             return Played(route(request), is_call=request.path == "/v1/messages")
-        except Refused as refused:
+        except RejectedRequest as refused:
             return refuse(refused.status, refused.message)
 
     def _messages(self, request: Request) -> list[Act]:
@@ -80,12 +80,12 @@ class ParaphrasingModel:
         body = checked_body(request)
         parts = self._parts(body)
         calls = any(isinstance(part, dict) and part["type"] == "tool_use" for part in parts)
-        reply = Reply(
+        reply = DemoReply(
             id=f"msg_{next(self._numbers):020d}",
             model=body["model"],
             parts=parts,
             stop_reason="tool_use" if calls else "end_turn",
-            usage=Usage(input_tokens=usage.count(body)),
+            usage=InputUsage(input_tokens=usage.count(body)),
         )
         return wire.stream(reply) if body.get("stream") else reply_json(200, wire.message(reply))
 
@@ -122,7 +122,7 @@ class ParaphrasingModel:
         try:
             self._scripts.add(Script.model_validate(parsed_json(request.body)))
         except ValidationError as invalid:
-            raise Refused(str(invalid)) from None
+            raise RejectedRequest(str(invalid)) from None
         return reply_json(200, {})
 
     def _forget(self, _: Request) -> list[Act]:

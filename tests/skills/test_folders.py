@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from gateway.skills import folders
-from gateway.skills.folders import Found, SkillFolders
+from gateway.skills.folders import FoundSkills, SkillFolders
 from tests.skills.writing import skill_text, write_skill
 
 
-def scan(root: Path) -> Found:
+def scan(root: Path) -> FoundSkills:
     return SkillFolders({"project": root}).scan()
 
 
-def names(found: Found) -> list[str]:
+def names(found: FoundSkills) -> list[str]:
     return [skill.name for skill in found.skills]
 
 
-def told(found: Found) -> list[str]:
+def told(found: FoundSkills) -> list[str]:
     """The warnings, which all name the tier."""
     assert all(warning.startswith("project skills: ") for warning in found.warnings)
     return [warning.removeprefix("project skills: ") for warning in found.warnings]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from gateway.lexical import estimate_tokens
 from gateway.skills.catalog import build_catalog
 from gateway.skills.markdown import TIERS, MarkdownSkill
-from gateway.skills.snapshot import TOKENS_PER_SKILL, Snapshot, snapshot
+from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot
 from tests.skills.writing import PLENTY, catalog_of, function, served, skill
 
 
-def lines(told: Snapshot) -> list[str]:
+def lines(told: SkillsSnapshot) -> list[str]:
     """What stands under the note."""
     return told.text.split("\n")[2:-1]
 
@@ -130,7 +130,7 @@ def test_a_list_that_is_too_long_says_how_many_are_left_out() -> None:
     assert lines(told)[-1].startswith(f"{told.left_out} more written skills are not listed here; read_skill")
     assert len(lines(told)) == 1 + 500 - told.left_out
     assert estimate_tokens(told.text) <= 1000
-    assert snapshot(written, [], {}, 20) == Snapshot("", 0, 500)
+    assert snapshot(written, [], {}, 20) == SkillsSnapshot("", 0, 500)
 
 
 def test_the_catalog_warns_when_there_is_no_room() -> None:

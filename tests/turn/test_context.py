@@ -6,7 +6,7 @@ import pytest
 
 from gateway.messages import Message, text_block
 from gateway.storage.messages import History, StoredMessage
-from gateway.tools.base import Said
+from gateway.tools.base import UserMessage
 from tests.turn.working import turn_at_work
 
 pytestmark = pytest.mark.anyio
@@ -24,5 +24,5 @@ async def test_what_is_added_is_in_the_view_and_in_the_history_at_its_next_posit
 
     assert turn.messages == [ASKED, ANSWERED]
     assert [(item.position, item.turn_id) for item in turn.history.messages] == [(7, "t"), (8, "t")]
-    assert turn.said() == [Said(7, "hello")]
+    assert turn.said() == [UserMessage(7, "hello")]
     assert len(given.messages) == 1

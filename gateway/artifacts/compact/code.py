@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, flat, listed
 from gateway.artifacts.compact.lines import found, scope
 from gateway.artifacts.compact.text import text_form, word_of
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 from gateway.artifacts.kinds.kind import plain_mime
 from gateway.artifacts.kinds.languages import language_of
 from gateway.artifacts.kinds.tables import head_text
@@ -76,7 +76,7 @@ _MAX_SYMBOLS = 60  # that are kept
 _TOKENS = 30  # of one
 
 
-def code_form(content: Content, measured: Measured) -> Compact:
+def code_form(content: ArtifactContent, measured: Measured) -> Compact:
     """The functions and classes with their lines; like text where there are none."""
     language = language_of(content.name, plain_mime(content.mime), head_text(measured)) or "Code"
     pattern = _PATTERNS.get(language)

@@ -10,10 +10,10 @@ from gateway.artifacts.compact.markdown import markdown_form
 from gateway.artifacts.compact.media import binary_form, image_form, pdf_form
 from gateway.artifacts.compact.table import table_form
 from gateway.artifacts.compact.text import text_form
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 from gateway.storage.artifacts import TEXTS, Kind
 
-_FORMS: Mapping[Kind, Callable[[Content, Measured], Compact]] = {
+_FORMS: Mapping[Kind, Callable[[ArtifactContent, Measured], Compact]] = {
     "text": text_form,
     "json": json_form,
     "csv": table_form,
@@ -28,7 +28,7 @@ _LINES = 50  # of the example
 _BYTES = 1000
 
 
-def compact_of(content: Content, measured: Measured, kind: Kind) -> Compact:
+def compact_of(content: ArtifactContent, measured: Measured, kind: Kind) -> Compact:
     """What is told of a content in place of itself: the same for the same bytes, name and kind, at most some
     300 tokens. Blocks for a time linear in the size, at most a chunk and a small JSON being in memory: run it
     in a thread."""

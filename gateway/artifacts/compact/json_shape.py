@@ -9,7 +9,7 @@ import orjson
 
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, fitted, flat
 from gateway.artifacts.compact.text import text_form
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 from gateway.artifacts.lossless_json import lossless_json
 
 LARGEST_PARSED = 1_048_576
@@ -38,7 +38,7 @@ _TYPES = {
 _CLOSES = {b"{": b"}", b"[": b"]"}
 
 
-def json_form(content: Content, measured: Measured) -> Compact:
+def json_form(content: ArtifactContent, measured: Measured) -> Compact:
     """Like text, and it says so, when it cannot be parsed."""
     whole = measured.size <= LARGEST_PARSED and _signs(content) <= MAX_CHARACTERS
     data = b"".join(content.chunks()) if whole else closed(measured.head)
@@ -55,7 +55,7 @@ def json_form(content: Content, measured: Measured) -> Compact:
     return Compact("\n".join(_shape(f"JSON{scope}: ", value)), examples)
 
 
-def _signs(content: Content) -> int:
+def _signs(content: ArtifactContent) -> int:
     return sum(chunk.count(sign) for chunk in content.chunks() for sign in (b",", b"[", b"{"))
 
 

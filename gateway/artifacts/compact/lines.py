@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 
 LOOKED_THROUGH = 4_194_304
 """Bytes whose lines are looked at: with a match in each line, half a second."""
@@ -21,14 +21,14 @@ class Stretch(NamedTuple):
     end: int
 
 
-class Found(NamedTuple):
+class LineMatch(NamedTuple):
     """What a pattern found, and the number of its line."""
 
     number: int
     match: re.Match[bytes]
 
 
-def stretches(content: Content) -> Iterator[Stretch]:
+def stretches(content: ArtifactContent) -> Iterator[Stretch]:
     """The lines of the first LOOKED_THROUGH bytes, in order. Of one that lies across pieces, only the
     beginning."""
     number, begun, left = 1, b"", LOOKED_THROUGH
@@ -57,11 +57,11 @@ def scope(measured: Measured) -> str:
     return f" (counted in its first {LOOKED_THROUGH:,} bytes)" if measured.size > LOOKED_THROUGH else ""
 
 
-def found(content: Content, pattern: re.Pattern[bytes]) -> Iterator[Found]:
+def found(content: ArtifactContent, pattern: re.Pattern[bytes]) -> Iterator[LineMatch]:
     """What a pattern finds, which must begin with a line's beginning or match within one line."""
     for stretch in stretches(content):
         number, counted = stretch.number, stretch.start
         for match in pattern.finditer(stretch.data, stretch.start, stretch.end):
             number += stretch.data.count(b"\n", counted, match.start())
             counted = match.start()
-            yield Found(number, match)
+            yield LineMatch(number, match)

@@ -5,7 +5,7 @@ import re
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, fitted, flat
 from gateway.artifacts.compact.lines import scope, stretches
 from gateway.artifacts.compact.text import ends
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 
 _LEVELS = {
     "FATAL": "fatal",
@@ -28,7 +28,7 @@ _TOLD, _TOKENS = 3, 120  # errors, and what all of them take
 _AROUND = 5  # lines of the example around the first error
 
 
-def log_form(content: Content, measured: Measured) -> Compact:
+def log_form(content: ArtifactContent, measured: Measured) -> Compact:
     counts, errors = _levels(content)
     total = measured.lines or 0
     levels = ", ".join(
@@ -48,7 +48,7 @@ def log_form(content: Content, measured: Measured) -> Compact:
     return Compact("\n".join(lines), examples)
 
 
-def _levels(content: Content) -> tuple[dict[str, int], list[tuple[int, str, str]]]:
+def _levels(content: ArtifactContent) -> tuple[dict[str, int], list[tuple[int, str, str]]]:
     """How many lines have which level, the first in each that has any; the first lines with an error, by
     number, text, and how the level is written there."""
     counts: dict[str, int] = {}

@@ -5,14 +5,14 @@ import re
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, flat, listed
 from gateway.artifacts.compact.lines import found, scope
 from gateway.artifacts.compact.text import text_form, word_of
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 
 _HEADING = re.compile(rb"^ {0,3}(?:(#{1,6})[ \t]+([^\n]{1,400})|(?:```|~~~))", re.MULTILINE)
 _MAX_HEADINGS = 60  # headings that are kept
 _TOKENS = 24  # of a heading
 
 
-def markdown_form(content: Content, measured: Measured) -> Compact:
+def markdown_form(content: ArtifactContent, measured: Measured) -> Compact:
     """The outline, as deep as there is room; without one, like text."""
     headings: list[tuple[int, int, str]] = []
     count, fenced = 0, False

@@ -1,7 +1,7 @@
 """What is no text, told by its format. Nothing is decoded, decompressed or unpacked."""
 
 from gateway.artifacts.compact.base import Compact, counted
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 from gateway.artifacts.kinds.images import image_size
 from gateway.artifacts.kinds.magic import UNKNOWN, UTF_16, format_of
 from gateway.artifacts.pdf import pages_of
@@ -11,20 +11,20 @@ _LOOKED_AT = 4096  # bytes of what may be text
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\f\r"))
 
 
-def image_form(_content: Content, measured: Measured) -> Compact:
+def image_form(_content: ArtifactContent, measured: Measured) -> Compact:
     size = image_size(measured.head)
     pixels = f"{size[0]:,} × {size[1]:,} pixels" if size else "of unknown size in pixels"
     return Compact(f"{format_of(measured.head).name} image, {pixels}")
 
 
-def pdf_form(content: Content, _measured: Measured) -> Compact:
+def pdf_form(content: ArtifactContent, _measured: Measured) -> Compact:
     pages = pages_of(content.chunks())
     return Compact(
         f"PDF, {counted(pages, 'page')}" if pages else "PDF, its pages cannot be counted from outside"
     )
 
 
-def binary_form(_content: Content, measured: Measured) -> Compact:
+def binary_form(_content: ArtifactContent, measured: Measured) -> Compact:
     if not measured.size:
         return Compact("Nothing: it is empty")
     begins = f"Begins with (hex): {measured.head[:_SHOWN].hex(' ')}"

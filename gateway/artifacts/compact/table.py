@@ -4,7 +4,7 @@ import re
 
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, flat, listed
 from gateway.artifacts.compact.text import text_form, word_of
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 from gateway.artifacts.kinds.tables import Table, table_of
 
 _TOKENS = 14  # of a title or an example
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[-+]?[\d.,]+%?")
 _SEPARATORS = {",": "", "\t": ", separated by tabs", ";": ", separated by semicolons"}
 
 
-def table_form(content: Content, measured: Measured) -> Compact:
+def table_form(content: ArtifactContent, measured: Measured) -> Compact:
     table = table_of(measured)
     if table is None:
         return text_form(content, measured)
@@ -42,7 +42,7 @@ def _example(cells: list[str]) -> str:
     return "" if filled is None else f": e.g. {flat(filled, _TOKENS)}"
 
 
-def _records(content: Content, measured: Measured) -> int:
+def _records(content: ArtifactContent, measured: Measured) -> int:
     """Line ends outside quotes (RFC 4180): an odd number of quotes before one says that it is inside. When
     they do not pair at all, all lines."""
     ends, inside = 0, False

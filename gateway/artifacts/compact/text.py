@@ -3,7 +3,7 @@
 import re
 
 from gateway.artifacts.compact.base import MAX_TOKENS, Compact, counted, fitted, flat
-from gateway.artifacts.content import Content, Measured
+from gateway.artifacts.content import ArtifactContent, Measured
 from gateway.artifacts.kinds.tables import head_text
 from gateway.lexical import is_cjk
 
@@ -13,7 +13,7 @@ _WORD = re.compile(r"[^\W\d_]{2,16}")
 _CHINESE = 4  # characters that are a word
 
 
-def text_form(_content: Content, measured: Measured, title: str | None = None) -> Compact:
+def text_form(_content: ArtifactContent, measured: Measured, title: str | None = None) -> Compact:
     """`title` is the first line, in place of one that says that it is a text."""
     title = title or f"Text, {counted(measured.lines or 0, 'line')}"
     lines = [title, *ends(measured, MAX_TOKENS - 40)]

@@ -8,7 +8,7 @@ part       what was read, how much there is in all, and how to go on
 """
 
 from gateway.artifacts.reading.json_path import values_at
-from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, Part
+from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, ContentPart
 from gateway.artifacts.reading.reader import read_part
 from gateway.artifacts.reading.selector import BEGINNING, Selector, selector_of
 
@@ -16,7 +16,7 @@ __all__ = [
     "BEGINNING",
     "MAX_TOKENS",
     "MIN_TOKENS",
-    "Part",
+    "ContentPart",
     "Selector",
     "read_part",
     "selector_of",

@@ -42,7 +42,7 @@ class _Run(NamedTuple):
     end: int
 
 
-class Refused(Exception):
+class PathRefused(Exception):
     """Code and message."""
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     request = orjson.loads(source.readline())
     try:
         answer = _answer(request, source.read().removeprefix(b"\xef\xbb\xbf"))
-    except Refused as refused:
+    except PathRefused as refused:
         answer = dict(zip(("refused", "reason"), refused.args, strict=True))
     except (MemoryError, RecursionError):
         answer = {"refused": "json_path_too_slow", "reason": "it takes too much memory"}
@@ -94,13 +94,13 @@ def _parsed(content: bytes) -> Any:
         value = None  # before there is another
         return json.loads(content)
     except RecursionError:
-        raise Refused("not_json", "it has numbers beyond 64 bits and is nested too deeply") from None
+        raise PathRefused("not_json", "it has numbers beyond 64 bits and is nested too deeply") from None
     except orjson.JSONDecodeError as error:
         if "depth" in error.msg or "recursion" in error.msg.lower():
-            raise Refused("not_json", "it is nested deeper than 1024 levels") from None
+            raise PathRefused("not_json", "it is nested deeper than 1024 levels") from None
         if "memory" in error.msg.lower():
             raise MemoryError from None
-        raise Refused("not_json", f"it is no single JSON value ({error.msg[:80]})") from None
+        raise PathRefused("not_json", f"it is no single JSON value ({error.msg[:80]})") from None
 
 
 def _selected(path: str, value: Any, most: int | None) -> list[tuple[Place, Any]]:
@@ -119,12 +119,12 @@ def _selected(path: str, value: Any, most: int | None) -> list[tuple[Place, Any]
         return [(each.parts, each.obj) for each in islice(query.finditer(document), most)]
     except jsonpath.JSONPathNameError:
         json_text = "there is no such function; there are length(), count() and value()"
-        raise Refused("bad_json_path", json_text) from None
+        raise PathRefused("bad_json_path", json_text) from None
     except RecursionError:
         json_text = "it is nested too deeply for ..: give the way step by step"
-        raise Refused("bad_json_path", json_text) from None
+        raise PathRefused("bad_json_path", json_text) from None
     except jsonpath.JSONPathError as error:
-        raise Refused("bad_json_path", str(error.args[0])[:200]) from None
+        raise PathRefused("bad_json_path", str(error.args[0])[:200]) from None
 
 
 def _whole(values: Sequence[Any], most: int, *, as_list: bool) -> str | None:

@@ -17,7 +17,7 @@ import structlog
 
 from gateway.artifacts.events import PathStopped
 from gateway.artifacts.lossless_json import lossless_json
-from gateway.artifacts.reading.part import MAX_BYTES, Part, fits, fitting
+from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fits, fitting
 from gateway.artifacts.reading.selector import JsonPath, path_of
 from gateway.artifacts.store import ArtifactStore
 from gateway.errors import InvalidRequest, QueueFull
@@ -62,23 +62,25 @@ async def values_at(store: ArtifactStore, row: ArtifactRow, path: str, *, most_b
     return lossless_json(answer["whole"].encode())
 
 
-async def read_json(store: ArtifactStore, row: ArtifactRow, selector: JsonPath, most_tokens: int) -> Part:
+async def read_json(
+    store: ArtifactStore, row: ArtifactRow, selector: JsonPath, most_tokens: int
+) -> ContentPart:
     """What a path selects: a value as JSON, several as a list; what is too large by its parts, of which large
     ones are described. Raises what `reader.read_part` does."""
     answer = await _evaluated(store, row, selector.path, MAX_BYTES, outline=True)
     count, whole = answer["count"], answer["whole"]
     if count == 0:
         remark = "The path selects nothing. $ shows which names there are."
-        return Part("json_path", "", 0, 0, 0, None, remark)
+        return ContentPart("json_path", "", 0, 0, 0, None, remark)
     if whole is not None and not answer["at_least"] and fits(whole, most_tokens):
-        return Part("json_path", whole, 1, count, count)
+        return ContentPart("json_path", whole, 1, count, count)
     text = "\n".join(answer["rows"])
     text = text[: fitting(text, most_tokens)]
     if answer["form"] == "text":
         remark = (
             f"It is a string of {answer['size']:,} characters; these are the first {len(text):,} of them."
         )
-        return Part("json_path", text, 1, 1, 1, None, remark)
+        return ContentPart("json_path", text, 1, 1, 1, None, remark)
     shown = text.count("\n") + 1
     if shown > 1 and not text.endswith(answer["rows"][shown - 1]):
         text, shown = text[: text.rindex("\n")], shown - 1
@@ -88,7 +90,7 @@ async def read_json(store: ArtifactStore, row: ArtifactRow, selector: JsonPath, 
         how = "go on with `next`" if following else "select fewer at a time, such as $.items[0:1000].name"
         remark += f" More than {count:,} are not counted: {how}."
     following = following or answer["deeper"]
-    return Part(
+    return ContentPart(
         "json_path",
         text,
         1,

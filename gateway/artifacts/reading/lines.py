@@ -1,18 +1,18 @@
 """Lines of a text: `lines=1-50`."""
 
-from gateway.artifacts.reading.part import MAX_BYTES, Part, fitting
+from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fitting
 from gateway.artifacts.reading.pieces import Pieces, nth_end, whole_characters
-from gateway.artifacts.reading.selector import Lines
+from gateway.artifacts.reading.selector import LineRange
 from gateway.errors import InvalidRequest
 
 
-async def read_lines(pieces: Pieces, selector: Lines, most_tokens: int) -> Part:
+async def read_lines(pieces: Pieces, selector: LineRange, most_tokens: int) -> ContentPart:
     """As many whole lines as fit, without CR at their ends. Of a first line that does not fit there is the
     beginning, and `next` goes on in it by bytes. Raises what `reader.read_part` does."""
     total = pieces.lines
     first, last = bounded(pieces, selector)
     if total == 0:
-        return Part("lines", "", 0, 0, 0)
+        return ContentPart("lines", "", 0, 0, 0)
     start = await pieces.line_start(first)
     data = whole_characters(await pieces.slice(start, start + MAX_BYTES + 4))
     if data.count(b"\n") > last - first:
@@ -21,17 +21,17 @@ async def read_lines(pieces: Pieces, selector: Lines, most_tokens: int) -> Part:
     # What ends before the last line was wanted has more than MAX_BYTES, so it never fits whole.
     if (kept := fitting(text, most_tokens)) == len(text):
         following = span(last + 1, min(total, 2 * last - first + 1)) if last < total else None
-        return Part("lines", _plain(text), first, last, total, following)
+        return ContentPart("lines", _plain(text), first, last, total, following)
     text = text[:kept]
     if ends := text.count("\n"):
         shown = text[: text.rindex("\n")]
-        return Part("lines", _plain(shown), first, first + ends - 1, total, span(first + ends, last))
+        return ContentPart("lines", _plain(shown), first, first + ends - 1, total, span(first + ends, last))
     end, there = await pieces.next_line(start), len(text.encode())
     remark = f"Line {first:,} has {end - start:,} bytes; these are the first {there:,} of them."
-    return Part("lines", text, first, first, total, f"bytes={start + there}-{end - 1}", remark)
+    return ContentPart("lines", text, first, first, total, f"bytes={start + there}-{end - 1}", remark)
 
 
-def bounded(pieces: Pieces, selector: Lines) -> tuple[int, int]:
+def bounded(pieces: Pieces, selector: LineRange) -> tuple[int, int]:
     """The first and last of these lines that are there. Raises errors.InvalidRequest (bad_range): none is."""
     total = pieces.lines
     if selector.first > max(total, 1):

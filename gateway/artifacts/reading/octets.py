@@ -2,7 +2,7 @@
 
 import re
 
-from gateway.artifacts.reading.part import MAX_BYTES, Part, fitting
+from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fitting
 from gateway.artifacts.reading.pieces import Pieces, is_inside
 from gateway.artifacts.reading.selector import Bytes
 from gateway.errors import InvalidRequest
@@ -15,7 +15,7 @@ _NO_TEXT = re.compile(
 _INVALID = re.compile("[\udc80-\udcff]")
 
 
-async def read_bytes(pieces: Pieces, selector: Bytes, most_tokens: int) -> Part:
+async def read_bytes(pieces: Pieces, selector: Bytes, most_tokens: int) -> ContentPart:
     """As much as fits of a range, which is both told as it really is and in whole characters: one that begins
     in the range is there, so that ranges side by side join without gap or repetition. What is no text is
     dumped as xxd does. Raises what `reader.read_part` does."""
@@ -28,7 +28,7 @@ async def read_bytes(pieces: Pieces, selector: Bytes, most_tokens: int) -> Part:
             details={"bytes": size},
         )
     if size == 0:
-        return Part("bytes", "", 0, 0, 0)
+        return ContentPart("bytes", "", 0, 0, 0)
     last = size - 1 if selector.last is None else min(selector.last, size - 1)
     first, data = (
         selector.first,
@@ -42,7 +42,7 @@ async def read_bytes(pieces: Pieces, selector: Bytes, most_tokens: int) -> Part:
     until = last if end < last else min(size - 1, end + asked)
     if remark is None and (first != selector.first or end > last):
         remark = "The range was moved to whole characters."
-    return Part(
+    return ContentPart(
         "bytes", text, first, end, size, f"bytes={end + 1}-{until}" if end + 1 < size else None, remark
     )
 

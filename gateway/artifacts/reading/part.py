@@ -19,7 +19,7 @@ How = Literal["lines", "bytes", "json_path", "search"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ContentPart:
     """What was read. `first` to `last` of `total` are lines, bytes (from 0), values that a JSON path selects,
     or lines that a search found; 0, 0 and 0 where there was nothing. `at_least` says that there are more than
     `total`, which were not counted. `next` is the argument that goes on where this ends, such as

@@ -4,15 +4,20 @@ from gateway.artifacts.events import Attribution, PartRead
 from gateway.artifacts.reading.json_path import read_json
 from gateway.artifacts.reading.lines import read_lines
 from gateway.artifacts.reading.octets import read_bytes
-from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, How, Part
+from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, ContentPart, How
 from gateway.artifacts.reading.pieces import Pieces
 from gateway.artifacts.reading.search import read_matches
-from gateway.artifacts.reading.selector import Bytes, JsonPath, Lines, Search, Selector
+from gateway.artifacts.reading.selector import Bytes, JsonPath, LineRange, LineSearch, Selector
 from gateway.artifacts.store import ArtifactStore
 from gateway.errors import GatewayError
 from gateway.storage.artifacts import ArtifactRow
 
-_HOW: dict[type[Selector], How] = {Lines: "lines", Bytes: "bytes", JsonPath: "json_path", Search: "search"}
+_HOW: dict[type[Selector], How] = {
+    LineRange: "lines",
+    Bytes: "bytes",
+    JsonPath: "json_path",
+    LineSearch: "search",
+}
 
 
 async def read_part(
@@ -22,7 +27,7 @@ async def read_part(
     *,
     most_tokens: int = MAX_TOKENS,
     by: Attribution = "model",
-) -> Part:
+) -> ContentPart:
     """Reads what is wanted, as much of it as fits: at most `most_tokens` (estimated; between 500 and 4000
     whatever is asked) and 24,000 bytes. Of a large content only what is needed is in memory.
 
@@ -41,13 +46,13 @@ async def read_part(
     return part
 
 
-async def _read(store: ArtifactStore, row: ArtifactRow, selector: Selector, most_tokens: int) -> Part:
+async def _read(store: ArtifactStore, row: ArtifactRow, selector: Selector, most_tokens: int) -> ContentPart:
     match selector:
-        case Lines():
+        case LineRange():
             return await read_lines(Pieces(store, row), selector, most_tokens)
         case Bytes():
             return await read_bytes(Pieces(store, row), selector, most_tokens)
-        case Search():
+        case LineSearch():
             return await read_matches(Pieces(store, row), selector, most_tokens)
         case JsonPath():
             return await read_json(store, row, selector, most_tokens)

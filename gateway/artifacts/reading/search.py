@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import count, pairwise
 
 from gateway.artifacts.reading.lines import bounded, span
-from gateway.artifacts.reading.part import Part, fits
+from gateway.artifacts.reading.part import ContentPart, fits
 from gateway.artifacts.reading.pieces import Pieces
-from gateway.artifacts.reading.selector import Search
+from gateway.artifacts.reading.selector import LineSearch
 
 AROUND = 5
 """Lines that are shown before and after one with a match."""
@@ -43,14 +43,14 @@ class _Row:
     matches: bool
 
 
-async def read_matches(pieces: Pieces, selector: Search, most_tokens: int) -> Part:
+async def read_matches(pieces: Pieces, selector: LineSearch, most_tokens: int) -> ContentPart:
     """Goes through the lines in bounded memory. `next` tells from which line the same search goes on. Raises
     what `reader.read_part` does."""
     first, last = bounded(pieces, selector.lines)
     scan = await _scanned(pieces, selector.word, first, last)
     if not scan.found:
         remark = "No line that was looked at has this text. It is taken as it is, not as a pattern."
-        return Part("search", "", 0, 0, 0, None, remark)
+        return ContentPart("search", "", 0, 0, 0, None, remark)
     rows: list[_Row] = []
     shown, following = 0, None
     ends = [each.line for each in scan.found[1:]] + [last + 1]
@@ -74,7 +74,7 @@ async def read_matches(pieces: Pieces, selector: Search, most_tokens: int) -> Pa
     else:
         if scan.counted > shown:
             following = scan.following
-    return Part(
+    return ContentPart(
         "search",
         _text(rows),
         min(shown, 1),

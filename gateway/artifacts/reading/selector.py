@@ -15,7 +15,7 @@ _HOW = "Give one of lines (1-50), bytes (0-999), json_path ($.items[0]) and sear
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineRange:
     """Lines from `first`, counted from 1, to `last`, which is one of them; None is the end."""
 
     first: int
@@ -38,14 +38,14 @@ class JsonPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class LineSearch:
     """Lines with that text in them, in capitals or not, among `lines`."""
 
     word: str
-    lines: Lines
+    lines: LineRange
 
 
-Selector = Lines | Bytes | JsonPath | Search
+Selector = LineRange | Bytes | JsonPath | LineSearch
 
 BEGINNING = Bytes(0, None)
 """As much from the beginning on as fits."""
@@ -71,9 +71,11 @@ def selector_of(
         found = " and ".join(given) if given else "nothing"
         raise InvalidRequest(f"{_HOW}, not {found}; lines may bound a search.", code="bad_range")
     if search is not None:
-        return Search(_word(search), Lines(1, None) if lines is None else Lines(*_range("lines", lines, 1)))
+        return LineSearch(
+            _word(search), LineRange(1, None) if lines is None else LineRange(*_range("lines", lines, 1))
+        )
     if lines is not None:
-        return Lines(*_range("lines", lines, 1))
+        return LineRange(*_range("lines", lines, 1))
     if bytes is not None:
         return Bytes(*_range("bytes", bytes, 0))
     return JsonPath(path_of(json_path or ""))

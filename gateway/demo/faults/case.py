@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gateway.demo import wire
 from gateway.demo.connection import Act, head
-from gateway.demo.wire import Event, Reply, block_start, block_stop, text_block
+from gateway.demo.wire import DemoReply, Event, block_start, block_stop, text_block
 
 HEAD = head(200, wire.SSE_HEADERS)
 START, STOP = block_start(0, text_block("")), block_stop(0)
@@ -16,7 +16,7 @@ class Case:
     """One request that is to be answered wrongly: the right reply, the directive's argument, and the names of
     the tools the request offers."""
 
-    reply: Reply
+    reply: DemoReply
     argument: str | None = None
     tools: Sequence[str] = ()
 

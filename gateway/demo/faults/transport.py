@@ -9,7 +9,7 @@ from itertools import accumulate, cycle, pairwise, takewhile
 import orjson
 
 from gateway.demo import wire
-from gateway.demo.connection import LAST_CHUNK, Act, Ending, head, whole
+from gateway.demo.connection import LAST_CHUNK, Act, Disconnect, head, whole
 from gateway.demo.faults.case import (
     HEAD,
     START,
@@ -23,7 +23,7 @@ from gateway.demo.faults.case import (
     sent,
     streamed,
 )
-from gateway.demo.wire import Event, Pieces, delta, text_deltas
+from gateway.demo.wire import Event, GeneratedText, delta, text_deltas
 
 MAX_SECONDS = 60.0
 """After which every stall ends by itself: nothing runs for ever."""
@@ -72,7 +72,7 @@ def _limited_until(case: Case) -> Sequence[Act]:
 
 
 def _stall(case: Case) -> list[Act]:
-    return [min(MAX_SECONDS, case.number(MAX_SECONDS)), Ending.CLOSE]
+    return [min(MAX_SECONDS, case.number(MAX_SECONDS)), Disconnect.CLOSE]
 
 
 def _forever(event: bytes, *before: Event) -> Play:
@@ -81,7 +81,7 @@ def _forever(event: bytes, *before: Event) -> Play:
 
     def play(case: Case) -> list[Act]:
         times = int(min(MAX_SECONDS, case.number(MAX_SECONDS)) * 10)
-        return sent(case, [wire.start(case.reply), *before], *sign * times, Ending.CLOSE)
+        return sent(case, [wire.start(case.reply), *before], *sign * times, Disconnect.CLOSE)
 
     return play
 
@@ -92,12 +92,12 @@ def _trickle(case: Case) -> list[Act]:
     body = joined(events_of(case))
     in_time = int(MAX_SECONDS / wait) if wait else len(body)
     acts = [act for byte in body[:in_time] for act in (b"1\r\n%c\r\n" % byte, wait)]
-    return [HEAD, *acts, Ending.CLOSE if in_time < len(body) else LAST_CHUNK]
+    return [HEAD, *acts, Disconnect.CLOSE if in_time < len(body) else LAST_CHUNK]
 
 
 def _fin_mid_chunk(case: Case) -> list[Act]:
     rest = joined(events_of(case)[len(half(case)) :])
-    return sent(case, half(case), b"%x\r\n%b" % (len(rest), rest[: len(rest) // 2]), Ending.CLOSE)
+    return sent(case, half(case), b"%x\r\n%b" % (len(rest), rest[: len(rest) // 2]), Disconnect.CLOSE)
 
 
 def _mid_event(case: Case) -> list[Act]:
@@ -108,7 +108,7 @@ def _mid_event(case: Case) -> list[Act]:
 def _short_body(case: Case) -> list[Act]:
     body = joined(events_of(case))
     headers = {"content-type": "text/event-stream", "content-length": str(len(body))}
-    return [head(200, headers), body[: len(body) // 2], Ending.CLOSE]
+    return [head(200, headers), body[: len(body) // 2], Disconnect.CLOSE]
 
 
 def _body(change: Callable[[bytes], bytes], places: Callable[[bytes], Iterable[int]] = lambda _: ()) -> Play:
@@ -149,7 +149,7 @@ def _huge(case: Case) -> list[Act]:
 
 
 def _many(case: Case) -> list[Act]:
-    pieces = wire.block(0, Pieces(int(case.number(100_000))))
+    pieces = wire.block(0, GeneratedText(int(case.number(100_000))))
     return sent(case, [wire.start(case.reply), *pieces, *wire.end(case.reply)], LAST_CHUNK)
 
 
@@ -167,10 +167,10 @@ FOR_ALL_REQUESTS: dict[str, Play] = {
     "should_not_retry_header": _status(500, "api_error", "Do not try again.", {"x-should-retry": "false"}),
     "http_307": lambda _: whole(307, b"", {"location": "/elsewhere/v1/messages"}),
     "http_500_empty": lambda _: whole(500, b"", {}),
-    "reset_before_headers": lambda _: [Ending.RESET],
-    "close_before_headers": lambda _: [Ending.CLOSE],
-    "headers_cut": lambda _: [HEAD[:40], Ending.CLOSE],
-    "not_http": lambda _: [b"SSH-2.0-OpenSSH_9.2\r\n", Ending.CLOSE],
+    "reset_before_headers": lambda _: [Disconnect.RESET],
+    "close_before_headers": lambda _: [Disconnect.CLOSE],
+    "headers_cut": lambda _: [HEAD[:40], Disconnect.CLOSE],
+    "not_http": lambda _: [b"SSH-2.0-OpenSSH_9.2\r\n", Disconnect.CLOSE],
     "headers_stall": _stall,
 }
 """Those that have a meaning for requests that do not stream as well."""
@@ -178,7 +178,7 @@ FOR_STREAMS: dict[str, Play] = {
     # The connection
     "http_200_html": lambda _: whole(200, _PAGE, {"content-type": "text/html"}),
     "first_event_stall": lambda case: sent(case, [], *_stall(case)),
-    "reset_mid_stream": lambda case: sent(case, half(case), _ARRIVED, Ending.RESET),
+    "reset_mid_stream": lambda case: sent(case, half(case), _ARRIVED, Disconnect.RESET),
     "fin_mid_chunk": _fin_mid_chunk,
     "stall_mid_stream": lambda case: sent(case, half(case), *_stall(case)),
     "stall_before_stop": lambda case: sent(case, events_of(case)[:-1], *_stall(case)),
@@ -193,11 +193,11 @@ FOR_STREAMS: dict[str, Play] = {
     "after_message_delta": lambda case: sent(case, events_of(case)[:-1], LAST_CHUNK),
     "mid_event": _mid_event,
     "empty_body": lambda case: sent(case, [], LAST_CHUNK),
-    "connection_close_cut": lambda case: [_CLOSING_HEAD, joined(half(case)), Ending.CLOSE],
+    "connection_close_cut": lambda case: [_CLOSING_HEAD, joined(half(case)), Disconnect.CLOSE],
     "short_body": _short_body,
-    "connection_close": lambda case: [_CLOSING_HEAD, joined(events_of(case)), Ending.CLOSE],
-    "close_after_response": lambda case: [*wire.stream(case.reply), Ending.CLOSE],
-    "reset_after_response": lambda case: [*wire.stream(case.reply), _ARRIVED, Ending.RESET],
+    "connection_close": lambda case: [_CLOSING_HEAD, joined(events_of(case)), Disconnect.CLOSE],
+    "close_after_response": lambda case: [*wire.stream(case.reply), Disconnect.CLOSE],
+    "reset_after_response": lambda case: [*wire.stream(case.reply), _ARRIVED, Disconnect.RESET],
     # The text of the stream
     "utf8_split": _body(bytes, lambda body: [at for at, byte in enumerate(body) if byte & 0xC0 == 0x80]),
     "crlf": _body(lambda body: body.replace(b"\n", b"\r\n")),

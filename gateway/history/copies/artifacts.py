@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from gateway.errors import BadImport
-from gateway.history.copies.lines import Lines, demand
+from gateway.history.copies.lines import ExportLines, demand
 from gateway.storage.artifacts import CHUNK, TEXTS
 from gateway.storage.sessions.copies import ArtifactCopy
 
@@ -110,7 +110,7 @@ class CheckedArtifacts:
 
 def content_of(file: BinaryIO, at: int) -> Iterator[bytes]:
     """The parts of a content that was checked, whose first one is at the offset `at`."""
-    for line in Lines(file, at) if at else ():
+    for line in ExportLines(file, at) if at else ():
         value = orjson.loads(line)
         if value["kind"] != "content":
             return

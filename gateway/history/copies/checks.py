@@ -23,7 +23,7 @@ from gateway.history.copies.export import (
     archived,
     counts_of,
 )
-from gateway.history.copies.lines import Lines, copied, demand, read_line, valid, written_later
+from gateway.history.copies.lines import ExportLines, copied, demand, read_line, valid, written_later
 from gateway.ids import is_id
 from gateway.messages import Usage
 from gateway.storage.sessions.copies import (
@@ -57,7 +57,7 @@ class Checked:
 
 
 @dataclass(slots=True)
-class Span:
+class TurnRange:
     """A turn's events, and how many of them were seen."""
 
     first: int
@@ -71,8 +71,8 @@ class Check:
     """What was read of a file so far."""
 
     session: SessionCopy | None = None
-    turns: dict[str, Span] = field(default_factory=dict[str, Span])
-    around: list[Span] = field(default_factory=list[Span])
+    turns: dict[str, TurnRange] = field(default_factory=dict[str, TurnRange])
+    around: list[TurnRange] = field(default_factory=list[TurnRange])
     client_message_ids: set[str] = field(default_factory=set[str])
     versions: dict[int, VersionCopy] = field(default_factory=dict[int, VersionCopy])
     summary: SummaryCopy | None = None
@@ -132,7 +132,7 @@ class Check:
         if turn.client_message_id is not None:
             demand(turn.client_message_id not in self.client_message_ids, "client_message_id is there twice")
             self.client_message_ids.add(turn.client_message_id)
-        self.turns[turn.id] = Span(turn.first_seq, turn.last_seq, turn.outcome)
+        self.turns[turn.id] = TurnRange(turn.first_seq, turn.last_seq, turn.outcome)
 
     def _take_version(self, version: VersionCopy) -> None:
         demand(len(self.versions) < MAX_VERSIONS, f"there are more than {MAX_VERSIONS} versions")
@@ -196,7 +196,7 @@ class Check:
         if event.type == "done":
             demand(event.data.status == span.outcome, "the turn ended otherwise than it tells")
 
-    def _take_place(self, span: Span, seq: int) -> None:
+    def _take_place(self, span: TurnRange, seq: int) -> None:
         """Turns follow each other; one that was cancelled while it waited may lie whole inside another."""
         while self.around and self.around[-1].last < seq:
             self.around.pop()
@@ -236,7 +236,7 @@ def check(file: BinaryIO) -> Checked:
     """
     found = Check()
     digest = hashlib.sha256()
-    lines = Lines(file)
+    lines = ExportLines(file)
     number, stage = 0, 0
     try:
         while True:

@@ -25,7 +25,7 @@ from gateway.history.archive import (
 from gateway.history.copies.artifacts import content_of
 from gateway.history.copies.checks import Checked, check
 from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived
-from gateway.history.copies.lines import Lines
+from gateway.history.copies.lines import ExportLines
 from gateway.ids import now_ms
 from gateway.messages import Usage
 from gateway.storage.archives import Archives
@@ -39,8 +39,8 @@ from gateway.storage.sessions.copies import (
     EventCopy,
     Incoming,
     MessageCopy,
-    Stored,
     TurnCopy,
+    VersionArchive,
     session_taken,
 )
 
@@ -122,13 +122,13 @@ async def _incoming(
 ) -> Incoming:
     """What is to be added, its archives written."""
     session_id = checked.moment.session.id
-    stored: dict[int, Stored] = {}
+    stored: dict[int, VersionArchive] = {}
     for version in checked.moment.versions:
         path = version_path(session_id, version.version)
         await begin(path)
         lines = _message_lines(file, checked, version.from_position, version.to_position)
         archive = await store_lines(blobs, path, lines)
-        stored[version.version] = Stored(archive.path, archive.size)
+        stored[version.version] = VersionArchive(archive.path, archive.size)
     incoming = Incoming(checked.moment, stored, _turns(file, checked), _artifacts(file, checked, ttl))
     rows = checked.counts["message"] + checked.counts["event"]
     if rows <= most_rows and checked.size <= MAX_ROWS_SIZE:
@@ -145,19 +145,21 @@ async def _incoming(
 def _message_lines(file: BinaryIO, checked: Checked, first: int, last: int) -> Iterator[Line]:
     """The messages at the positions `first` to `last` as an archive has them. A version begins at `first`, or
     the session does."""
-    lines = Lines(file, checked.starts.get("message", 0) if first == 1 else checked.messages_from[first])
+    lines = ExportLines(
+        file, checked.starts.get("message", 0) if first == 1 else checked.messages_from[first]
+    )
     for position in range(first, last + 1):
         yield position, archived(next(lines))
 
 
 def _event_lines(file: BinaryIO, checked: Checked) -> Iterator[Line]:
-    lines = Lines(file, checked.starts.get("event", 0))
+    lines = ExportLines(file, checked.starts.get("event", 0))
     for seq in range(1, checked.counts["event"] + 1):
         yield seq, _body(next(lines))
 
 
 def _turns(file: BinaryIO, checked: Checked) -> Iterator[TurnCopy]:
-    lines = Lines(file, checked.starts.get("turn", 0))
+    lines = ExportLines(file, checked.starts.get("turn", 0))
     for _ in range(checked.counts["turn"]):
         value = orjson.loads(next(lines))
         yield TurnCopy.model_validate_json(_part({"attachments": None, **value}))
@@ -168,7 +170,7 @@ def _artifacts(file: BinaryIO, checked: Checked, ttl: float) -> Iterator[Artifac
     now = now_ms()
     latest = now + int(ttl * 1000)
     for at in checked.artifacts_at:
-        copy = ArtifactCopy.model_validate_json(_part(orjson.loads(next(Lines(file, at)))))
+        copy = ArtifactCopy.model_validate_json(_part(orjson.loads(next(ExportLines(file, at)))))
         times = {"created_at": min(copy.created_at, now), "expires_at": min(copy.expires_at, latest)}
         yield copy.model_copy(update=times)
 
@@ -178,7 +180,7 @@ def _part(value: dict[str, object]) -> bytes:
 
 
 def _messages(file: BinaryIO, checked: Checked) -> Iterator[MessageCopy]:
-    lines = Lines(file, checked.starts.get("message", 0))
+    lines = ExportLines(file, checked.starts.get("message", 0))
     for _ in range(checked.counts["message"]):
         value = orjson.loads(next(lines))
         usage = Usage(**value["usage"]).model_dump_json() if value["usage"] is not None else None
@@ -187,7 +189,7 @@ def _messages(file: BinaryIO, checked: Checked) -> Iterator[MessageCopy]:
 
 
 def _events(file: BinaryIO, checked: Checked) -> Iterator[EventCopy]:
-    lines = Lines(file, checked.starts.get("event", 0))
+    lines = ExportLines(file, checked.starts.get("event", 0))
     for _ in range(checked.counts["event"]):
         body = _body(next(lines))
         value = cast("dict[str, str]", orjson.loads(body))

@@ -16,7 +16,7 @@ P = TypeVar("P", bound=Copied)
 T = TypeVar("T")
 
 
-class Lines(Iterator[bytes]):
+class ExportLines(Iterator[bytes]):
     """The lines of `file` from the offset `at` on, without line ends. Raises errors.BadImport for one that is
     too long or has no end."""
 

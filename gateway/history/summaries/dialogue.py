@@ -21,7 +21,7 @@ MAX_ARGUMENTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class DialogueEntry:
     """A message as it is written out; `tokens` are estimated."""
 
     stored: StoredMessage
@@ -29,7 +29,7 @@ class Entry:
     tokens: int
 
 
-def write_out(messages: Sequence[StoredMessage]) -> list[Entry]:
+def write_out(messages: Sequence[StoredMessage]) -> list[DialogueEntry]:
     """`messages` as text, without those of which nothing can be told. Thinking is left out.
 
     Each part of a message stands under a line of its own, `[POSITION] WHO:`, where WHO is `user`,
@@ -38,12 +38,12 @@ def write_out(messages: Sequence[StoredMessage]) -> list[Entry]:
     can pass for such a line.
     """
     names: dict[str, str] = {}
-    entries: list[Entry] = []
+    entries: list[DialogueEntry] = []
     for stored in messages:
         parts = [part for block in stored.message.content for part in _parts(stored, block, names)]
         if parts:
             text = "\n".join(parts)
-            entries.append(Entry(stored, text, estimate_tokens(text) + 1))
+            entries.append(DialogueEntry(stored, text, estimate_tokens(text) + 1))
     return entries
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gateway.errors import CompressionFailed
-from gateway.history.summaries.dialogue import MAX_TEXT, Entry, shorten
+from gateway.history.summaries.dialogue import MAX_TEXT, DialogueEntry, shorten
 from gateway.history.summaries.summary import SessionSummary, read_answer, tell
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, text_block
@@ -22,7 +22,7 @@ _PROBLEMS = {
 
 
 def request_text(
-    piece: Sequence[Entry],
+    piece: Sequence[DialogueEntry],
     *,
     previous: SessionSummary | None,
     questions: Sequence[str],

@@ -9,7 +9,7 @@ from typing import Literal
 
 from gateway.errors import ArchiveDamaged, Conflict, NothingToCompress
 from gateway.history.summaries.mentioned import Used, none_used
-from gateway.history.summaries.summariser import Bounds, Written, fits, summarise
+from gateway.history.summaries.summariser import SummaryLimits, WrittenSummary, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms
 from gateway.model.calls import CallContext, ModelCalls, Purpose, Spent
@@ -66,7 +66,7 @@ class SessionSummariser:
         purpose: Purpose,
         context: CallContext,
         spent: Spent,
-    ) -> tuple[Source, Written]:
+    ) -> tuple[Source, WrittenSummary]:
         """A summary of the messages up to position `until`, in at most `most_tokens` (of its text, estimated)
         and never more than is set, and what it was made of. `model` writes it unless another is set for
         summaries; `purpose` and `context` are told of its calls, and `spent` is kept up to date.
@@ -76,7 +76,7 @@ class SessionSummariser:
         """
         settings, instructions = self._settings, self._instructions()
         model = settings.summary_model or model
-        bounds = Bounds(
+        bounds = SummaryLimits(
             tokens=min(settings.summary_tokens, most_tokens),
             window=await window(self._settings, model),
         )
@@ -167,7 +167,7 @@ class SessionSummariser:
         )
 
     async def _material(
-        self, session_id: str, history: History, until: int, instructions: str, bounds: Bounds
+        self, session_id: str, history: History, until: int, instructions: str, bounds: SummaryLimits
     ) -> _Material:
         """Originals are preferred, so that what a summary lost comes back. When an archive that holds some is
         damaged, or one call cannot read them all, the summary in force takes their place."""

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.errors import CompressionFailed, ModelError
-from gateway.history.summaries.dialogue import Entry, shorten, write_out
+from gateway.history.summaries.dialogue import DialogueEntry, shorten, write_out
 from gateway.history.summaries.mentioned import listed, named_in
 from gateway.history.summaries.request import asked_again, request_text, usable
 from gateway.history.summaries.summary import Reference, SessionSummary, tell
@@ -37,7 +37,7 @@ Ask = Callable[[ModelRequest], Awaitable[Completion]]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenSummary:
     """A summary that was accepted. `text` is how a model is told it (without wrapper), `prompt_digest` is the
     SHA-256 of the instructions in hex."""
 
@@ -48,7 +48,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class SummaryLimits:
     """`tokens`: most of the summary as text, estimated. `window`: the model's, in tokens."""
 
     tokens: int
@@ -66,11 +66,11 @@ async def summarise(
     model_name: str,
     instructions: str,
     messages: Sequence[StoredMessage],
-    bounds: Bounds,
+    bounds: SummaryLimits,
     previous: SessionSummary | None = None,
     questions: Sequence[str] = (),
     known: Known = none_known,
-) -> Written:
+) -> WrittenSummary:
     """Summarises `messages`, and what `previous` tells of those before them.
 
     The conversation is shown to the model as labelled data (see `dialogue.write_out`); one that is too long
@@ -89,10 +89,10 @@ async def summarise(
     except ModelError as error:
         raise CompressionFailed(error.message, code=error.code, retryable=error.retryable) from error
     digest = hashlib.sha256(instructions.encode()).hexdigest()
-    return Written(summary, tell(summary), digest, model_name)
+    return WrittenSummary(summary, tell(summary), digest, model_name)
 
 
-def fits(messages: Sequence[StoredMessage], *, instructions: str, bounds: Bounds) -> bool:
+def fits(messages: Sequence[StoredMessage], *, instructions: str, bounds: SummaryLimits) -> bool:
     """Whether one model call can read all of `messages`."""
     room = _room(instructions, bounds)
     for entry in write_out(messages):
@@ -102,7 +102,7 @@ def fits(messages: Sequence[StoredMessage], *, instructions: str, bounds: Bounds
     return True
 
 
-def _room(instructions: str, bounds: Bounds) -> int:
+def _room(instructions: str, bounds: SummaryLimits) -> int:
     """Tokens of conversation that one call can read, beside a summary so far."""
     taken = estimate_tokens(instructions) + bounds.tokens + 300
     return max(_SMALLEST_PIECE, int((bounds.window - bounds.answer_tokens) * _MARGIN) - taken)
@@ -115,7 +115,7 @@ class _Work:
     ask: Ask
     model_name: str
     instructions: str
-    bounds: Bounds
+    bounds: SummaryLimits
     known: Known
     room: int = field(init=False)
 
@@ -191,10 +191,10 @@ class _Work:
         )
 
 
-def _piece(entries: Sequence[Entry], room: int) -> list[Entry]:
+def _piece(entries: Sequence[DialogueEntry], room: int) -> list[DialogueEntry]:
     """The first entries that fit in `room` tokens, a call with its results if possible; the very first one
     always, cut to fit if need be."""
-    taken: list[Entry] = []
+    taken: list[DialogueEntry] = []
     for entry in entries:
         if entry.tokens > room:
             break
@@ -208,5 +208,5 @@ def _piece(entries: Sequence[Entry], room: int) -> list[Entry]:
     return taken
 
 
-def _calls(entry: Entry) -> bool:
+def _calls(entry: DialogueEntry) -> bool:
     return any(block["type"] == "tool_use" for block in entry.stored.message.content)

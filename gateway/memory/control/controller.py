@@ -67,7 +67,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RetrievalDecision:
     """Whether memories are `needed`, of which types (none: all), as summaries (catalog) or in full (details),
     in at most `budget_tokens`, changed in which time range; `notes` are the reasons, for people. "no" keeps
     out what answers the message in part only; without a budget there is nothing to look for."""
@@ -82,7 +82,7 @@ class Decision:
 
 def decide(
     message: str, *, message_count: int, project_id: str | None = None, budget_tokens: int = 1000
-) -> Decision:
+) -> RetrievalDecision:
     """The decision of the rules for a message after `message_count` messages of its session. Pure.
 
     A message that refers to an earlier conversation or to the user gets the whole budget, an undecided one
@@ -97,7 +97,7 @@ def decide(
     if cues.making and message_count <= 1:
         return _part("maybe", budget_tokens, "Something is to be made: what is known of the user may matter.")
     if cues.empty:
-        return Decision("no", (), "catalog", 0, "all", ("There is nothing in it to look for.",))
+        return RetrievalDecision("no", (), "catalog", 0, "all", ("There is nothing in it to look for.",))
     if cues.general:
         return _part("no", budget_tokens, "Everybody would get the same answer, unless a memory has it.")
     return _part(
@@ -145,7 +145,7 @@ class Controller:
         project_id: str | None = None,
         budget_tokens: int | None = None,
         context: CallContext = NO_CONTEXT,
-    ) -> Decision:
+    ) -> RetrievalDecision:
         """As `decide`; a "maybe" is put to the model, for `context`. Where that fails, is late or makes no
         sense, the rules stand, with a note. Raises nothing."""
         budget = self._budget if budget_tokens is None else budget_tokens
@@ -170,7 +170,7 @@ async def _ask(calls: ModelCalls, name: str, message: str, context: CallContext)
     return _Judged.model_validate(answer.json())
 
 
-def _judged(judged: _Judged, by_rules: Decision, budget: int) -> Decision:
+def _judged(judged: _Judged, by_rules: RetrievalDecision, budget: int) -> RetrievalDecision:
     reason = " ".join(clean(judged.reason).split())[:200]
     notes = (f"A model was asked: {reason or judged.needed}",)
     match judged.needed:
@@ -180,10 +180,10 @@ def _judged(judged: _Judged, by_rules: Decision, budget: int) -> Decision:
             return _noted(by_rules, *notes)
         case "yes":
             types = tuple(dict.fromkeys(judged.types))
-            return Decision("yes", types, "details", budget, judged.time_range, notes)
+            return RetrievalDecision("yes", types, "details", budget, judged.time_range, notes)
 
 
-def _about_the_past(cues: Cues, budget: int) -> Decision:
+def _about_the_past(cues: Cues, budget: int) -> RetrievalDecision:
     notes: list[str] = []
     if cues.history:
         notes.append(f"It refers to an earlier conversation (“{cues.history}”).")
@@ -192,16 +192,16 @@ def _about_the_past(cues: Cues, budget: int) -> Decision:
     if cues.time_range != "all":
         notes.append(f"Only of the last {DAYS[cues.time_range]} days (“{cues.recent}”).")
     types = () if cues.personal or not (cues.decision or cues.ours) else CONCLUSIONS
-    return Decision("yes", types, "details", budget, cues.time_range, tuple(notes))
+    return RetrievalDecision("yes", types, "details", budget, cues.time_range, tuple(notes))
 
 
-def _yes(types: tuple[MemoryType, ...], budget: int, note: str) -> Decision:
-    return Decision("yes", types, "details", budget, "all", (note,))
+def _yes(types: tuple[MemoryType, ...], budget: int, note: str) -> RetrievalDecision:
+    return RetrievalDecision("yes", types, "details", budget, "all", (note,))
 
 
-def _part(needed: Needed, budget: int, *notes: str) -> Decision:
-    return Decision(needed, (), "catalog", int(budget * MAYBE_SHARE), "all", notes)
+def _part(needed: Needed, budget: int, *notes: str) -> RetrievalDecision:
+    return RetrievalDecision(needed, (), "catalog", int(budget * MAYBE_SHARE), "all", notes)
 
 
-def _noted(decision: Decision, *notes: str) -> Decision:
+def _noted(decision: RetrievalDecision, *notes: str) -> RetrievalDecision:
     return replace(decision, notes=(*decision.notes, *notes))

@@ -11,7 +11,7 @@ Mode = Literal["catalog", "details"]
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class MemoryQuery:
     """`text` is raw user text of any length. No `types` means all types; `since` filters by the last change,
     Unix milliseconds. The result has at most `limit` memories of at most `budget_tokens` as they are rendered
     in that `mode` (see gateway/memory/rendering.py); memories in `known` cost nothing: they are in context.

@@ -12,7 +12,7 @@ from gateway.ids import now_ms
 from gateway.memory.search.circuit_breaker import CircuitBreaker
 from gateway.memory.search.embedding_worker import EmbeddingWorker
 from gateway.memory.search.embeddings import Embeddings
-from gateway.memory.search.query import Hit, Query, SearchResult
+from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import fuse, select
 from gateway.memory.search.relevance import filter_relevant, query_terms
 from gateway.memory.search.vector_index import VectorIndex
@@ -39,7 +39,7 @@ class Searcher:
         self._index = VectorIndex(store, embeddings.model) if embeddings else None
         self._breaker = CircuitBreaker()
 
-    async def find(self, viewer: Viewer, query: Query) -> SearchResult:
+    async def find(self, viewer: Viewer, query: MemoryQuery) -> SearchResult:
         """The memories relevant to the query's text, among those that the viewer sees and the query's filters
         accept. A text without words finds nothing.
 
@@ -75,7 +75,7 @@ class Searcher:
         if self._embeddings:
             await self._embeddings.close()
 
-    async def _by_words(self, viewer: Viewer, query: Query, which: Filter) -> Sequence[MemoryRow]:
+    async def _by_words(self, viewer: Viewer, query: MemoryQuery, which: Filter) -> Sequence[MemoryRow]:
         question = await asyncio.to_thread(query_terms, query.text)
         if not question.words:
             return ()
@@ -119,7 +119,7 @@ def _matches_filter(row: MemoryRow, which: Filter) -> bool:
 
 
 def _rank(
-    lexical: Sequence[MemoryRow], by_meaning: Sequence[MemoryRow], query: Query
+    lexical: Sequence[MemoryRow], by_meaning: Sequence[MemoryRow], query: MemoryQuery
 ) -> tuple[Sequence[Hit], Sequence[Omission], int]:
     return select(
         fuse(

@@ -213,7 +213,7 @@ class Moment(NamedTuple):
     artifacts: Sequence[str] = ()
 
 
-class Stored(NamedTuple):
+class VersionArchive(NamedTuple):
     """Where the archive of a version was written: path and size in bytes."""
 
     path: str
@@ -227,7 +227,7 @@ class Incoming(NamedTuple):
     contents of `artifacts` are in blobs already."""
 
     moment: Moment
-    archives: dict[int, Stored]
+    archives: dict[int, VersionArchive]
     turns: Iterable[TurnCopy]
     artifacts: Iterable[ArtifactCopy] = ()
     messages: Iterable[MessageCopy] = ()

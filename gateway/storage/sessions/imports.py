@@ -31,9 +31,9 @@ from gateway.storage.sessions.copies import (
     Incoming,
     Moment,
     SessionCopy,
-    Stored,
     SummaryCopy,
     TurnCopy,
+    VersionArchive,
     VersionCopy,
     session_taken,
 )
@@ -182,7 +182,7 @@ def _artifact(owner: str, path: str, copy: ArtifactCopy) -> ArtifactRow:
     return ArtifactRow(owner=owner, path=path, kind=fields.pop("holds"), chunks=chunks, **fields)
 
 
-def _version(session_id: str, copy: VersionCopy, stored: Stored) -> CompressionRow:
+def _version(session_id: str, copy: VersionCopy, stored: VersionArchive) -> CompressionRow:
     fields = {name: getattr(copy, name) for name in VERSION_FIELDS}
     return CompressionRow(session_id=session_id, archive_path=stored.path, archive_size=stored.size, **fields)
 

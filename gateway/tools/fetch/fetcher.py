@@ -59,7 +59,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FetchedPage:
     """What was fetched: `url` after all redirects, `mime` without parameters, `charset` as it was declared,
     `whole` unless the body was longer than MAX_BYTES. Of a type in FILES it is no text."""
 
@@ -85,7 +85,7 @@ class Fetcher:
         self._resolve = resolve or SystemNames()
         self._transport = transport or way_out()
 
-    async def get(self, url: str) -> Page:
+    async def get(self, url: str) -> FetchedPage:
         """The page at `url`.
 
         Raises:
@@ -105,7 +105,7 @@ class Fetcher:
         except (httpx2.HTTPError, zlib.error):
             raise ToolError("The page's server broke off or did not answer in proper HTTP.") from None
 
-    async def _follow(self, url: str) -> Page:
+    async def _follow(self, url: str) -> FetchedPage:
         for _ in range(MAX_REDIRECTS + 1):
             asked = checked(url)
             response = await self._ask(asked)
@@ -158,7 +158,7 @@ def _redirected(url: httpx2.URL, response: httpx2.Response) -> str:
         raise ToolError("The page redirects to something that is no address.") from None
 
 
-async def _read(url: httpx2.URL, response: httpx2.Response) -> Page:
+async def _read(url: httpx2.URL, response: httpx2.Response) -> FetchedPage:
     if not response.is_success:
         raise ToolError(f"{host_of(url)} answered {_named(response.status_code)} for this page.")
     declared = response.headers.get("content-type", "")
@@ -167,7 +167,7 @@ async def _read(url: httpx2.URL, response: httpx2.Response) -> Page:
         body, whole = await _body(response, MAX_FILE_BYTES)
         if not whole:
             raise ToolError(f"This is {mime} of more than {MAX_FILE_BYTES} bytes: too large to be read.")
-        return Page(str(url), mime, None, body, whole)
+        return FetchedPage(str(url), mime, None, body, whole)
     if not _TEXT.fullmatch(mime):
         kind = mime if re.fullmatch(r"[\w.+-]{1,40}/[\w.+-]{1,60}", mime, re.ASCII) else "of no known type"
         raise ToolError(
@@ -176,7 +176,7 @@ async def _read(url: httpx2.URL, response: httpx2.Response) -> Page:
         )
     charset = _CHARSET.search(declared)
     body, whole = await _body(response, MAX_BYTES)
-    return Page(str(url), mime, charset[1] if charset else None, body, whole)
+    return FetchedPage(str(url), mime, charset[1] if charset else None, body, whole)
 
 
 def _named(status: int) -> str:

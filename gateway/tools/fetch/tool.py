@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import Field
 
 from gateway.tools.base import File, FunctionTool, ToolContext, ToolOutput
-from gateway.tools.fetch.fetcher import FILES, MAX_BYTES, Fetcher, Page
+from gateway.tools.fetch.fetcher import FILES, MAX_BYTES, FetchedPage, Fetcher
 from gateway.tools.fetch.readable import decoded, readable
 from gateway.tools.function import tool
 
@@ -43,15 +43,15 @@ def http_fetch(fetcher: Fetcher | None = None) -> FunctionTool:
     return http_fetch
 
 
-def _address(page: Page) -> str:
+def _address(page: FetchedPage) -> str:
     return page.url if len(page.url) <= _MAX_ADDRESS_LENGTH else f"{page.url[:_MAX_ADDRESS_LENGTH]}…"
 
 
-def _name(page: Page) -> str | None:
+def _name(page: FetchedPage) -> str | None:
     return unquote(urlsplit(page.url).path).rpartition("/")[2] or None
 
 
-def _told(page: Page, limit: int) -> str:
+def _told(page: FetchedPage, limit: int) -> str:
     text = decoded(page.body, page.charset)
     if page.mime in _HTML:
         title, text, whole = readable(text, page.url, limit)

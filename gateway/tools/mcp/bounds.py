@@ -34,7 +34,7 @@ _OTHERS = bytes(byte for byte in range(256) if byte not in _MARKS)
 _STRING = re.compile(rb'"[^"\r\n]*"?')
 
 
-class Parts:
+class ContainerCounter:
     """Counts the objects and lists of JSON that comes in pieces: brackets, but for those in strings. A string
     ends with its line, so that in a stream of events nothing else than JSON can hide brackets."""
 

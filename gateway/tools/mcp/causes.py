@@ -9,7 +9,7 @@ _SHORTEST_SECRET = 6  # what is shorter would be found in innocent words
 
 
 @dataclass(slots=True)
-class Ending:
+class ConnectionEnding:
     """What is known of how a connection ended. `detail` is the server's own last word: for the log, not for
     the model. `status` is the last HTTP status that told of an error."""
 

@@ -36,7 +36,7 @@ from gateway.messages import clean_text
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.causes import Ending, scrubbed
+from gateway.tools.mcp.causes import ConnectionEnding, scrubbed
 from gateway.tools.mcp.failures import has_broken_off, reason_of
 from gateway.tools.mcp.http import http_client
 from gateway.tools.mcp.offered import LeftOut, ListedTool
@@ -57,14 +57,14 @@ log = structlog.get_logger(__name__)
 @asynccontextmanager
 async def open_connection(
     name: str, server: McpServer, hear: Callable[[str], None]
-) -> AsyncGenerator["Connection"]:
+) -> AsyncGenerator["McpConnection"]:
     """A session that is ready. When the context is left, a program that was started for it has ended.
 
     Raises:
         ServerUnreachable: at any time, also from within: there is no session, or no more; the message says
             why, without secrets.
     """
-    connection = Connection(name, server)
+    connection = McpConnection(name, server)
     try:
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(server.connect_timeout):
@@ -74,13 +74,13 @@ async def open_connection(
         raise ServerUnreachable(connection.why(error), details=connection.detail) from None
 
 
-class Connection:
+class McpConnection:
     """Made by `open_connection`."""
 
     def __init__(self, name: str, server: McpServer) -> None:
         self._name = name
         self._server = server
-        self._ending = Ending()
+        self._ending = ConnectionEnding()
         self._news = asyncio.Event()
         self._is_open = False
         self._is_over = False

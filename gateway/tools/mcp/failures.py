@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from gateway.errors import ServerUnreachable
 from gateway.settings.values import McpServer
-from gateway.tools.mcp.causes import Ending
+from gateway.tools.mcp.causes import ConnectionEnding
 
 _BROKEN_OFF = ("Connection closed", "SSE stream")  # how the SDK begins what it says in a server's place
 
@@ -17,7 +17,7 @@ def has_broken_off(error: MCPError) -> bool:
     return error.code == CONNECTION_CLOSED and error.message.startswith(_BROKEN_OFF)
 
 
-def reason_of(error: BaseException, ending: Ending, server: McpServer) -> str:
+def reason_of(error: BaseException, ending: ConnectionEnding, server: McpServer) -> str:
     """Why a session with `server` is over, or never began, in our own words: the model reads it."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -26,7 +26,7 @@ def reason_of(error: BaseException, ending: Ending, server: McpServer) -> str:
     return ending.reason or _in_words(error, ending, server)
 
 
-def _in_words(error: BaseException, ending: Ending, server: McpServer) -> str:
+def _in_words(error: BaseException, ending: ConnectionEnding, server: McpServer) -> str:
     match error:
         case ServerUnreachable():
             told = error.message

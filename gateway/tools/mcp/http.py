@@ -9,13 +9,13 @@ from mcp.client.streamable_http import MCP_SESSION_ID
 
 from gateway.settings.values import McpServer
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.causes import Ending
+from gateway.tools.mcp.causes import ConnectionEnding
 
 _WRITE = 30.0
 _GOODBYE = httpx2.Timeout(5.0)
 
 
-def http_client(server: McpServer, ending: Ending, gone: Callable[[], None]) -> httpx2.AsyncClient:
+def http_client(server: McpServer, ending: ConnectionEnding, gone: Callable[[], None]) -> httpx2.AsyncClient:
     """A client that sends the headers of the settings, for the SDK's transport, which follows redirects only
     within the origin of the address. `gone` is called when the server has forgotten the session.
 
@@ -63,7 +63,7 @@ class _Bounded(httpx2.AsyncByteStream):
         self._longest = longest
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        size, parts = 0, bounds.Parts()
+        size, parts = 0, bounds.ContainerCounter()
         async for chunk in self._stream:
             size += len(chunk)
             number = parts.add(chunk)

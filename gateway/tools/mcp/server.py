@@ -18,7 +18,7 @@ from gateway.tools.mcp.offered import LeftOut, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.tasks import put_to_end
 
 if TYPE_CHECKING:
-    from gateway.tools.mcp.connection import Connection
+    from gateway.tools.mcp.connection import McpConnection
 
 PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds before the next attempt to connect, give or take half of it; the last one stays."""
@@ -56,7 +56,7 @@ class Server:
         self.tried = asyncio.Event()
         self._settings = settings
         self._changed = changed
-        self._connection: Connection | None = None
+        self._connection: McpConnection | None = None
         self._listed: tuple[list[ListedTool], list[LeftOut]] | None = None
         self._left_out: list[LeftOut] = []
         self._is_told = False
@@ -100,7 +100,7 @@ class Server:
             self._is_told = True
         self._become("failed", error)
 
-    async def _follow(self, connection: "Connection") -> NoReturn:
+    async def _follow(self, connection: "McpConnection") -> NoReturn:
         await self._take_list(connection)
         self._connection = connection
         self._become("connected", None)
@@ -116,7 +116,7 @@ class Server:
             self._connection = None
             self._become("failed", "the connection was lost")  # why, is known when its program has ended
 
-    async def _take_list(self, connection: "Connection") -> None:
+    async def _take_list(self, connection: "McpConnection") -> None:
         listed = await connection.list_tools()
         if listed == self._listed:
             return

@@ -18,7 +18,7 @@ from mcp_types import jsonrpc_message_adapter
 
 from gateway.settings.values import McpServer
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.causes import Ending
+from gateway.tools.mcp.causes import ConnectionEnding
 from gateway.tools.mcp.tasks import to_its_end
 
 GRACE = 2.0
@@ -34,7 +34,7 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 @asynccontextmanager
 async def stdio_transport(
-    server: McpServer, ending: Ending, hear: Callable[[str], None]
+    server: McpServer, ending: ConnectionEnding, hear: Callable[[str], None]
 ) -> AsyncGenerator[Streams]:
     """Starts the program and, whatever happens, ends it with all that it started itself, in at most three
     times GRACE. `hear` gets the lines of its standard error.
@@ -83,7 +83,7 @@ async def _start(server: McpServer) -> tuple[asyncio.SubprocessTransport, Proces
     return transport, Process(transport, protocol, loop)
 
 
-async def _read(process: Process, inbox: Inbox, ending: Ending) -> None:
+async def _read(process: Process, inbox: Inbox, ending: ConnectionEnding) -> None:
     """Every line of standard output is a message. Closing the inbox is how the session learns of the end."""
     assert process.stdout is not None
     strange = 0
@@ -97,7 +97,7 @@ async def _read(process: Process, inbox: Inbox, ending: Ending) -> None:
             except asyncio.LimitOverrunError:
                 ending.because(f"it sent a message of more than {bounds.MESSAGE} bytes")
                 return
-            if bounds.Parts().add(line) > bounds.PARTS:
+            if bounds.ContainerCounter().add(line) > bounds.PARTS:
                 ending.because(f"it sent a message of more than {bounds.PARTS} objects and lists")
                 return
             try:
@@ -119,7 +119,7 @@ async def _write(process: Process, outbox: Outbox, inbox: Inbox) -> None:
             await process.stdin.drain()
 
 
-async def _hear(process: Process, ending: Ending, hear: Callable[[str], None]) -> None:
+async def _hear(process: Process, ending: ConnectionEnding, hear: Callable[[str], None]) -> None:
     assert process.stderr is not None
     heard = 0
     while chunk := await process.stderr.read(65_536):
@@ -131,7 +131,7 @@ async def _hear(process: Process, ending: Ending, hear: Callable[[str], None]) -
                     hear(line)
 
 
-async def _stop(process: Process, ending: Ending) -> None:
+async def _stop(process: Process, ending: ConnectionEnding) -> None:
     assert process.stdin is not None
     process.stdin.close()
     if await _has_ended(process):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.artifacts.content import bytes_content
-from gateway.artifacts.reading import MAX_TOKENS, Part, read_part, selector_of
+from gateway.artifacts.reading import MAX_TOKENS, ContentPart, read_part, selector_of
 from gateway.artifacts.reading.part import MAX_BYTES, fits
 from gateway.artifacts.store import ArtifactStore
 from gateway.errors import InvalidRequest
@@ -18,7 +18,7 @@ class Stored:
     artifact_store: ArtifactStore
     row: ArtifactRow
 
-    async def read(self, most_tokens: int = MAX_TOKENS, /, **selector: str) -> Part:
+    async def read(self, most_tokens: int = MAX_TOKENS, /, **selector: str) -> ContentPart:
         """A part, which is within all bounds."""
         part = await read_part(
             self.artifact_store, self.row, selector_of(**selector), most_tokens=most_tokens
@@ -41,7 +41,7 @@ async def kept(artifact_store: ArtifactStore, data: bytes | str, name: str | Non
     return Stored(artifact_store, await artifact_store.put(content, ORIGIN))
 
 
-def next_of(part: Part) -> dict[str, str]:
+def next_of(part: ContentPart) -> dict[str, str]:
     """The argument that goes on after a part."""
     assert part.next is not None
     name, value = part.next.split("=", 1)

@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.artifacts.reading.selector import Bytes, JsonPath, Lines, Search, Selector, selector_of
+from gateway.artifacts.reading.selector import Bytes, JsonPath, LineRange, LineSearch, Selector, selector_of
 from gateway.errors import InvalidRequest
 
 
 @pytest.mark.parametrize(
     ("given", "selector"),
     [
-        ({"lines": "1-50"}, Lines(1, 50)),
-        ({"lines": "5"}, Lines(5, 5)),
-        ({"lines": " 5 - "}, Lines(5, None)),
+        ({"lines": "1-50"}, LineRange(1, 50)),
+        ({"lines": "5"}, LineRange(5, 5)),
+        ({"lines": " 5 - "}, LineRange(5, None)),
         ({"bytes": "0-0"}, Bytes(0, 0)),
         ({"json_path": " $.a "}, JsonPath("$.a")),
-        ({"search": "订单"}, Search("订单", Lines(1, None))),
-        ({"search": "a", "lines": "7-"}, Search("a", Lines(7, None))),
+        ({"search": "订单"}, LineSearch("订单", LineRange(1, None))),
+        ({"search": "a", "lines": "7-"}, LineSearch("a", LineRange(7, None))),
     ],
 )
 def test_one_way_of_reading_is_asked_for(given: dict[str, str], selector: Selector) -> None:
@@ -59,6 +59,6 @@ def test_any_text_is_a_range_or_refused(text: str) -> None:
         selector = selector_of(lines=text)
     except InvalidRequest:
         return
-    assert isinstance(selector, Lines)
+    assert isinstance(selector, LineRange)
     assert selector.first >= 1
     assert selector.last is None or selector.last >= selector.first

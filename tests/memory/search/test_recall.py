@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from gateway.memory.search.query import Query
+from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.storage.memories.store import SqlMemories
 from tests.memory.search.recall_set import ASKED, KNOWN, NO_ANSWER, NOT_BY_WORDS, Asked, by_words, recall
@@ -18,7 +18,7 @@ async def found(store: SqlMemories) -> Mapping[Asked, Sequence[str]]:
     await put(store, *rows.values())
     names, searcher = {row.id: name for name, row in rows.items()}, Searcher(store)
     return {
-        asked: [names[hit.row.id] for hit in (await searcher.find(ANN, Query(asked.text))).hits]
+        asked: [names[hit.row.id] for hit in (await searcher.find(ANN, MemoryQuery(asked.text))).hits]
         for asked in ASKED
     }
 

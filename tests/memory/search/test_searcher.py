@@ -14,7 +14,7 @@ from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.search.embeddings import Embeddings
-from gateway.memory.search.query import Query, SearchResult
+from gateway.memory.search.query import MemoryQuery, SearchResult
 from gateway.memory.search.searcher import Searcher
 from gateway.storage.memories import AllScopes, Scope
 from gateway.storage.memories.store import SqlMemories
@@ -74,7 +74,7 @@ async def both(store: SqlMemories, server: VectorServer) -> AsyncGenerator[Searc
 async def test_any_text_is_a_good_query(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     """Operators, quotes and control characters of a full text index are nothing but text."""
     async with await SharedDatabase.open(tmp_path_factory.getbasetemp() / "any.db") as database:
-        found = await Searcher(SqlMemories(database)).find(ANN, Query(text))
+        found = await Searcher(SqlMemories(database)).find(ANN, MemoryQuery(text))
 
     assert not found.degraded
     assert found.omitted == 0
@@ -86,14 +86,14 @@ async def test_what_looks_like_an_operator_finds_what_has_it_as_a_word(store: Sq
     searcher = Searcher(store)
 
     for text in ('"NEAR"', "NEAR(NOT)", "near* AND band*", 'band" OR "x'):
-        assert ids(await searcher.find(ANN, Query(text))) == [wanted]
+        assert ids(await searcher.find(ANN, MemoryQuery(text))) == [wanted]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "？！…", "\0\0", "🙂"])
 async def test_a_text_without_words_finds_nothing(store: SqlMemories, text: str) -> None:
     await save(store, "喜欢简约的设计风格 🙂")
 
-    found = await Searcher(store).find(ANN, Query(text))
+    found = await Searcher(store).find(ANN, MemoryQuery(text))
 
     assert replace(found, duration_ms=0) == SearchResult([], [])
 
@@ -102,7 +102,7 @@ async def test_a_megabyte_is_a_good_query(store: SqlMemories) -> None:
     """What stands at its end is looked for."""
     wanted = await save(store, "讨厌蓝绿色的按钮")
 
-    assert ids(await Searcher(store).find(ANN, Query("日志 " * 400_000 + "按钮用什么颜色"))) == [wanted]
+    assert ids(await Searcher(store).find(ANN, MemoryQuery("日志 " * 400_000 + "按钮用什么颜色"))) == [wanted]
 
 
 async def test_nobody_finds_what_is_not_theirs_to_see(store: SqlMemories) -> None:
@@ -120,7 +120,7 @@ async def test_nobody_finds_what_is_not_theirs_to_see(store: SqlMemories) -> Non
     searcher = Searcher(store)
 
     for viewer in USERS:
-        found = await searcher.find(viewer, Query("茉莉花茶", budget_tokens=100_000, limit=100))
+        found = await searcher.find(viewer, MemoryQuery("茉莉花茶", budget_tokens=100_000, limit=100))
         seen = {*ids(found), *(each.id for each in found.omissions)}
         if isinstance(viewer, Scope):
             assert seen == {row.id for row in rows if row.audience in viewer.audiences}
@@ -135,8 +135,8 @@ async def test_types_and_time_are_asked_before_the_ranking(store: SqlMemories) -
     new = await save(store, "下午两点以后喝茶会睡不着，只喝白水", type="preference")
     searcher = Searcher(store)
 
-    assert set(ids(await searcher.find(ANN, Query("茶", types=["preference"])))) == {old, new}
-    recent = Query("茶", types=["preference"], since=now_ms() - 7 * DAY)
+    assert set(ids(await searcher.find(ANN, MemoryQuery("茶", types=["preference"])))) == {old, new}
+    recent = MemoryQuery("茶", types=["preference"], since=now_ms() - 7 * DAY)
     assert ids(await searcher.find(ANN, recent)) == [new]
 
 
@@ -148,7 +148,7 @@ async def test_a_doubtful_memory_comes_last_and_others_not_at_all(store: SqlMemo
     await save(store, "咖啡要冰的", status="replaced")
     await save(store, "咖啡对身体不好", quarantined=True)
 
-    assert ids(await Searcher(store).find(ANN, Query("咖啡"))) == [certain, doubtful]
+    assert ids(await Searcher(store).find(ANN, MemoryQuery("咖啡"))) == [certain, doubtful]
 
 
 async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> None:
@@ -157,19 +157,19 @@ async def test_forgotten_is_forgotten(store: SqlMemories, both: Searcher) -> Non
     assert both.embedding
     both.embedding.nudge(ANN)
     await both.embedding.settled()
-    assert ids(await both.find(ANN, Query("宠物"))) == [memory_id]
+    assert ids(await both.find(ANN, MemoryQuery("宠物"))) == [memory_id]
 
     await Memories(store, most=10).delete(ANN, memory_id, Attribution("ann", "gone"))
 
-    assert ids(await both.find(ANN, Query("宠物"))) == []
-    assert ids(await both.find(ANN, Query("猫"))) == []
+    assert ids(await both.find(ANN, MemoryQuery("宠物"))) == []
+    assert ids(await both.find(ANN, MemoryQuery("猫"))) == []
 
 
 async def test_the_budget_is_of_tokens(store: SqlMemories) -> None:
     """What no longer fits is counted, and named with the reason."""
     for number in range(30):
         await save(store, f"第{number}次讨论预算时的结论是{'甲乙丙丁戊己庚辛'[number % 8]}方案{number * 37}")
-    found = await Searcher(store).find(ANN, Query("讨论预算的结论", budget_tokens=200))
+    found = await Searcher(store).find(ANN, MemoryQuery("讨论预算的结论", budget_tokens=200))
 
     assert 0 < found.tokens <= 200
     assert len(found.hits) + found.omitted == 30
@@ -190,7 +190,7 @@ async def test_either_way_of_finding_is_enough(store: SqlMemories, both: Searche
     both.embedding.nudge(ANN)
     await both.embedding.settled()
 
-    found = await both.find(ANN, Query("宠物"))
+    found = await both.find(ANN, MemoryQuery("宠物"))
     ranks = {hit.row.id: (hit.lexical_rank, hit.vector_rank) for hit in found.hits}
 
     assert found.hits[0].row.id in {by_word, by_both}
@@ -198,7 +198,7 @@ async def test_either_way_of_finding_is_enough(store: SqlMemories, both: Searche
     assert ranks[by_meaning][1] is not None
     assert ranks[by_both][0] is not None
     assert {by_meaning, by_word, by_both} == set(ranks)
-    number = await both.find(ANN, Query("PAY-2187"))
+    number = await both.find(ANN, MemoryQuery("PAY-2187"))
     assert (number.hits[0].row.id, number.hits[0].lexical_rank) == (by_word, 1)
 
 
@@ -210,8 +210,8 @@ async def test_what_has_to_answer_plainly_is_found_by_its_words(store: SqlMemori
     both.embedding.nudge(ANN)
     await both.embedding.settled()
 
-    assert len(ids(await both.find(ANN, Query("宠物")))) == 2
-    assert ids(await both.find(ANN, Query("宠物", plainly=True))) == [by_word]
+    assert len(ids(await both.find(ANN, MemoryQuery("宠物")))) == 2
+    assert ids(await both.find(ANN, MemoryQuery("宠物", plainly=True))) == [by_word]
 
 
 @pytest.mark.parametrize("fault", get_args(Fault))
@@ -222,13 +222,13 @@ async def test_whatever_the_api_does_words_still_find(
     memory_id = await save(store, "喜欢简约的设计风格")
     working = Searcher(store, Embeddings(server.url, "m", timeout=TIMEOUT))
     async with embedding(working):
-        await working.find(ANN, Query("风格"))
+        await working.find(ANN, MemoryQuery("风格"))
         assert working.embedding
         await working.embedding.settled()
     server.fault = fault
     searcher = Searcher(store, Embeddings(server.url, "m", timeout=0.05 if fault == "silence" else TIMEOUT))
-    found = await searcher.find(ANN, Query("设计风格"))
-    plain = await Searcher(store).find(ANN, Query("设计风格"))
+    found = await searcher.find(ANN, MemoryQuery("设计风格"))
+    plain = await Searcher(store).find(ANN, MemoryQuery("设计风格"))
     await searcher.close()
     await working.close()
 
@@ -240,7 +240,7 @@ async def test_an_api_that_fails_is_not_waited_for_again(store: SqlMemories, ser
     """The next searches do not even ask, and are degraded too."""
     searcher = Searcher(store, Embeddings(server.url, "m", timeout=TIMEOUT))
     server.fault = "500"
-    results = [await searcher.find(ANN, Query("风格")) for _ in range(5)]
+    results = [await searcher.find(ANN, MemoryQuery("风格")) for _ in range(5)]
     await searcher.close()
 
     assert [found.degraded for found in results] == [True] * 5
@@ -248,7 +248,7 @@ async def test_an_api_that_fails_is_not_waited_for_again(store: SqlMemories, ser
 
 
 async def test_without_an_api_nothing_is_degraded(store: SqlMemories) -> None:
-    assert not (await Searcher(store).find(ANN, Query("风格"))).degraded
+    assert not (await Searcher(store).find(ANN, MemoryQuery("风格"))).degraded
     assert Searcher(store).embedding is None
 
 
@@ -263,7 +263,7 @@ async def test_meaning_does_not_reach_what_is_filtered_out(store: SqlMemories, b
         both.embedding.nudge(viewer)
     await both.embedding.settled()
 
-    found = await both.find(ANN, Query("pet", types=["fact"], since=now_ms() - 7 * DAY))
+    found = await both.find(ANN, MemoryQuery("pet", types=["fact"], since=now_ms() - 7 * DAY))
 
     assert ids(found) == [fact]
     assert found.hits[0].lexical_rank is None
@@ -280,7 +280,7 @@ async def test_nearer_ones_of_another_type_do_not_stand_in_the_way(
     both.embedding.nudge(ANN)
     await both.embedding.settled()
 
-    assert ids(await both.find(ANN, Query("pet", types=["constraint"]))) == [wanted]
+    assert ids(await both.find(ANN, MemoryQuery("pet", types=["constraint"]))) == [wanted]
 
 
 async def test_a_failure_of_the_store_is_not_hidden(tmp_path: Path, server: VectorServer) -> None:
@@ -288,5 +288,5 @@ async def test_a_failure_of_the_store_is_not_hidden(tmp_path: Path, server: Vect
     async with await SharedDatabase.open(tmp_path / "closed.db") as database:
         searcher = Searcher(SqlMemories(database), Embeddings(server.url, "m", timeout=TIMEOUT))
     with pytest.raises(StorageError):
-        await searcher.find(ANN, Query("风格"))
+        await searcher.find(ANN, MemoryQuery("风格"))
     await searcher.close()
