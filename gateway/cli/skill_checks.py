@@ -8,8 +8,8 @@ from pathlib import Path
 from gateway import wiring
 from gateway.cli.findings import Finding
 from gateway.settings import Settings
+from gateway.skills.definition import SKILL_FILE, read_definition
 from gateway.skills.folders import SkillFolders
-from gateway.skills.markdown import SKILL_FILE, read_definition
 from gateway.skills.skill import READ_SKILL
 from gateway.skills.template import template
 

@@ -83,7 +83,7 @@ def new(
 
     from gateway.errors import GatewayError
     from gateway.settings import load_settings
-    from gateway.skills.markdown import SKILL_FILE
+    from gateway.skills.definition import SKILL_FILE
     from gateway.skills.template import template
 
     try:

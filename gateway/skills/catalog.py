@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gateway.lexical import estimate_tokens
-from gateway.skills.markdown import MarkdownSkill
+from gateway.skills.definition import MarkdownSkill
 from gateway.skills.names import MARKED, named
 from gateway.skills.skill import READ_SKILL, CatalogSkill, FunctionSkill, ServerTool
 from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot

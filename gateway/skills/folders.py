@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 
 from gateway.files.inside import State, state_at
+from gateway.skills.definition import SKILL_FILE, TIERS, MarkdownSkill, Tier, read_definition
 from gateway.skills.files import NotNow
-from gateway.skills.markdown import SKILL_FILE, TIERS, MarkdownSkill, Tier, read_definition
 
 DEPTH, MAX_FOLDERS, MAX_SKILLS = 4, 2000, 1000
 """How far down a tier's folder is looked into, at how many folders, and for how many skills."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from gateway.skills.catalog import Catalog
-from gateway.skills.markdown import allowed_by
+from gateway.skills.definition import allowed_by
 from gateway.skills.skill import READ_SKILL
 from gateway.tools.base import READ_ARTIFACT
 

@@ -12,8 +12,8 @@ from gateway.errors import Conflict, NotFound
 from gateway.files.polling import poll
 from gateway.ids import now_ms
 from gateway.skills.catalog import Catalog, build_catalog
+from gateway.skills.definition import Tier
 from gateway.skills.folders import FoundSkills, SkillFolders
-from gateway.skills.markdown import Tier
 from gateway.skills.read_skill import read_skill
 from gateway.skills.skill import BUILT_IN, READ_SKILL, CatalogSkill, FunctionSkill, ServerTool
 from gateway.storage.decisions import SkillSwitches

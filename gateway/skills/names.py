@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
+from gateway.skills.definition import MAX_REFERENCE, TIERS, MarkdownSkill
 from gateway.skills.files import digest_of
-from gateway.skills.markdown import MAX_REFERENCE, TIERS, MarkdownSkill
 
 MARKED = "md:"
 """Before the name of a written skill whose bare name is a tool's."""

@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from gateway.errors import ToolError
 from gateway.events.upkeep import Skill as SkillEvent
 from gateway.skills.catalog import Catalog
+from gateway.skills.definition import MAX_REFERENCE, SKILL_FILE, MarkdownSkill, read_definition
 from gateway.skills.files import as_text, inside, is_file_of, listing, read_inside
-from gateway.skills.markdown import MAX_REFERENCE, SKILL_FILE, MarkdownSkill, read_definition
 from gateway.skills.skill import READ_SKILL, SkillType
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from gateway.tools.function import tool

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.lexical import estimate_tokens, is_cjk
-from gateway.skills.markdown import TIERS, MarkdownSkill
+from gateway.skills.definition import TIERS, MarkdownSkill
 from gateway.tools.wrapping import visible
 
 TOKENS_PER_SKILL = 60

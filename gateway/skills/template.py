@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from gateway.skills.markdown import name_problem
+from gateway.skills.definition import name_problem
 
 _TEXT = """\
 ---

@@ -12,7 +12,7 @@ from gateway.demo.directives import ScriptedCall
 from gateway.demo.question import Question, Result
 from gateway.demo.skills import MAX_STEPS, follow, skill_for
 from gateway.demo.tour import answer
-from gateway.skills.markdown import MarkdownSkill
+from gateway.skills.definition import MarkdownSkill
 from gateway.skills.snapshot import snapshot
 from gateway.tools.wrapping import wrap
 from tests.demo.bare import ask

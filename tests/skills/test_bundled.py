@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.skills.definition import check, name_problem, read_definition
 from gateway.skills.files import listing
 from gateway.skills.folders import SkillFolders, bundled_folder
-from gateway.skills.markdown import check, name_problem, read_definition
 from gateway.skills.template import template
 from gateway.tools.builtin import builtin_tools
 from tests.skills.writing import catalog_of

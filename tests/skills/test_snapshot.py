@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateway.lexical import estimate_tokens
 from gateway.skills.catalog import build_catalog
-from gateway.skills.markdown import TIERS, MarkdownSkill
+from gateway.skills.definition import TIERS, MarkdownSkill
 from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot
 from tests.skills.writing import PLENTY, catalog_of, function, served, skill
 

@@ -8,8 +8,8 @@ from typing import Any
 from gateway.events.calls import Effect
 from gateway.messages import ToolSpec
 from gateway.skills.catalog import Catalog, build_catalog
+from gateway.skills.definition import MarkdownSkill, Tier
 from gateway.skills.library import SkillLibrary
-from gateway.skills.markdown import MarkdownSkill, Tier
 from gateway.skills.skill import FunctionSkill
 from gateway.storage.decisions import SkillSwitches
 from gateway.tools.base import ToolContext, ToolOutput

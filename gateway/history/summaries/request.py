@@ -1,24 +1,16 @@
-"""What a summarising model is asked, and which of its answers may stand for a conversation. Pure."""
+"""The messages that ask a model for a summary. Pure."""
 
 from collections.abc import Sequence
 
-from gateway.errors import CompressionFailed
 from gateway.history.summaries.dialogue import MAX_TEXT, DialogueEntry, shorten
-from gateway.history.summaries.summary import SessionSummary, read_answer, tell
-from gateway.lexical import estimate_tokens
+from gateway.history.summaries.summary import SessionSummary
 from gateway.messages import Message, text_block
 from gateway.model.calls import Completion
 from gateway.tools.wrapping import wrap
 
-ASKED, ACCEPTED = 0.7, 0.9
-"""Shares of a summary's most tokens that the model is asked for and that its answer may have; the rest is for
-what we add."""
-
-_PROBLEMS = {
-    "refused": "The model declined to summarise the conversation.",
-    "truncated": "The summary broke off before its end; it has to be shorter.",
-    "empty": "The model wrote no summary.",
-}
+ASKED = 0.7
+"""The share of a summary's most tokens that the model is asked for; `answer.ACCEPTED` is the share that its
+answer may have."""
 
 
 def request_text(
@@ -58,30 +50,3 @@ def asked_again(messages: Sequence[Message], answer: Completion, problem: str) -
         Message("assistant", [text_block(shorten(answer.written, MAX_TEXT))]),
         Message("user", [text_block(again)]),
     ]
-
-
-def usable(answer: Completion, most_tokens: int) -> tuple[SessionSummary, Sequence[str]]:
-    """The summary in `answer`, and the open questions that it says were answered. `most_tokens` are of its
-    text, with what is added to it later.
-
-    Raises:
-        CompressionFailed: it is none, or none that may stand for a conversation.
-    """
-    try:
-        summary, answered = read_answer(answer.json())
-    except ValueError as error:
-        problem = answer.problem or "invalid"
-        message = _PROBLEMS.get(problem, f"The summary is {error}.")
-        raise _unusable(f"summary_{problem}", message) from None
-    if not summary.says_something:
-        raise _unusable("summary_invalid", "The summary has neither a goal nor facts nor progress.")
-    size, most = estimate_tokens(tell(summary)), int(ACCEPTED * most_tokens)
-    if size > most:
-        raise _unusable(
-            "summary_too_long", f"The summary is about {size} tokens long, and at most {most} are allowed."
-        )
-    return summary, answered
-
-
-def _unusable(code: str, message: str) -> CompressionFailed:
-    return CompressionFailed(message, code=code)

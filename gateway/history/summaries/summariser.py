@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.errors import CompressionFailed, ModelError
+from gateway.history.summaries.answer import usable
 from gateway.history.summaries.dialogue import DialogueEntry, shorten, write_out
 from gateway.history.summaries.mentioned import listed, named_in
-from gateway.history.summaries.request import asked_again, request_text, usable
+from gateway.history.summaries.request import asked_again, request_text
 from gateway.history.summaries.summary import Reference, SessionSummary, tell
 from gateway.history.summaries.survivors import complete
 from gateway.lexical import estimate_tokens

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.skills.markdown import MAX_FILE_SIZE, check, name_problem, read_definition
+from gateway.skills.definition import MAX_FILE_SIZE, check, name_problem, read_definition
 from tests.skills.writing import skill_text, write_skill
 
 
