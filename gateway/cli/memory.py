@@ -71,7 +71,7 @@ def list_(
         count, _ = await context.services.store.count(context.viewer, which)
         show_rows(rows, count, user, as_json=as_json)
 
-    _at_desk(user, work, role=role, project=project)
+    _in_context(user, work, role=role, project=project)
 
 
 def search(
@@ -92,7 +92,7 @@ def search(
         query = MemoryQuery(text, types=(kind,) if kind else (), limit=limit, budget_tokens=100 * limit)
         show_hits(await context.services.searcher.find(context.scope, query), user, as_json=as_json)
 
-    _at_desk(user, work, role=role, project=project)
+    _in_context(user, work, role=role, project=project)
 
 
 def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> None:
@@ -102,7 +102,7 @@ def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> Non
     async def work(context: "MemoryContext") -> None:
         show_details(await context.services.memories.details(context.viewer, memory_id), as_json=as_json)
 
-    _at_desk(user, work)
+    _in_context(user, work)
 
 
 def save(
@@ -206,7 +206,7 @@ def erase(
         if not sys.stdin.isatty():
             raise typer.BadParameter("An erased memory cannot be had back: add --yes.")
         typer.confirm(f"Erase {memory_id} for good?", err=True, abort=True)
-    _at_desk(user, lambda context: context.erase(memory_id, version))
+    _in_context(user, lambda context: context.erase(memory_id, version))
     print(f"{memory_id} is erased.")
 
 
@@ -267,7 +267,7 @@ def export(
     """Write all memories of a user to a file, one JSON object a line, that `import` reads."""
     from gateway.cli.memory_files import write_memories
 
-    _at_desk(user, lambda context: write_memories(context, output))
+    _in_context(user, lambda context: write_memories(context, output))
 
 
 def import_(
@@ -277,7 +277,7 @@ def import_(
     """Read memories from a file. What is there already is reinforced, not doubled."""
     from gateway.cli.memory_files import read_memories
 
-    report = _at_desk(user, lambda context: read_memories(context, file), makes=True)
+    report = _in_context(user, lambda context: read_memories(context, file), makes=True)
     sys.exit(1 if report.refused else 0)
 
 
@@ -290,7 +290,7 @@ def checked_id(name: str, option: str) -> str:
     return name
 
 
-def _at_desk(
+def _in_context(
     user: str,
     work: "Callable[[MemoryContext], Awaitable[T]]",
     *,
@@ -326,5 +326,7 @@ def _change(
     from gateway.memory.memories import Changed
 
     reason = f"{what} on the command line."
-    changed = _at_desk(user, lambda context: change(context, reason), role=role, project=project, makes=makes)
+    changed = _in_context(
+        user, lambda context: change(context, reason), role=role, project=project, makes=makes
+    )
     show_changes([changed] if isinstance(changed, Changed) else changed, as_json=as_json)

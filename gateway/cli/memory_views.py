@@ -18,7 +18,7 @@ VERSIONS_SHOWN = 20
 def show_rows(rows: Sequence[MemoryRow], count: int, user: str, *, as_json: bool) -> None:
     """`count` is how many there are in all, `user` whose they are."""
     if as_json:
-        _print_json({"memories": [_told(row) for row in rows], "count": count})
+        _print_json({"memories": [_row_fields(row) for row in rows], "count": count})
         return
     if not rows:
         tell(f"Nothing is remembered{_of(user)}.")
@@ -45,7 +45,7 @@ def show_hits(found: SearchResult, user: str, *, as_json: bool) -> None:
     if as_json:
         hits = [
             {
-                **_told(hit.row),
+                **_row_fields(hit.row),
                 "score": hit.score,
                 "lexical_rank": hit.lexical_rank,
                 "vector_rank": hit.vector_rank,
@@ -73,7 +73,7 @@ def show_details(found: Details, *, as_json: bool) -> None:
     if as_json:
         _print_json(
             {
-                **_told(row),
+                **_row_fields(row),
                 "evidence": [
                     {"session_id": each.session_id, "position": each.position, "quote": each.quote}
                     for each in found.evidence
@@ -90,7 +90,7 @@ def show_details(found: Details, *, as_json: bool) -> None:
                         "reason": each.reason,
                         "turn_id": each.turn_id,
                         "at": each.at,
-                        "memory": _told(each.row),
+                        "memory": _row_fields(each.row),
                     }
                     for each in found.versions
                 ],
@@ -118,7 +118,7 @@ def show_details(found: Details, *, as_json: bool) -> None:
 
 def show_changes(changes: Iterable[Changed], *, as_json: bool) -> None:
     if as_json:
-        _print_json([{"operation": each.operation, "memory": _told(each.row)} for each in changes])
+        _print_json([{"operation": each.operation, "memory": _row_fields(each.row)} for each in changes])
         return
     for each in changes:
         print(printable(f"{each.row.id} {each.operation}, version {each.row.version}: {each.row.summary}"))
@@ -163,7 +163,7 @@ def _what(row: MemoryRow) -> str:
     return f"{row.content}{tags}"
 
 
-def _told(row: MemoryRow) -> dict[str, Any]:
+def _row_fields(row: MemoryRow) -> dict[str, Any]:
     """All fields, but for how duplicates are found."""
     return {name: value for name, value in fields_of(row).items() if name != "digest" and value is not None}
 

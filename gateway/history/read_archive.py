@@ -214,10 +214,10 @@ def _parts(message: StoredMessage, own_calls: set[str] | None = None) -> Iterato
                 continue
             if block["type"] == "tool_result" and block["tool_use_id"] in own_calls:
                 continue
-        yield from _told(block)
+        yield from _block_texts(block)
 
 
-def _told(block: Block) -> Iterator[str]:
+def _block_texts(block: Block) -> Iterator[str]:
     match block:
         case {"type": "text", "text": str(text)}:
             yield text
@@ -226,7 +226,9 @@ def _told(block: Block) -> Iterator[str]:
         case {"type": "tool_result"}:
             content = block.get("content") or ""
             inner = (
-                [content] if isinstance(content, str) else [part for each in content for part in _told(each)]
+                [content]
+                if isinstance(content, str)
+                else [part for each in content for part in _block_texts(each)]
             )
             yield f"({'failed' if block.get('is_error') else 'result'}: {' '.join(inner)})"
         case {"type": "attached", "ref": ref, "name": name}:

@@ -75,10 +75,10 @@ def _plain(value: Any) -> Any:
         case Iterator() | AsyncIterable() | Awaitable():
             raise _NoJson(f"it holds a {type(value).__name__}; give back a list")
         case _:
-            return _told(value)
+            return _as_jsonable(value)
 
 
-def _told(value: Any) -> Any:
+def _as_jsonable(value: Any) -> Any:
     try:
         return to_jsonable_python(value)
     except PydanticSerializationError:

@@ -152,7 +152,7 @@ def docs_search(docs: Docs) -> FunctionTool:
             Retrieval(
                 query=query,
                 source="docs",
-                results=[_told(hit) for hit in hits],
+                results=[_retrieval_hit(hit) for hit in hits],
                 omitted=omitted or None,
                 tokens=estimate_tokens(shown),
                 duration_ms=duration_ms,
@@ -163,7 +163,7 @@ def docs_search(docs: Docs) -> FunctionTool:
     return search_docs
 
 
-def _told(hit: DocsHit) -> RetrievalHit:
+def _retrieval_hit(hit: DocsHit) -> RetrievalHit:
     section = hit.section
     return RetrievalHit(
         id=section.id, source=section.source, snippet=hit.snippet, score=hit.score, title=section.title

@@ -146,7 +146,7 @@ def _validated(tool_name: str, model: type[BaseModel], arguments: dict[str, Any]
     try:
         given = model.model_validate_json(json.dumps(arguments))
     except ValidationError as error:
-        problems = [_told(problem) for problem in error.errors(include_url=False)[:_PROBLEMS_SHOWN]]
+        problems = [_problem_text(problem) for problem in error.errors(include_url=False)[:_PROBLEMS_SHOWN]]
         named = (
             f"{field.alias}{'' if field.is_required() else '?'}" for field in model.model_fields.values()
         )
@@ -162,7 +162,7 @@ def _validated(tool_name: str, model: type[BaseModel], arguments: dict[str, Any]
     return {str(field.alias): getattr(given, name) for name, field in model.model_fields.items()}
 
 
-def _told(problem: Any) -> str:
+def _problem_text(problem: Any) -> str:
     place = ".".join(map(str, problem["loc"])) or "arguments"
     if problem["type"] == "missing":
         return f"{place}: is required and missing"

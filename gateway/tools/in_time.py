@@ -39,8 +39,8 @@ async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContex
     """
     name = tool.spec.name
     refuse_stuck(name)
-    line = _Line(context.emit)
-    call = asyncio.create_task(_run(tool, arguments, replace(context, emit=line.emit)), name=f"tool {name}")
+    gate = _EmitGate(context.emit)
+    call = asyncio.create_task(_run(tool, arguments, replace(context, emit=gate.emit)), name=f"tool {name}")
     try:
         done, _ = await asyncio.wait((call,), timeout=tool.timeout)
     finally:
@@ -48,7 +48,7 @@ async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContex
             if not call.done():
                 await _stop(call, name)
         finally:
-            line.hang_up()
+            gate.close()
     outcome = call.result() if call.done() and not call.cancelled() else asyncio.CancelledError()
     if isinstance(outcome, ToolOutput):
         return sound(outcome)  # also a late one: it knows better than the clock what came of the call
@@ -103,7 +103,7 @@ def _too_late(tool: Tool) -> str:
     return told
 
 
-class _Line:
+class _EmitGate:
     """What a call may say while it lasts, from whatever thread. A thread waits until it is said, so that it
     cannot say more than the turn can take."""
 
@@ -113,7 +113,7 @@ class _Line:
         self._thread = threading.get_ident()
         self._open = True
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         self._open = False
 
     def emit(self, data: EventData) -> None:

@@ -37,7 +37,7 @@ def output_of(result: CallToolResult, server: str) -> ToolOutput:
         if file is not None:
             files.append(file)
         else:
-            told.append(_told(block))
+            told.append(_block_text(block))
     has_text = any(isinstance(block, TextContent) for block in result.content)
     if result.structured_content is not None and not has_text:
         told.append(_json(result.structured_content))
@@ -63,7 +63,7 @@ def _file(block: ContentBlock) -> File | None:
             return None
 
 
-def _told(block: ContentBlock) -> str:
+def _block_text(block: ContentBlock) -> str:
     match block:
         case TextContent():
             return block.text

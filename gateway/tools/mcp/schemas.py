@@ -16,7 +16,7 @@ _PARAMETER = re.compile(r"[a-zA-Z0-9_.-]{1,64}")  # Anthropic Messages API, keys
 _DATA = frozenset({"const", "default", "enum", "examples", "required"})
 _BY_NAME = frozenset({"properties", "$defs", "definitions", "dependentSchemas"})
 _LEFT_OUT = frozenset({"$schema", "$id", "pattern", "patternProperties"})
-_TOLD = ("title", "description", "$comment")
+_TEXT_KEYWORDS = ("title", "description", "$comment")
 
 
 def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _mended(schema: Any) -> Any:
 def _part(key: str, value: Any) -> Any:
     if key in _DATA:
         return value
-    if key in _TOLD and isinstance(value, str):
+    if key in _TEXT_KEYWORDS and isinstance(value, str):
         return shown(value)
     if key in _BY_NAME and isinstance(value, dict):
         return {name: _mended(each) for name, each in value.items()}
