@@ -28,7 +28,7 @@ from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Limits
 from gateway.turn.permission import seek_permission
-from gateway.turn.progress import CallState, Progress
+from gateway.turn.progress import CallState, TurnProgress
 from gateway.turn.suggestions import Suggestions
 from gateway.turn.tool_run import run_call
 
@@ -150,7 +150,7 @@ async def calling() -> Sequence[Figure]:
         deps = wiring.assemble(settings, storage, model, skills, suggestions=Suggestions())
         new = NewTurn("t", "s", OWNER, "hi", "demo", None, "reject", create_session=True, at=1)
         accepted = await storage.turns.accept(new, max_queued=0)
-        emitter = Emitter(storage.log, accepted.turn, accepted.head, Progress())
+        emitter = Emitter(storage.log, accepted.turn, accepted.head, TurnProgress())
         turn = TurnContext(deps, emitter, Limits(1, None, 1))
         turn.use(History([]))
         figures = [

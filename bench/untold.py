@@ -3,10 +3,10 @@
 from typing import Any
 
 from gateway.cli import main
-from gateway.telemetry.process import LogMeter, LoopMeter
-from gateway.telemetry.requests import Requests
+from gateway.telemetry.metrics.process_metrics import LogMetrics, LoopMetrics
+from gateway.telemetry.metrics.request_metrics import Requests
+from gateway.telemetry.metrics.stream_metrics import StreamMetrics
 from gateway.telemetry.setup import Telemetry
-from gateway.telemetry.streams import StreamMeter
 
 
 def nothing(*_: Any, **__: Any) -> None:
@@ -15,10 +15,10 @@ def nothing(*_: Any, **__: Any) -> None:
 
 for door, name in (
     (Telemetry, "observe"),
-    (StreamMeter, "sending"),
-    (LogMeter, "flushed"),
+    (StreamMetrics, "sending"),
+    (LogMetrics, "flushed"),
     (Requests, "ended"),
-    (LoopMeter, "__enter__"),
+    (LoopMetrics, "__enter__"),
 ):
     setattr(door, name, nothing)
 

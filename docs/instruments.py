@@ -7,8 +7,8 @@ from opentelemetry.sdk.resources import Resource
 
 from gateway.memory.documents.folder import FolderContents
 from gateway.settings import load_settings
-from gateway.telemetry.exposition import family_of
-from gateway.telemetry.meters import Meters
+from gateway.telemetry.metrics.exposition import family_of
+from gateway.telemetry.metrics.registry import MetricsRegistry
 
 
 class Instrument(NamedTuple):
@@ -26,7 +26,7 @@ class Instrument(NamedTuple):
 
 def instruments() -> list[Instrument]:
     """Every instrument there is unless GATEWAY_GENAI_COMPAT is dup, by name."""
-    meters = Meters(load_settings(genai_compat="latest"), Resource({}))
+    meters = MetricsRegistry(load_settings(genai_compat="latest"), Resource({}))
     meters.watch_queue(int)
     meters.watch_readers(int)
     meters.watch_parked(int)
@@ -41,7 +41,7 @@ def instruments() -> list[Instrument]:
     found = [Instrument(each.name, _kind(each), each.unit, each.description) for each in made.values()]
     found += [
         Instrument(each.name, "histogram", each.unit or "", each.description or "")
-        for each in meters.exposition.tallies.histograms
+        for each in meters.exposition.counters.histograms
     ]
     return sorted(found)
 

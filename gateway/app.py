@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from gateway import wiring
-from gateway.api.middleware import Access, Failures, RequestScope
+from gateway.api.middleware import Access, FailureResponses, RequestScope
 from gateway.api.openapi import document
 from gateway.api.problems import on_bug, on_gateway_error, on_http_error
 from gateway.api.routes import routes
@@ -48,7 +48,7 @@ def build_app(settings: Settings, *, demo: bool = False, tools: Sequence[Functio
         middleware=[
             Middleware(RequestScope),
             *_cors(settings),
-            Middleware(Failures),
+            Middleware(FailureResponses),
             Middleware(Access, settings=settings, keys=keys),
         ],
         exception_handlers={GatewayError: on_gateway_error, HTTPException: on_http_error, Exception: on_bug},

@@ -37,7 +37,7 @@ from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.supervisor import Supervisor
-from gateway.telemetry.logs import configure_logging
+from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
@@ -62,14 +62,14 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         telemetry = open_telemetry(settings)
         stack.push_async_callback(telemetry.shutdown)
         supervisor = app.state.supervisor = Supervisor()
-        telemetry.meters.watch_background(lambda: supervisor.failures, lambda: supervisor.failing)
+        telemetry.metrics.watch_background(lambda: supervisor.failures, lambda: supervisor.failing)
         storage = await stack.enter_async_context(
-            wiring.open_storage(settings, flushed=telemetry.meters.log.flushed)
+            wiring.open_storage(settings, flushed=telemetry.metrics.log.flushed)
         )
         storage.bus.watch(telemetry.observe)
         model = await _open_model(app, stack)
         calls = ModelCalls(model, settings, telemetry.model_called)
-        memory = await _open_memory(app, calls, telemetry, stack) if settings.memory else Memory()
+        memory = await _open_memory(app, calls, telemetry, stack) if settings.memory else OpenMemory()
         artifact_store = wiring.open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
         began = now_ms()
         skills, servers = await _open_skills(app, memory.services, artifact_store, storage, stack)
@@ -105,7 +105,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         app.state.wheel = Wheel(min(settings.heartbeat, settings.send_timeout))
         app.state.checks = {"storage": storage.check}
         _measure(telemetry, storage, gateway, skills, servers)
-        stack.enter_context(telemetry.meters.loop)
+        stack.enter_context(telemetry.metrics.loop)
         app.state.begin_shutdown = begin_shutdown = _shutdown_of(gateway, settings)
         storage.bus.watch(learning.watch)
         for work, name in (
@@ -113,7 +113,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (suggestions.run, "memory suggestions"),
             (lambda: learning.run(events), "learning"),
             (learning.mark_begun, "sessions to learn from"),
-            (lambda: telemetry.meters.artifacts.run(storage.artifacts), "count of artifacts"),
+            (lambda: telemetry.metrics.artifacts.run(storage.artifacts), "count of artifacts"),
             (Purging(storage.purges).run, "purge of rows"),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
@@ -147,7 +147,7 @@ async def _prepare(model: Model) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class OpenMemory:
     """What there is of the memory; nothing where it is switched off."""
 
     services: MemoryServices | None = None
@@ -173,7 +173,7 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
 
 async def _open_memory(
     app: Starlette, calls: ModelCalls, telemetry: Telemetry, stack: AsyncExitStack
-) -> Memory:
+) -> OpenMemory:
     """Raises errors.StorageError: it cannot be used. What remembers nothing must not pass for what does."""
     settings: Settings = app.state.settings
     supervisor: Supervisor = app.state.supervisor
@@ -191,13 +191,13 @@ async def _open_memory(
             retryable=False,
         ) from error
     await stack.enter_async_context(supervisor.running(documents.watch, "documents"))
-    counting = supervisor.running(lambda: telemetry.meters.memories.run(services.store), "count of memories")
+    counting = supervisor.running(lambda: telemetry.metrics.memories.run(services.store), "count of memories")
     await stack.enter_async_context(counting)
-    telemetry.meters.watch_documents(lambda: documents.found)
+    telemetry.metrics.watch_documents(lambda: documents.found)
     if (embedding := services.searcher.embedding) is not None:
-        telemetry.meters.watch_embeddings(lambda: services.searcher.asked)
+        telemetry.metrics.watch_embeddings(lambda: services.searcher.asked)
         await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
-    return Memory(
+    return OpenMemory(
         services, wiring.open_extractor(settings, services, calls, on_report=telemetry.learned), documents
     )
 
@@ -210,12 +210,12 @@ def _measure(
     servers: McpServers,
 ) -> None:
     """Tells telemetry where to read how much there is."""
-    meters = telemetry.meters
-    meters.watch_readers(lambda: storage.bus.readers)
-    meters.watch_queue(lambda: gateway.queued)
-    meters.watch_parked(lambda: gateway.approvals.parked)
-    meters.watch_skills(lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
-    meters.watch_mcp(lambda: {s.name: s.status == "connected" for s in servers.states})
+    metrics = telemetry.metrics
+    metrics.watch_readers(lambda: storage.bus.readers)
+    metrics.watch_queue(lambda: gateway.queued)
+    metrics.watch_parked(lambda: gateway.approvals.parked)
+    metrics.watch_skills(lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
+    metrics.watch_mcp(lambda: {s.name: s.status == "connected" for s in servers.states})
 
 
 def _shutdown_of(gateway: Gateway, settings: Settings) -> Callable[[], asyncio.Task[None]]:

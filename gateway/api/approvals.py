@@ -68,7 +68,7 @@ class Approval(Reply):
         )
 
 
-class Approvals(Reply):
+class ApprovalsReply(Reply):
     """The caller's calls that wait for a decision."""
 
     approvals: list[Approval]
@@ -124,7 +124,7 @@ async def read(request: Request) -> Response:
 async def waiting(request: Request) -> Response:
     """The caller's calls that wait for a decision, at most 200: those that have waited longest."""
     rows = await gateway_of(request).approvals.waiting(principal_of(request))
-    return json_reply(Approvals(approvals=[Approval.of(row) for row in rows]))
+    return json_reply(ApprovalsReply(approvals=[Approval.of(row) for row in rows]))
 
 
 async def grants(request: Request) -> Response:

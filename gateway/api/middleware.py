@@ -81,7 +81,7 @@ class RequestScope:
                 seconds, route = monotonic() - started, _route_of(scope)
                 span.end(scope["method"], route, status, _session_of(scope), error)
                 if not is_stream:
-                    telemetry.meters.requests.ended(
+                    telemetry.metrics.requests.ended(
                         scope["method"], route, status, seconds, scheme=scope["scheme"]
                     )
                 log.debug(
@@ -93,7 +93,7 @@ class RequestScope:
                 )
 
 
-class Failures:
+class FailureResponses:
     """Answers with 500 what no handler knew. Inside of the others, so that the answer has their headers too;
     Starlette's own place for it is outside of them."""
 

@@ -83,7 +83,7 @@ async def replay(request: Request) -> Response:
     return EventStream(
         request,
         partial(gateway.records.replay, place),
-        telemetry_of(request).meters.streams.opened("replay", head=place.until),
+        telemetry_of(request).metrics.streams.opened("replay", head=place.until),
         opening=encode_open(place.session_id, place.after, place.until, None, None),
         session_id=place.session_id,
         from_seq=place.after,

@@ -15,8 +15,8 @@ from gateway.ids import is_id
 from gateway.service.dependencies import Dependencies
 from gateway.service.gateway import Gateway
 from gateway.settings import Settings
-from gateway.telemetry.http_spans import RequestSpan
 from gateway.telemetry.setup import Telemetry
+from gateway.telemetry.spans.http_spans import RequestSpan
 
 B = TypeVar("B", bound=BaseModel)
 

@@ -16,7 +16,7 @@ from gateway.api import (
     summaries,
     turns,
 )
-from gateway.api.approvals import Approval, Approvals, DecisionBody, Grants
+from gateway.api.approvals import Approval, ApprovalsReply, DecisionBody, Grants
 from gateway.api.artifact_bodies import (
     ArtifactBody,
     ArtifactCompact,
@@ -51,7 +51,7 @@ from gateway.api.memory_routes import MEMORIES
 from gateway.api.prompts import PreviewQuery
 from gateway.api.records import Archived, ReplayQuery
 from gateway.api.skills import SkillList, SkillRow, SkillsQuery, SwitchBody
-from gateway.api.summaries import Summaries, SummariesQuery, Summary, SummaryBody
+from gateway.api.summaries import SummariesQuery, SummariesReply, Summary, SummaryBody
 from gateway.api.uploads import NDJSON
 from gateway.prompt.report import PromptPreview, PromptReport
 
@@ -102,7 +102,7 @@ ENDPOINTS = (
     Endpoint("POST", T + "/cancel", turns.cancel, {200: (Turn,), 202: (Turn,)}, refusals=(404,)),
     Endpoint("GET", A, approvals.read, {200: (Approval,)}, refusals=(404,)),
     Endpoint("POST", A, approvals.decide, {200: (Approval,)}, DecisionBody, refusals=(404, 409, 413)),
-    Endpoint("GET", "/api/approvals", approvals.waiting, {200: (Approvals,)}),
+    Endpoint("GET", "/api/approvals", approvals.waiting, {200: (ApprovalsReply,)}),
     Endpoint("GET", "/api/grants", approvals.grants, {200: (Grants,)}),
     Endpoint("DELETE", "/api/grants/{tool}", approvals.revoke, {204: (None,)}, refusals=(404,)),
     Endpoint(
@@ -129,7 +129,7 @@ ENDPOINTS = (
         "GET",
         "/api/session/summaries",
         summaries.find,
-        {200: (Summaries,)},
+        {200: (SummariesReply,)},
         query=SummariesQuery,
         refusals=(403,),
     ),

@@ -18,8 +18,8 @@ from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.service.following import Following, Take
 from gateway.sse_frames import encode_frames, encode_open, encode_trouble
-from gateway.telemetry.http_spans import RequestSpan
-from gateway.telemetry.streams import StreamKind, StreamMeter
+from gateway.telemetry.metrics.stream_metrics import StreamKind, StreamMetrics
+from gateway.telemetry.spans.http_spans import RequestSpan
 
 HEADERS = {"Cache-Control": "no-store, no-transform"}
 
@@ -55,7 +55,7 @@ def stream_response(
     `accepted_at` is when the turn was accepted that this request asked for (Unix milliseconds)."""
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
-    meter = telemetry_of(request).meters.streams.opened(kind, head=place.head, accepted_at=accepted_at)
+    meter = telemetry_of(request).metrics.streams.opened(kind, head=place.head, accepted_at=accepted_at)
     turn_id = place.turn.id if place.turn is not None else None
     span = span_of(request)
     if (turn := turn_id or open_turn) is not None:
@@ -84,7 +84,7 @@ class EventStream(Response):
         self,
         request: Request,
         feed: Feed,
-        meter: StreamMeter,
+        meter: StreamMetrics,
         *,
         opening: bytes,
         session_id: str,

@@ -47,7 +47,7 @@ class Summary(Reply):
         return cls.model_validate(row, from_attributes=True)
 
 
-class Summaries(Reply):
+class SummariesReply(Reply):
     summaries: list[Summary]
 
 
@@ -74,4 +74,4 @@ async def find(request: Request) -> Response:
         role_id=query.role_id,
         limit=query.limit,
     )
-    return json_reply(Summaries(summaries=[Summary.of(row) for row in rows]))
+    return json_reply(SummariesReply(summaries=[Summary.of(row) for row in rows]))

@@ -17,7 +17,7 @@ from gateway.memory.services import MemoryServices
 from gateway.model.prices import window
 from gateway.settings import Settings, load_settings
 from gateway.skills.catalog import Catalog
-from gateway.telemetry.logs import LogLevel, configure_logging
+from gateway.telemetry.lines.logs import LogLevel, configure_logging
 from gateway.tools.mcp.servers import McpServers
 
 DEMO_MODEL = "demo"

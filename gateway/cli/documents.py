@@ -162,7 +162,7 @@ def _on_memory(work: "Callable[[MemoryServices], Awaitable[T]]", *, makes: bool 
     from gateway import wiring
     from gateway.cli.memory_context import check_there
     from gateway.settings import load_settings
-    from gateway.telemetry.logs import configure_logging
+    from gateway.telemetry.lines.logs import configure_logging
 
     configure_logging("error")
     settings = load_settings()
@@ -182,7 +182,7 @@ def _on_documents(work: "Callable[[Documents], Awaitable[DocumentFile]]") -> Non
 
     from gateway.memory.documents.library import Documents
     from gateway.settings import load_settings
-    from gateway.telemetry.logs import configure_logging
+    from gateway.telemetry.lines.logs import configure_logging
 
     configure_logging("error")
     folder = load_settings().documents_dir.expanduser()

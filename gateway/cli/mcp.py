@@ -38,7 +38,7 @@ def mcp(
     from gateway.cli.memory import checked_id
     from gateway.errors import GatewayError, SettingsError
     from gateway.settings import load_settings
-    from gateway.telemetry.logs import configure_logging
+    from gateway.telemetry.lines.logs import configure_logging
 
     if find_spec("mcp") is None:
         raise GatewayError("The MCP SDK is not installed: pip install 'chat-gateway[mcp]'")

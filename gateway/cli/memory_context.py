@@ -10,7 +10,7 @@ from gateway.memory.editor import Editor
 from gateway.memory.services import MemoryServices, households_of, housemates_of
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import AllScopes, Scope, Viewer
-from gateway.telemetry.logs import configure_logging
+from gateway.telemetry.lines.logs import configure_logging
 from gateway.wiring import open_memory, open_storage
 
 

@@ -16,7 +16,7 @@ from gateway.auth import LOCAL_USER
 from gateway.cli.catalog import Offered, offered, tell
 from gateway.cli.transcript import describe
 from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTool
-from gateway.events.calls import ResultStatus, ToolResult
+from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.envelope import EventData
 from gateway.ids import new_session_id, new_turn_id
 from gateway.lexical import estimate_tokens
@@ -36,7 +36,7 @@ LINE = 1000
 
 def run_alone(
     settings: Settings, name: str, arguments: dict[str, Any], *, yes: bool, verbose: bool
-) -> ToolResult:
+) -> CallResult:
     """Runs the tool, with its MCP server started for it. What it emits is told on stderr. A tool with effects
     runs when `yes` is given, or a person at the terminal agrees.
 
@@ -82,7 +82,7 @@ def _agree(tool: Tool, yes: bool) -> None:
     typer.confirm(f"{tool.spec.name} has effects. Run it?", err=True, abort=True)
 
 
-async def _call(tool: Tool, arguments: dict[str, Any], limit: int, *, verbose: bool) -> ToolResult:
+async def _call(tool: Tool, arguments: dict[str, Any], limit: int, *, verbose: bool) -> CallResult:
     turn_id = new_turn_id()
     context = ToolContext(
         session_id=new_session_id(),

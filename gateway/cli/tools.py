@@ -8,7 +8,7 @@ import typer
 from gateway.cli.skills import Servers
 
 if TYPE_CHECKING:
-    from gateway.events.calls import ToolResult
+    from gateway.events.calls import CallResult
 
 MAX_INPUT = 1_048_576
 """Bytes of arguments on the standard input."""
@@ -67,7 +67,7 @@ def _read(arguments: str) -> dict[str, Any]:
     )
 
 
-def _show(result: "ToolResult", *, verbose: bool) -> None:
+def _show(result: "CallResult", *, verbose: bool) -> None:
     import orjson
 
     from gateway.cli.catalog import tell

@@ -61,7 +61,7 @@ class MemoryWriteSuggestion(Part):
     metadata: dict[str, Any] | None = None
 
 
-class ToolResult(EventData):
+class CallResult(EventData):
     """What the model reads as the call's result. Exactly one per tool_call, with the same tool_call_id."""
 
     event_type: ClassVar[str] = "tool_result"
@@ -104,6 +104,6 @@ class ApprovalResponse(EventData):
 
 ToolCallEvent = Event[Literal["tool_call"], ToolCall]
 ToolProgressEvent = Event[Literal["tool_progress"], ToolProgress]
-ToolResultEvent = Event[Literal["tool_result"], ToolResult]
+ToolResultEvent = Event[Literal["tool_result"], CallResult]
 ApprovalRequestEvent = Event[Literal["approval_request"], ApprovalRequest]
 ApprovalResponseEvent = Event[Literal["approval_response"], ApprovalResponse]

@@ -17,7 +17,7 @@ from gateway.errors import ModelError, SettingsError
 from gateway.model.base import Chunk, ModelRequest, Take
 from gateway.model.body import counted_body, in_way, streamed_body
 from gateway.model.bounds import Bounds
-from gateway.model.endpoint import Endpoint, Way, refuses_key
+from gateway.model.endpoint import EndpointProfile, Way, refuses_key
 from gateway.model.failures import (
     decoded_body,
     failure_of_status,
@@ -33,7 +33,7 @@ from gateway.model.watchdog import Watchdog
 if TYPE_CHECKING:
     from gateway.model.http_response import HttpResponse
     from gateway.model.sdk import SdkRequests
-    from gateway.model.transport import Prepared
+    from gateway.model.transport import PreparedRequest
 
 _MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
 
@@ -75,7 +75,7 @@ class AnthropicModel:
         self._wire, self._prepared = Wire(connect_timeout, proxy), {}
         self._key, self._base_url = api_key, base_url
         self._requests: asyncio.Task[SdkRequests] | None = None
-        self._endpoint = Endpoint(api_version, key_header, has_key=bool(api_key), adapted=adapted)
+        self._endpoint = EndpointProfile(api_version, key_header, has_key=bool(api_key), adapted=adapted)
         self._max_answer_size, self._max_tool_calls = max_answer_size, max_tool_calls
         self._first_byte_timeout, self._progress_timeout = first_byte_timeout, progress_timeout
 
@@ -181,7 +181,7 @@ class AnthropicModel:
 
         return SdkRequests(self._key, self._base_url, self._first_byte_timeout)
 
-    async def _prepare(self, path: str, way: Way) -> "Prepared":
+    async def _prepare(self, path: str, way: Way) -> "PreparedRequest":
         """The request to `path` in that way as the SDK builds it, which is the same for every body."""
         try:
             await self.prepare()

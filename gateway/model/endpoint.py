@@ -67,7 +67,7 @@ class Way:
     thinking: Thinking | None
 
 
-class Endpoint:
+class EndpointProfile:
     """What is known of one endpoint. `version` None and `key_header` "auto" are to be found out; `adapted` is
     given a sentence for the operator whenever something was."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import anthropic
 import httpx2
 
-from gateway.model.transport import Prepared, prepared
+from gateway.model.transport import PreparedRequest, prepared
 
 # Below these levels they log whole requests, or a line for each.
 logging.getLogger("anthropic").setLevel(logging.INFO)
@@ -33,7 +33,7 @@ class SdkRequests:
             http_client=httpx2.AsyncClient(transport=_Unsent(), trust_env=False),
         )
 
-    async def request(self, path: str, version: str, key_header: str) -> Prepared:
+    async def request(self, path: str, version: str, key_header: str) -> PreparedRequest:
         """A POST to `path` in that version of the API, with the key in that header."""
         headers: dict[str, Any] = {"anthropic-version": version}
         if self._has_key and key_header == "x-api-key":

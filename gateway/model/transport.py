@@ -23,7 +23,7 @@ _OF_CONNECTION = frozenset({b"connection", b"content-length", b"transfer-encodin
 _KEEPALIVE = 30.0
 
 
-class Prepared(NamedTuple):
+class PreparedRequest(NamedTuple):
     """A request without its body: its method and address, and its header lines."""
 
     method: str
@@ -31,7 +31,7 @@ class Prepared(NamedTuple):
     headers: bytes
 
 
-def prepared(request: httpx2.Request) -> Prepared:
+def prepared(request: httpx2.Request) -> PreparedRequest:
     """What is to be sent of a request that the SDK has built. Raises errors.ModelError: a header has a line
     break."""
     url = request.url
@@ -44,7 +44,7 @@ def prepared(request: httpx2.Request) -> Prepared:
             code="upstream_error",
             retryable=False,
         )
-    return Prepared(request.method, str(url), b"".join(b"%b: %b\r\n" % field for field in fields))
+    return PreparedRequest(request.method, str(url), b"".join(b"%b: %b\r\n" % field for field in fields))
 
 
 class Wire:
@@ -58,7 +58,7 @@ class Wire:
         self._connector: aiohttp.TCPConnector | None = None
         self._targets: dict[str, aiohttp.ClientRequest] = {}
 
-    async def send(self, request: Prepared, content: bytes) -> HttpResponse:
+    async def send(self, request: PreparedRequest, content: bytes) -> HttpResponse:
         """The open response, whatever its status. Raises what `HttpResponse.send` raises, TimeoutError where
         nobody could be reached in time, and ConnectionError where the proxy refuses."""
         connector = self._connector or self._open(request)
@@ -79,7 +79,7 @@ class Wire:
         if self._connector is not None:
             await self._connector.close()
 
-    def _open(self, request: Prepared) -> aiohttp.TCPConnector:
+    def _open(self, request: PreparedRequest) -> aiohttp.TCPConnector:
         """The one connector; made here because it belongs to the running loop."""
         context: ssl.SSLContext | bool = True
         if request.url.startswith("https:"):
@@ -87,13 +87,13 @@ class Wire:
         self._connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEPALIVE, ssl=context)
         return self._connector
 
-    def _target(self, request: Prepared) -> aiohttp.ClientRequest:
+    def _target(self, request: PreparedRequest) -> aiohttp.ClientRequest:
         """What the connector wants to know of where a request goes."""
         target = aiohttp.ClientRequest(request.method, URL(request.url), proxy=self._proxy)
         self._targets[request.url] = target
         return target
 
-    def _head(self, request: Prepared, target: aiohttp.ClientRequest, size: int) -> bytes:
+    def _head(self, request: PreparedRequest, target: aiohttp.ClientRequest, size: int) -> bytes:
         url, more = target.url, ""
         where = url.raw_path_qs
         if self._proxy is not None and not target.is_ssl():

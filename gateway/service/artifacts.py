@@ -20,7 +20,7 @@ MAX_PER_USER = 2
 """Of them, those of one user: whoever sends slowly keeps nobody else out."""
 
 
-class Page(NamedTuple):
+class ArtifactPage(NamedTuple):
     """Artifacts, the newest first, and what all of their owner's take of the `quota`, in bytes."""
 
     rows: Sequence[ArtifactRow]
@@ -94,7 +94,7 @@ class UserArtifacts:
         before: tuple[int, str] | None = None,
         session_id: str | None = None,
         turn_id: str | None = None,
-    ) -> Page:
+    ) -> ArtifactPage:
         """All of the caller's, those that a session uses, or those that a turn made. Raises errors.NotFound
         (session_not_found)."""
         if session_id is not None:
@@ -102,7 +102,9 @@ class UserArtifacts:
         rows = await self._store.find(
             who.user_id, limit=limit, before=before, session_id=session_id, turn_id=turn_id
         )
-        return Page(rows, await self._store.space_used(who.user_id), self._deps.settings.artifact_quota)
+        return ArtifactPage(
+            rows, await self._store.space_used(who.user_id), self._deps.settings.artifact_quota
+        )
 
     async def get(self, who: Principal, ref: str) -> ArtifactRow:
         """Raises errors.NotFound (artifact_not_found)."""

@@ -1,4 +1,5 @@
-"""What a collector's answer to OTLP over HTTP says: a 200 alone does not mean that anything was taken."""
+"""The meaning of a collector's answer to OTLP over HTTP: a 200 alone does not mean that anything was
+taken."""
 
 import re
 from collections.abc import Mapping
@@ -28,27 +29,27 @@ _ANSWERS: Mapping[Signal, type[_Answer]] = {
 }
 
 
-class Verdict(NamedTuple):
+class TrialVerdict(NamedTuple):
     """`reason` is in the words of the server, without secrets; it may come with `accepted` too."""
 
     outcome: Literal["accepted", "refused", "not understood"]
     reason: str = ""
 
 
-def verdict_on(signal: Signal, status: int, phrase: str, content_type: str, body: bytes) -> Verdict:
+def verdict_on(signal: Signal, status: int, phrase: str, content_type: str, body: bytes) -> TrialVerdict:
     """What became of one record of the signal, by the answer to it (OpenTelemetry Protocol Specification,
     "OTLP/HTTP Response"): `phrase` is the status line's."""
-    said = f"{status} {phrase}".strip()
+    text = f"{status} {phrase}".strip()
     if not 200 <= status < 300:
-        return Verdict("refused", _with_words(said, _words(content_type, body)))
+        return TrialVerdict("refused", _with_words(text, _words(content_type, body)))
     answer = _decoded(_ANSWERS[signal](), content_type, body)
     if answer is None:
         kind = content_type.partition(";")[0] or "no content type"
-        return Verdict("not understood", _with_words(f"{said} with {kind}", _words(content_type, body)))
+        return TrialVerdict("not understood", _with_words(f"{text} with {kind}", _words(content_type, body)))
     words = _tidy(answer.partial_success.error_message)
     if _rejected(answer) > 0:
-        return Verdict("refused", _with_words(f"{said}, but it was rejected", words))
-    return Verdict("accepted", words)
+        return TrialVerdict("refused", _with_words(f"{text}, but it was rejected", words))
+    return TrialVerdict("accepted", words)
 
 
 def _decoded(answer: _Answer, content_type: str, body: bytes) -> _Answer | None:
@@ -90,5 +91,5 @@ def _tidy(text: str) -> str:
     return words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}…"
 
 
-def _with_words(said: str, words: str) -> str:
-    return f"{said}: {words}" if words else said
+def _with_words(text: str, words: str) -> str:
+    return f"{text}: {words}" if words else text

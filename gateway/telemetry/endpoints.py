@@ -9,8 +9,8 @@ EVERYTHING = "OTEL_EXPORTER_OTLP_ENDPOINT"
 
 
 def variable_of(signal: Signal) -> str | None:
-    """The variable that says where the signal is sent, its own before that of all. None when it is sent
-    nowhere, or switched off by OTEL_{signal}_EXPORTER=none."""
+    """The variable with the address that the signal is sent to, its own before that of all. None when it is
+    sent nowhere, or switched off by OTEL_{signal}_EXPORTER=none."""
     if os.environ.get(f"OTEL_{signal.upper()}_EXPORTER", "otlp") == "none":
         return None
     for name in (f"OTEL_EXPORTER_OTLP_{signal.upper()}_ENDPOINT", EVERYTHING):

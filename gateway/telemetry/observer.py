@@ -1,4 +1,4 @@
-"""Folds the events of each turn into facts and tells them to its readers."""
+"""Folds the events of each turn into facts and calls its readers with them."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from gateway.bounded_dict import BoundedDict
 from gateway.events.envelope import StoredEvent
 from gateway.ids import DAY_MS, OPERATION_PREFIX
 from gateway.messages import Usage
-from gateway.telemetry.base import Call, Reader, Turn
+from gateway.telemetry.facts import Call, TelemetryReader, TurnFacts
 from gateway.telemetry.semconv import OTHER
 from gateway.telemetry.tool_events import ToolEvents
 
@@ -20,7 +20,7 @@ FAILURES = frozenset({"failed", "interrupted"})
 
 WAITING = 500
 """Turns that are followed while they wait for a person. Of more, those that wait longest are let go: when one
-of them goes on, the log tells what it said before."""
+of them goes on, its earlier events come from the log."""
 
 log = structlog.get_logger(__name__)
 
@@ -28,20 +28,20 @@ log = structlog.get_logger(__name__)
 class Observer:
     """A reader of the log, made to be given to `bus.watch`.
 
-    It follows at most `turn_limit` turns, and none that told nothing for `turn_age_ms` (time of the events):
+    It follows at most `turn_limit` turns, and none without an event for `turn_age_ms` (time of the events):
     a turn that is handed over to another process never ends here. One that waits for a person is let go
     without an end (`turn_left`), since it goes on.
     """
 
     def __init__(
-        self, readers: Sequence[Reader], *, turn_limit: int = 4096, turn_age_ms: int = DAY_MS
+        self, readers: Sequence[TelemetryReader], *, turn_limit: int = 4096, turn_age_ms: int = DAY_MS
     ) -> None:
         self._readers = tuple(readers)
         self._turn_limit = turn_limit
         self._turn_age_ms = turn_age_ms
         self._gatherers = tuple(reader for reader in self._readers if reader.gathers)
         self._tools = ToolEvents(self._readers)
-        self._turns: OrderedDict[str, Turn] = OrderedDict()
+        self._turns: OrderedDict[str, TurnFacts] = OrderedDict()
         self._former = BoundedDict[str, Observer](turn_limit)
         self._owners = BoundedDict[str, str](turn_limit)
         # Whoever publishes may run in another request's context, whose ids must not get into our lines.
@@ -64,13 +64,14 @@ class Observer:
                 self._context.run(log.exception, "event not observed", session_id=session_id, type=event.type)
 
     def expect(self, turn_id: str, owner: str) -> None:
-        """Whose turn it is that will be told of."""
+        """The owner of the turn whose events will come."""
         if turn_id not in self._turns:
             self._owners[turn_id] = owner
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Takes what an open turn told before, so that the rest continues it. The readers hear of it with the
-        first event that is new. What is known already is passed over: the turn may only have waited here."""
+        """Takes the earlier events of an open turn, so that the rest continues it. The readers get them with
+        the first event that is new. What is known already is passed over: the turn may only have waited
+        here."""
         if not events:
             return
         turn_id = events[0].turn_id
@@ -88,11 +89,11 @@ class Observer:
                 former._turns[turn_id] = self._turns.pop(turn_id)
         former.observe(session_id, newer)
 
-    def tell(self, told: Callable[[Reader], None]) -> None:
-        """Has each reader told what is in no turn's events. Never raises."""
+    def notify(self, call: Callable[[TelemetryReader], None]) -> None:
+        """Calls each reader with a fact that is in no turn's events. Never raises."""
         for reader in self._readers:
             try:
-                self._context.run(told, reader)
+                self._context.run(call, reader)
             except Exception:  # noqa: BLE001 - as in observe
                 self._context.run(log.exception, "not observed", reader=type(reader).__name__)
 
@@ -131,7 +132,7 @@ class Observer:
         if turn.answered is not None and event.type != "tool_call":
             self._close_call(turn, turn.answered, body["ts"], None)
         for reader in self._gatherers:
-            reader.heard(turn, body)
+            reader.on_event(turn, body)
         data: dict[str, Any] = body["data"]
         match event.type:
             case "iteration_start":
@@ -153,13 +154,13 @@ class Observer:
             if body["type"] == "compression":
                 reader.compressed(None, session_id, body["data"], body["ts"])
 
-    def _begin(self, session_id: str, event: StoredEvent, body: dict[str, Any]) -> Turn:
+    def _begin(self, session_id: str, event: StoredEvent, body: dict[str, Any]) -> TurnFacts:
         former = self._former.pop(event.turn_id, None)
         turn = former._turns.get(event.turn_id) if former is not None else None
         if turn is not None:
             turn.resumed = True
         else:
-            turn = Turn.first_seen(session_id, event, body)
+            turn = TurnFacts.first_seen(session_id, event, body)
         turn.owner = self._owners.pop(turn.id, None)
         while self._turns and (
             len(self._turns) >= self._turn_limit
@@ -171,10 +172,10 @@ class Observer:
             reader.turn_started(turn)
             if (call := turn.call or turn.answered) is not None:
                 reader.call_started(turn, call)
-        self._tools.tell_open(turn)
+        self._tools.emit_open(turn)
         return turn
 
-    def _start_call(self, turn: Turn, iteration: int, data: dict[str, Any], at: int) -> Call:
+    def _start_call(self, turn: TurnFacts, iteration: int, data: dict[str, Any], at: int) -> Call:
         call = turn.call
         if call is not None and call.iteration == iteration and not call.cut:
             call.attempts = data["attempt"]
@@ -198,7 +199,7 @@ class Observer:
             reader.call_started(turn, call)
         return call
 
-    def _retry_call(self, turn: Turn, data: dict[str, Any], at: int) -> None:
+    def _retry_call(self, turn: TurnFacts, data: dict[str, Any], at: int) -> None:
         if (call := turn.call) is None:
             return
         call.error = data["reason"]
@@ -206,7 +207,7 @@ class Observer:
         for reader in self._readers:
             reader.call_retried(turn, call, data["reason"], usage, at)
 
-    def _end_call(self, turn: Turn, iteration: int, data: dict[str, Any], at: int) -> None:
+    def _end_call(self, turn: TurnFacts, iteration: int, data: dict[str, Any], at: int) -> None:
         call = turn.call
         if call is None:  # a former process began it
             begun = {"model": turn.model or OTHER, "attempt": 1}
@@ -220,10 +221,10 @@ class Observer:
         call.cut = call.stop_reason is None
         if call.stop_reason == "tool_use":  # its tool calls follow and are a part of its message
             turn.call, turn.answered = None, call
-        elif not call.cut:  # what cut it short is told by a later event
+        elif not call.cut:  # a later event has what cut it short
             self._close_call(turn, call, at, None)
 
-    def _close_call(self, turn: Turn, call: Call, at: int, error: str | None) -> None:
+    def _close_call(self, turn: TurnFacts, call: Call, at: int, error: str | None) -> None:
         turn.call = turn.answered = None
         call.cut = call.stop_reason is None
         call.error = error
@@ -233,7 +234,7 @@ class Observer:
         for reader in self._readers:
             reader.call_ended(turn, call)
 
-    def _take_of_call(self, turn: Turn, event_type: str, body: dict[str, Any]) -> None:
+    def _take_of_call(self, turn: TurnFacts, event_type: str, body: dict[str, Any]) -> None:
         had_work = turn.waiting_since is None
         self._tools.take(turn, event_type, body)
         if had_work and turn.waiting_since is not None:
@@ -241,7 +242,7 @@ class Observer:
             for each in waiting[:-WAITING]:
                 self._leave(each)
 
-    def _pass_on(self, turn: Turn, event_type: str, body: dict[str, Any]) -> None:
+    def _pass_on(self, turn: TurnFacts, event_type: str, body: dict[str, Any]) -> None:
         data, run = body["data"], turn.tools.get(body.get("tool_call_id", ""))
         if event_type == "error":
             turn.error = data["code"]
@@ -252,7 +253,7 @@ class Observer:
                 case "memory":
                     reader.remembered(turn, run, data, body["ts"])
                 case "artifact":
-                    reader.kept_aside(turn, run, data, body["ts"])
+                    reader.offloaded(turn, run, data, body["ts"])
                 case "warning":
                     reader.warned(turn, data)
                 case "error":
@@ -262,7 +263,7 @@ class Observer:
                 case _:
                     return
 
-    def _end(self, turn: Turn, data: dict[str, Any]) -> None:
+    def _end(self, turn: TurnFacts, data: dict[str, Any]) -> None:
         turn.outcome, turn.totals = data["status"], data
         if turn.outcome in FAILURES:
             turn.error = turn.error or OTHER
@@ -271,7 +272,7 @@ class Observer:
         for reader in self._readers:
             reader.turn_ended(turn)
 
-    def _leave(self, turn: Turn) -> None:
+    def _leave(self, turn: TurnFacts) -> None:
         del self._turns[turn.id]
         for reader in self._readers:
             reader.turn_left(turn)
@@ -286,7 +287,7 @@ class Observer:
         for reader in self._readers:
             reader.turn_lost(turn)
 
-    def _close_open_parts(self, turn: Turn, error: str | None) -> None:
+    def _close_open_parts(self, turn: TurnFacts, error: str | None) -> None:
         self._tools.close_open(turn, turn.seen_at)
         if (call := turn.call or turn.answered) is not None:
             self._close_call(turn, call, turn.seen_at, error if turn.answered is None else None)

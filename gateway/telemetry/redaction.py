@@ -75,10 +75,10 @@ def _redact_container(value: Any, depth: int) -> Any:
 
 def _redact_named(name: object, value: Any, depth: int) -> tuple[str, Any]:
     text = _as_text(name)
-    told, is_secret = _look_at_short(text) if len(text) <= _SHORT else _look_at(text)
+    redacted, is_secret = _look_at_short(text) if len(text) <= _SHORT else _look_at(text)
     if is_secret and value is not None and not isinstance(value, bool):
-        return told, REDACTED
-    return told, redact(value, depth + 1)
+        return redacted, REDACTED
+    return redacted, redact(value, depth + 1)
 
 
 def _look_at(name: str) -> tuple[str, bool]:

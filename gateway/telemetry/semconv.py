@@ -69,8 +69,8 @@ RETRIEVAL_RESULTS: Final = "gateway.retrieval.results"
 RETRIEVAL_TOKENS: Final = "gateway.retrieval.tokens"
 RETRIEVAL_DEGRADED: Final = "gateway.retrieval.degraded"
 RETRIEVAL_MODE: Final = "gateway.retrieval.mode"
-RETRIEVAL_TOLD: Final = "gateway.retrieval.told"
-"""Of the results, how many the model had not been told before."""
+RETRIEVAL_SHOWN: Final = "gateway.retrieval.told"
+"""Of the results, how many were new in the model's context."""
 RETRIEVAL_OMITTED: Final = "gateway.retrieval.omitted"
 
 # Attributes: what is remembered
@@ -174,7 +174,7 @@ STREAM_CLOSED: Final = "gateway.stream.close_reason"
 REASON: Final = "gateway.reason"
 LINK: Final = "gateway.link"
 
-# Attributes: what only metrics tell
+# Attributes that only metrics have
 TOKEN_TYPE: Final = "gen_ai.token.type"  # noqa: S105 - tokens of text
 EVENT_TYPE: Final = "gateway.event.type"
 SIGNAL: Final = "gateway.signal"
@@ -182,7 +182,7 @@ SKILL_ENABLED: Final = "gateway.skill.enabled"
 MCP_SERVER: Final = "gateway.mcp.server"
 TASK: Final = "gateway.task"
 """A background task, by its name."""
-MEMORY_TOLD: Final = "gateway.memory.told"
+MEMORY_SHOWN: Final = "gateway.memory.told"
 """Of what was found: `now`, `before`, or `omitted` for want of room."""
 WARNING_CODE: Final = "gateway.warning.code"
 READ_HOW: Final = "gateway.artifact.read"
@@ -221,7 +221,7 @@ UNFINISHED: Final = "unfinished"
 RETRY: Final = "gateway.retry"
 WARNING: Final = "gateway.warning"
 ARTIFACT_WARNINGS: Final = ("artifact_not_kept", "attachment_not_shown")
-"""The codes that it tells."""
+"""Its codes."""
 FIRST_CHUNK: Final = "gateway.first_chunk"
 
 # Histogram buckets, as the conventions advise them

@@ -16,32 +16,32 @@ from gateway.memory.memories import Changed
 from gateway.model.calls import ModelCall
 from gateway.settings import Settings
 from gateway.storage.turns import TurnRow
-from gateway.telemetry.base import Archived, Reader
-from gateway.telemetry.content import content_wanted
 from gateway.telemetry.endpoints import variable_of
-from gateway.telemetry.exemplars import of_span
-from gateway.telemetry.http_spans import HttpSpans
-from gateway.telemetry.lines import Lines
-from gateway.telemetry.meters import Meters
+from gateway.telemetry.facts import SessionArchived, TelemetryReader
+from gateway.telemetry.lines.turn_lines import Lines
+from gateway.telemetry.metrics.exemplars import of_span
+from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.observer import Observer
-from gateway.telemetry.tracing import Tracing, open_tracing
+from gateway.telemetry.spans.content import content_wanted
+from gateway.telemetry.spans.http_spans import HttpSpans
+from gateway.telemetry.spans.tracing import TraceExport, open_tracing
 
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """What the process tells about itself."""
+    """The telemetry of the process."""
 
     observer: Observer
-    meters: Meters
+    metrics: MetricsRegistry
     http: HttpSpans
-    tracing: Tracing | None
+    tracing: TraceExport | None
 
     def observe(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         """Give this to `bus.watch`."""
         self.observer.observe(session_id, events)
 
     def recall(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """What an open turn told in a former process (`turn.observer.TurnObserver`)."""
+        """Earlier events of an open turn, of a former process (`turn.observer.TurnObserver`)."""
         self.observer.recall(session_id, events)
 
     def take_up(self, turn: TurnRow) -> None:
@@ -49,34 +49,34 @@ class Telemetry:
         self.observer.expect(turn.id, turn.owner)
 
     def archived(self, session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None:
-        """For whoever moves sessions to their archives (`service.archiving.Told`)."""
-        archived = Archived(session_id, started_at, ended_at, error)
-        self.observer.tell(lambda reader: reader.archived(archived))
+        """For whoever moves sessions to their archives (`service.archiving.ExportedTotals`)."""
+        archived = SessionArchived(session_id, started_at, ended_at, error)
+        self.observer.notify(lambda reader: reader.archived(archived))
 
     def memory_changed(self, changed: Changed) -> None:
         """For whoever changes memories (`memory.memories.Memories`)."""
-        self.observer.tell(lambda reader: reader.memory_changed(changed))
+        self.observer.notify(lambda reader: reader.memory_changed(changed))
 
     def artifact_event(self, event: ArtifactEvent) -> None:
         """For whoever keeps artifacts (`artifacts.store.ArtifactStore`)."""
-        self.observer.tell(lambda reader: reader.artifact_event(event))
+        self.observer.notify(lambda reader: reader.artifact_event(event))
 
     def learned(self, run: LearningReport) -> None:
         """For whoever learns from conversations (`memory.learning.extractor.Extractor`)."""
-        self.observer.tell(lambda reader: reader.learned(run))
+        self.observer.notify(lambda reader: reader.learned(run))
 
     def model_called(self, call: ModelCall) -> None:
         """For whoever asks a model beside a turn's answer (`model.calls.ModelCalls`)."""
-        self.observer.tell(lambda reader: reader.model_called(call))
+        self.observer.notify(lambda reader: reader.model_called(call))
 
     async def render_metrics(self, accept: str = "") -> tuple[bytes, str]:
         """Body and content type of a scrape that accepts these types. Made in a thread: streams go on."""
-        return await asyncio.to_thread(self.meters.exposition.render, accept)
+        return await asyncio.to_thread(self.metrics.exposition.render, accept)
 
     async def shutdown(self, seconds: float = 5) -> None:
         """Sends what is not sent yet, for at most `seconds`; a collector that does not answer is left."""
         self.observer.close()
-        ends: list[Callable[[], object]] = [self.meters.exposition.provider.shutdown]
+        ends: list[Callable[[], object]] = [self.metrics.exposition.provider.shutdown]
         if self.tracing is not None:
             ends.append(self.tracing.shutdown)
         # Daemons, because the exporters' own retries may last longer than the process should.
@@ -92,27 +92,27 @@ def open_telemetry(settings: Settings) -> Telemetry:
     resource = resource_of_process()
     content = content_wanted()
     tracing = open_tracing(settings, resource, content=content) if variable_of("traces") else None
-    meters = Meters(
+    metrics = MetricsRegistry(
         settings,
         resource,
         pushed=variable_of("metrics") is not None,
         exemplify=tracing.exemplify if tracing is not None else of_span,
         is_kept=tracing.keeps if tracing is not None else lambda _: True,
     )
-    readers: list[Reader] = [*meters.readers, Lines(messages=content)]
+    readers: list[TelemetryReader] = [*metrics.readers, Lines(messages=content)]
     if tracing is not None:
         readers[:0] = tracing.readers  # first: a line, and an example of a measurement, carry a span's id
-        meters.watch_spans(lambda: tracing.spans_lost, lambda: tracing.export.failures)
+        metrics.watch_spans(lambda: tracing.spans_lost, lambda: tracing.export.failures)
     return Telemetry(
         observer=Observer(readers, turn_limit=max(4096, 2 * settings.max_turns_in_flight)),
-        meters=meters,
+        metrics=metrics,
         http=tracing.http if tracing is not None else HttpSpans(),
         tracing=tracing,
     )
 
 
 def resource_of_process() -> Resource:
-    """Who tells: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, over what we call ourselves."""
+    """The service: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, over what we call ourselves."""
     ours = {
         "service.name": "chat-gateway",
         "service.version": __version__,

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_:@.-]{1,80}")
 
 
 @dataclass(slots=True)
-class Approval:
+class ApprovalState:
     """Whether a call may run. `first_seq` is the event that it began with; `asked_at` is None when nobody had
     to be asked; `decision` is None until it is known, and stays so when the turn ended before."""
 
@@ -73,7 +73,7 @@ class SkillUse:
     at: int
 
     @classmethod
-    def told(cls, data: Mapping[str, Any], at: int) -> "SkillUse":
+    def from_event(cls, data: Mapping[str, Any], at: int) -> "SkillUse":
         """As the `skill` event has it."""
         name = data["name"]
         known = data["action"] == "read" or _NAME.fullmatch(name) is not None
@@ -92,7 +92,7 @@ class ToolRun:
     name: str
     started_at: int
     effect: str | None = None
-    approval: Approval | None = None
+    approval: ApprovalState | None = None
     ended_at: int | None = None
     status: str | None = None
     duration_ms: int = 0
@@ -110,22 +110,22 @@ class ToolRun:
 
 
 def steps_of(data: Mapping[str, Any], started_at: int, ended_at: int) -> list[Step]:
-    """The steps that a `tool_result` tells of. Tools may say what they like of their times, so each lies
+    """The steps of a `tool_result`. Their times come from the tool and may be anything, so each lies
     within the call; one that does not say when it began is taken to have ended with the call."""
     steps: list[Step] = []
-    for number, told in enumerate(data.get("steps", ()), start=1):
-        duration_ms = told["duration_ms"]
-        began = min(max(told.get("timestamp", ended_at - duration_ms), started_at), ended_at)
+    for number, step in enumerate(data.get("steps", ()), start=1):
+        duration_ms = step["duration_ms"]
+        began = min(max(step.get("timestamp", ended_at - duration_ms), started_at), ended_at)
         steps.append(
             Step(
                 number=number,
-                id=told["step_id"],
-                name=redact_text(told["step_name"]),
+                id=step["step_id"],
+                name=redact_text(step["step_name"]),
                 started_at=began,
                 ended_at=min(began + duration_ms, ended_at),
-                error=_error_type(told.get("error")),
-                input=told.get("input"),
-                output=told.get("output"),
+                error=_error_type(step.get("error")),
+                input=step.get("input"),
+                output=step.get("output"),
             )
         )
     return steps

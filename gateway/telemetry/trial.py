@@ -35,7 +35,7 @@ _TRANSIENT = re.compile(r"Transient error (.*) encountered")
 
 class Trial(NamedTuple):
     """What became of a signal that was sent to `endpoint`, which `variable` names. `reason` is in the words
-    of the server or of the network; empty when it was accepted and nothing said of it. `not understood` is a
+    of the server or of the network; empty when it was accepted without a word. `not understood` is a
     success in words that are no OTLP: a page to log in, most often."""
 
     signal: Signal
@@ -69,7 +69,7 @@ def send_trials(seconds: float = 3) -> list[Trial]:
 def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> Trial:
     endpoint = str(redact(address_of(signal, variable)))
     answers: list[_Answer] = []
-    with _exporters_words() as said:
+    with _exporters_words() as messages:
         accepted = _SENDERS[signal](resource, seconds, answers)
     if answers and (status := answers[-1].status_code) is not None:
         last = answers[-1]
@@ -78,13 +78,13 @@ def _send(signal: Signal, variable: str, resource: Resource, seconds: float) -> 
         return Trial(signal, variable, endpoint, *verdict)
     if accepted:
         return Trial(signal, variable, endpoint, "accepted")
-    transient = [found[1] for line in said if (found := _TRANSIENT.search(line))]
-    reason = str(redact((transient or said or ["no answer"])[-1]))
+    transient = [found[1] for line in messages if (found := _TRANSIENT.search(line))]
+    reason = str(redact((transient or messages or ["no answer"])[-1]))
     return Trial(signal, variable, endpoint, "unreachable", reason)
 
 
 def _keep_answers(exporter: object, answers: list[_Answer]) -> None:
-    """Keeps what the server says, which exporters do not read. Their transport has no public door; where it
+    """Keeps the server's answers, which exporters do not read. Their transport has no public access; where it
     is not found, the exporter's word is all there is."""
     client = getattr(exporter, "_client", None)
     transport: Any = getattr(client, "_transport", None)
@@ -103,13 +103,13 @@ def _keep_answers(exporter: object, answers: list[_Answer]) -> None:
 @contextmanager
 def _exporters_words() -> Generator[list[str]]:
     """What the exporters log, which is the only place where they say why they failed."""
-    said: list[str] = []
+    messages: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: said.append(record.getMessage())
+    handler.emit = lambda record: messages.append(record.getMessage())
     logger = logging.getLogger("opentelemetry.exporter.otlp")
     logger.addHandler(handler)
     try:
-        yield said
+        yield messages
     finally:
         logger.removeHandler(handler)
 

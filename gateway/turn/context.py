@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from gateway.events.calls import ToolResult
+from gateway.events.calls import CallResult
 from gateway.history.transcript import stored_next, view
 from gateway.memory.learning.user_messages import user_text
 from gateway.memory.recall import InContext
@@ -88,7 +88,7 @@ class TurnContext:
         self.messages.append(message)
         self._stored.append(stored_next(self._stored, self.row.id, message, usage))
 
-    def answer(self, call_id: str, result: ToolResult) -> None:
+    def answer(self, call_id: str, result: CallResult) -> None:
         """Emits the one result of a call; with the last one the message that answers all is recorded."""
         self.emit(result, tool_call_id=call_id, message=self.progress.answers_with(call_id, result))
 

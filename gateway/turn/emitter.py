@@ -20,7 +20,7 @@ from gateway.storage.log import (
 )
 from gateway.storage.turns import TurnRow
 from gateway.turn.observer import Tracing
-from gateway.turn.progress import Progress
+from gateway.turn.progress import TurnProgress
 
 MAX_PENDING = 64 * 1024
 """Bytes of one turn that may wait for the log before its producer waits too."""
@@ -52,7 +52,7 @@ class Emitter:
         log: EventAppender,
         turn: TurnRow,
         head: int,
-        progress: Progress,
+        progress: TurnProgress,
         *,
         tracing: Tracing | None = None,
         queued_ms: int | None = None,

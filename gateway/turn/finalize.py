@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.events.calls import ResultStatus, ToolResult
+from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.lifecycle import (
     AttachedFile,
     Done,
@@ -19,7 +19,7 @@ from gateway.storage.log import Closing
 from gateway.storage.turns import TurnRow
 from gateway.turn.emitter import Emitter
 from gateway.turn.observer import Tracing
-from gateway.turn.progress import CALLS_PER_STEP, Progress
+from gateway.turn.progress import CALLS_PER_STEP, TurnProgress
 
 STOPPED = "The user stopped the turn while this call was open."
 ENDED = "The turn ended while this call was open."
@@ -143,15 +143,15 @@ async def _answer_open_calls(emitter: Emitter, outcome: Outcome) -> None:
             await emitter.settled()
         status: ResultStatus = "unknown_outcome" if state.may_have_run else "cancelled"
         content = ENDED_WHILE_RUNNING if state.may_have_run else ended
-        result = ToolResult(name=state.name, status=status, content=content, duration_ms=0)
+        result = CallResult(name=state.name, status=status, content=content, duration_ms=0)
         emitter.emit(result, tool_call_id=call_id, message=progress.answers_with(call_id, result))
 
 
-def _first_text(progress: Progress) -> int | None:
+def _first_text(progress: TurnProgress) -> int | None:
     if progress.first_text_at is None or progress.started_at is None:
         return None
     return max(0, progress.first_text_at - progress.started_at)
 
 
-def _cost(progress: Progress) -> float | None:
+def _cost(progress: TurnProgress) -> float | None:
     return progress.cost if progress.usage is not None else None

@@ -7,7 +7,7 @@ from gateway.turn.compression import compress_if_due, compress_overflow
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import COMPLETED, Ending, Limits, failed, noted
 from gateway.turn.model_call import ask, next_request
-from gateway.turn.progress import Progress
+from gateway.turn.progress import TurnProgress
 from gateway.turn.tool_calls import run_tool_calls
 
 CUT_SHORT = {
@@ -55,7 +55,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
             turn.add(Message("assistant", answer.content), answer.usage)
 
 
-def limit_reached(progress: Progress, limits: Limits) -> Ending | None:
+def limit_reached(progress: TurnProgress, limits: Limits) -> Ending | None:
     """Whether another model call is over a limit. The seconds are the business of whoever owns the task."""
     if progress.iteration >= limits.iterations:
         return noted("limit_reached", "max_iterations", f"Stopped after {limits.iterations} model calls.")

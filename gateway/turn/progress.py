@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gateway.events.calls import ApprovalRequest, ApprovalResponse, Effect, ToolCall, ToolResult
+from gateway.events.calls import ApprovalRequest, ApprovalResponse, CallResult, Effect, ToolCall
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
@@ -28,7 +28,7 @@ _FOLDED: Mapping[str, type[EventData]] = {
         IterationEnd,
         Text,
         ToolCall,
-        ToolResult,
+        CallResult,
         ApprovalRequest,
         ApprovalResponse,
         Skill,
@@ -46,7 +46,7 @@ class CallState:
     name: str
     arguments: dict[str, Any]
     effect: Effect
-    result: ToolResult | None = None
+    result: CallResult | None = None
     needs_approval: bool = False
     asked: bool = False
     verdict: ApprovalResponse | None = None
@@ -65,7 +65,7 @@ class CallState:
 
 
 @dataclass(slots=True)
-class Progress:
+class TurnProgress:
     """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
     reported; `text` its text in UTF-8, a third of what its pieces would take; `calls` the tool calls of the
@@ -152,13 +152,13 @@ class Progress:
             if number % CALLS_PER_STEP == 0:
                 await asyncio.sleep(0)
 
-    def answers_with(self, call_id: str, result: ToolResult) -> Message | None:
+    def answers_with(self, call_id: str, result: CallResult) -> Message | None:
         """The message that answers all calls, when with this result each of them has one."""
         if self.unanswered > 1 or self.calls[call_id].result is not None:
             return None
         return self.answers(call_id, result)
 
-    def answers(self, call_id: str | None = None, result: ToolResult | None = None) -> Message:
+    def answers(self, call_id: str | None = None, result: CallResult | None = None) -> Message:
         """The user message with the results, in the order of the calls; that one has this result."""
         results = ((each, result if each == call_id else state.result) for each, state in self.calls.items())
         return Message(
@@ -178,7 +178,7 @@ class Progress:
                 self.calls[call_id] = CallState(
                     data.name, data.arguments, data.effect, needs_approval=bool(data.needs_approval)
                 )
-            case ToolResult():
+            case CallResult():
                 call = self.calls[call_id]
                 self.unanswered -= call.result is None
                 call.result = data

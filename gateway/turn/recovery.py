@@ -8,7 +8,7 @@ from gateway.storage.turns import Accepted, TurnRow, Turns
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Ending, finalize_turn
 from gateway.turn.observer import Tracing, TurnObserver
-from gateway.turn.progress import Progress
+from gateway.turn.progress import TurnProgress
 
 PAGE = 500
 """Events that are read at a time."""
@@ -16,13 +16,13 @@ PAGE = 500
 log = structlog.get_logger(__name__)
 
 
-async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: TurnObserver) -> Progress:
+async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: TurnObserver) -> TurnProgress:
     """How far a turn has come, folded from what it said up to `head`; `observer` recalls it.
 
     Raises:
         ValueError: an event that this version does not understand. StorageError: the log cannot be read.
     """
-    progress = Progress()
+    progress = TurnProgress()
     after = turn.first_seq - 1 if turn.first_seq else head
     while after < head:
         page = await events.read(turn.session_id, after=after, limit=PAGE, until=head)
@@ -51,7 +51,7 @@ async def close_from_log(
         progress = await progress_of(events, accepted.turn, accepted.head, observer)
     except ValueError:
         log.exception("turn_not_understood")
-        progress = Progress(started_at=turn.created_at)
+        progress = TurnProgress(started_at=turn.created_at)
     try:
         await _end(events, accepted, progress, ending, tracing)
     except StorageError:
@@ -60,11 +60,11 @@ async def close_from_log(
         # Whatever of it cannot be said, the turn gets its end: `done` alone, and what explains it.
         log.exception("turn_not_finalized")
         if (accepted := await turns.take_over(turn.id, recovered=False)) is not None:
-            await _end(events, accepted, Progress(started_at=turn.created_at), ending, tracing)
+            await _end(events, accepted, TurnProgress(started_at=turn.created_at), ending, tracing)
 
 
 async def _end(
-    events: EventLog, accepted: Accepted, progress: Progress, ending: Ending, tracing: Tracing
+    events: EventLog, accepted: Accepted, progress: TurnProgress, ending: Ending, tracing: Tracing
 ) -> None:
     emitter = Emitter(events, accepted.turn, accepted.head, progress, tracing=tracing)
     await finalize_turn(emitter, ending)

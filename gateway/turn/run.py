@@ -4,8 +4,8 @@
         -> loop (compress if too long, ask, run tools, ...) -> ending, or parked for a person's decision
 
 A turn that another process left open, or that was parked, enters here too: its events are folded into
-`Progress` before, and each step that is done already is not done again. Whoever owns the task (in_flight.py)
-finalizes the turn with the ending."""
+`TurnProgress` before, and each step that is done already is not done again. Whoever owns the task
+(in_flight.py) finalizes the turn with the ending."""
 
 from gateway.errors import ArchiveDamaged, GatewayError, ModelError, TooManyToolCalls
 from gateway.storage.messages import History

@@ -16,7 +16,7 @@ from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
 from gateway.turn.observer import Tracing, TurnObserver, ids_of
-from gateway.turn.progress import Progress
+from gateway.turn.progress import TurnProgress
 from gateway.turn.recovery import close_from_log, progress_of
 from gateway.turn.run import run_turn
 
@@ -161,7 +161,7 @@ class TurnRunner:
     async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
         """Whether the turn has its end; False when it stays open for its next owner."""
         turn = accepted.turn
-        progress = Progress()
+        progress = TurnProgress()
         if turn.first_seq:
             progress = await progress_of(self._deps.log, turn, accepted.head, self._observer)
         self._observer.take_up(turn)
@@ -189,7 +189,7 @@ class TurnRunner:
         await emitter.settled()
         return True
 
-    def _refuse(self, turn: TurnRow, progress: Progress) -> Ending | None:
+    def _refuse(self, turn: TurnRow, progress: TurnProgress) -> Ending | None:
         """An ending for a turn that must not go on, though it is open."""
         if turn.cancel_requested:
             return CANCELLED

@@ -12,7 +12,7 @@ from gateway.artifacts.compact.rendering import render
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.errors import GatewayError
-from gateway.events.calls import ResultStatus, ToolResult
+from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.lifecycle import TurnWarning
 from gateway.events.upkeep import Artifact
 from gateway.lexical import estimate_tokens
@@ -52,8 +52,8 @@ class ForModel:
             turn.emit(_event(row), tool_call_id=call_id)
 
 
-def tool_result(name: str, status: ResultStatus, content: str, duration_ms: int = 0) -> ToolResult:
-    return ToolResult(name=name, status=status, content=content, duration_ms=duration_ms)
+def tool_result(name: str, status: ResultStatus, content: str, duration_ms: int = 0) -> CallResult:
+    return CallResult(name=name, status=status, content=content, duration_ms=duration_ms)
 
 
 async def for_model(

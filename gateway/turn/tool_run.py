@@ -11,7 +11,7 @@ import orjson
 import structlog
 
 from gateway.errors import BadArguments, ToolError, ToolTimedOut
-from gateway.events.calls import ResultStatus, ToolResult
+from gateway.events.calls import CallResult, ResultStatus
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 
-async def run_call(turn: TurnContext, call_id: str, state: CallState) -> ToolResult:
+async def run_call(turn: TurnContext, call_id: str, state: CallState) -> CallResult:
     """Runs one call, whatever its tool does; the caller emits the result. What was kept aside of it is told
     before."""
     started = monotonic()
@@ -51,7 +51,7 @@ async def run_call(turn: TurnContext, call_id: str, state: CallState) -> ToolRes
         status, output = _failed(error, state.name, call_id)
     preface = defuse(_edited(state.arguments)) if state.edited else ""
     read = await for_model(turn, output, state.name, call_id, preface=preface)
-    result = ToolResult(
+    result = CallResult(
         name=state.name,
         status=status,
         content=read.content,
@@ -65,7 +65,7 @@ async def run_call(turn: TurnContext, call_id: str, state: CallState) -> ToolRes
     return result
 
 
-async def refusal_of(turn: TurnContext, call_id: str, state: CallState) -> ToolResult | None:
+async def refusal_of(turn: TurnContext, call_id: str, state: CallState) -> CallResult | None:
     """The result of a call that cannot run, as its arguments do not fit; None when they do."""
     try:
         await fitting_arguments(turn, turn.tools.get(state.name), state.arguments, is_asked=True)
@@ -134,7 +134,7 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
         )
 
 
-def _report(turn: TurnContext, result: ToolResult, problems: Sequence[str], call_id: str) -> None:
+def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call_id: str) -> None:
     """Tells what the tool reported that could not be used; hands its suggestions to the memory."""
     for problem in problems:
         turn.emit(TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id)

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from gateway import wiring
-from gateway.events.calls import ToolResult
+from gateway.events.calls import CallResult
 from gateway.ids import now_ms
 from gateway.settings import load_settings
 from tests.cli.calling import Command
@@ -63,7 +63,7 @@ def test_json_is_the_data_of_the_event(command: Command) -> None:
     ran = command("tools", "run", "order_status", '{"order_id": "A-17"}', "--json")
     failed = command("tools", "run", "stumble", "--json")
 
-    result = ToolResult.model_validate_json(ran.out)
+    result = CallResult.model_validate_json(ran.out)
     assert (result.name, result.status, result.content) == ("order_status", "ok", "订单 A-17：在路上")
     assert [step.step_name for step in result.steps or ()] == ["查找订单"]
     assert [write.content for write in result.memory_writes or ()] == ["买过书"]

@@ -21,7 +21,7 @@ from gateway.errors import ModelError, SettingsError
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
 from gateway.model.base import Answer, Model, ModelRequest, Piece
-from gateway.model.endpoint import MAX_MODELS, NEWEST_VERSION, OLDER_VERSION, Endpoint, left_out
+from gateway.model.endpoint import MAX_MODELS, NEWEST_VERSION, OLDER_VERSION, EndpointProfile, left_out
 from gateway.settings import load_settings
 from tests.loopback import served
 
@@ -231,7 +231,7 @@ async def test_a_budget_that_is_wrong_stays_a_refusal() -> None:
 
 def test_what_models_do_not_take_is_remembered_of_so_many() -> None:
     """Whatever names requests have: what is known is bounded, and found out again."""
-    endpoint = Endpoint(OLDER_VERSION, "bearer", has_key=True, adapted=lambda _: None)
+    endpoint = EndpointProfile(OLDER_VERSION, "bearer", has_key=True, adapted=lambda _: None)
     for number in range(MAX_MODELS + 1):
         first = endpoint.way(f"m{number}", None, thinks=True)
         endpoint.answered(f"m{number}", first, replace(first, thinking="adaptive"))

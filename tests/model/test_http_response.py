@@ -11,7 +11,7 @@ import httptools
 import pytest
 
 from gateway.model.http_response import MAX_HEAD, HttpResponse
-from gateway.model.transport import Prepared, Wire
+from gateway.model.transport import PreparedRequest, Wire
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +50,7 @@ async def asking(*answers: bytes | Answer) -> AsyncGenerator[tuple[Server, Calla
     server, wire = Server(*answers), Wire(TIMEOUT)
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     host, port = listening.sockets[0].getsockname()
-    request = Prepared("POST", f"http://{host}:{port}/", b"host: %b\r\n" % host.encode())
+    request = PreparedRequest("POST", f"http://{host}:{port}/", b"host: %b\r\n" % host.encode())
     async with listening:
         try:
             yield server, lambda: wire.send(request, b"")

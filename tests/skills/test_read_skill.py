@@ -19,7 +19,7 @@ from gateway.skills.gate import refusal
 from gateway.skills.read_skill import read_skill
 from gateway.skills.skill import FunctionSkill
 from gateway.tools.base import ToolContext
-from gateway.turn.progress import Progress
+from gateway.turn.progress import TurnProgress
 from tests.skills.traversals import SECRET, TRAVERSALS, plant_traps
 from tests.skills.writing import Served, catalog_of, function, served, skill_text, write_skill
 
@@ -136,7 +136,7 @@ async def test_what_was_told_holds_for_the_turn(home: Path) -> None:
     """Of the turn's record: a new catalog, an edit or a removal change nothing; reading again does."""
     turn = catalog_of(function("calculate"), function("search"))
     reader = reader_of(home.parent)
-    progress = Progress()
+    progress = TurnProgress()
 
     def refused() -> list[str]:
         for event in reader.events[-1:]:

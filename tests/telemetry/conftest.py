@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.telemetry.logs import configure_logging
+from gateway.telemetry.lines.logs import configure_logging
 from tests.telemetry.collector import Collector, running_collector
 
 

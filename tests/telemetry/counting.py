@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from gateway.settings import load_settings
-from gateway.telemetry.meters import Meters
+from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.observer import Observer
 from tests.telemetry.story import MODEL, Story
 
@@ -28,9 +28,9 @@ class Counting:
 
     def __init__(self, turn_limit: int = 100, **settings: object) -> None:
         given = {"agent_name": "support", "anthropic_base_url": "https://model.example:8443", **settings}
-        self.meters = Meters(load_settings(**given), Resource({"service.name": "chat-gateway"}))
-        self.streams = self.meters.streams
-        self.observer = Observer(self.meters.readers, turn_limit=turn_limit)
+        self.metrics = MetricsRegistry(load_settings(**given), Resource({"service.name": "chat-gateway"}))
+        self.streams = self.metrics.streams
+        self.observer = Observer(self.metrics.readers, turn_limit=turn_limit)
 
     def count(self, *stories: Story) -> "Counting":
         for story in stories:
@@ -39,7 +39,7 @@ class Counting:
 
     @property
     def text(self) -> str:
-        body, content_type = self.meters.exposition.render()
+        body, content_type = self.metrics.exposition.render()
         assert content_type == "text/plain; version=0.0.4; charset=utf-8"
         return body.decode()
 

@@ -8,13 +8,13 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, TraceFlags
 
-from gateway.telemetry.artifact_spans import ArtifactSpans
-from gateway.telemetry.memory_spans import MemorySpans
 from gateway.telemetry.observer import Observer
-from gateway.telemetry.spans import Called, Spans
-from gateway.telemetry.tool_spans import ToolSpans
-from gateway.telemetry.traces import Traces, TurnIds
-from gateway.telemetry.upkeep_spans import UpkeepSpans
+from gateway.telemetry.spans.artifact_spans import ArtifactSpans
+from gateway.telemetry.spans.memory_spans import MemorySpans
+from gateway.telemetry.spans.tool_spans import ToolSpans
+from gateway.telemetry.spans.traces import Traces, TurnIds
+from gateway.telemetry.spans.turn_spans import Called, Spans
+from gateway.telemetry.spans.upkeep_spans import UpkeepSpans
 from tests.telemetry.story import Story
 
 SUPPORT = Called("support", max_tokens=8192)

@@ -23,10 +23,10 @@ def kept_aside(story: Story, *, call: str | None = "toolu_1", **fields: Any) -> 
     event = Artifact(
         ref="ART-0123456789", mime=f"a/{CANARY}", size=2048, summary=CANARY, name=CANARY, **given
     )
-    return story.tell(event, call=call)
+    return story.notify(event, call=call)
 
 
 def with_files(*sizes: int) -> Story:
     """A turn whose message brought so many files."""
     files = [AttachedFile(ref="ART-1", name=CANARY, mime="text/plain", size=size) for size in sizes]
-    return Story().tell(TurnStart(input=CANARY, model=MODEL, trace_id=TRACE_ID, attachments=files), ms=0)
+    return Story().notify(TurnStart(input=CANARY, model=MODEL, trace_id=TRACE_ID, attachments=files), ms=0)

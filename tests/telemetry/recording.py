@@ -1,39 +1,39 @@
 """A reader that writes down what it is told."""
 
-from gateway.telemetry.base import Call, Reader, Turn
-from gateway.telemetry.tool_runs import Approval, ToolRun
+from gateway.telemetry.facts import Call, TelemetryReader, TurnFacts
+from gateway.telemetry.tool_runs import ApprovalState, ToolRun
 
 
-class Record(Reader):
+class Record(TelemetryReader):
     """What was told in words, the model calls, and the turns that ended."""
 
     def __init__(self) -> None:
         self.told: list[str] = []
         self.calls: list[Call] = []
-        self.ended: list[Turn] = []
+        self.ended: list[TurnFacts] = []
 
-    def turn_started(self, turn: Turn) -> None:
+    def turn_started(self, turn: TurnFacts) -> None:
         self.told.append(f"{turn.id} started")
 
-    def call_ended(self, turn: Turn, call: Call) -> None:
+    def call_ended(self, turn: TurnFacts, call: Call) -> None:
         self.told.append(f"call {call.iteration} ended")
         self.calls.append(call)
 
-    def approval_asked(self, turn: Turn, run: ToolRun, approval: Approval) -> None:
+    def approval_asked(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState) -> None:
         self.told.append(f"{run.name} asked")
 
-    def approval_ended(self, turn: Turn, run: ToolRun, approval: Approval) -> None:
+    def approval_ended(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState) -> None:
         self.told.append(f"{run.name} {approval.decision} by {approval.kind}")
 
-    def tool_ended(self, turn: Turn, run: ToolRun) -> None:
+    def tool_ended(self, turn: TurnFacts, run: ToolRun) -> None:
         self.told.append(f"{run.name} {run.status}")
 
-    def turn_ended(self, turn: Turn) -> None:
+    def turn_ended(self, turn: TurnFacts) -> None:
         self.told.append(f"{turn.id} {turn.outcome}")
         self.ended.append(turn)
 
-    def turn_lost(self, turn: Turn) -> None:
+    def turn_lost(self, turn: TurnFacts) -> None:
         self.told.append(f"{turn.id} lost")
 
-    def turn_left(self, turn: Turn) -> None:
+    def turn_left(self, turn: TurnFacts) -> None:
         self.told.append(f"{turn.id} left")

@@ -43,9 +43,9 @@ def recalled(story: Story, mode: str = "catalog", *, call: str | None = None, **
         for number, told in enumerate(("now", "now", "before"))
     ]
     data = {"query": CANARY, "source": "memory", "results": hits, "tokens": 12, "mode": mode, **fields}
-    return story.tell(Retrieval.model_validate(data), call=call)
+    return story.notify(Retrieval.model_validate(data), call=call)
 
 
 def remembered(story: Story, op: str, by: str, *, call: str | None = None, **fields: Any) -> Story:
     data = {"op": op, "memory_id": "m_1", "kind": "preference", "content": CANARY, "reason": CANARY, "by": by}
-    return story.tell(Memory.model_validate({**data, **fields}), call=call)
+    return story.notify(Memory.model_validate({**data, **fields}), call=call)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gateway.events.calls import ApprovalRequest, ApprovalResponse, ToolCall, ToolResult
+from gateway.events.calls import ApprovalRequest, ApprovalResponse, CallResult, ToolCall
 from gateway.events.content import Retrieval, RetrievalHit, Text, Thinking
 from gateway.events.contract import EVENT
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
@@ -26,7 +26,7 @@ class Story:
         self.started_at = at
         self.events: list[StoredEvent] = []
 
-    def tell(
+    def notify(
         self, data: EventData, *, ms: int = 10, iteration: int | None = None, call: str | None = None
     ) -> "Story":
         self.at += ms
@@ -44,46 +44,46 @@ class Story:
         return self
 
     def begin(self, trace_id: str = TRACE_ID) -> "Story":
-        return self.tell(TurnStart(input=f"Hi {CANARY}", model=MODEL, trace_id=trace_id), ms=0)
+        return self.notify(TurnStart(input=f"Hi {CANARY}", model=MODEL, trace_id=trace_id), ms=0)
 
     def ask(self, iteration: int = 1, *, attempt: int = 1) -> "Story":
-        return self.tell(IterationStart(attempt=attempt, model=MODEL), iteration=iteration)
+        return self.notify(IterationStart(attempt=attempt, model=MODEL), iteration=iteration)
 
     def say(self, *pieces: str, iteration: int = 1) -> "Story":
         for piece in pieces:
-            self.tell(Text(text=piece), iteration=iteration)
+            self.notify(Text(text=piece), iteration=iteration)
         return self
 
     def think(self, piece: str, iteration: int = 1) -> "Story":
-        return self.tell(Thinking(text=piece), iteration=iteration)
+        return self.notify(Thinking(text=piece), iteration=iteration)
 
     def answered(
         self, stop_reason: str | None, usage: Usage | None, *, iteration: int = 1, cost: float | None = None
     ) -> "Story":
         end = IterationEnd(stop_reason=stop_reason, usage=usage, cost=cost, ttft_ms=15, duration_ms=90)
-        return self.tell(end, iteration=iteration)
+        return self.notify(end, iteration=iteration)
 
     def call(self, name: str, call_id: str, *, iteration: int = 1) -> "Story":
         intent = ToolCall(name=name, arguments={"query": CANARY}, effect="read_only")
-        return self.tell(intent, iteration=iteration, call=call_id)
+        return self.notify(intent, iteration=iteration, call=call_id)
 
     def found(self, source: str, *, call: str | None = None) -> "Story":
         hit = RetrievalHit(id="h1", source=source, snippet=CANARY, score=1)
-        return self.tell(Retrieval(query=CANARY, source=source, results=[hit], tokens=12), call=call)
+        return self.notify(Retrieval(query=CANARY, source=source, results=[hit], tokens=12), call=call)
 
     def asked(self, name: str, call_id: str, *, iteration: int = 1) -> "Story":
         request = ApprovalRequest(name=name, arguments={"query": CANARY}, reason=f"It sends {CANARY}")
-        return self.tell(request, iteration=iteration, call=call_id)
+        return self.notify(request, iteration=iteration, call=call_id)
 
     def decided(
         self, call_id: str, decision: str, by: str, *, ms: int = 10, iteration: int = 1, **more: Any
     ) -> "Story":
         told = {"decision": decision, "by": by, "reason": f"Because {CANARY}", **more}
-        return self.tell(ApprovalResponse.model_validate(told), ms=ms, iteration=iteration, call=call_id)
+        return self.notify(ApprovalResponse.model_validate(told), ms=ms, iteration=iteration, call=call_id)
 
     def used(self, skill: str, action: str, call_id: str, **more: Any) -> "Story":
         told = {"name": skill, "type": "markdown", "action": action, "reason": f"As {CANARY} says", **more}
-        return self.tell(Skill.model_validate(told), iteration=1, call=call_id)
+        return self.notify(Skill.model_validate(told), iteration=1, call=call_id)
 
     def result(
         self,
@@ -97,7 +97,7 @@ class Story:
         **more: Any,
     ) -> "Story":
         told = {"name": name, "status": status, "content": CANARY, "duration_ms": duration_ms, **more}
-        return self.tell(ToolResult.model_validate(told), ms=ms, iteration=iteration, call=call_id)
+        return self.notify(CallResult.model_validate(told), ms=ms, iteration=iteration, call=call_id)
 
     def done(
         self,
@@ -121,7 +121,7 @@ class Story:
                 "ttft_ms": ttft_ms,
             }
         )
-        return self.tell(data, ms=0)
+        return self.notify(data, ms=0)
 
 
 FIRST_USAGE = Usage(

@@ -20,8 +20,8 @@ from gateway.artifacts.events import (
 from gateway.errors import StorageError
 from gateway.events.lifecycle import TurnWarning
 from gateway.storage.artifacts import Stock
-from gateway.telemetry.lines import Lines
-from gateway.telemetry.logs import configure_logging
+from gateway.telemetry.lines.logs import configure_logging
+from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.observer import Observer
 from tests.loopback import TIMEOUT
 from tests.telemetry.counting import Counting
@@ -32,7 +32,7 @@ from tests.telemetry.story import CANARY, Story
 def counted(*told: ArtifactEvent) -> Counting:
     counting = Counting()
     for news in told:
-        counting.observer.tell(lambda reader, news=news: reader.artifact_event(news))
+        counting.observer.notify(lambda reader, news=news: reader.artifact_event(news))
     return counting
 
 
@@ -88,7 +88,7 @@ def test_what_is_passed_on_removed_or_damaged_is_counted() -> None:
     )
     story = Story().begin()
     for code in ("artifact_not_kept", "summary_failed"):
-        story.tell(TurnWarning(code=code, message=CANARY))
+        story.notify(TurnWarning(code=code, message=CANARY))
     counting.count(story)
 
     assert counting.value(f"{passed}_sum", {"gateway_artifact_passed": "whole"}) == 300
@@ -124,7 +124,7 @@ def test_lines_name_what_was_kept_and_nothing_that_is_in_it() -> None:
     )
     observer = Observer([Lines()])
     for news in told:
-        observer.tell(lambda reader, news=news: reader.artifact_event(news))
+        observer.notify(lambda reader, news=news: reader.artifact_event(news))
 
     lines: list[dict[str, Any]] = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [line["event"] for line in lines] == [
@@ -165,12 +165,12 @@ class Store:
 @pytest.mark.anyio
 async def test_the_store_is_counted_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is told before a look went well; one that fails is made again."""
-    monkeypatch.setattr("gateway.telemetry.artifact_meters.LOOK", 0.001)
-    monkeypatch.setattr("gateway.telemetry.artifact_meters.REST", 0)
+    monkeypatch.setattr("gateway.telemetry.metrics.artifact_metrics.LOOK", 0.001)
+    monkeypatch.setattr("gateway.telemetry.metrics.artifact_metrics.REST", 0)
     counting, store = Counting(), Store()
     assert counting.value("gateway_artifacts") is None
 
-    task = asyncio.create_task(counting.meters.artifacts.run(store))
+    task = asyncio.create_task(counting.metrics.artifacts.run(store))
     async with asyncio.timeout(TIMEOUT):
         for _ in range(3):  # the second is over when the third begins
             await store.looked.acquire()

@@ -58,7 +58,7 @@ def test_what_could_not_be_kept_or_shown_is_an_event_of_the_turn() -> None:
     """With its code and no words; other warnings are not."""
     story, expected = Story().begin(), list[tuple[str, int]]()
     for code in ("artifact_not_kept", "summary_failed", "attachment_not_shown"):
-        story.tell(TurnWarning(code=code, message=CANARY))
+        story.notify(TurnWarning(code=code, message=CANARY))
         if code != "summary_failed":
             expected.append(("gateway.warning", story.at))
 

@@ -13,14 +13,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from structlog.testing import capture_logs
 
 from gateway.events.calls import ToolCall
-from gateway.telemetry.base import Reader
-from gateway.telemetry.content import VARIABLE, Content, content_wanted
-from gateway.telemetry.content_json import TRUNCATED, messages_json, plain_json
+from gateway.telemetry.facts import TelemetryReader
 from gateway.telemetry.observer import Observer
 from gateway.telemetry.redaction import REDACTED
-from gateway.telemetry.spans import Called, Spans
-from gateway.telemetry.tool_spans import ToolSpans
-from gateway.telemetry.traces import Traces, TurnIds
+from gateway.telemetry.spans.content import VARIABLE, Content, content_wanted
+from gateway.telemetry.spans.content_json import TRUNCATED, messages_json, plain_json
+from gateway.telemetry.spans.tool_spans import ToolSpans
+from gateway.telemetry.spans.traces import Traces, TurnIds
+from gateway.telemetry.spans.turn_spans import Called, Spans
 from tests.telemetry.story import CANARY, MODEL, Story, with_tools
 
 PARTS = {
@@ -66,7 +66,7 @@ class Drawing:
         provider = TracerProvider(id_generator=ids, shutdown_on_exit=False)
         provider.add_span_processor(SimpleSpanProcessor(self.exporter))
         traces = Traces(provider, ids)
-        spans: list[Reader] = [Spans(traces, Called("support")), ToolSpans(traces)]
+        spans: list[TelemetryReader] = [Spans(traces, Called("support")), ToolSpans(traces)]
         self.observer = Observer([content or Content(limit), *spans])
 
     def draw(self, story: Story) -> list[ReadableSpan]:
@@ -132,7 +132,7 @@ def test_secrets_stay_out_of_content() -> None:
     """By their look, also when they came in pieces, and by the name of an argument."""
     story = Story().begin().ask().say("The key is sk-ant-api0", "3-hunter2 so").answered("tool_use", None)
     arguments = {"password": "hunter2", "url": "https://ada:hunter2@db/x"}
-    story.tell(ToolCall(name="fetch", arguments=arguments, effect="read_only"), iteration=1, call="toolu_1")
+    story.notify(ToolCall(name="fetch", arguments=arguments, effect="read_only"), iteration=1, call="toolu_1")
     story.result("fetch", "toolu_1").done()
 
     spans = Drawing().draw(story)
@@ -236,7 +236,7 @@ def test_a_long_turn_keeps_what_is_newest() -> None:
         story.ask(number).say("Let me see", iteration=number).answered("tool_use", None, iteration=number)
         given = {"lines": [f"line {line} of {number}" for line in range(60)]}
         call = ToolCall(name="write", arguments=given, effect="read_only")
-        story.tell(call, iteration=number, call=f"toolu_{number}").result("write", f"toolu_{number}")
+        story.notify(call, iteration=number, call=f"toolu_{number}").result("write", f"toolu_{number}")
     story.ask(16).say("Done", iteration=16)
 
     spans = drawing.draw(story)

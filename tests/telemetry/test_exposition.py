@@ -7,8 +7,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from gateway.events.upkeep import Compression
 from gateway.messages import Usage
-from gateway.telemetry.base import Archived
-from gateway.telemetry.exposition import Exposition
+from gateway.telemetry.facts import SessionArchived
+from gateway.telemetry.metrics.exposition import Exposition
 from tests.telemetry.counting import Counting
 from tests.telemetry.prometheus import needs_prometheus, promtool
 from tests.telemetry.story import TRACE_ID, Story, with_tools
@@ -21,28 +21,28 @@ def everything() -> Counting:
     """Every instrument has recorded something."""
     usage = Usage(input_tokens=1, output_tokens=1)
     summed = Compression(phase="completed", trigger="manual", usage=usage, cost=0.5, duration_ms=10)
-    compressed = Story("c_1").tell(summed)
+    compressed = Story("c_1").notify(summed)
     counting = Counting(genai_compat="dup").count(with_tools(), failing(), compressed)
     for kind in ("live", "resume", "replay"):
         stream = counting.streams.opened(kind, head=0, accepted_at=1)
         stream.sending(with_tools().events)
         stream.closed("client")
-    meters = counting.meters
-    meters.watch_queue(lambda: 3)
-    meters.watch_readers(lambda: 2)
-    meters.watch_spans(lambda: 1, lambda: 4)
-    meters.loop.late(0.001)
-    meters.log.flushed(5, 0.002, failed=True)
-    meters.requests.ended("GET", "/healthz", 200, 0.001)
-    for reader in meters.readers:
-        reader.archived(Archived("s_1", 1, 2))
+    metrics = counting.metrics
+    metrics.watch_queue(lambda: 3)
+    metrics.watch_readers(lambda: 2)
+    metrics.watch_spans(lambda: 1, lambda: 4)
+    metrics.loop.late(0.001)
+    metrics.log.flushed(5, 0.002, failed=True)
+    metrics.requests.ended("GET", "/healthz", 200, 0.001)
+    for reader in metrics.readers:
+        reader.archived(SessionArchived("s_1", 1, 2))
     return counting
 
 
 def test_every_metric_is_parsed_and_described() -> None:
     """prometheus_client's parsers take both forms, and each of our metrics says what it is."""
     counting = everything()
-    body, content_type = counting.meters.exposition.render(OPENMETRICS)
+    body, content_type = counting.metrics.exposition.render(OPENMETRICS)
 
     plain = {family.name.removesuffix("_info") for family in text_string_to_metric_families(counting.text)}
     open_ = {family.name: family for family in parse_openmetrics(body.decode())}
@@ -64,7 +64,7 @@ def test_promtool_has_nothing_to_say() -> None:
 def test_histograms_carry_an_example_of_each_bucket() -> None:
     """In OpenMetrics a bucket names a trace that fell into it, at every scrape; the text format has none."""
     counting = Counting().count(with_tools())
-    exposition = counting.meters.exposition
+    exposition = counting.metrics.exposition
 
     scrapes = [exposition.render(OPENMETRICS)[0].decode() for _ in range(2)]
 
@@ -86,13 +86,13 @@ def test_histograms_carry_an_example_of_each_bucket() -> None:
 def test_what_must_not_be_an_example_is_counted_all_the_same() -> None:
     """Whoever knows that a trace is not kept says so, and no link leads nowhere."""
     from gateway.settings import load_settings
-    from gateway.telemetry.meters import Meters
+    from gateway.telemetry.metrics.registry import MetricsRegistry
     from gateway.telemetry.observer import Observer
 
-    meters = Meters(load_settings(), Resource({}), exemplify=lambda _span, _turn: None)
-    Observer(meters.readers).observe("s_1", with_tools().events)
+    metrics = MetricsRegistry(load_settings(), Resource({}), exemplify=lambda _span, _turn: None)
+    Observer(metrics.readers).observe("s_1", with_tools().events)
 
-    text = meters.exposition.render(OPENMETRICS)[0].decode()
+    text = metrics.exposition.render(OPENMETRICS)[0].decode()
     assert "gen_ai_invoke_agent_duration_seconds_count" in text
     assert "trace_id" not in text
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from opentelemetry.trace import NonRecordingSpan, SpanContext, use_span
 from pydantic import BaseModel, ValidationError
 
-from gateway.telemetry.logs import configure_logging
+from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.redaction import REDACTED, redact
 
 SECRET = "hunter2canary"

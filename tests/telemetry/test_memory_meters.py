@@ -51,7 +51,7 @@ def test_warnings_about_the_memory_have_a_series_from_the_start() -> None:
 
     story = Story().begin()
     for each in ("memory_unavailable", "memory_unavailable", "summary_failed"):
-        story.tell(TurnWarning(code=each, message=CANARY))
+        story.notify(TurnWarning(code=each, message=CANARY))
     counting.count(story)
 
     assert counting.value(warnings, code["memory_unavailable"]) == 2
@@ -68,7 +68,7 @@ def test_changes_are_counted_by_who_made_them_and_name_nobody() -> None:
         changed("deleted", "李雷", type="preference"),
         changed("deleted", "鲁迅", type="preference"),
     ):
-        counting.observer.tell(lambda reader, each=each: reader.memory_changed(each))
+        counting.observer.notify(lambda reader, each=each: reader.memory_changed(each))
 
     for op, by, count in (
         ("remembered", "model", 1),
@@ -86,7 +86,7 @@ def test_conversations_that_were_read_are_timed() -> None:
     """With the code of what failed, and why offers were dropped."""
     counting = Counting()
     for run in (learned(), learned(error="learning_failed", usage=None, changed=[], dropped={})):
-        counting.observer.tell(lambda reader, run=run: reader.learned(run))
+        counting.observer.notify(lambda reader, run=run: reader.learned(run))
 
     seconds, about = "gateway_memory_learning_duration_seconds", {"gen_ai_request_model": MODEL}
     assert counting.value(f"{seconds}_sum", about) == 2
@@ -101,7 +101,7 @@ def test_reasons_and_errors_that_somebody_invents_do_not_grow_the_process() -> N
     counting = Counting()
     for number in range(300):
         run = learned(error=f"error_{number}", dropped={f"reason_{number}": 1})
-        counting.observer.tell(lambda reader, run=run: reader.learned(run))
+        counting.observer.notify(lambda reader, run=run: reader.learned(run))
 
     assert counting.text.count("gateway_memory_learning_dropped_total{") == 101
     assert counting.text.count("gateway_memory_learning_duration_seconds_count{") == 101
@@ -110,8 +110,8 @@ def test_reasons_and_errors_that_somebody_invents_do_not_grow_the_process() -> N
 def test_documents_and_embeddings_are_looked_up_when_they_are_asked_for() -> None:
     """Documents in use and out of it, files to be mended; requests by what for and how they failed."""
     counting, found, asked = Counting(), [FolderContents()], dict[tuple[str, str | None], int]()
-    counting.meters.watch_documents(lambda: found[0])
-    counting.meters.watch_embeddings(lambda: asked)
+    counting.metrics.watch_documents(lambda: found[0])
+    counting.metrics.watch_embeddings(lambda: asked)
     assert counting.value("gateway_document_warnings") == 0
 
     found[0] = FolderContents(warnings=("a.json cannot be used: no JSON.",))
@@ -154,8 +154,8 @@ async def test_the_store_is_counted_again_only_when_something_was_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A store that fails is asked again, and what was known stays."""
-    monkeypatch.setattr("gateway.telemetry.memory_meters.LOOK", 0.001)
-    monkeypatch.setattr("gateway.telemetry.memory_meters.REST", 0)
+    monkeypatch.setattr("gateway.telemetry.metrics.memory_metrics.LOOK", 0.001)
+    monkeypatch.setattr("gateway.telemetry.metrics.memory_metrics.REST", 0)
     counting, store = Counting(), Store()
     waiting = {
         "gateway_memory_type": "fact",
@@ -163,7 +163,7 @@ async def test_the_store_is_counted_again_only_when_something_was_written(
         "gateway_memory_quarantined": "true",
     }
     async with asyncio.timeout(TIMEOUT):
-        task = asyncio.create_task(counting.meters.memories.run(store))
+        task = asyncio.create_task(counting.metrics.memories.run(store))
         await store.looked_at()
         await store.looked_at()
         assert counting.value("gateway_memories", waiting) == 1

@@ -84,7 +84,7 @@ def test_a_conversation_that_was_read_has_a_trace_of_its_own() -> None:
     """From its beginning to its end, with what it took, and each change as an event."""
     drawing, run = Drawing(), learned(changed=[changed("remembered", "keeper"), changed("merged", "keeper")])
 
-    drawing.observer.tell(lambda reader: reader.learned(run))
+    drawing.observer.notify(lambda reader: reader.learned(run))
 
     (span,) = drawing.exporter.get_finished_spans()
     assert span.name == "gateway.memory.learn"
@@ -117,7 +117,7 @@ def test_a_conversation_that_could_not_be_read_is_an_error() -> None:
     drawing, many = Drawing(), [changed("remembered", "keeper")] * 300
     run = learned(error="upstream_timeout", usage=None, changed=many)
 
-    drawing.observer.tell(lambda reader: reader.learned(run))
+    drawing.observer.notify(lambda reader: reader.learned(run))
 
     (span,) = drawing.exporter.get_finished_spans()
     assert span.status.status_code is StatusCode.ERROR

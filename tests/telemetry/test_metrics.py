@@ -9,8 +9,8 @@ from gateway.events.calls import ToolCall
 from gateway.events.lifecycle import IterationStart, IterationSuperseded, TurnError, TurnStart
 from gateway.events.upkeep import Compression
 from gateway.messages import Usage
-from gateway.telemetry.base import Archived
-from gateway.telemetry.instruments import Counter, Histogram
+from gateway.telemetry.facts import SessionArchived
+from gateway.telemetry.metrics.instruments import Counter, Histogram
 from tests.telemetry.counting import AGENT, CHAT, TEXT, Counting
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_tools
 
@@ -19,7 +19,7 @@ def failing(turn_id: str = "t_2") -> Story:
     """Retried once, then timed out, without usage."""
     lost = IterationSuperseded(attempt=1, reason="upstream_overloaded")
     error = TurnError(code="upstream_timeout", message=CANARY, retryable=True)
-    story = Story(turn_id).begin().ask().tell(lost, iteration=1).tell(error)
+    story = Story(turn_id).begin().ask().notify(lost, iteration=1).notify(error)
     return story.done("failed", usage_unreported=1)
 
 
@@ -48,7 +48,7 @@ def test_the_gaps_between_pieces_are_counted_exactly() -> None:
     """Each piece after the first of an attempt is one entry, by the times in the events."""
     story = Story().begin().ask().say("a").say("b", "c")
     lost = IterationSuperseded(attempt=1, reason="upstream_truncated", began=True)
-    story.tell(lost, iteration=1, ms=5000).ask(attempt=2).say("a", "b").answered("end_turn", None).done()
+    story.notify(lost, iteration=1, ms=5000).ask(attempt=2).say("a", "b").answered("end_turn", None).done()
 
     counting = Counting().count(story)
 
@@ -92,7 +92,7 @@ def test_tokens_of_a_superseded_attempt_are_not_lost() -> None:
     """They were paid for: the counters include them, as the turn's own total does."""
     usage = Usage(input_tokens=40, output_tokens=2)
     lost = IterationSuperseded(attempt=1, reason="upstream_truncated", began=True, usage=usage)
-    story = Story().begin().ask().tell(lost, iteration=1).ask(attempt=2)
+    story = Story().begin().ask().notify(lost, iteration=1).ask(attempt=2)
     story.answered("end_turn", Usage(input_tokens=41, output_tokens=9)).done()
 
     counting = Counting().count(story)
@@ -143,7 +143,7 @@ def test_a_turn_that_never_ends_is_seen_growing_old(monkeypatch: pytest.MonkeyPa
     """The age of the longest running turn is told while it runs, and 0 when none does."""
     counting = Counting()
     old, young = Story("t_1"), Story("t_2", at=Story().at + 50_000)
-    monkeypatch.setattr("gateway.telemetry.metrics.now_ms", lambda: old.started_at + 60_000)
+    monkeypatch.setattr("gateway.telemetry.metrics.turn_metrics.now_ms", lambda: old.started_at + 60_000)
 
     assert counting.value("gateway_turn_oldest_age_seconds") == 0
     counting.count(old.begin(), young.begin())
@@ -154,7 +154,7 @@ def test_a_turn_that_never_ends_is_seen_growing_old(monkeypatch: pytest.MonkeyPa
 
 def test_the_wait_of_a_turn_is_that_for_the_turns_before_it() -> None:
     """Every turn has one, and it is 0 for those that began at once."""
-    waited = Story("t_2").tell(TurnStart(input="Hi", model=MODEL, trace_id=TRACE_ID, queued_ms=1500))
+    waited = Story("t_2").notify(TurnStart(input="Hi", model=MODEL, trace_id=TRACE_ID, queued_ms=1500))
 
     counting = Counting().count(with_tools(), waited)
 
@@ -190,7 +190,7 @@ def test_compressions_are_counted_by_trigger_and_outcome(turn_id: str) -> None:
     if turn_id == "t_1":
         story.begin()
 
-    counting = Counting().count(story.tell(began).tell(done).tell(failed))
+    counting = Counting().count(story.notify(began).notify(done).notify(failed))
 
     completed = {"gateway_compression_trigger": "manual", "gateway_turn_outcome": "completed"}
     assert counting.value("gateway_compressions_total", completed) == 1
@@ -207,9 +207,9 @@ def test_archives_are_timed() -> None:
     """Those that failed apart from the others."""
     counting = Counting()
 
-    for reader in counting.meters.readers:
-        reader.archived(Archived("s_1", 1000, 1500))
-        reader.archived(Archived("s_2", 1000, 3000, error="storage_unavailable"))
+    for reader in counting.metrics.readers:
+        reader.archived(SessionArchived("s_1", 1000, 1500))
+        reader.archived(SessionArchived("s_2", 1000, 3000, error="storage_unavailable"))
 
     name = "gateway_archive_write_duration_seconds_sum"
     assert counting.value(name) == 0.5
@@ -222,9 +222,9 @@ def test_invented_names_do_not_grow_the_process() -> None:
     story = Story().begin()
     for number in range(300):
         name = f"invented_{number}"
-        story.tell(ToolCall(name=name, arguments={}, effect="effectful"), call=name)
+        story.notify(ToolCall(name=name, arguments={}, effect="effectful"), call=name)
         story.result(name, name, "error")
-        story.tell(IterationStart(attempt=1, model=f"model_{number}"), iteration=number + 1)
+        story.notify(IterationStart(attempt=1, model=f"model_{number}"), iteration=number + 1)
         story.answered(f"stopped_{number}", None, iteration=number + 1)
 
     counting.count(story)

@@ -12,15 +12,15 @@ from gateway.events.envelope import StoredEvent
 from gateway.events.lifecycle import IterationSuperseded, TurnError, TurnWarning
 from gateway.events.upkeep import Compression
 from gateway.ids import root_span_id, trace_id_of
-from gateway.telemetry.base import Archived, Reader, Turn
-from gateway.telemetry.lines import Lines
+from gateway.telemetry.facts import SessionArchived, TelemetryReader, TurnFacts
+from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.observer import Observer
 from tests.telemetry.recording import Record
 from tests.telemetry.story import CANARY, FIRST_USAGE, HOUR, TRACE_ID, Story, with_approval, with_tools
 
 
-class Broken(Reader):
-    def turn_started(self, turn: Turn) -> None:
+class Broken(TelemetryReader):
+    def turn_started(self, turn: TurnFacts) -> None:
         raise RuntimeError("a reader's mistake")
 
 
@@ -177,9 +177,9 @@ def test_decisions_skills_and_steps_have_lines() -> None:
 def test_whatever_goes_wrong_leaves_a_line() -> None:
     """Repeated calls and warnings are warnings, errors and failed turns are errors."""
     lost = IterationSuperseded(attempt=1, reason="upstream_overloaded", usage=FIRST_USAGE)
-    story = Story().begin().ask().tell(lost, iteration=1)
-    story.tell(TurnWarning(code="prompt_truncated", message="MEMORY was cut"))
-    story.tell(TurnError(code="upstream_overloaded", message="x" * 9000, retryable=True)).done("failed")
+    story = Story().begin().ask().notify(lost, iteration=1)
+    story.notify(TurnWarning(code="prompt_truncated", message="MEMORY was cut"))
+    story.notify(TurnError(code="upstream_overloaded", message="x" * 9000, retryable=True)).done("failed")
 
     lines = lines_of(story.events)[1:]
 
@@ -195,9 +195,9 @@ def test_whatever_goes_wrong_leaves_a_line() -> None:
 
 def test_what_an_endpoint_says_is_told_only_where_content_is() -> None:
     """An error's message may quote the prompt: its code is enough, unless an operator asks for more."""
-    story = Story().begin().tell(TurnError(code="upstream_error", message="x" * 9000, retryable=False))
+    story = Story().begin().notify(TurnError(code="upstream_error", message="x" * 9000, retryable=False))
     compression = Compression(phase="failed", reason=f"compression_failed: {CANARY}")
-    story.tell(compression).done("failed")
+    story.notify(compression).done("failed")
 
     short, long = lines_of(story.events), lines_of(story.events, messages=True)
 
@@ -210,7 +210,7 @@ def test_what_an_endpoint_says_is_told_only_where_content_is() -> None:
 def test_compressions_and_turns_that_are_left_have_lines() -> None:
     """What happened between turns has its session; a turn that goes on elsewhere is said to."""
     made = Compression(phase="completed", trigger="manual", version=3, tokens_before=900, tokens_after=90)
-    operation = Story("c_1").tell(Compression(phase="started")).tell(made)
+    operation = Story("c_1").notify(Compression(phase="started")).notify(made)
     with capture_logs() as lines:
         observer = Observer([Lines()])
         observer.observe("s_1", [*operation.events, *Story().begin().events])
@@ -241,9 +241,9 @@ def test_archives_have_lines_that_lead_to_their_traces() -> None:
     """Done is for those who look closely, failed for everybody."""
     with capture_logs() as lines:
         observer = Observer([Lines()])
-        observer.tell(lambda reader: reader.archived(Archived("s_1", 1000, 1400)))
-        observer.tell(
-            lambda reader: reader.archived(Archived("s_1", 2000, 2300, error="storage_unavailable"))
+        observer.notify(lambda reader: reader.archived(SessionArchived("s_1", 1000, 1400)))
+        observer.notify(
+            lambda reader: reader.archived(SessionArchived("s_1", 2000, 2300, error="storage_unavailable"))
         )
 
     assert [(line["event"], line["log_level"]) for line in lines] == [
@@ -253,8 +253,8 @@ def test_archives_have_lines_that_lead_to_their_traces() -> None:
     assert lines[1]["code"] == "storage_unavailable"
     assert lines[0]["duration_ms"] == 400
     assert [line["trace_id"] for line in lines] == [
-        Archived("s_1", 1000, 1400).trace_id,
-        Archived("s_1", 2000, 2300).trace_id,
+        SessionArchived("s_1", 1000, 1400).trace_id,
+        SessionArchived("s_1", 2000, 2300).trace_id,
     ]
     assert lines[0]["trace_id"] != lines[1]["trace_id"]
 
@@ -269,8 +269,8 @@ def test_lines_do_not_take_the_ids_of_whoever_publishes(elsewhere: str) -> None:
     """Events are published from any context; its ids belong to something else."""
     seen: list[dict[str, object]] = []
 
-    class Asking(Reader):
-        def turn_started(self, turn: Turn) -> None:
+    class Asking(TelemetryReader):
+        def turn_started(self, turn: TurnFacts) -> None:
             seen.append(structlog.contextvars.get_contextvars())
 
     def publish() -> None:

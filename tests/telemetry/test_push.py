@@ -30,7 +30,7 @@ async def test_what_is_pushed_is_what_is_scraped(
     telemetry = open_telemetry(load_settings())
 
     telemetry.observe("s_1", with_tools().events)
-    stream = telemetry.meters.streams.opened("live", head=0)
+    stream = telemetry.metrics.streams.opened("live", head=0)
     stream.sending(with_tools().events)
     stream.closed("done")
     await telemetry.shutdown(30)
@@ -56,7 +56,7 @@ async def test_a_collector_that_refuses_is_counted_and_harms_nothing(
     collector.status = 404
 
     telemetry.observe("s_1", with_tools().events)
-    telemetry.meters.exposition.provider.force_flush()
+    telemetry.metrics.exposition.provider.force_flush()
     body, _ = await telemetry.render_metrics()
     await telemetry.shutdown(30)
 
@@ -71,14 +71,14 @@ async def test_who_wants_to_hear_what_is_new_hears_that_alone(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{collector.url}/v1/metrics")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta")
     telemetry = open_telemetry(load_settings())
-    durations = telemetry.meters.exposition.histogram("test.duration", "s", "A test.", (1, 10))
+    durations = telemetry.metrics.exposition.histogram("test.duration", "s", "A test.", (1, 10))
 
     told: list[tuple[int, float, list[int]]] = []
     for values in ((0.5, 5), (20,), ()):
         collector.metrics.clear()
         for value in values:
             durations.record(value, {"a": 1, "b": 2} if value > 1 else {"b": 2, "a": 1})
-        telemetry.meters.exposition.provider.force_flush()
+        telemetry.metrics.exposition.provider.force_flush()
         if (found := metrics_of(collector).get("test.duration")) is not None:
             assert (
                 found.histogram.aggregation_temporality

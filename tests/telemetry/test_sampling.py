@@ -9,13 +9,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from gateway.events.lifecycle import IterationEnd, TurnError
 from gateway.ids import trace_id_of
-from gateway.telemetry import sampling
-from gateway.telemetry.http_spans import HttpSpans, RequestSpan
 from gateway.telemetry.observer import Observer
-from gateway.telemetry.sampling import OutcomeSampler, Policy
-from gateway.telemetry.spans import Called, Spans
-from gateway.telemetry.tool_spans import ToolSpans
-from gateway.telemetry.traces import Traces, TurnIds
+from gateway.telemetry.spans import sampling
+from gateway.telemetry.spans.http_spans import HttpSpans, RequestSpan
+from gateway.telemetry.spans.sampling import OutcomeSampler, Policy
+from gateway.telemetry.spans.tool_spans import ToolSpans
+from gateway.telemetry.spans.traces import Traces, TurnIds
+from gateway.telemetry.spans.turn_spans import Called, Spans
 from tests.telemetry.story import HOUR, Story, with_tools
 
 NOTHING = Policy(ratio=0)
@@ -37,7 +37,7 @@ class Sampled:
         self.http = HttpSpans(traces, self.spans)
         self.observer = Observer([self.spans, ToolSpans(traces)])
 
-    def tell(self, *stories: Story) -> list[str]:
+    def notify(self, *stories: Story) -> list[str]:
         for story in stories:
             self.observer.observe(story.session_id, story.events)
         return self.kept
@@ -63,14 +63,14 @@ def quiet(turn_id: str = "t_1", *, ms: int = 10) -> Story:
 
 def failed(turn_id: str = "t_1") -> Story:
     error = TurnError(code="upstream_timeout", message="no", retryable=True)
-    return Story(turn_id).begin(trace_id_of(turn_id)).ask().tell(error).done("failed")
+    return Story(turn_id).begin(trace_id_of(turn_id)).ask().notify(error).done("failed")
 
 
 def slow_to_begin() -> Story:
     story = Story("t_1").begin(trace_id_of("t_1")).ask()
     story.at += 7000
     end = IterationEnd(stop_reason="end_turn", ttft_ms=7000, duration_ms=7010)
-    return story.say("Hi").tell(end, iteration=1).done()
+    return story.say("Hi").notify(end, iteration=1).done()
 
 
 def ended(span: RequestSpan, status: int = 202) -> None:
@@ -91,15 +91,15 @@ def ended(span: RequestSpan, status: int = 202) -> None:
 )
 def test_what_is_special_is_kept_whatever_the_ratio(story: Story, why: str) -> None:
     """Errors, stops, limits, slow and unreported turns: all their spans, at a ratio of 0."""
-    assert "invoke_agent support" in Sampled(NOTHING).tell(story), why
+    assert "invoke_agent support" in Sampled(NOTHING).notify(story), why
 
 
 def test_nothing_special_is_kept_by_ratio_alone() -> None:
     """At 0 none, at 1 all; nothing goes on waiting."""
     none, every = Sampled(NOTHING), Sampled(Policy(ratio=1))
 
-    assert none.tell(quiet()) == []
-    assert len(every.tell(quiet())) == 2
+    assert none.notify(quiet()) == []
+    assert len(every.notify(quiet())) == 2
     assert none.sampler.waiting == every.sampler.waiting == (0, 0)
     assert none.dropped == 0  # not wanted is not lost
 
@@ -112,7 +112,7 @@ def test_the_ratio_is_decided_by_the_trace_id(numbers: set[int], ratio: float) -
 
     one, same, more = Sampled(Policy(ratio)), Sampled(Policy(ratio)), Sampled(Policy((1 + ratio) / 2))
     for sampled in (one, same, more):
-        sampled.tell(*stories)
+        sampled.notify(*stories)
 
     assert traces(one) == traces(same) <= traces(more)
     assert len(one.kept) == 2 * len(traces(one))
@@ -133,7 +133,7 @@ def test_requests_share_the_fate_of_their_turn() -> None:
         post, during, after = (sampled.request() for _ in range(3))
         post.starts("t_1")
         ended(post)
-        sampled.tell(Story("t_1").begin(trace_id_of("t_1")))
+        sampled.notify(Story("t_1").begin(trace_id_of("t_1")))
         during.follows("t_1")
         ended(during)
         assert sampled.kept == []
@@ -176,7 +176,7 @@ def test_what_a_process_leaves_is_kept() -> None:
     more = (
         Story("t_1").begin(trace_id_of("t_1")).ask().answered("tool_use", None).call("calculate", "toolu_1")
     )
-    sampled.tell(more)
+    sampled.notify(more)
     sampled.observer.close()
     assert sampled.kept == []
     sampled.sampler.force_flush()
@@ -193,7 +193,7 @@ def test_waiting_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     sampled = Sampled(NOTHING)
     for number in range(40):
         story = Story(f"t_{number}").begin(trace_id_of(f"t_{number}")).call("calculate", "toolu_1")
-        sampled.tell(story.result("calculate", "toolu_1"))
+        sampled.notify(story.result("calculate", "toolu_1"))
 
     assert sampled.sampler.waiting[0] == 10
     assert sampled.dropped == 30
@@ -204,11 +204,11 @@ def test_waiting_ends_with_age() -> None:
     """A turn that waits for a person for days does not hold its spans for so long."""
     sampled = Sampled(Policy(ratio=1, longest_wait=60))
     old = Story("t_old").begin(trace_id_of("t_old")).call("calculate", "toolu_1")
-    sampled.tell(old.result("calculate", "toolu_1"))
+    sampled.notify(old.result("calculate", "toolu_1"))
     assert sampled.kept == []
     later = quiet("t_later")
     later_events = Story("t_new", at=later.at + 61_000).begin(trace_id_of("t_new")).done()
-    sampled.tell(later_events)
+    sampled.notify(later_events)
 
     assert sampled.kept.count("execute_tool calculate") == 1
 
@@ -233,7 +233,7 @@ def test_a_turn_that_asks_a_person_is_kept_and_takes_no_memory_while_it_waits(
     assert sampled.kept == ["chat claude-sonnet-5-5", "execute_tool look"]
     assert sampled.sampler.waiting == (0, 0)
     for number in range(sampling.REMEMBERED + 1):
-        sampled.tell(quiet(f"t_other_{number}"))
+        sampled.notify(quiet(f"t_other_{number}"))
     sampled.observer.observe("s_1", story.events[7:])
 
     assert sampled.kept[2:] == [
@@ -249,7 +249,7 @@ def test_a_turn_that_a_rule_decides_about_is_as_any_other() -> None:
     story = Story("t_1").begin(trace_id_of("t_1")).call("send", "toolu_1")
     story.decided("toolu_1", "approved", "grant").result("send", "toolu_1").done()
 
-    assert Sampled(NOTHING).tell(story) == []
+    assert Sampled(NOTHING).notify(story) == []
 
 
 def test_a_trace_without_end_is_sent_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,5 +260,5 @@ def test_a_trace_without_end_is_sent_on(monkeypatch: pytest.MonkeyPatch) -> None
     for number in range(30):
         story.call("calculate", f"toolu_{number}").result("calculate", f"toolu_{number}")
 
-    assert len(sampled.tell(story)) == 30
+    assert len(sampled.notify(story)) == 30
     assert sampled.sampler.waiting == (0, 0)

@@ -88,7 +88,7 @@ async def test_without_an_endpoint_there_are_metrics_but_no_spans(
     telemetry = open_telemetry(load_settings())
 
     telemetry.observe("s_1", with_tools().events)
-    stream = telemetry.meters.streams.opened("live")
+    stream = telemetry.metrics.streams.opened("live")
     body, _ = await telemetry.render_metrics()
     stream.closed("done")
     await telemetry.shutdown()

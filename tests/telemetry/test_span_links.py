@@ -9,7 +9,7 @@ from opentelemetry.trace import StatusCode
 from gateway.events.upkeep import Compression
 from gateway.ids import root_span_id, span_id_of, trace_id_of
 from gateway.messages import Usage
-from gateway.telemetry.base import Archived
+from gateway.telemetry.facts import SessionArchived
 from tests.telemetry.drawing import REQUEST, Drawing, attributes, milliseconds, parent_name, place
 from tests.telemetry.story import CANARY, MODEL, TRACE_ID, Story, with_approval, with_tools
 
@@ -84,7 +84,7 @@ def test_a_compression_in_a_turn_is_a_part_of_it() -> None:
     done = compression(
         phase="completed", version=2, tokens_before=5000, tokens_after=300, usage=usage, cost=0.5
     )
-    story = Story().begin().tell(compression(phase="started", trigger="automatic")).tell(done, ms=400)
+    story = Story().begin().notify(compression(phase="started", trigger="automatic")).notify(done, ms=400)
     story.ask().answered("end_turn", None).ask(2).answered("end_turn", None, iteration=2).done()
 
     drawing = Drawing()
@@ -117,7 +117,7 @@ def test_a_compression_by_itself_has_a_trace_of_its_own() -> None:
     drawing = Drawing()
     drawing.upkeep.asked("s_1", REQUEST)
     failed = compression(phase="failed", reason=f"compression_failed: The endpoint said {CANARY}")
-    story = Story("c_1").tell(compression(phase="started", trigger="manual")).tell(failed)
+    story = Story("c_1").notify(compression(phase="started", trigger="manual")).notify(failed)
 
     span = drawing.draw(story)["gateway.compression"]
 
@@ -134,13 +134,13 @@ def test_a_compression_by_itself_has_a_trace_of_its_own() -> None:
 def test_an_archive_has_a_span_when_it_is_told() -> None:
     """Whoever archives tells how long it took and whether it worked."""
     drawing = Drawing()
-    drawing.observer.tell(lambda reader: reader.archived(Archived("s_1", 1000, 1400)))
-    drawing.observer.tell(
-        lambda reader: reader.archived(Archived("s_2", 1000, 1200, error="storage_unavailable"))
+    drawing.observer.notify(lambda reader: reader.archived(SessionArchived("s_1", 1000, 1400)))
+    drawing.observer.notify(
+        lambda reader: reader.archived(SessionArchived("s_2", 1000, 1200, error="storage_unavailable"))
     )
 
     done, failed = drawing.exporter.get_finished_spans()
     assert (done.name, milliseconds(done)) == ("gateway.archive", (1000, 1400))
     assert attributes(failed)["error.type"] == "storage_unavailable"
     assert attributes(done)["gateway.session.id"] == "s_1"
-    assert f"{place(done).trace_id:032x}" == Archived("s_1", 1000, 1400).trace_id
+    assert f"{place(done).trace_id:032x}" == SessionArchived("s_1", 1000, 1400).trace_id

@@ -16,7 +16,7 @@ from gateway.events.lifecycle import (
 )
 from gateway.ids import root_span_id
 from gateway.messages import Usage
-from gateway.telemetry.spans import Called
+from gateway.telemetry.spans.turn_spans import Called
 from tests.telemetry.drawing import Drawing, attributes, milliseconds, moments, parent_name, place
 from tests.telemetry.story import CANARY, FIRST_USAGE, MODEL, TRACE_ID, Story, with_tools
 
@@ -155,7 +155,7 @@ def test_nothing_that_was_said_gets_into_a_span() -> None:
 def test_a_superseded_attempt_is_an_event_of_its_call() -> None:
     """A logical call is one span whatever it took; its first content is that of the attempt that counts."""
     lost = IterationSuperseded(attempt=1, reason="upstream_overloaded")
-    story = Story().begin().ask().say("a").tell(lost, iteration=1, ms=30).ask(attempt=2).say("b")
+    story = Story().begin().ask().say("a").notify(lost, iteration=1, ms=30).ask(attempt=2).say("b")
     story.answered("end_turn", None).done()
 
     chat = Drawing().draw(story)[f"chat {MODEL}"]
@@ -178,7 +178,7 @@ def failed(code: ErrorCode) -> TurnError:
 
 def test_a_failed_turn_marks_the_call_that_broke_it() -> None:
     """The error's code is error.type of the turn and of the call that was open."""
-    story = Story().begin().ask().tell(failed("upstream_timeout")).done("failed")
+    story = Story().begin().ask().notify(failed("upstream_timeout")).done("failed")
 
     spans = Drawing().draw(story)
 
@@ -194,7 +194,7 @@ def test_an_answer_cut_short_learns_its_reason_from_the_end_of_the_turn() -> Non
     usage = Usage(input_tokens=7, output_tokens=1)
     story = Story().begin().ask().say("par").answered(None, usage)
     cut_at = story.at
-    story.tell(failed("upstream_truncated")).done("failed", usage=usage)
+    story.notify(failed("upstream_truncated")).done("failed", usage=usage)
 
     chat = Drawing().draw(story)[f"chat {MODEL}"]
 
@@ -233,7 +233,7 @@ def test_a_turn_of_a_former_process_gets_a_trace_of_what_is_known() -> None:
 
 def test_a_turn_that_a_crash_ended_is_seen() -> None:
     """The error and done that close an interrupted turn's books are enough for a span."""
-    story = Story().tell(failed("server_restart")).done("interrupted")
+    story = Story().notify(failed("server_restart")).done("interrupted")
 
     root = Drawing().draw(story)["invoke_agent support"]
 
@@ -257,7 +257,7 @@ def test_a_turn_pushed_out_by_others_ends_as_unfinished() -> None:
 def test_a_turn_that_waited_shows_how_long() -> None:
     """The wait for the turns before it is a child of its own, within the root."""
     story = Story()
-    story.tell(TurnStart(input="Hi", model=MODEL, trace_id=TRACE_ID, queued_ms=700), ms=0)
+    story.notify(TurnStart(input="Hi", model=MODEL, trace_id=TRACE_ID, queued_ms=700), ms=0)
 
     spans = Drawing().draw(story.done())
 
@@ -272,7 +272,7 @@ def test_a_retrieval_is_as_long_as_the_search() -> None:
     """The event tells when something was found and how long that took."""
     hit = RetrievalHit(id="h", source="docs", snippet="s", score=1)
     found = Retrieval(query="q", source="docs", results=[hit], tokens=3, duration_ms=8)
-    story = Story().begin().tell(found)
+    story = Story().begin().notify(found)
 
     spans = Drawing().draw(story.done())
 
@@ -287,7 +287,7 @@ def test_a_model_call_names_prompt_answer_and_endpoint() -> None:
         attempt=1, model=MODEL, prefix_hash="ab" * 32, components={"identity": "0123456789ab"}
     )
     end = IterationEnd(stop_reason="end_turn", duration_ms=9, model="claude-x", response_id="msg_1")
-    story.tell(start, iteration=1).tell(end, iteration=1).done()
+    story.notify(start, iteration=1).notify(end, iteration=1).done()
     called = Called(
         "support", server={"server.address": "model.example", "server.port": 8443}, temperature=0.5
     )

@@ -69,7 +69,7 @@ def test_a_denied_call_counts_and_is_not_timed() -> None:
 def test_a_turn_that_waits_is_neither_slow_nor_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its time is without the wait, it is not active meanwhile, and does not look as if it hung."""
     story, counting = with_approval(), Counting()
-    monkeypatch.setattr("gateway.telemetry.metrics.now_ms", lambda: story.started_at + 2 * HOUR)
+    monkeypatch.setattr("gateway.telemetry.metrics.turn_metrics.now_ms", lambda: story.started_at + 2 * HOUR)
 
     counting.observer.observe("s_1", story.events[:6])
     assert counting.value("gateway_turn_active") == 1
@@ -132,9 +132,9 @@ def test_what_waits_and_what_there_is_are_looked_up_when_they_are_asked_for() ->
     """Parked turns, the catalog by type and whether it is enabled, MCP servers by whether they answer."""
     counting = Counting()
     parked, skills, up = [3], {("markdown", True): 4, ("markdown", False): 1}, {"files": True, "网页": False}
-    counting.meters.watch_parked(lambda: parked[0])
-    counting.meters.watch_skills(lambda: skills)
-    counting.meters.watch_mcp(lambda: up)
+    counting.metrics.watch_parked(lambda: parked[0])
+    counting.metrics.watch_skills(lambda: skills)
+    counting.metrics.watch_mcp(lambda: up)
 
     assert counting.value("gateway_turn_parked") == 3
     of = {"gateway_skill_type": "markdown"}

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import StatusCode
 
 from gateway.ids import span_id_of
-from gateway.telemetry.spans import Called
+from gateway.telemetry.spans.turn_spans import Called
 from tests.telemetry.drawing import Drawing, attributes, milliseconds, parent_name, place
 from tests.telemetry.story import CANARY, HOUR, TRACE_ID, Story, with_approval
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events.calls import StepTrace, ToolResult
+from gateway.events.calls import CallResult, StepTrace
 from gateway.tools import function
 from gateway.tools.function import tool
 from gateway.tools.in_time import run_in_time
@@ -38,7 +38,7 @@ async def test_a_result_with_everything_at_its_most_fits_into_a_frame(letter: st
         )
 
     output = await run_in_time(report, {}, given := context())
-    told = ToolResult(
+    told = CallResult(
         name="n" * 64,
         status="ok",
         content=output.content,

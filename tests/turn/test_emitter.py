@@ -10,7 +10,7 @@ from gateway.events.lifecycle import TurnWarning
 from gateway.storage.log import Append
 from gateway.storage.turns import TurnRow
 from gateway.turn.emitter import MAX_PENDING, Emitter
-from gateway.turn.progress import Progress
+from gateway.turn.progress import TurnProgress
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +35,7 @@ class HeldLog:
 
 def _emitter(head: int = 7) -> tuple[Emitter, HeldLog]:
     log = HeldLog()
-    return Emitter(log, TURN, head, Progress()), log
+    return Emitter(log, TURN, head, TurnProgress()), log
 
 
 async def test_events_continue_from_the_head_without_a_gap() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.events.calls import ApprovalRequest, ToolCall, ToolResult
+from gateway.events.calls import ApprovalRequest, CallResult, ToolCall
 from gateway.events.lifecycle import IterationEnd, IterationStart
 from gateway.messages import Message
 from gateway.turn.context import TurnContext
@@ -86,7 +86,7 @@ async def test_open_calls_beside_answered_ones_make_one_message_in_their_order(t
     """It joins the history with the last result, and nothing of it is there before."""
     async with turn_at_work(tmp_path) as turn:
         _call(turn, "c1", "c2", "c3")
-        turn.answer("c2", ToolResult(name="look", status="ok", content="seen", duration_ms=1))
+        turn.answer("c2", CallResult(name="look", status="ok", content="seen", duration_ms=1))
         await turn.emitter.settled()
         before = len((await turn.deps.sessions.history("s")).messages)
         await finalize_turn(turn.emitter, noted("limit_reached", "max_iterations", "Enough."))

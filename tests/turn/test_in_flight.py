@@ -138,7 +138,7 @@ async def test_what_does_not_end_in_time_stays_open_for_the_next_process(
     asked = asyncio.Event()
 
     @asynccontextmanager
-    async def never(_: object) -> AsyncGenerator[None]:
+    async def never(*_: object) -> AsyncGenerator[None]:
         asked.set()
         await asyncio.Event().wait()
         yield

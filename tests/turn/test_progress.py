@@ -2,21 +2,21 @@
 
 import pytest
 
-from gateway.events.calls import ToolCall, ToolResult
+from gateway.events.calls import CallResult, ToolCall
 from gateway.events.content import Text
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
 from gateway.events.lifecycle import Done, IterationEnd, IterationStart, IterationSuperseded, TurnStart
 from gateway.messages import Usage
 from gateway.turn.finalize import Limits
 from gateway.turn.loop import limit_reached
-from gateway.turn.progress import Progress
+from gateway.turn.progress import TurnProgress
 
 pytestmark = pytest.mark.anyio
 
 USAGE = Usage(input_tokens=10, output_tokens=5)
 START = TurnStart(input="hi", model="m", trace_id="0" * 32)
 CALL = ToolCall(name="t", arguments={}, effect="effectful")
-RESULT = ToolResult(name="t", status="ok", content="x", duration_ms=1)
+RESULT = CallResult(name="t", status="ok", content="x", duration_ms=1)
 
 Step = tuple[EventData, int | None, str | None]
 STORY: list[Step] = [
@@ -51,7 +51,7 @@ def _stored(steps: list[Step]) -> list[StoredEvent]:
 @pytest.mark.parametrize("count", range(len(STORY) + 1))
 def test_the_log_tells_the_same_state_as_the_emitting_did(count: int) -> None:
     """At every point of a turn: folding what was emitted and folding what was stored give one state."""
-    emitted, read = Progress(), Progress()
+    emitted, read = TurnProgress(), TurnProgress()
     for seq, (data, iteration, call) in enumerate(STORY[:count], 1):
         emitted.apply(data, 1000 + seq, iteration, call)
     for event in _stored(STORY[:count]):
@@ -62,7 +62,7 @@ def test_the_log_tells_the_same_state_as_the_emitting_did(count: int) -> None:
 
 def test_a_superseded_attempt_leaves_no_text_and_counts_as_unreported() -> None:
     """Only the winning attempt's pieces remain; what the lost one used is added, and its price is unknown."""
-    progress = Progress()
+    progress = TurnProgress()
     for event in _stored(STORY[:6]):
         progress.apply_stored(event)
 
@@ -73,7 +73,7 @@ def test_a_superseded_attempt_leaves_no_text_and_counts_as_unreported() -> None:
 
 def test_an_attempt_that_never_began_costs_nothing() -> None:
     """An overloaded endpoint that refused the call leaves the price known."""
-    progress = Progress()
+    progress = TurnProgress()
     progress.apply(IterationStart(attempt=1, model="m"), 1, 1, None)
     progress.apply(IterationSuperseded(attempt=1, reason="upstream_overloaded"), 2, 1, None)
     progress.apply(IterationStart(attempt=2, model="m"), 3, 1, None)
@@ -84,7 +84,7 @@ def test_an_attempt_that_never_began_costs_nothing() -> None:
 
 def test_only_a_call_that_began_to_answer_leaves_its_usage_unreported() -> None:
     """A refused connection used nothing; an answer that broke off used what nobody knows."""
-    refused, broken = Progress(), Progress()
+    refused, broken = TurnProgress(), TurnProgress()
     for progress in (refused, broken):
         progress.apply(IterationStart(attempt=1, model="m"), 1, 1, None)
     broken.attempt_began = True
@@ -105,7 +105,7 @@ def test_only_a_call_that_began_to_answer_leaves_its_usage_unreported() -> None:
 )
 def test_limits_stop_the_next_model_call(limits: Limits, code: str | None) -> None:
     """Reached means: another call would be over it."""
-    progress = Progress()
+    progress = TurnProgress()
     for event in _stored(STORY[:-1]):
         progress.apply_stored(event)
 
@@ -116,7 +116,7 @@ def test_limits_stop_the_next_model_call(limits: Limits, code: str | None) -> No
 
 def test_calls_that_are_answered_are_counted_and_the_last_one_makes_the_message() -> None:
     """The count is that of the calls without a result, at every step; no other result makes a message."""
-    progress = Progress()
+    progress = TurnProgress()
     progress.apply(IterationStart(attempt=1, model="m"), 1, 1, None)
     for call_id in ("c1", "c2", "c3"):
         progress.apply(CALL, 1, 1, call_id)
@@ -136,7 +136,7 @@ def test_calls_that_are_answered_are_counted_and_the_last_one_makes_the_message(
 
 async def test_the_open_calls_are_those_without_a_result_whatever_happens_meanwhile() -> None:
     """In their order; one that is answered while others are looked at is left out."""
-    progress = Progress()
+    progress = TurnProgress()
     for number in range(5):
         progress.apply(CALL, 1, 1, f"c{number}")
     progress.apply(RESULT, 1, 1, "c1")

@@ -13,7 +13,7 @@ from gateway.tools.base import FunctionTool
 from gateway.turn.context import TurnContext
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import Limits
-from gateway.turn.progress import Progress
+from gateway.turn.progress import TurnProgress
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import assemble, function_skills, open_memory, open_skills, storage_on
 from tests.history.scripted import Said, ScriptedModel
@@ -46,7 +46,7 @@ async def turn_at_work(
         )
         new = NewTurn("t", "s", OWNER, said, "model", None, "reject", create_session=True, at=1)
         now = await storage.turns.accept(new, max_queued=0)
-        yield TurnContext(deps, Emitter(storage.log, now.turn, now.head, Progress()), LIMITS)
+        yield TurnContext(deps, Emitter(storage.log, now.turn, now.head, TurnProgress()), LIMITS)
 
 
 async def stored(turn: TurnContext) -> list[dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""Log lines: those of turns, and their form."""

@@ -1,0 +1,1 @@
+"""Metrics: counters, histograms and gauges, and their ways out."""

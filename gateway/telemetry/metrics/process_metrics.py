@@ -1,0 +1,73 @@
+"""Metrics of the process: its log, its event loop, its queue."""
+
+import asyncio
+from time import monotonic
+
+from gateway.telemetry import semconv
+from gateway.telemetry.metrics.exposition import Exposition
+
+INTERVAL = 0.25
+"""Seconds between two looks at the event loop: four timers a second cost nothing and find every hang."""
+
+
+class LogMetrics:
+    """Measures the writes of the event log; `flushed` is for the one who opens it."""
+
+    def __init__(self, exposition: Exposition) -> None:
+        counters = exposition.counters
+        self._events = counters.histogram(
+            "gateway.log.flush.events",
+            "{event}",
+            "Events that one transaction of the log took.",
+            semconv.COUNTS,
+        )[()]
+        self._seconds = counters.histogram(
+            "gateway.log.flush.duration",
+            "s",
+            "One transaction of the log, from its handing over to its commit.",
+            semconv.SHORT_SECONDS,
+            parts=1_000_000,
+        )[()]
+        self._failures = counters.counter(
+            "gateway.log.flush.failures", "{flush}", "Transactions of the log that failed as a whole."
+        )
+
+    def flushed(self, events: int, seconds: float, failed: bool) -> None:
+        """A transaction is over. It may have had no event, only other writes."""
+        self._events.add(events)
+        self._seconds.add(int(seconds * 1_000_000))
+        if failed:
+            self._failures[()] += 1
+
+
+class LoopMetrics:
+    """Measures how late the event loop runs what is due: what every stream waits for. Use it as a context
+    manager around the life of the process, on the loop."""
+
+    def __init__(self, exposition: Exposition) -> None:
+        self._lag = exposition.counters.histogram(
+            "gateway.event_loop.lag",
+            "s",
+            "How late the event loop ran a timer, looked at four times a second.",
+            semconv.SHORT_SECONDS,
+            parts=1_000_000,
+        )[()]
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> None:
+        self._wait(asyncio.get_running_loop())
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def late(self, seconds: float) -> None:
+        """A timer was run so long after it was due."""
+        self._lag.add(max(int(seconds * 1_000_000), 0))
+
+    def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = loop.call_later(INTERVAL, self._tick, loop, monotonic() + INTERVAL)
+
+    def _tick(self, loop: asyncio.AbstractEventLoop, due: float) -> None:
+        self.late(monotonic() - due)
+        self._wait(loop)

@@ -1,0 +1,155 @@
+"""Counts the readers of the event streams."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, Literal
+
+from gateway.events.envelope import StoredEvent
+from gateway.telemetry import semconv
+from gateway.telemetry.metrics.exemplars import of_trace
+from gateway.telemetry.metrics.exposition import Exposition
+from gateway.telemetry.semconv import EVENT_TYPE, REASON, STREAM_KIND
+
+StreamKind = Literal["live", "resume", "replay"]
+CloseReason = Literal["done", "client", "slow", "shutdown", "error"]
+
+CONTENT: Final = frozenset({"thinking", "text", "tool_call"})
+"""Events that show a person that the model answers."""
+NEVER: Final = 2**63
+"""A seq that no session reaches."""
+
+
+class Streams:
+    """What the HTTP side reports its streams to. `is_kept` returns whether a trace (by its id)
+    may be named as an example; without it, every one."""
+
+    def __init__(self, exposition: Exposition, is_kept: Callable[[str], bool] = lambda _: True) -> None:
+        self._is_kept = is_kept
+        counters = exposition.counters
+        kind = (STREAM_KIND,)
+        self._active = counters.counter(
+            "gateway.stream.active", "{stream}", "Open event streams.", kind, falls=True
+        )
+        self._opened = counters.counter("gateway.stream.opened", "{stream}", "Event streams opened.", kind)
+        self._resumes = counters.counter(
+            "gateway.stream.resumes", "{resume}", "Streams that went on from a cursor."
+        )
+        self._disconnects = counters.counter(
+            "gateway.stream.disconnects",
+            "{disconnect}",
+            "Event streams that ended, by reason.",
+            (STREAM_KIND, REASON),
+        )
+        self._drops = counters.counter(
+            "gateway.stream.slow_consumer_drops",
+            "{drop}",
+            "Readers that took nothing for too long and were dropped.",
+        )
+        self.sent = counters.counter(
+            "gateway.stream.events_sent", "{event}", "Events sent to readers.", (STREAM_KIND, EVENT_TYPE)
+        )
+        self.backlog = counters.histogram(
+            "gateway.stream.backlog",
+            "{event}",
+            "Events that were ready for a reader when it was written to; pages of the log included.",
+            semconv.COUNTS,
+            kind,
+        )
+        self.lag = counters.histogram(
+            "gateway.stream.delivery_lag",
+            "s",
+            "From the model's piece, or whatever else happened, to its bytes being handed to the socket.",
+            semconv.SHORT_SECONDS,
+            parts=1000,
+        )
+        self._first_event = exposition.histogram(
+            "gateway.client.time_to_first_event",
+            "s",
+            "From a turn's acceptance to the first of its content that its own request was sent.",
+            semconv.SECONDS,
+        )
+
+    def opened(
+        self, kind: StreamKind, *, head: int | None = None, accepted_at: int | None = None
+    ) -> "StreamMetrics":
+        """One stream was opened; the caller owes the result a `closed`.
+
+        Events up to `head`, the session's last seq at that moment, are not new and cannot be late; None when
+        nothing in the stream is new. `accepted_at` (Unix milliseconds) is given for the stream that answers
+        the request for a new turn.
+        """
+        self._active[kind,] += 1
+        self._opened[kind,] += 1
+        if kind == "resume":
+            self._resumes[()] += 1
+        return StreamMetrics(self, kind, NEVER if head is None else head, accepted_at)
+
+    def first_content(self, seconds: float, trace_id: str | None) -> None:
+        """A turn's own request was sent its first content."""
+        context = of_trace(trace_id) if trace_id is not None and self._is_kept(trace_id) else None
+        self._first_event.record(max(seconds, 0), context=context)
+
+    def closed(self, kind: StreamKind, reason: CloseReason) -> None:
+        """One stream has ended."""
+        self._active[kind,] -= 1
+        self._disconnects[kind, reason] += 1
+        if reason == "slow":
+            self._drops[()] += 1
+
+
+class StreamMetrics:
+    """Measures one stream. A write costs a few integer adds and a look at the clock."""
+
+    __slots__ = (
+        "_accepted_at",
+        "_backlog",
+        "_head",
+        "_lag",
+        "_sent",
+        "_streams",
+        "_trace_id",
+        "close_reason",
+        "events",
+        "kind",
+    )
+
+    def __init__(self, streams: Streams, kind: StreamKind, head: int, accepted_at: int | None) -> None:
+        self.kind: StreamKind = kind
+        self.events = 0
+        self.close_reason: CloseReason | None = None
+        self._streams = streams
+        self._sent, self._backlog, self._lag = streams.sent, streams.backlog[kind,], streams.lag[()]
+        self._head = head
+        self._accepted_at = accepted_at
+        self._trace_id: str | None = None
+
+    def sending(self, events: Sequence[StoredEvent]) -> None:
+        """`events`, at least one, are handed to the socket now, in one write."""
+        kind, sent, head = self.kind, self._sent, self._head
+        for event in events:
+            sent[kind, event.type] += 1
+        self.events += len(events)
+        self._backlog.add(len(events))
+        if events[-1].seq <= head:
+            return
+        now = time.time_ns() // 1_000_000
+        first = events[0]
+        oldest = first if first.seq > head else next(event for event in events if event.seq > head)
+        self._lag.add(max(now - oldest.ts, 0))
+        if self._accepted_at is not None:
+            self._look_for_content(events, now, self._accepted_at)
+
+    def closed(self, reason: CloseReason) -> None:
+        """The stream ended. Only the first reason counts."""
+        if self.close_reason is None:
+            self.close_reason = reason
+            self._streams.closed(self.kind, reason)
+
+    def _look_for_content(self, events: Sequence[StoredEvent], now: int, accepted_at: int) -> None:
+        for event in events:
+            if event.type == "turn_start":
+                self._trace_id = event.load()["data"]["trace_id"]
+            elif event.type in CONTENT:
+                self._streams.first_content((now - accepted_at) / 1000, self._trace_id)
+                self._accepted_at = None
+                return

@@ -1,0 +1,94 @@
+"""What can be counted of tool calls: how they ended, what was decided about them, skills, steps, suggestions.
+
+Names of tools and skills come from a model, so only the first of them are themselves.
+"""
+
+from collections.abc import Mapping
+
+from opentelemetry.util.types import AttributeValue
+
+from gateway.telemetry import semconv
+from gateway.telemetry.facts import TelemetryReader, TurnFacts
+from gateway.telemetry.metrics.bounded import FewNames
+from gateway.telemetry.metrics.exemplars import Exemplify, of_span
+from gateway.telemetry.metrics.exposition import Exposition
+from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun
+
+Attributes = Mapping[str, AttributeValue]
+
+_MAX_NAMES = 200
+
+
+class ToolMetrics(TelemetryReader):
+    """Counts and times tool calls."""
+
+    def __init__(self, exposition: Exposition, agent: str, exemplify: Exemplify = of_span) -> None:
+        self._agent: Attributes = {semconv.AGENT: agent}
+        self._exemplify = exemplify
+        self._tools = FewNames(_MAX_NAMES)
+        self._skills = FewNames(_MAX_NAMES)
+        self._errors = FewNames()
+        self._calls = exposition.counter(
+            "gateway.tool.calls", "{call}", "Tool calls that ended, by tool and status."
+        )
+        self._seconds = exposition.histogram(
+            "gen_ai.execute_tool.duration",
+            "s",
+            "Executions of a tool, without the time until they were allowed.",
+            semconv.SECONDS,
+        )
+        self._steps = exposition.counter(
+            "gateway.tool.steps", "{step}", "Steps that tools told of; failed ones with the error's type."
+        )
+        self._suggestions = exposition.counter(
+            "gateway.memory.suggestions",
+            "{suggestion}",
+            "What tools thought to be worth remembering, by type.",
+        )
+        self._decisions = exposition.counter(
+            "gateway.approvals",
+            "{decision}",
+            "Decisions whether a tool call may run, by whom or what made them.",
+        )
+        self._waits = exposition.histogram(
+            "gateway.approval.wait",
+            "s",
+            "From the question whether a tool call may run to its answer, by a user or by expiry.",
+            semconv.APPROVAL_SECONDS,
+        )
+        self._uses = exposition.counter(
+            "gateway.skill.uses",
+            "{use}",
+            "Skills that were read, and calls that were refused because of one.",
+        )
+
+    def approval_ended(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState) -> None:
+        if approval.decision is None or approval.kind is None:
+            return
+        by = {semconv.APPROVAL_BY: approval.kind}
+        tool = {semconv.TOOL: self._tools.name(run.name)}
+        self._decisions.add(1, {**tool, **by, semconv.APPROVAL_DECISION: approval.decision})
+        if approval.waited_ms is not None:
+            self._waits.record(approval.waited_ms / 1000, by, self._exemplify(approval.span, turn))
+
+    def skill_used(self, turn: TurnFacts, run: ToolRun | None, use: SkillUse) -> None:
+        name = self._skills.name(use.name)
+        about = {semconv.SKILL_NAME: name, semconv.SKILL_TYPE: use.type, semconv.SKILL_ACTION: use.action}
+        self._uses.add(1, about)
+
+    def tool_ended(self, turn: TurnFacts, run: ToolRun) -> None:
+        if run.status is None:
+            return
+        tool = {semconv.TOOL: self._tools.name(run.name)}
+        self._calls.add(1, {**tool, semconv.TOOL_STATUS: run.status})
+        if run.status != "denied":  # it did not run, and would make the others look fast
+            about = {**self._agent, **tool, semconv.TOOL_TYPE: "function"}
+            context = self._exemplify(run.span, turn)
+            self._seconds.record(run.duration_ms / 1000, self._with_error(about, run.error), context)
+        for step in run.steps:
+            self._steps.add(1, self._with_error(tool, step.error))
+        for kind in run.suggested:
+            self._suggestions.add(1, {semconv.MEMORY_TYPE: kind})
+
+    def _with_error(self, attributes: Attributes, error: str | None) -> Attributes:
+        return attributes if error is None else {**attributes, semconv.ERROR_TYPE: self._errors.name(error)}

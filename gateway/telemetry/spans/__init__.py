@@ -1,0 +1,1 @@
+"""Spans: what is traced, and the way to a collector."""

@@ -1,0 +1,143 @@
+"""Spans of what is done to a session beside its answers: compression, in a turn or by itself; archives."""
+
+import re
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from opentelemetry.trace import Span, SpanContext
+from opentelemetry.util.types import AttributeValue
+
+from gateway.ids import trace_id_of
+from gateway.messages import Usage
+from gateway.telemetry import semconv
+from gateway.telemetry.facts import SessionArchived, TelemetryReader, TurnFacts
+from gateway.telemetry.spans.traces import RequestSpans, Traces, close, link_to_requester
+
+_CODE = re.compile(r"[a-z][a-z_]{2,40}(?=$|[:. ])")
+_OPEN = 1000
+"""Most compressions followed at once."""
+_UNFINISHED = {"reason": semconv.UNFINISHED}
+
+
+@dataclass(slots=True)
+class _Open:
+    span: Span
+    started_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class _CompressionEvent:
+    """A compression event: of `turn`, or (None) of the operation `work_id`."""
+
+    turn: TurnFacts | None
+    session_id: str
+    work_id: str
+    seq: int
+    data: dict[str, Any]
+    at: int
+
+
+class UpkeepSpans(TelemetryReader):
+    """Draws `gateway.compression`: a child of the turn that it happened in, else a root of its own that is
+    linked to the request; and `gateway.archive`, a root."""
+
+    def __init__(self, traces: Traces) -> None:
+        self._traces = traces
+        self._request_spans = RequestSpans()
+        # By session, where one compression runs at a time; it may begin between turns and end in one.
+        self._open: OrderedDict[str, _Open] = OrderedDict()
+
+    def asked(self, session_id: str, requester: SpanContext) -> None:
+        """The request of that span asks for a compression of that session."""
+        self._request_spans.put(session_id, requester)
+
+    def answered(self, session_id: str) -> None:
+        """That request is over, whether anything was compressed or not."""
+        self._request_spans.take(session_id)
+
+    def running(self, session_id: str) -> Span | None:
+        """The span of the compression of that session that is under way."""
+        found = self._open.get(session_id)
+        return found.span if found is not None else None
+
+    def operated(self, body: dict[str, Any]) -> None:
+        if body["type"] == "compression":
+            event = _CompressionEvent(
+                None, body["session_id"], body["turn_id"], body["seq"], body["data"], body["ts"]
+            )
+            self._record(event)
+
+    def compressed(self, turn: TurnFacts | None, session_id: str, data: dict[str, Any], at: int) -> None:
+        if turn is not None:  # `operated` has the others, with their operation
+            self._record(_CompressionEvent(turn, session_id, turn.id, turn.last_seq, data, at))
+
+    def archived(self, archived: SessionArchived) -> None:
+        span = self._traces.root(
+            semconv.ARCHIVE,
+            archived.trace_id,
+            at=archived.started_at,
+            attributes={semconv.BESIDE_SESSION: archived.session_id},
+        )
+        close(span, archived.ended_at, archived.started_at, archived.error)
+
+    def turn_left(self, turn: TurnFacts) -> None:
+        self._open.pop(turn.session_id, None)
+
+    def _record(self, event: _CompressionEvent) -> None:
+        running = self._open.pop(event.session_id, None)
+        if event.data["phase"] == "started":
+            if running is not None:
+                _end(running, _UNFINISHED, event.seq, event.at)
+            self._open[event.session_id] = self._start(event, event.at)
+            if len(self._open) > _OPEN:
+                _end(self._open.popitem(last=False)[1], _UNFINISHED, event.seq, event.at)
+            return
+        if running is None:  # a former process began it
+            running = self._start(event, event.at - event.data.get("duration_ms", 0))
+        _end(running, event.data, event.seq, event.at)
+
+    def _start(self, event: _CompressionEvent, at: int) -> _Open:
+        attributes: dict[str, AttributeValue] = {semconv.FIRST_SEQ: event.seq}
+        if "trigger" in event.data:
+            attributes[semconv.TRIGGER] = event.data["trigger"]
+        requester = self._request_spans.take(event.session_id)
+        if event.turn is None:
+            attributes[semconv.BESIDE_SESSION] = event.session_id
+            attributes[semconv.OPERATION_ID] = event.work_id
+            trace_id = trace_id_of(event.work_id)
+            span = self._traces.root(
+                semconv.COMPRESSION, trace_id, at=at, attributes=attributes, requester=requester
+            )
+        else:
+            attributes |= _ids(event.session_id) | {semconv.TURN: event.turn.id}
+            part = f"compression {event.seq}"
+            span = self._traces.child(
+                event.turn.span, semconv.COMPRESSION, part, at=at, attributes=attributes
+            )
+            if requester is not None:
+                link_to_requester(span, requester)
+        return _Open(span, at)
+
+
+def _ids(session_id: str) -> dict[str, AttributeValue]:
+    return {semconv.CONVERSATION: session_id, semconv.SESSION: session_id}
+
+
+def _end(running: _Open, data: dict[str, Any], seq: int, at: int) -> None:
+    span = running.span
+    span.set_attribute(semconv.LAST_SEQ, seq)
+    for name, attribute in semconv.COMPRESSION_FACTS.items():
+        if name in data:
+            span.set_attribute(attribute, data[name])
+    if "usage" in data:
+        usage = Usage.model_validate(data["usage"])
+        span.set_attribute(semconv.COMPRESSION_INPUT, usage.total - usage.output_tokens)
+        span.set_attribute(semconv.COMPRESSION_OUTPUT, usage.output_tokens)
+    close(span, at, running.started_at, None if data.get("phase") == "completed" else _code(data))
+
+
+def _code(data: dict[str, Any]) -> str:
+    """The code that a reason begins with; what follows it may quote an endpoint."""
+    found = _CODE.match(data.get("reason", ""))
+    return found[0] if found else semconv.OTHER
