@@ -31,7 +31,7 @@ class HttpResponse(asyncio.Protocol):
     __slots__ = (
         *("_connection", "_failure", "_handler", "_has_head", "_head_size", "_held", "_inflater"),
         *("_is_complete", "_keeps", "_parser", "_size", "_transport", "_waiter"),
-        *("has_ended", "headers", "status", "told"),
+        *("has_ended", "headers", "on_data", "status"),
     )
 
     def __init__(self, connection: Connection) -> None:
@@ -41,7 +41,7 @@ class HttpResponse(asyncio.Protocol):
         self.status = 0
         self.headers: dict[str, str] = {}
         """By name in lower case; of several with one name the first."""
-        self.told: Callable[[], None] | None = None
+        self.on_data: Callable[[], None] | None = None
         """Is called whenever something came, be it the end, unless somebody awaits `read`."""
         self.has_ended = False
         self._connection: Connection | None = connection
@@ -126,7 +126,7 @@ class HttpResponse(asyncio.Protocol):
                 return
         elif self._size > MAX_HELD:
             self._transport.pause_reading()
-        self._tell()
+        self._notify()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._handler.connection_lost(exc)
@@ -175,16 +175,16 @@ class HttpResponse(asyncio.Protocol):
 
     def _end(self) -> None:
         self.has_ended = True
-        self._let_go()
-        self._tell()
+        self._release()
+        self._notify()
 
     def _fail(self, error: Exception) -> None:
         if not self.has_ended and self._failure is None:
             self._failure = error
-        self._let_go()
-        self._tell()
+        self._release()
+        self._notify()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -202,12 +202,12 @@ class HttpResponse(asyncio.Protocol):
         if self._failure is not None:
             raise self._failure
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         if self._waiter is not None:
             if not self._waiter.done():
                 self._waiter.set_result(None)
-        elif self.told is not None:
-            self.told()
+        elif self.on_data is not None:
+            self.on_data()
 
     async def _wait(self) -> None:
         self._waiter = asyncio.get_running_loop().create_future()

@@ -49,7 +49,7 @@ async def chunks_of(
                 watchdog.progress()
     finally:
         watchdog.stop()
-        response.told = None
+        response.on_data = None
         message.failure = None  # its traceback ends here, and would keep the answer until a collection
     if not response.has_ended:
         await _linger(response)
@@ -66,7 +66,7 @@ class _Reading:
         self._response, self._message, self._watchdog, self._take = response, message, watchdog, take
         self._parser, self._left = SseParser(), MAX_STREAM
         self._waiter: asyncio.Future[list[Chunk]] | None = None
-        response.told = self._told
+        response.on_data = self._told
 
     async def chunks(self) -> list[Chunk]:
         """What comes next; none when the message has failed. Raises ModelError, and what `take` raises."""

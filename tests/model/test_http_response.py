@@ -191,14 +191,14 @@ async def test_whoever_is_told_may_take_at_once() -> None:
     async with asking(answer) as (_, ask):
         response = await ask()
 
-        def told() -> None:
+        def on_data() -> None:
             if response.is_ready:
                 taken.append(response.taken())
             go_on.set()
             if response.has_ended:
                 over.set()
 
-        response.told = told
+        response.on_data = on_data
         go_on.set()
         await over.wait()
         assert taken == [b"a", b"a", b"a", b""]

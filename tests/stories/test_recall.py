@@ -176,9 +176,9 @@ async def test_what_was_deleted_stays_untold_when_the_memory_is_switched_off(
         model, requests = user.app.state.deps.model, list[ModelRequest]()
         stream = type(model).stream
 
-        def recorded(self: Any, request: ModelRequest) -> Any:
+        def recorded(self: Any, request: ModelRequest, *take: Any) -> Any:
             requests.append(request)
-            return stream(self, request)
+            return stream(self, request, *take)
 
         monkeypatch.setattr(type(model), "stream", recorded)
         await user.chat("and now", session_id="s")
