@@ -76,7 +76,7 @@ async def _run(folder: Path, model_url: str, moment: str | None, ready: Connecti
 def _arrange(moment: str) -> None:
     """Has the step that the moment names end the process, when it is about that very call."""
     when, _, what = moment.partition(" ")
-    owner: Any = gateway.turn.tool_calls if what == "hear_decisions" else SqlApprovals
+    owner: Any = gateway.turn.tool_calls if what == "apply_decisions" else SqlApprovals
     step: Step | None = getattr(owner, what, None)
     if step is None:
         return

@@ -24,7 +24,7 @@ MOMENTS = {
     "after park": ("ok", 1),
     "before decide": ("ok", 1),
     "after decide": ("ok", 1),
-    "after hear_decisions": ("unknown_outcome", 0),
+    "after apply_decisions": ("unknown_outcome", 0),
     "in the call": ("unknown_outcome", 1),
 }
 """What comes of a call whose process is killed then: its status, and how often it took effect. It does not
@@ -75,7 +75,7 @@ async def _begin(client: Client, line: str) -> Waiting:
 
 async def _meet_the_end(waiting: Waiting, moment: str) -> None:
     """Goes on with the turn until the process dies at that moment."""
-    if moment.endswith(("decide", "hear_decisions", "call")):
+    if moment.endswith(("decide", "apply_decisions", "call")):
         await waiting.asked()
         with suppress(httpx2.TransportError):  # it died before it could answer
             await waiting.approve()

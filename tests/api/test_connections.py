@@ -70,7 +70,7 @@ async def test_who_does_not_take_an_answer_loses_the_connection(
             path = f"/api/artifacts/{kept.json()['ref']}"
         else:
             await client.chat("/fault huge_delta 8", session_id="s")
-            path = "/api/sessions/s/events"
+            path = "/api/sessions/s/events?limit=1000"
         accept = "application/json" if what == "JSON" else "*/*"
         with stalled_reader(client.url, path, accept) as connection:
             assert await reset(connection)
@@ -103,7 +103,7 @@ async def test_who_takes_an_answer_by_the_byte_loses_the_connection_too(
     monkeypatch.setattr(connections, "MIN_RATE", 100 * BIG)
     given = {"send_timeout": 0.5, "header_timeout": 0.3}
     async with running_gateway(settings.model_copy(update=given)) as client:
-        with stalled_reader(client.url, "/api/sessions/s/events", "application/json") as connection:
+        with stalled_reader(client.url, "/api/sessions/s/events?limit=1000", "application/json") as connection:
             taken = await asyncio.to_thread(take, connection)
 
     assert taken < BIG

@@ -41,13 +41,13 @@ def content_wanted() -> bool:
         case "SPAN_ONLY" | "TRUE":
             return True
         case "SPAN_AND_EVENT":
-            log.warning("content_events_not_supported", variable=VARIABLE, output="on spans only")
+            log.warning("content_events_not_supported", variable=VARIABLE, told="on spans only")
             return True
         case "EVENT_ONLY":
-            log.warning("content_events_not_supported", variable=VARIABLE, output="nowhere")
+            log.warning("content_events_not_supported", variable=VARIABLE, told="nowhere")
             return False
         case _:
-            log.warning("content_mode_unknown", variable=VARIABLE, output="nowhere")
+            log.warning("content_mode_unknown", variable=VARIABLE, told="nowhere")
             return False
 
 

@@ -154,7 +154,7 @@ async def test_the_store_is_counted_again_only_when_something_was_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A store that fails is asked again, and what was known stays."""
-    monkeypatch.setattr("gateway.telemetry.metrics.memory_metrics.LOOK", 0.001)
+    monkeypatch.setattr("gateway.telemetry.metrics.memory_metrics.INTERVAL", 0.001)
     monkeypatch.setattr("gateway.telemetry.metrics.memory_metrics.REST", 0)
     counting, store = Counting(), Store()
     waiting = {
