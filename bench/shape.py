@@ -29,7 +29,7 @@ BUDGETS: Mapping[str, int] = {
     "files": 150,
     "history": 2850,
     "memory": 4625,
-    "model": 1700,
+    "model": 1750,
     "prompt": 550,
     "service": 1865,
     "settings": 450,

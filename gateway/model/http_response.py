@@ -14,7 +14,7 @@ import httptools
 from aiohttp.connector import Connection
 
 MAX_HEAD = 65_536
-"""Bytes until the end of the head."""
+"""Bytes of the head, and of what is no body between two pieces of it."""
 MAX_HELD = 512 * 1024
 """Bytes that wait for their reader before no more are read from the socket."""
 MAX_INFLATED = 16 * 1024 * 1024
@@ -29,7 +29,16 @@ class HttpResponse(asyncio.Protocol):
     to the pool, or is closed if it cannot serve another. Until then the caller owes a `close`."""
 
     __slots__ = (
-        *("_connection", "_failure", "_handler", "_has_head", "_head_size", "_held", "_inflater"),
+        *(
+            "_connection",
+            "_failure",
+            "_handler",
+            "_has_head",
+            "_head_size",
+            "_held",
+            "_inflated",
+            "_inflater",
+        ),
         *("_is_complete", "_keeps", "_parser", "_size", "_transport", "_waiter"),
         *("has_ended", "headers", "on_data", "status"),
     )
@@ -56,6 +65,7 @@ class HttpResponse(asyncio.Protocol):
         self._held: list[bytes] = []
         self._size = 0
         self._inflater: Any = None
+        self._inflated = 0
         self._failure: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
         transport.set_protocol(self)
@@ -109,6 +119,8 @@ class HttpResponse(asyncio.Protocol):
     # The connection
 
     def data_received(self, data: bytes) -> None:
+        self._inflated = 0
+        self._head_size += len(data)
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade, zlib.error) as error:
@@ -119,12 +131,10 @@ class HttpResponse(asyncio.Protocol):
         if self._is_complete:
             self._end()
             return
-        if not self._has_head:
-            self._head_size += len(data)
-            if self._head_size > MAX_HEAD:
-                self._fail(httptools.HttpParserError("the head is too large"))
-                return
-        elif self._size > MAX_HELD:
+        if self._head_size > MAX_HEAD:
+            self._fail(httptools.HttpParserError("the head, or what is no body, is too large"))
+            return
+        if self._size > MAX_HELD:
             self._transport.pause_reading()
         self._notify()
 
@@ -160,8 +170,14 @@ class HttpResponse(asyncio.Protocol):
             self._inflater = zlib.decompressobj(wbits=47)  # gzip or zlib, as its beginning says
 
     def on_body(self, body: bytes) -> None:
+        if self._is_complete:
+            return  # of what came behind this response, which ends the connection
+        self._head_size = 0
         if self._inflater is not None:
-            body = self._inflater.decompress(body, MAX_INFLATED)
+            if self._inflater.eof:
+                raise ValueError("more than the compressed body")
+            body = self._inflater.decompress(body, MAX_INFLATED - self._inflated)
+            self._inflated += len(body)
             if self._inflater.unconsumed_tail:
                 raise ValueError("too much in one read")
         if body:
@@ -196,6 +212,8 @@ class HttpResponse(asyncio.Protocol):
             transport.resume_reading()
             connection.release()
         else:
+            if transport.get_write_buffer_size():
+                transport.abort()  # a peer that takes nothing would keep the rest of the request
             connection.close()
 
     def _check(self) -> None:

@@ -65,9 +65,16 @@ class Wire:
         target = self._targets.get(request.url) or self._target(request)
         try:
             connection = await connector.connect(target, [], self._timeout)
+            while connection.protocol is not None and connection.protocol.should_close:
+                connection.close()  # something came on it while nobody waited for an answer
+                connection = await connector.connect(target, [], self._timeout)
         except aiohttp.ClientHttpProxyError as refused:
             raise ConnectionError(f"the proxy answers with HTTP {refused.status}") from None
-        response = HttpResponse(connection)
+        try:
+            response = HttpResponse(connection)
+        except BaseException:
+            connection.close()
+            raise
         try:
             await response.send((self._head(request, target, len(content)), content))
         except BaseException:

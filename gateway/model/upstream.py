@@ -66,7 +66,7 @@ class _Reading:
         self._response, self._message, self._watchdog, self._take = response, message, watchdog, take
         self._parser, self._left = SseParser(), MAX_STREAM
         self._waiter: asyncio.Future[list[Chunk]] | None = None
-        response.on_data = self._told
+        response.on_data = self._on_data
 
     async def chunks(self) -> list[Chunk]:
         """What comes next; none when the message has failed. Raises ModelError, and what `take` raises."""
@@ -78,7 +78,7 @@ class _Reading:
                 self._waiter = None
         return self._read()
 
-    def _told(self) -> None:
+    def _on_data(self) -> None:
         waiter = self._waiter
         if waiter is None or waiter.done() or not self._response.is_ready:
             return  # the task looks itself, or there is nothing to see
@@ -92,6 +92,8 @@ class _Reading:
             return
         if chunks or self._message.failure is not None:
             waiter.set_result(chunks)
+        elif self._response.is_ready:  # the same read brought the end: nobody calls again for that
+            self._on_data()
 
     def _read(self) -> list[Chunk]:
         message = self._message

@@ -8,7 +8,6 @@ import structlog
 
 from gateway.artifacts.events import Swept
 from gateway.backlog import Failures
-from gateway.bounded_dict import BoundedDict
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
 from gateway.service.archiving import Archiver, summarise
@@ -42,7 +41,7 @@ class Upkeep:
         self._began = began
         self._not_summarised = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
         self._not_archived = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
-        self._ran_at_erasure = BoundedDict[tuple[str, str], frozenset[OwnedTurn]](MAX_FAILED)
+        self._ran_at_erasure: dict[tuple[str, str], frozenset[OwnedTurn]] = {}
         self._next_sweep = 0.0
 
     @property
@@ -103,12 +102,14 @@ class Upkeep:
         while erased := await store.erasures(limit=BATCH, after=after):
             running = frozenset(await self._deps.turns.owned())  # before looking for what they wrote
             for memory_id, owner in erased:
-                ran = self._ran_at_erasure.setdefault((memory_id, owner), running)
+                seen, key = self._ran_at_erasure, (memory_id, owner)
+                if key not in seen and len(seen) < MAX_FAILED:  # others are settled when there are fewer
+                    seen[key] = running
                 try:
                     await self._deps.sessions.forget_memory(owner, memory_id)
-                    if not ran & running:
+                    if key in seen and not seen[key] & running:
                         await store.settle_erasure(memory_id, owner)
-                        del self._ran_at_erasure[memory_id, owner]
+                        del seen[key]
                 except Exception as error:  # noqa: BLE001 - raised when all were tried
                     failed = error
             after = erased[-1]

@@ -10,8 +10,13 @@ import aiohttp
 import httptools
 import pytest
 
+from gateway.errors import ModelError
+from gateway.model.base import Piece
 from gateway.model.http_response import MAX_HEAD, HttpResponse
+from gateway.model.message_stream import MessageStream
 from gateway.model.transport import PreparedRequest, Wire
+from gateway.model.upstream import chunks_of
+from gateway.model.watchdog import Watchdog
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio
@@ -221,3 +226,51 @@ async def test_a_response_that_is_closed_has_broken_off() -> None:
         with pytest.raises(aiohttp.ClientError):
             await waiting
         stay.set()
+
+
+async def test_what_comes_behind_a_response_is_no_part_of_it_and_ends_its_connection() -> None:
+    """A second response that nobody asked for, in the same read."""
+    stray = OK + b"content-length: 5\r\n\r\nstray"
+    async with asking(OK + b"content-length: 2\r\n\r\nok" + stray, OK + b"content-length: 3\r\n\r\nnew") as (
+        server,
+        ask,
+    ):
+        assert await body_of(await ask()) == b"ok"
+        server.answers[:] = [OK + b"content-length: 3\r\n\r\nnew"]
+        assert await body_of(await ask()) == b"new"
+        assert server.connections == 2
+
+
+@pytest.mark.parametrize("end", [b"0\r\n\r\n", b"not a chunk\r\n\r\n"])
+async def test_an_end_in_the_read_of_a_piece_that_was_taken_is_seen_at_once(end: bytes) -> None:
+    """An endpoint that ends its body without the end of the message: the caller neither waits for more, nor
+    for the watchdog."""
+    began = b'{"type":"message_start","message":{"id":"m","model":"x","usage":{}}}'
+    block = b'{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}'
+    text = b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hello"}}'
+    taken: list[str] = []
+
+    def chunk(*events: bytes) -> bytes:
+        data = b"".join(b"data: %b\n\n" % event for event in events)
+        return b"%x\r\n%b\r\n" % (len(data), data)
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        writer.write(CHUNKED + chunk(began, block))
+        await writer.drain()
+        await asyncio.sleep(0.05)
+        writer.write(chunk(text) + end)
+        await writer.drain()
+
+    def take(piece: Piece) -> bool:
+        taken.append(piece.text)
+        return True
+
+    async with asking(answer) as (_, ask):
+        response = await ask()
+        watchdog = Watchdog(asyncio.get_running_loop().time() + TIMEOUT, TIMEOUT, response.close)
+        with pytest.raises(ModelError) as failed:
+            async for _ in chunks_of(response, MessageStream(), watchdog, None, take):
+                pass
+
+    assert (failed.value.code, watchdog.expired) == ("upstream_truncated", False)
+    assert taken in ([], ["hello"])  # the bytes before a broken end may be refused with it
