@@ -101,7 +101,7 @@ async def test_who_takes_an_answer_by_the_byte_loses_the_connection_too(
         with suppress(ConnectionResetError):
             while piece := connection.recv(4096):
                 taken += len(piece)
-                time.sleep(0.004)
+                time.sleep(0.03)
         return taken
 
     given = {"max_answer_size": 2 * BIG}
