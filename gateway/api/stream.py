@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any, Literal
 
 import structlog
+from sse_starlette.sse import AppStatus, EventSourceResponse
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -23,20 +24,15 @@ from gateway.telemetry.spans.http_spans import RequestSpan
 
 HEADERS = {"Cache-Control": "no-store, no-transform"}
 
-_RAW_HEADERS = (
-    (b"cache-control", b"no-store, no-transform"),
-    (b"connection", b"keep-alive"),
-    (b"x-accel-buffering", b"no"),
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-)
-"""The header fields of each stream. What buffers (nginx: `x-accel-buffering`) would hold events back."""
-
 HEARTBEAT = b":\n"
 """A comment without a blank line behind it: common clients take a blank line for the end of an event that is
 empty, and hand that to the application (@microsoft/fetch-event-source, httpx-sse, the OpenAI SDK)."""
 
 Feed = Callable[[Take], Coroutine[Any, Any, None]]
 """Hands the events of a stream to whoever takes them, in order, until its end. Raises errors.StorageError."""
+
+# Streams end when the service says so, after running turns had their time; not at the first signal.
+AppStatus.disable_automatic_graceful_drain()
 
 log = structlog.get_logger(__name__)
 debug_log = logging.getLogger(__name__)
@@ -71,7 +67,7 @@ def stream_response(
     )
 
 
-class EventStream(Response):
+class EventStream(EventSourceResponse):
     """The SSE response to one reader of a session: `opening`, and then what `feed` hands on, from the cursor
     `from_seq` on.
 
@@ -91,17 +87,15 @@ class EventStream(Response):
         from_seq: int,
         headers: dict[str, str] | None = None,
     ) -> None:
-        # Not super(): there is no body to render, it is handed on to `_take`.
-        self.status_code, self.background = 200, None
-        self.raw_headers = [
-            *_RAW_HEADERS,
-            *(
-                (name.lower().encode("latin-1"), value.encode("latin-1"))
-                for name, value in (headers or {}).items()
-            ),
-        ]
         settings = settings_of(request)
-        self._heartbeat, self._patience = settings.heartbeat, settings.send_timeout
+        # No content to pull: it is handed on to `_take`.
+        super().__init__(
+            iter(()),
+            headers={**HEADERS, **(headers or {})},
+            sep="\n",
+            ping=settings.heartbeat,
+            send_timeout=settings.send_timeout,
+        )
         self._gateway = gateway_of(request)
         self._span: RequestSpan = span_of(request)
         self._wheel: Wheel = request.app.state.wheel
@@ -110,7 +104,7 @@ class EventStream(Response):
         self._meter = meter
         self._from_seq = from_seq
         self._session_id = session_id
-        self._is_active = True
+        self._patience = settings.send_timeout
         self._sent_at = 0.0
         self._waits_since: float | None = None
         self._is_dropped = False
@@ -124,8 +118,7 @@ class EventStream(Response):
         self._debug("stream_opened")
         try:
             if scope["method"] == "HEAD":
-                await self._start(send)
-                await self._put(b"", more=False)
+                await super().__call__(scope, receive, send)
             else:
                 await self._stream(receive, send)
         except asyncio.CancelledError:
@@ -138,7 +131,7 @@ class EventStream(Response):
             self._debug_end()
 
     async def _stream(self, receive: Receive, send: Send) -> None:
-        await self._start(send)
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         listening = asyncio.create_task(self._listen(receive))
         slot = self._wheel.add(self)
         try:
@@ -151,12 +144,9 @@ class EventStream(Response):
             self._meter.closed("shutdown" if self._gateway.is_draining else "done")
             await self._write(b"", more=False)
         finally:
-            self._is_active = False
+            self.active = False
             slot.discard(self)
             listening.cancel()
-
-    async def _start(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
 
     async def _take(self, events: Sequence[StoredEvent]) -> None:
         self._meter.sending(events)
@@ -182,7 +172,7 @@ class EventStream(Response):
         since = self._waits_since
         if since is not None and now - since >= self._patience:
             self._drop("slow")
-        elif since is not None or now - self._sent_at + self._wheel.period > self._heartbeat:
+        elif since is not None or now - self._sent_at + self._wheel.period > self.ping_interval:
             self._beat(now)
 
     def _beat(self, now: float) -> None:
@@ -198,8 +188,8 @@ class EventStream(Response):
                 self._waits_since = now
 
     def _drop(self, reason: Literal["client", "slow"]) -> None:
-        if self._is_active:
-            self._is_active = False
+        if self.active:
+            self.active = False
             self._is_dropped = True
             self._meter.closed(reason)
             self._task.cancel()
