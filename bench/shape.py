@@ -31,7 +31,7 @@ BUDGETS: Mapping[str, int] = {
     "memory": 4625,
     "model": 1750,
     "prompt": 550,
-    "service": 1865,
+    "service": 1870,
     "settings": 450,
     "skills": 1100,
     "storage": 7450,

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from gateway.model.transport import PreparedRequest
 
 _MESSAGES, _COUNT = "/v1/messages", "/v1/messages/count_tokens"
+END_TIMEOUT = 0.02
+"""Seconds that the response of a complete message gets to end, so that its connection serves the next."""
 
 
 class AnthropicModel:
@@ -86,15 +88,18 @@ class AnthropicModel:
         started = asyncio.get_running_loop().time()
         upstream = await self._open(request)
         bounds = Bounds.of(request.max_tokens, size=self._max_answer_size, tool_calls=self._max_tool_calls)
+        message = MessageStream(bounds)
         try:
             # A connection that is closed ends the read that waits for it.
             watchdog = Watchdog(started + self._first_byte_timeout, self._progress_timeout, upstream.close)
-            chunks = chunks_of(upstream, MessageStream(bounds), watchdog, self._key, take)
+            chunks = chunks_of(upstream, message, watchdog, self._key, take)
             async with aclosing(chunks):
                 yield chunks
         finally:
-            # Keeps the connection when its response has ended, closes it at once when it has not.
-            upstream.close()
+            if message.finished:
+                upstream.end_within(END_TIMEOUT)
+            else:
+                upstream.close()
 
     async def _open(self, request: ModelRequest) -> "HttpResponse":
         # A method of its own, so that no open stream keeps the body it was asked with.

@@ -116,6 +116,17 @@ class HttpResponse(asyncio.Protocol):
             self._keeps = False
             self._fail(aiohttp.ClientConnectionError("Connection closed"))
 
+    def end_within(self, seconds: float) -> None:
+        """Gives up what still comes, for a response whose end is near: closed if it has not ended by then."""
+        if self._connection is not None:
+            self.on_data = self._discard
+            self._discard()
+            asyncio.get_running_loop().call_later(seconds, self.close)
+
+    def _discard(self) -> None:
+        if self._held:
+            self.taken()
+
     # The connection
 
     def data_received(self, data: bytes) -> None:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 MAX_STREAM = 256 * 1024 * 1024
 """Bytes of one stream: far above any answer, so that an endless one ends."""
 
-_LINGER = 0.02
-"""Seconds a complete stream gets to end properly, so that its connection can serve the next call."""
-
 
 async def chunks_of(
     response: "HttpResponse",
@@ -51,8 +48,6 @@ async def chunks_of(
         watchdog.stop()
         response.on_data = None
         message.failure = None  # its traceback ends here, and would keep the answer until a collection
-    if not response.has_ended:
-        await _linger(response)
 
 
 class _Reading:
@@ -125,12 +120,3 @@ def _broken_off(
     return protocol_failure(
         f"it sent {response.content_type:.40} instead of a stream (check ANTHROPIC_BASE_URL)"
     )
-
-
-async def _linger(response: "HttpResponse") -> None:
-    try:
-        async with asyncio.timeout(_LINGER):
-            while await response.read():
-                pass
-    except Exception:  # noqa: BLE001 - the answer is complete; only the connection is lost
-        return

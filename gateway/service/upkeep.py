@@ -103,11 +103,14 @@ class Upkeep:
             running = frozenset(await self._deps.turns.owned())  # before looking for what they wrote
             for memory_id, owner in erased:
                 seen, key = self._ran_at_erasure, (memory_id, owner)
-                if key not in seen and len(seen) < MAX_FAILED:  # others are settled when there are fewer
-                    seen[key] = running
+                ran = seen.get(key)
+                if ran is not None and ran & running:
+                    continue
                 try:
                     await self._deps.sessions.forget_memory(owner, memory_id)
-                    if key in seen and not seen[key] & running:
+                    if ran is None and len(seen) < MAX_FAILED:  # others are settled when there are fewer
+                        seen[key] = ran = running
+                    if ran is not None and not ran & running:
                         await store.settle_erasure(memory_id, owner)
                         del seen[key]
                 except Exception as error:  # noqa: BLE001 - raised when all were tried

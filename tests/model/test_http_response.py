@@ -2,8 +2,10 @@
 
 import asyncio
 import gzip
+import json
+import re
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import aiohttp
@@ -11,7 +13,10 @@ import httptools
 import pytest
 
 from gateway.errors import ModelError
-from gateway.model.base import Piece
+from gateway.messages import Message, text_block
+from gateway.model import base as model_base
+from gateway.model.anthropic import AnthropicModel
+from gateway.model.base import ModelRequest, Piece
 from gateway.model.http_response import MAX_HEAD, HttpResponse
 from gateway.model.message_stream import MessageStream
 from gateway.model.transport import PreparedRequest, Wire
@@ -274,3 +279,61 @@ async def test_an_end_in_the_read_of_a_piece_that_was_taken_is_seen_at_once(end:
 
     assert (failed.value.code, watchdog.expired) == ("upstream_truncated", False)
     assert taken in ([], ["hello"])  # the bytes before a broken end may be refused with it
+
+
+MESSAGE = "".join(
+    f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+    for event in (
+        {"type": "message_start", "message": {"usage": {"input_tokens": 1, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+        {"type": "message_stop"},
+    )
+).encode()
+
+
+@pytest.mark.parametrize(
+    ("end", "within", "connections"),
+    [(b"0\r\n\r\n", TIMEOUT, 1), (b"", 0, 2)],
+    ids=["ends", "stays open"],
+)
+async def test_a_complete_message_is_taken_before_its_response_ends(
+    end: bytes, within: float, connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its caller goes at once; the connection serves the next call if the response ends soon after."""
+    monkeypatch.setattr("gateway.model.anthropic.END_TIMEOUT", within)
+    accepted, may_end, ended = 0, asyncio.Event(), asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal accepted
+        accepted += 1
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                await reader.readexactly(int(re.findall(rb"(?i)content-length: (\d+)", head)[0]))
+                writer.write(OK + b"content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+                writer.write(b"%x\r\n%b\r\n" % (len(MESSAGE), MESSAGE))
+                await may_end.wait()
+                may_end.clear()
+                writer.write(end)
+                await writer.drain()
+                ended.set()
+        writer.close()
+
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    host, port = listening.sockets[0].getsockname()
+    model = AnthropicModel(base_url=f"http://{host}:{port}")
+    request = ModelRequest("claude-test", 9, [], [Message("user", [text_block("Hi")])])
+    async with listening:
+        for _ in range(2):
+            ended.clear()
+            async with model.stream(request) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, model_base.Answer):
+                        break
+            may_end.set()
+            await asyncio.wait_for(ended.wait(), TIMEOUT)
+            await asyncio.sleep(0.05)  # the client's turn
+        await model.close()
+    assert accepted == connections

@@ -199,6 +199,9 @@ async def test_a_turn_that_read_a_memory_before_its_erasure_leaves_no_words_of_i
         await asyncio.wait_for(has_read.wait(), TIMEOUT)
         await erase(user, memory_id)
         await upkeep.look()
+        with monkeypatch.context() as looking:
+            looking.setattr(parts.sessions, "forget_memory", pytest.fail)
+            await upkeep.look()  # waits for the turn, and searches nothing meanwhile
         is_erased.set()
         await turn
         assert "PostgreSQL" in kept_words(tmp_path)

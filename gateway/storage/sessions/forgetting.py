@@ -46,9 +46,11 @@ def forget(connection: Connection, memory_id: str, places: Places) -> None:
     for session_id, position in places[1]:
         row = CONTENT.one(connection, session_id=session_id, position=position)
         if row is not None:
-            content = [_without(block, memory_id) for block in orjson.loads(row[0])]
-            text = orjson.dumps(content).decode()
-            REWRITE.run(connection, session_id=session_id, position=position, content=text)
+            stored = orjson.loads(row[0])
+            content = [_without(block, memory_id) for block in stored]
+            if content != stored:
+                text = orjson.dumps(content).decode()
+                REWRITE.run(connection, session_id=session_id, position=position, content=text)
 
 
 def _without(block: dict[str, Any], memory_id: str) -> dict[str, Any]:
