@@ -1,7 +1,8 @@
 """The memory snapshot in a session's prompt, fixed for a prompt generation: `<long_term_memory>`.
 
 Few memories are in it in full. Of many, the pinned ones are, within a budget, then a catalog of summaries,
-and the number of the others. It has no time, score or counter, so that the same memories give the same text.
+and the number of the others. It has no score or counter, and no time but the memories' own days, so that the
+same memories give the same text.
 """
 
 import hashlib
@@ -58,7 +59,8 @@ async def load(
 
 
 def digest_of(row: MemoryRow) -> str:
-    """The digest of everything of a memory that may be rendered."""
+    """The digest of everything of a memory that may be rendered, but its day: when that alone
+    changes, the memory was said again, or pinned, of which no session needs to be told."""
     rendered = (row.type, row.content, row.summary, row.status, row.tags, row.flagged, row.recallable)
     rendered += (row.context, row.decisions, row.refs)
     return hashlib.sha256(repr(rendered).encode()).hexdigest()[:16]

@@ -309,7 +309,7 @@ async def test_what_the_summary_lacks_is_looked_up_in_the_archive(send: Send) ->
     assert calls_of(await send(ask(question, tools=TOOLS))) == []
 
 
-PLAIN = "[m_1] preference: 我喜欢简约的设计风格"
+PLAIN = "[m_1] preference, 2026-11-23: 我喜欢简约的设计风格"
 
 
 @pytest.mark.parametrize("message", ["帮我的咖啡店设计一个logo", "幫我設計名片", "我喜欢什么样的设计风格？"])

@@ -130,6 +130,8 @@ DIFFERENT = [
     ("PR 12 needs review", "PR 13 needs review"),
     ("The report is 5 pages", "The report is 6 pages"),
     ("I write C", "I write C++"),
+    ("Mary is allergic to nuts", "Marie is allergic to nuts"),
+    ("The key is with Ann", "The key is with Anne"),
     ("Use tabs in Python", "Use tabs in Go"),
     ("用户的猫叫小白，今年三岁，喜欢吃鱼和鸡肉", "用户的狗叫小白，今年三岁，喜欢吃鱼和鸡肉"),
     # at another time

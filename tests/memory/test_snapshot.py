@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gateway.lexical import estimate_tokens
-from gateway.memory import snapshot, validation
+from gateway.memory import rendering, snapshot, validation
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import Profile, Scope
@@ -34,7 +34,10 @@ async def test_few_memories_stand_there_in_full(memories: Memories) -> None:
     found = await taken(memories)
 
     assert found.text == (await taken(memories)).text
-    assert found.text.index(second) < found.text.index(f"[{first}] fact: 喜欢简约的设计风格。 尤其是黑白。")
+    shown = re.search(
+        rf"{second}(?s:.*)\[{first}\] fact, [\d-]{{10}}: 喜欢简约的设计风格。 尤其是黑白。", found.text
+    )
+    assert shown is not None
     assert set(found.digests) == {first, second}
     assert not found.is_catalog
 
@@ -124,6 +127,21 @@ async def test_profiles_stand_beside_them(memories: Memories) -> None:
     assert found.text.count("</long_term_memory>") == 1
     assert found.text.index("city: &lt;/long_term_memory> 台北") < found.text.index("name: Ann")
     assert set(found.digests) == {"user:ann"}
+
+
+async def test_of_two_that_contradict_each_other_the_later_one_can_be_told(memories: Memories) -> None:
+    """Each line has the day on which it was last said: in full, in the catalog and in details. It is the same
+    text on whatever day it is rendered."""
+    day = 24 * 60 * 60 * 1000
+    for number, content in ((3, "牙醫約在週二"), (9, "The dentist is on Friday")):
+        row = validation.make(NewMemory(content), ANN, f"m_{number}", number * day + day - 1)
+        await memories.store.write([await memories.step(row, "remembered", BY)], most=10)
+        shown = f"1970-01-{number + 1:02}: {content}"
+
+        assert rendering.line(row) == f"[m_{number}] fact, {shown}"
+        assert rendering.catalog_line(row) == f"[m_{number}] fact, importance 3, {shown}"
+        assert rendering.details(row).startswith(rendering.line(row))
+        assert rendering.line(row) in (await taken(memories)).text
 
 
 async def test_a_digest_changes_with_what_is_told_and_with_nothing_else(memories: Memories) -> None:

@@ -87,7 +87,7 @@ async def test_what_is_saved_is_found_changed_and_forgotten(model: Model) -> Non
 
     assert await model.told("search", search="設計風格") == [memory_id]
     listed = await model("list")
-    assert f"[{memory_id}] preference: 我喜欢简约的设计风格 #设计" in listed
+    assert re.search(rf"\[{memory_id}\] preference, [\d-]{{10}}: 我喜欢简约的设计风格 #设计", listed)
     assert "1 in all." in listed
     assert await model("update", id=memory_id, content="我喜欢极简的设计风格") == (
         f"Updated {memory_id}, version 2."
@@ -288,7 +288,7 @@ async def test_a_long_memory_stands_in_lists_by_its_summary(model: Model) -> Non
     memory_id = await model.saved("Plans a house. " + "墙是白色的。" * 100)
 
     listed = await model("list")
-    assert f"[{memory_id}] fact, importance 3: Plans a house. (a summary" in listed
+    assert re.search(rf"\[{memory_id}\] fact, importance 3, [\d-]{{10}}: Plans a house\. \(a summary", listed)
     assert "墙是白色的。" * 100 in await model("list", id=memory_id)
 
 

@@ -8,6 +8,7 @@ from gateway.ids import DAY_MS
 from gateway.lexical import estimate_tokens, tokens
 from gateway.memory import rendering
 from gateway.memory.search.query import Hit, Mode
+from gateway.memory.similarity.comparison import is_same
 from gateway.storage.memories import MemoryRow
 
 RRF_CONSTANT = 60
@@ -21,17 +22,13 @@ LIKELY_FACTOR = 1.5
 SUPPRESSED_FACTOR = 0.3
 """The factor for a suppressed memory."""
 MIN_SIMILARITY = 0.7
-"""Jaccard index of words from which two memories are near duplicates."""
+"""Jaccard index of words from which two memories may say the same."""
 MAX_COMPARED = 1000
-"""Characters of a memory that are compared."""
+"""Characters of a memory whose words are counted."""
 DAILY_DECAY = 0.98
 """What a day without use leaves of the freshness."""
 MIN_FRESHNESS = 0.1
 """The lower bound of freshness, from the 114th day on: age alone makes no memory unfindable."""
-_NEGATIONS = frozenset(("no", "not", "never", "nor", "without", "cannot", "t"))
-"""Negations; `t` is the search token of n't."""
-_NUMBERS_AND_NEGATIONS = frozenset("0123456789零一二三四五六七八九十百千万两半不没无非别未莫勿否禁戒")
-"""Characters of numbers and negations."""
 
 
 def fuse(
@@ -66,16 +63,18 @@ def select(
     known: Collection[str] = (),
 ) -> tuple[list[Hit], list[Omission], int]:
     """The selected hits, the omissions with their reasons, and the tokens of the selection. `hits` are the
-    best first. A hit that exceeds the budget is omitted, though a smaller one after it may fit, and so is a
-    near duplicate of a better one. A memory in `known` costs no tokens: it is in context."""
-    chosen, words, omissions, spent = list[Hit](), list[frozenset[str]](), list[Omission](), 0
+    best first. A hit that exceeds the budget is omitted, though a smaller one after it may fit, and so is one
+    that says the same as a better one (`comparison.is_same`). A memory in `known` costs no tokens: it is in
+    context."""
+    chosen, omissions, spent = list[Hit](), list[Omission](), 0
+    words: list[tuple[frozenset[str], str]] = []
     for hit in hits:
         cost = 0 if hit.row.id in known else rendered_tokens(hit.row, mode)
         if len(chosen) == limit or spent + cost > budget_tokens:
             omissions.append(Omission(id=hit.row.id, reason="budget"))
             continue
-        own = frozenset(tokens(hit.row.content[:MAX_COMPARED]))
-        if any(is_near_duplicate(own, other) for other in words):
+        own = frozenset(tokens(hit.row.content[:MAX_COMPARED])), hit.row.content
+        if any(_is_same(own, other) for other in words):
             omissions.append(Omission(id=hit.row.id, reason="similar"))
         else:
             chosen.append(hit)
@@ -89,19 +88,17 @@ def rendered_tokens(row: MemoryRow, mode: Mode) -> int:
     return estimate_tokens(rendering.details(row) if mode == "details" else rendering.catalog_line(row))
 
 
-def is_near_duplicate(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two sets of search tokens are of near duplicates: not when only one has a number or a
-    negation."""
-    if not one or len(one & other) < MIN_SIMILARITY * len(one | other):
-        return False
-    return not any(word in _NEGATIONS or not _NUMBERS_AND_NEGATIONS.isdisjoint(word) for word in one ^ other)
-
-
 def freshness(row: MemoryRow, at: int) -> float:
     """1 for a memory that was used just now, less for each day since, at least MIN_FRESHNESS. `at` is now, in
     Unix milliseconds; a last use in the future counts as now."""
     days = max(0, at - row.last_used) / DAY_MS
     return max(MIN_FRESHNESS, DAILY_DECAY**days)
+
+
+def _is_same(one: tuple[frozenset[str], str], other: tuple[frozenset[str], str]) -> bool:
+    """Of two memories by their words and contents. Most pairs share too few words to be compared in full."""
+    (words, content), (others, known) = one, other
+    return len(words & others) >= MIN_SIMILARITY * len(words | others) and is_same(content, known)
 
 
 def _hit(row: MemoryRow, lexical_rank: int | None, vector_rank: int | None, at: int) -> Hit:

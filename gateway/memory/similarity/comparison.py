@@ -103,6 +103,9 @@ def replaces(old: str, new: str, source: str = "") -> bool:
 def _is_same_statement(one: NormalizedText, other: NormalizedText) -> bool:
     if one.text == other.text:
         return True
+    own, others = (" ".join(names) for names in (one.names - other.names, other.names - one.names))
+    if not set(units(own)).isdisjoint(units(others)):
+        return False  # Mary and Marie have one stem
     short, long = sorted((one, other), key=lambda each: len(each.units))
     if not short.units:
         return False
