@@ -4,14 +4,14 @@ import base64
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gateway.api.bodies import Id
 from gateway.api.strict import Base64, Body, FileName, FileText, Mime, Query, Reply
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, ContentPart
 from gateway.artifacts.store import EXAMPLES
-from gateway.service.artifacts import Compacted
+from gateway.memory.documents.document import milliseconds
 from gateway.storage.artifacts import ArtifactRow, Kind
 
 MAX_METADATA = 4096
@@ -30,41 +30,57 @@ def _small(metadata: dict[str, Any]) -> dict[str, Any]:
     return metadata
 
 
-class ArtifactBody(Body):
-    """Exactly one of `text` and `data`. What is larger than a JSON body may be is sent as it is, with its own
-    content type."""
+class PlaceFields(Body):
+    """Where an artifact belongs, and until when it is wanted."""
 
-    text: FileText | None = None
-    data: Base64 | None = None
-    name: FileName | None = None
-    mime: Mime | None = None
     session_id: Id | None = Field(
         None, description="A session of yours that it belongs to, and that keeps it."
     )
+    user_id: Id | None = Field(None, description="You; for another user nothing is kept.")
+    project_id: Id | None = Field(None, description="Absent: the session's.")
+    tool_call_id: Id | None = Field(None, description="The call that it is a result of.")
+    expires_at: Annotated[int, BeforeValidator(milliseconds)] | None = Field(
+        None,
+        description="When it may go: Unix milliseconds or seconds, or a date in ISO 8601. At the latest, and "
+        "where it is absent, that is GATEWAY_ARTIFACT_TTL from now.",
+        json_schema_extra={"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
+    )
+
+
+class ArtifactBody(PlaceFields):
+    """Exactly one of `text` (or `content`, which is the same) and `data`. What is larger than a JSON body may
+    be is sent as it is, with its own content type."""
+
+    text: FileText | None = None
+    content: FileText | None = Field(None, description="The same as text.")
+    data: Base64 | None = None
+    name: FileName | None = None
+    mime: Mime | None = None
+    mime_type: Mime | None = Field(None, description="The same as mime.")
     metadata: Annotated[dict[str, Any], AfterValidator(_small)] | None = Field(
         None, description=f"What you want to note of it: at most {MAX_METADATA} bytes of JSON."
     )
 
     @model_validator(mode="after")
     def _one_content(self) -> "ArtifactBody":
-        if (self.text is None) == (self.data is None):
+        if sum(each is not None for each in (self.text, self.content, self.data)) != 1:
             raise ValueError("give either text or data")
+        if self.mime is not None and self.mime_type is not None:
+            raise ValueError("give mime or mime_type, not both")
         return self
 
     @property
-    def content(self) -> ArtifactContent:
-        if self.text is not None:
-            return text_content(self.text, self.name, self.mime)
-        return bytes_content(base64.b64decode(self.data or ""), self.name, self.mime)
+    def given(self) -> ArtifactContent:
+        text, mime = self.text or self.content, self.mime or self.mime_type
+        if text is not None:
+            return text_content(text, self.name, mime)
+        return bytes_content(base64.b64decode(self.data or ""), self.name, mime)
 
 
-class UploadQuery(Query):
+class UploadQuery(PlaceFields, Query):
     """Of a body that is the content itself."""
 
     name: FileName | None = None
-    session_id: Id | None = Field(
-        None, description="A session of yours that it belongs to, and that keeps it."
-    )
     raw: Literal["0", "1"] = Field(
         "0", description="1: a body of application/json is the content itself, too."
     )
@@ -144,10 +160,10 @@ class ArtifactCompact(ArtifactItem):
     locators: dict[str, str] = Field(description="Queries that read a part of this very artifact.")
 
     @classmethod
-    def whole(cls, found: Compacted) -> "ArtifactCompact":
-        locators = found.row.metadata.get(EXAMPLES, {})
-        more = {"compact": found.row.compact, "locators": locators, "summary": found.summary}
-        return cls.model_validate(cls.fields_of(found.row) | more)
+    def whole(cls, row: ArtifactRow, summary: str | None = None) -> "ArtifactCompact":
+        locators = row.metadata.get(EXAMPLES, {})
+        more = {"compact": row.compact, "locators": locators, "summary": summary}
+        return cls.model_validate(cls.fields_of(row) | more)
 
 
 class ArtifactPart(Reply):

@@ -14,6 +14,7 @@ from gateway.api.artifact_bodies import (
     ArtifactPart,
     ArtifactsQuery,
     PartQuery,
+    PlaceFields,
     UploadQuery,
 )
 from gateway.api.downloads import Download
@@ -26,6 +27,7 @@ from gateway.api.strict import artifact_ref
 from gateway.api.uploads import content, content_type
 from gateway.artifacts.reading import MAX_TOKENS, selector_of
 from gateway.errors import InvalidRequest, TooLarge
+from gateway.service.artifacts import Place
 
 SUFFIXES = {
     "text/plain": ".txt",
@@ -72,17 +74,20 @@ async def keep(request: Request) -> Response:
             "-H 'content-type: text/plain' --data-binary @notes.txt"
         )
     if query.raw == "1" or mime not in {"", "application/json"}:
-        row = await artifacts.upload(
-            who, content(request), name=query.name, mime=mime, session_id=query.session_id
-        )
+        row = await artifacts.upload(who, content(request), _place(query), name=query.name, mime=mime)
     elif query.model_fields_set - {"raw"}:
         raise InvalidRequest(
-            "With a JSON body, name and session_id stand in the body; add raw=1 to keep the JSON itself."
+            "With a JSON body, name, session_id and their like stand in the body; add raw=1 to "
+            "keep the JSON itself."
         )
     else:
         body = await _described(request)
-        row = await artifacts.keep(who, body.content, session_id=body.session_id, metadata=body.metadata)
-    return json_reply(ArtifactItem.of(row), 201, headers={"location": f"/api/artifacts/{row.ref}"})
+        row = await artifacts.keep(who, body.given, _place(body), metadata=body.metadata)
+    return json_reply(ArtifactCompact.whole(row), 201, headers={"location": f"/api/artifacts/{row.ref}"})
+
+
+def _place(given: PlaceFields) -> Place:
+    return Place(**{name: getattr(given, name) for name in PlaceFields.model_fields})
 
 
 async def _described(request: Request) -> ArtifactBody:
@@ -137,7 +142,7 @@ async def read(request: Request) -> Response:
 async def compact(request: Request) -> Response:
     """What is in an artifact, in short, and how to read a part of it."""
     found = await gateway_of(request).artifacts.compact(principal_of(request), _ref(request))
-    return json_reply(ArtifactCompact.whole(found))
+    return json_reply(ArtifactCompact.whole(found.row, found.summary))
 
 
 async def delete(request: Request) -> Response:

@@ -1,26 +1,24 @@
 """What a message needs of the memory, what there is for it, and what is to be kept of a conversation."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from gateway.api.bodies import Body, Id, Message, Reply
+from gateway.api.bodies import Id, Message, Reply
+from gateway.api.conversations import Conversation
 from gateway.api.memory_bodies import Placed
 from gateway.api.memory_replies import MAX_PAGE, EvidenceItem, MemoryChange
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, principal_of, read_body
-from gateway.api.strict import no_nul
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
 from gateway.ids import now_ms
 from gateway.memory.control.controller import Mode, Needed, RetrievalDecision, start_of
 from gateway.memory.control.cues import TimeRange
 from gateway.memory.search.query import Hit, MemoryQuery
-from gateway.messages import Message as ModelMessage
-from gateway.messages import text_block
 from gateway.storage.memories import Evidence, MemoryType
 
 
@@ -30,11 +28,13 @@ class ControlBody(Placed):
 
 
 class ControlReply(Reply):
-    """What a message needs. All but `needed` and `notes` can be passed on to retrieve."""
+    """What a message needs. All but `needed`, `need_memory` and `notes` can be passed on to retrieve."""
 
     needed: Needed
+    need_memory: Needed = Field(description="The same as needed.")
     memory_types: list[MemoryType] = Field(description="None: all of them.")
     mode: Mode
+    retrieval_mode: Mode = Field(description="The same as mode.")
     budget_tokens: int
     time_range: TimeRange
     notes: list[str]
@@ -43,8 +43,10 @@ class ControlReply(Reply):
     def of(cls, decision: RetrievalDecision) -> "ControlReply":
         return cls(
             needed=decision.needed,
+            need_memory=decision.needed,
             memory_types=list(decision.types),
             mode=decision.mode,
+            retrieval_mode=decision.mode,
             budget_tokens=decision.budget_tokens,
             time_range=decision.time_range,
             notes=list(decision.notes),
@@ -59,12 +61,23 @@ class RetrieveBody(Placed):
         [], max_length=50, description="Instead of a query: everything about these, as far as they are there."
     )
     mode: Mode = "catalog"
+    retrieval_mode: Mode | None = Field(None, description="The same as mode.")
     memory_types: list[MemoryType] = Field([], max_length=20, description="None: all of them.")
     time_range: TimeRange = Field("all", description="When they were last changed.")
     limit: int = Field(10, ge=1, le=50)
     budget_tokens: int = Field(
         1000, ge=0, le=100_000, description="Most tokens (estimated) of what is found, in that mode."
     )
+
+    @model_validator(mode="after")
+    def _one_mode(self) -> Self:
+        if self.retrieval_mode not in {None, self.mode} and "mode" in self.model_fields_set:
+            raise ValueError("mode and retrieval_mode are the same: give one of them")
+        return self
+
+    @property
+    def wanted_mode(self) -> Mode:
+        return self.retrieval_mode or self.mode
 
     def asked(self, text: str) -> MemoryQuery:
         return MemoryQuery(
@@ -73,7 +86,7 @@ class RetrieveBody(Placed):
             since=start_of(self.time_range, now_ms()),
             budget_tokens=self.budget_tokens,
             limit=self.limit,
-            mode=self.mode,
+            mode=self.wanted_mode,
         )
 
 
@@ -89,6 +102,8 @@ class RetrievedMemory(Reply):
     lexical_rank: int | None = Field(None, description="Its place by words.")
     vector_rank: int | None = Field(None, description="Its place by meaning.")
     freshness: float
+    created_at: int = Field(description="Unix milliseconds, as is updated_at.")
+    updated_at: int
     content: str | None = None
     context: str | None = None
     decisions: list[str] | None = None
@@ -118,6 +133,8 @@ class RetrievedMemory(Reply):
             lexical_rank=hit.lexical_rank,
             vector_rank=hit.vector_rank,
             freshness=hit.freshness,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
             **full,
         )
 
@@ -134,18 +151,15 @@ class Retrieved(Reply):
     degraded: bool = Field(description="The search by meaning did not work: found by words alone.")
 
 
-class MessageBody(Body):
-    role: Literal["user", "assistant"]
-    content: Annotated[str, AfterValidator(no_nul)]
-
-
 class WriteBody(Placed):
     """A conversation, or the session that is to be read."""
 
-    conversation: list[MessageBody] | None = Field(None, min_length=1, max_length=1000)
-    messages: list[MessageBody] | None = Field(
-        None, min_length=1, max_length=1000, description="The same under another name."
+    conversation: Conversation | None = Field(
+        None,
+        description="Messages, or a text in which lines begin with the speakers (User: …, 助手：…); one "
+        "without speakers is yours.",
     )
+    messages: Conversation | None = Field(None, description="The same under another name.")
 
 
 class Written(Reply):
@@ -174,7 +188,7 @@ async def retrieve(request: Request) -> Response:
         found = await memory.recall(who, body.scope_ids, body.memory_ids, body.budget_tokens)
     else:
         found = await memory.find(who, body.scope_ids, body.asked(body.query))
-    in_full = body.query is None or body.mode == "details"
+    in_full = body.query is None or body.wanted_mode == "details"
     return json_reply(
         Retrieved(
             mode="details" if in_full else "catalog",
@@ -196,6 +210,6 @@ async def write(request: Request) -> Response:
     if body.conversation is not None and body.messages is not None:
         raise InvalidRequest("Give a conversation or messages, not both.")
     given = body.conversation or body.messages
-    messages = [ModelMessage(each.role, [text_block(each.content)]) for each in given] if given else None
+    messages = [each.message for each in given] if given else None
     changed = await gateway_of(request).memory.learn(principal_of(request), body.scope_ids, messages)
     return json_reply(Written(changed=[MemoryChange.of(each) for each in changed]))

@@ -20,7 +20,6 @@ from gateway.api.approvals import Approval, ApprovalsReply, DecisionBody, Grants
 from gateway.api.artifact_bodies import (
     ArtifactBody,
     ArtifactCompact,
-    ArtifactItem,
     ArtifactPage,
     ArtifactPart,
     ArtifactsQuery,
@@ -167,7 +166,7 @@ ENDPOINTS = (
         "POST",
         ARTIFACTS,
         artifacts.keep,
-        {201: (ArtifactItem,)},
+        {201: (ArtifactCompact,)},
         ArtifactBody,
         query=UploadQuery,
         upload="application/octet-stream",

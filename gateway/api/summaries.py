@@ -1,20 +1,52 @@
 """Summaries of sessions."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+import orjson
+from pydantic import Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Body, Id, Query, Reply
+from gateway.api.conversations import Conversation
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, path_id, principal_of, read_body, read_query
-from gateway.messages import Usage
+from gateway.errors import Forbidden
+from gateway.messages import Message, Usage, text_block
 from gateway.storage.archives import SummaryRow
 
 
 class SummaryBody(Body):
-    session_id: Id
+    """A session of yours, or a conversation: its messages, and what was done in it."""
+
+    session_id: Id | None = Field(
+        None, description="With messages: the session that the summary is of; made if it does not exist."
+    )
+    user_id: Id | None = Field(None, description="You; for another user nothing is summarised.")
+    project_id: Id | None = Field(None, description="With messages: the project of a new session.")
+    role_id: Id | None = Field(None, description="With messages: the role of a new session.")
+    messages: Conversation | None = Field(None, description="Absent: those of the session.")
+    trajectory: str | list[str | dict[str, Any]] | dict[str, Any] | None = Field(
+        None, description="With messages: the steps that were taken, as a text or as JSON."
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.messages is None and self.session_id is None:
+            raise ValueError("give a session_id or messages")
+        if self.messages is None and self.model_fields_set & {"project_id", "role_id", "trajectory"}:
+            raise ValueError("project_id, role_id and trajectory go with messages")
+        return self
+
+    @property
+    def conversation(self) -> list[Message]:
+        """What was said, and done last."""
+        said = [each.message for each in self.messages or ()]
+        if not self.trajectory:
+            return said
+        steps = self.trajectory if isinstance(self.trajectory, list) else [self.trajectory]
+        lines = [each if isinstance(each, str) else orjson.dumps(each).decode() for each in steps]
+        return [*said, Message("assistant", [text_block("\n".join(["Steps that were taken:", *lines]))])]
 
 
 class SummariesQuery(Query):
@@ -52,9 +84,24 @@ class SummariesReply(Reply):
 
 
 async def make(request: Request) -> Response:
-    """Makes a session's summary anew; waits until that is done."""
-    body = await read_body(request, SummaryBody)
-    row = await gateway_of(request).history.summarise(principal_of(request), body.session_id)
+    """Makes a session's summary anew, or one of a conversation that comes along; waits until that is done."""
+    body, history, who = (
+        await read_body(request, SummaryBody),
+        gateway_of(request).history,
+        principal_of(request),
+    )
+    if body.user_id not in {None, who.user_id}:
+        raise Forbidden("It would be another user's summary: leave user_id out for your own.")
+    if body.messages is None:
+        row = await history.summarise(who, body.session_id or "")
+    else:
+        row = await history.summarise_messages(
+            who,
+            body.conversation,
+            session_id=body.session_id,
+            project_id=body.project_id,
+            role_id=body.role_id,
+        )
     return json_reply(Summary.of(row), 201)
 
 

@@ -80,6 +80,6 @@ ArtifactEvent = Stored | StoreFailed | Damaged | PartRead | PathStopped | Passed
 
 def source_of(turn_id: str | None, tool_call_id: str | None) -> Source:
     """From the turn and the call that a content was made in."""
-    if tool_call_id is not None:
-        return "tool"
-    return "upload" if turn_id is None else "attachment"
+    if turn_id is None:
+        return "upload"
+    return "attachment" if tool_call_id is None else "tool"

@@ -69,10 +69,16 @@ class ArtifactStore:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def put(
-        self, content: ArtifactContent, origin: Origin, *, metadata: Mapping[str, Any] | None = None
+        self,
+        content: ArtifactContent,
+        origin: Origin,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        expires_at: int | None = None,
     ) -> ArtifactRow:
         """Stores a content; the session of its origin uses it from then on. Whoever is cancelled meanwhile
-        finds it kept whole or not at all. What the same tool call has kept before is given back.
+        finds it kept whole or not at all. What the same tool call has kept before is given back. It expires
+        when settings say so, or before, `expires_at` (Unix milliseconds).
 
         Raises:
             errors.TooLarge: it has more bytes than settings allow; only so many of them were read.
@@ -82,7 +88,7 @@ class ArtifactStore:
         """
         began, source = monotonic(), source_of(origin.turn_id, origin.tool_call_id)
         try:
-            row = await self._put(content, origin, metadata or {})
+            row = await self._put(content, origin, metadata or {}, expires_at)
         except GatewayError as error:
             took = monotonic() - began
             self.on_event(StoreFailed(source, error.code, took, origin.session_id, origin.turn_id))
@@ -178,9 +184,11 @@ class ArtifactStore:
         return not is_needed
 
     async def _put(
-        self, content: ArtifactContent, origin: Origin, metadata: Mapping[str, Any]
+        self, content: ArtifactContent, origin: Origin, metadata: Mapping[str, Any], expires_at: int | None
     ) -> ArtifactRow:
         row = await asyncio.to_thread(self._row_of, content, origin, metadata)
+        if expires_at is not None:
+            row = replace(row, expires_at=min(row.expires_at, expires_at))
         async with self.turn_of(row.path):
             if (known := await self._made_before(row)) is not None:
                 return known

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gateway.artifacts.content import ArtifactContent, file_content
@@ -9,7 +10,8 @@ from gateway.artifacts.reading import ContentPart, Selector, read_part
 from gateway.artifacts.store import Origin
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.auth import Principal
-from gateway.errors import InvalidRequest, NotFound
+from gateway.errors import Forbidden, InvalidRequest, NotFound
+from gateway.ids import now_ms
 from gateway.service.dependencies import Dependencies
 from gateway.service.upload_buffer import UploadBuffer
 from gateway.storage.artifacts import ArtifactRow, Artifacts, SpaceUsed
@@ -26,6 +28,17 @@ class ArtifactPage(NamedTuple):
     rows: Sequence[ArtifactRow]
     space_used: SpaceUsed
     quota: int
+
+
+class Place(NamedTuple):
+    """Where a content that is sent belongs, as far as the sender says so. `user_id` may only repeat who
+    sends; `expires_at` is in Unix milliseconds."""
+
+    session_id: str | None = None
+    user_id: str | None = None
+    project_id: str | None = None
+    tool_call_id: str | None = None
+    expires_at: int | None = None
 
 
 class Compacted(NamedTuple):
@@ -55,36 +68,39 @@ class UserArtifacts:
         self,
         who: Principal,
         content: ArtifactContent,
+        place: Place,
         *,
-        session_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> ArtifactRow:
-        """Raises errors.NotFound (session_not_found), and what `ArtifactStore.keep` raises."""
-        origin = await self._origin(who, session_id)
-        return await self._deps.artifact_store.put(content, origin, metadata=metadata)
+        """Raises what `_origin` and `ArtifactStore.put` raise."""
+        origin = await self._origin(who, place)
+        return await self._deps.artifact_store.put(
+            content, origin, metadata=metadata, expires_at=place.expires_at
+        )
 
     async def upload(
         self,
         who: Principal,
         chunks: AsyncIterable[bytes],
+        place: Place,
         *,
         name: str | None = None,
         mime: str | None = None,
-        session_id: str | None = None,
     ) -> ArtifactRow:
         """Keeps what comes in, in bounded memory.
 
         Raises:
             errors.InvalidRequest: nothing came.
             errors.QueueFull: too many uploads run, of the caller or in all.
-            errors.NotFound: (session_not_found) the caller has no such session.
-            What `ArtifactStore.keep` and the chunks raise.
+            What `_origin`, `ArtifactStore.put` and the chunks raise.
         """
-        origin = await self._origin(who, session_id)
+        origin = await self._origin(who, place)
         async with self._files.received(chunks, who.user_id) as file:
             if not file.tell():
                 raise InvalidRequest("The body is empty: send the content in it.")
-            return await self._deps.artifact_store.put(file_content(file, name, mime), origin)
+            return await self._deps.artifact_store.put(
+                file_content(file, name, mime), origin, expires_at=place.expires_at
+            )
 
     async def find(
         self,
@@ -135,11 +151,20 @@ class UserArtifacts:
         """Removes it, whichever session uses it. Raises errors.NotFound (artifact_not_found)."""
         await self._deps.artifact_store.delete(who.user_id, ref)
 
-    async def _origin(self, who: Principal, session_id: str | None) -> Origin:
-        if session_id is None:
-            return Origin(who.user_id)
-        session = await self._deps.sessions.get(session_id, who.user_id)
-        return Origin(who.user_id, session.id, project_id=session.project_id)
+    async def _origin(self, who: Principal, place: Place) -> Origin:
+        """Raises errors.Forbidden (for another user), errors.NotFound (session_not_found), and
+        errors.InvalidRequest: it expires in the past, or the session is in another project."""
+        if place.user_id not in {None, who.user_id}:
+            raise Forbidden("It would be another user's: leave user_id out for your own.")
+        if place.expires_at is not None and place.expires_at <= now_ms():
+            raise InvalidRequest("expires_at is in the past.")
+        origin = Origin(who.user_id, tool_call_id=place.tool_call_id, project_id=place.project_id)
+        if place.session_id is None:
+            return origin
+        session = await self._deps.sessions.get(place.session_id, who.user_id)
+        if place.project_id not in {None, session.project_id}:
+            raise InvalidRequest(f"Session {session.id} is in another project: leave project_id out.")
+        return replace(origin, session_id=session.id, project_id=session.project_id)
 
     async def _words_for(self, row: ArtifactRow) -> str:
         """What shows the language that its owner writes: the message that it was made for, else itself."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gateway.auth import Principal
-from gateway.errors import Conflict, Draining, Forbidden, InvalidRequest
+from gateway.errors import Conflict, Draining, Forbidden, InvalidRequest, NotFound
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version
 from gateway.history.reading import messages_of
 from gateway.history.tokens import overhead_of
-from gateway.ids import new_operation_id
+from gateway.ids import new_operation_id, new_session_id, now_ms
 from gateway.messages import Message
 from gateway.model.calls import CallContext
 from gateway.service.archiving import summarise
@@ -141,10 +141,29 @@ class SessionHistory:
         said yet), errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched
         off)."""
         session = await self._session(who, session_id)
-        if not self._deps.settings.session_summaries:
-            raise InvalidRequest("Summaries of sessions are switched off (GATEWAY_SESSION_SUMMARIES).")
+        self._check_summaries()
         work = summarise(self._deps, session, "manual")
         return await self._until_shutdown(work, f"summary of {session_id}")
+
+    async def summarise_messages(
+        self,
+        who: Principal,
+        messages: Sequence[Message],
+        *,
+        session_id: str | None = None,
+        project_id: str | None = None,
+        role_id: str | None = None,
+    ) -> SummaryRow:
+        """Makes a summary of a conversation that the caller brings along. It becomes that of their session of
+        this id, which is made if there is none, or of a new one.
+
+        Raises:
+            errors.Conflict: the session is somebody else's, or in another project or role.
+            errors.CompressionFailed, errors.Draining, errors.InvalidRequest (summaries are switched off).
+        """
+        self._check_summaries()
+        work = self._summarise_messages(who.user_id, messages, session_id, project_id, role_id)
+        return await self._until_shutdown(work, "summary of a conversation")
 
     async def summary(self, who: Principal, session_id: str) -> SummaryRow:
         """Raises errors.NotFound."""
@@ -171,6 +190,40 @@ class SessionHistory:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _summarise_messages(
+        self,
+        owner: str,
+        messages: Sequence[Message],
+        session_id: str | None,
+        project_id: str | None,
+        role_id: str | None,
+    ) -> SummaryRow:
+        deps, session_id, last, now = self._deps, session_id or new_session_id(), 0, now_ms()
+        session = SessionRow(session_id, owner, None, now, now, 0, project_id, role_id)
+        try:
+            known = await deps.sessions.outline(session_id, owner)
+        except NotFound:
+            known = None
+        if known is not None:
+            session, last = known.session, known.last
+            for what, given, own in (
+                ("project", project_id, session.project_id),
+                ("role", role_id, session.role_id),
+            ):
+                if given not in {None, own}:
+                    raise Conflict(f"Session {session_id} is in another {what}: leave {what}_id out.")
+        row = await deps.summariser.summarise_messages(
+            session, messages, model=deps.settings.model, last=last
+        )
+        if known is None:
+            await deps.sessions.create(session_id, owner, None, now, project_id=project_id, role_id=role_id)
+        await deps.summaries.save(row)
+        return row
+
+    def _check_summaries(self) -> None:
+        if not self._deps.settings.session_summaries:
+            raise InvalidRequest("Summaries of sessions are switched off (GATEWAY_SESSION_SUMMARIES).")
 
     async def _until_shutdown(self, work: Coroutine[Any, Any, T], name: str) -> T:
         """What `work` returns or raises. It is not stopped by a client that leaves, but by the shutdown.

@@ -3,12 +3,14 @@
 import base64
 import hashlib
 from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import pytest
 from pydantic import SecretStr
 
+from gateway.ids import now_ms
 from gateway.settings import Settings
 from tests.api.artifacts import download, part, problem, send
 from tests.harness import Client, running_gateway
@@ -224,3 +226,72 @@ async def test_another_users_artifact_is_as_absent_as_one_that_never_was(guarded
     assert (await guarded.get("/api/artifacts", **BERT)).json()["artifacts"] == []
     assert (await guarded.get(f"/api/artifacts/{ref}", **ANNA)).content == b"secret of Anna"
     assert (await guarded.get(f"/api/artifacts/{ref}")).status_code == 401
+
+
+async def test_what_is_known_of_a_content_may_come_with_it(guarded: Client) -> None:
+    """content, mimeType, userId, projectId, toolCallId and expiresAt (in any form of a time) are taken; the
+    answer says what is in it, so that nobody has to ask again."""
+    at = now_ms() + 3_600_000
+    body = {
+        "content": "# 标题\n\n第一段。\n",
+        "mimeType": "text/markdown",
+        "userId": "anna",
+        "projectId": "apollo",
+        "toolCallId": "toolu_01",
+    }
+    forms = (at, at // 1000, datetime.fromtimestamp(at / 1000, UTC).isoformat())
+
+    made = [
+        await guarded.http.post("/api/artifacts", json={**body, "expiresAt": form}, headers=ANNA)
+        for form in forms
+    ]
+
+    assert [each.status_code for each in made] == [201] * 3
+    item = made[0].json()
+    assert (item["kind"], item["project_id"], item["tool_call_id"]) == ("markdown", "apollo", "toolu_01")
+    assert "标题" in item["compact"]
+    assert item["locators"]
+    assert [abs(each.json()["expires_at"] - at) < 1000 for each in made] == [True] * 3
+
+
+async def test_an_expiry_is_never_later_than_the_operator_says(client: Client) -> None:
+    """The answer has the time that counts."""
+    default = (await client.post("/api/artifacts", {"text": "a"})).json()
+    later = (await client.post("/api/artifacts", {"text": "b", "expires_at": now_ms() + 10**12})).json()
+
+    assert abs(later["expires_at"] - default["expires_at"]) < 60_000
+
+
+async def test_an_upload_says_the_same_in_its_query(client: Client) -> None:
+    """A content as it is has its project, its call and its expiry in the address."""
+    at = now_ms() + 3_600_000
+
+    item = await send(client, b"abc", "text/plain", projectId="p", tool_call_id="c", expiresAt=str(at))
+
+    assert (item["project_id"], item["tool_call_id"], item["expires_at"]) == ("p", "c", at)
+
+
+async def test_a_place_that_cannot_be_is_refused(guarded: Client) -> None:
+    """Another user, a time that is over or none, two contents or types, and a project that is not the
+    session's."""
+    session = {"id": "s", "projectId": "apollo"}
+    await guarded.http.post("/api/sessions", json=session, headers=ANNA)
+    refused = {
+        403: [{"userId": "bert"}],
+        400: [
+            {"expiresAt": now_ms() - 1000},
+            {"expiresAt": "tomorrow"},
+            {"expiresAt": True},
+            {"text": "too"},
+            {"mime": "text/plain", "mimeType": "text/plain"},
+            {"sessionId": "s", "projectId": "other"},
+            {"toolCallId": "a b"},
+            {"mimetype": "text/plain"},
+        ],
+    }
+
+    for status, bodies in refused.items():
+        for body in bodies:
+            answer = await guarded.http.post("/api/artifacts", json={"content": "x", **body}, headers=ANNA)
+            assert (answer.status_code, body) == (status, body)
+    assert not (await guarded.http.get("/api/artifacts", headers=ANNA)).json()["artifacts"]

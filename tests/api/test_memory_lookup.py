@@ -45,9 +45,14 @@ async def test_the_controller_says_whether_a_message_needs_memories(client: Clie
     general = await told(client, "control", userMessage="React和Vue哪个更好?", roleId="r", messageCount=3)
 
     assert (past["needed"], general["needed"]) == ("yes", "no")
+    assert (
+        (past["need_memory"], past["retrieval_mode"]) == (past["needed"], past["mode"]) == ("yes", "details")
+    )
     assert "project_decision" in past["memory_types"]
     assert past["notes"]
-    passed_on = {name: value for name, value in past.items() if name not in {"needed", "notes"}}
+    passed_on = {
+        name: value for name, value in past.items() if name not in {"needed", "need_memory", "notes"}
+    }
     assert (await told(client, "retrieve", query="技术方案", **passed_on))["results"] == []
 
 
@@ -80,6 +85,8 @@ async def test_a_catalog_has_summaries_and_the_details_have_everything(client: C
         "score": short["score"],
         "lexical_rank": 1,
         "freshness": short["freshness"],
+        "created_at": short["created_at"],
+        "updated_at": short["created_at"],
     }
     assert short["score"] > 0
     assert 0.99 < short["freshness"] <= 1
@@ -108,6 +115,21 @@ async def test_what_does_not_fit_the_budget_is_told(client: Client) -> None:
     assert {each["id"] for each in found["omitted"]} == everything
     assert found["omitted_count"] == 3
     assert {each["reason"] for each in found["omitted"]} <= {"budget", "similar"}
+
+
+async def test_the_mode_of_a_search_has_two_names(client: Client) -> None:
+    """retrievalMode is mode; two that differ are refused."""
+    memory_id = await kept(client, "The atrium has 12 palms.")
+
+    details = await told(client, "retrieve", query="atrium", retrievalMode="details")
+    both = await client.post(
+        "/api/memory/retrieve", {"query": "atrium", "mode": "catalog", "retrieval_mode": "details"}
+    )
+
+    assert [(hit["id"], hit["content"]) for hit in details["results"]] == [
+        (memory_id, "The atrium has 12 palms.")
+    ]
+    assert problem(both) == (400, "invalid_request")
 
 
 async def test_types_and_times_narrow_what_is_found(client: Client) -> None:
@@ -223,6 +245,29 @@ async def test_a_conversation_is_read_for_what_lasts(client: Client) -> None:
     assert len((await client.get("/api/memory")).json()["memories"]) == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "用户：请记住：我喜欢简约的设计风格。\n助手：好的。",
+        "Chat of Monday\n\n**User:** 请记住：我喜欢简约的设计风格。\n**Assistant:** Noted.",
+        "请记住：我喜欢简约的设计风格。",
+    ],
+)
+async def test_a_conversation_may_be_a_text(client: Client, text: str) -> None:
+    """With the speakers at the beginnings of lines, in either language; one without any is the user's."""
+    written = await told(client, "write", conversation=text, userId="local")
+
+    (change,) = written["changed"]
+    assert "简约" in change["memory"]["content"]
+
+
+async def test_in_a_text_only_the_users_lines_are_evidence(client: Client) -> None:
+    """What the assistant said, and a heading above the first speaker, are nobody's wishes."""
+    text = "Remember that I like marble.\nAssistant: Remember that I like granite.\nUser: Fine weather today."
+
+    assert (await told(client, "write", conversation=text))["changed"] == []
+
+
 async def test_a_session_is_read_for_what_lasts(client: Client) -> None:
     """Its messages are the evidence."""
     await client.chat("My cat is called Tofu.", session_id="s")
@@ -245,6 +290,10 @@ async def test_there_must_be_something_to_read(client: Client) -> None:
             {"conversation": []},
             {"conversation": one, "messages": one},
             {"messages": [{"role": "system", "content": "x"}]},
+            {"conversation": " "},
+            {"conversation": "User: \nAssistant:"},
+            {"conversation": "User: a\0b"},
+            {"conversation": 7},
         )
     ]
 

@@ -66,6 +66,20 @@ async def test_a_model_may_say_that_none_are_needed_or_that_it_cannot_tell() -> 
     assert (maybe.needed, maybe.budget_tokens) == ("maybe", 240)
 
 
+async def test_a_model_may_use_the_names_of_the_api() -> None:
+    """need_memory, memory_types and notes are needed, types and reason."""
+    said = {"need_memory": "yes", "memory_types": ["risk"], "retrieval_mode": "details", "notes": "Plans."}
+    model = ScriptedModel(orjson.dumps(said).decode())
+
+    decision = await controller_with("small", model).decide("明天开会", message_count=2)
+
+    assert (decision.needed, decision.types, decision.notes) == (
+        "yes",
+        ("risk",),
+        ("A model was asked: Plans.",),
+    )
+
+
 async def test_what_a_model_adds_to_its_answer_does_not_spoil_it() -> None:
     """A fence, a sentence before it, a type and a key of its own invention."""
     said = judged("yes", types=["appointment", "risk"], certainty=0.9)

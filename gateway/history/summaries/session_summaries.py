@@ -9,9 +9,10 @@ from typing import Literal
 
 from gateway.errors import ArchiveDamaged, Conflict, NothingToCompress
 from gateway.history.summaries.mentioned import Used, none_used
-from gateway.history.summaries.summariser import SummaryLimits, WrittenSummary, fits, summarise
+from gateway.history.summaries.summariser import Ask, SummaryLimits, WrittenSummary, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms
+from gateway.messages import Message
 from gateway.model.calls import CallContext, ModelCalls, Purpose, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
@@ -81,16 +82,8 @@ class SessionSummariser:
             window=await window(self._settings, model),
         )
         material = await self._material(session_id, history, until, instructions, bounds)
-        ask = partial(
-            self._calls.ask,
-            purpose,
-            timeout=CALL_TIMEOUT,
-            attempts=settings.model_attempts,
-            context=context,
-            spent=spent,
-        )
         written = await summarise(
-            ask,
+            self._ask(purpose, context, spent),
             model_name=model,
             instructions=instructions,
             messages=material.messages,
@@ -130,6 +123,27 @@ class SessionSummariser:
             self._busy.discard(session.id)
         return row
 
+    async def summarise_messages(
+        self, session: SessionRow, messages: Sequence[Message], *, model: str, last: int
+    ) -> SummaryRow:
+        """A summary of a conversation that stands in no record, for `session`, which may not be there yet: it
+        is not saved. `last` is the session's last message.
+
+        Raises:
+            CompressionFailed: no usable summary came. StorageError: artifacts could not be looked up.
+        """
+        settings = self._settings
+        model, spent = settings.summary_model or model, Spent()
+        written = await summarise(
+            self._ask("summary", CallContext(), spent),
+            model_name=model,
+            instructions=self._instructions(),
+            messages=[StoredMessage(number, "", each) for number, each in enumerate(messages, 1)],
+            bounds=SummaryLimits(settings.summary_tokens, await window(settings, model)),
+            known=partial(self._used, session.id),
+        )
+        return _row(session, written, last, "manual", spent)
+
     async def _of_all(
         self, session: SessionRow, model: str, trigger: Literal["manual", "idle", "archive"]
     ) -> SummaryRow:
@@ -152,18 +166,16 @@ class SessionSummariser:
             context=CallContext(session.id),
             spent=spent,
         )
-        return SummaryRow(
-            session_id=session.id,
-            owner=session.owner,
-            project_id=session.project_id,
-            to_position=last,
-            summary=written.summary.model_dump(mode="json"),
-            trigger=trigger,
-            model=written.model,
-            prompt_digest=written.prompt_digest,
-            usage=spent.usage,
-            cost=spent.cost,
-            created_at=now_ms(),
+        return _row(session, written, last, trigger, spent)
+
+    def _ask(self, purpose: Purpose, context: CallContext, spent: Spent) -> Ask:
+        return partial(
+            self._calls.ask,
+            purpose,
+            timeout=CALL_TIMEOUT,
+            attempts=self._settings.model_attempts,
+            context=context,
+            spent=spent,
         )
 
     async def _material(
@@ -183,3 +195,25 @@ class SessionSummariser:
         if originals and await asyncio.to_thread(fits, originals, instructions=instructions, bounds=bounds):
             return _Material("messages", originals, None, known.open_questions)
         return _Material("summary_and_messages", since, known, ())
+
+
+def _row(
+    session: SessionRow,
+    written: WrittenSummary,
+    last: int,
+    trigger: Literal["manual", "idle", "archive"],
+    spent: Spent,
+) -> SummaryRow:
+    return SummaryRow(
+        session_id=session.id,
+        owner=session.owner,
+        project_id=session.project_id,
+        to_position=last,
+        summary=written.summary.model_dump(mode="json"),
+        trigger=trigger,
+        model=written.model,
+        prompt_digest=written.prompt_digest,
+        usage=spent.usage,
+        cost=spent.cost,
+        created_at=now_ms(),
+    )

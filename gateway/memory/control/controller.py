@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal, get_args
 
 import structlog
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from gateway.errors import ModelError
 from gateway.ids import DAY_MS
@@ -117,16 +117,16 @@ def _known_types(given: object) -> object:
 
 
 class _Judged(BaseModel):
-    """What a model may answer."""
+    """What a model may answer, also under the names that the API has."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
-    needed: Needed
+    needed: Needed = Field(validation_alias=AliasChoices("needed", "need_memory"))
     types: Annotated[list[MemoryType], BeforeValidator(_known_types)] = Field(
-        default_factory=list[MemoryType]
+        default_factory=list[MemoryType], validation_alias=AliasChoices("types", "memory_types")
     )
     time_range: TimeRange = "all"
-    reason: str = Field("", max_length=500)
+    reason: str = Field("", max_length=500, validation_alias=AliasChoices("reason", "notes"))
 
 
 class Controller:

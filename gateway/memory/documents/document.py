@@ -8,8 +8,8 @@
   "skill": "…",
   "skillDescription": "…",
   "reference": "…",                  what it is about; a file's path or an address, as a rule
-  "createdAt": "2026-11-20T08:00:00.000Z",    ISO 8601, or Unix milliseconds; absent: the file's time
-  "updatedAt": "2026-11-20T08:00:00.000Z",    likewise
+  "createdAt": 1795161600000,        Unix milliseconds or seconds, or ISO 8601; absent: the file's time
+  "updatedAt": 1795161600000,        likewise
   "meta": {"name": "…", "description": "…"}
 }
 """
@@ -39,6 +39,8 @@ NO_USER = ""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = 253_402_300_799_999  # the end of the year 9999 in Unix milliseconds
+_SECONDS = 100_000_000_000
+"""A number below it is no time in milliseconds, which would be before 1973, but one in seconds."""
 _MAX_PROBLEMS = 5
 
 
@@ -56,27 +58,38 @@ class Key(NamedTuple):
 
 
 def milliseconds(value: Any) -> int:
-    """Unix milliseconds of such a number or of a date in ISO 8601; without a zone it is UTC.
+    """Unix milliseconds of such a number, of one in seconds, or of a date in ISO 8601; without a zone it is
+    UTC.
 
     Raises:
-        ValueError: it is neither, or before 1970.
+        ValueError: it is none of them, or before 1970.
     """
-    if isinstance(value, str):
+    moment = value.strip() if isinstance(value, str) else value
+    if isinstance(moment, str) and moment.isdecimal() and len("20261120") < len(moment) < 20:
+        moment = int(moment)
+    if isinstance(moment, str):
         try:
-            date = datetime.fromisoformat(value.strip())
+            date = datetime.fromisoformat(moment)
             date = date.replace(tzinfo=UTC) if date.tzinfo is None else date
-            value = (date - _EPOCH) // timedelta(milliseconds=1)
+            moment = (date - _EPOCH) // timedelta(milliseconds=1)
         except (ValueError, OverflowError):
-            value = None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LAST:
-        raise ValueError("must be a date such as 2026-11-20T08:00:00Z, or Unix milliseconds")
-    return value
+            moment = None
+    elif isinstance(moment, int | float) and not isinstance(moment, bool) and 0 <= moment <= _LAST:
+        moment = int(moment * 1000 if moment < _SECONDS else moment)
+    if isinstance(moment, bool) or not isinstance(moment, int) or not 0 <= moment <= _LAST:
+        raise ValueError("must be a date such as 2026-11-20T08:00:00Z, or Unix milliseconds or seconds")
+    return moment
 
 
 def iso(at: int) -> str:
     """Unix milliseconds as ISO 8601 in UTC, to the millisecond."""
     date = _EPOCH + timedelta(milliseconds=at)
     return date.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _number(at: int) -> int | str:
+    """How a file has it: the number, or a date where that would be taken for one in seconds."""
+    return at if at >= _SECONDS else iso(at)
 
 
 def _line(text: str) -> str:
@@ -111,7 +124,7 @@ def _document_id(text: str) -> str:
 
 Line = Annotated[str, AfterValidator(_line)]
 Text = Annotated[str, AfterValidator(clean)]
-Time = Annotated[int, BeforeValidator(milliseconds), PlainSerializer(iso)]
+Time = Annotated[int, BeforeValidator(milliseconds), PlainSerializer(_number)]
 
 
 class _Form(BaseModel):
@@ -128,7 +141,7 @@ class Meta(_Form):
 
 
 class Document(_Form):
-    """A documented memory. Times are Unix milliseconds; its file has them in ISO 8601."""
+    """A documented memory. Times are Unix milliseconds."""
 
     id: Annotated[str, AfterValidator(_document_id)]
     type: DocumentType
@@ -186,7 +199,7 @@ def document_of(fields: dict[str, Any], at: int) -> Document:
         ValueError: a field is missing, unknown or wrong; the message names them.
     """
     given = {name: value for name, value in fields.items() if value is not None}
-    given.setdefault("createdAt", given.get("updatedAt", at))
+    given.setdefault("createdAt", given.get("updatedAt", iso(at)))
     given.setdefault("updatedAt", given["createdAt"])
     given.setdefault("meta", {})
     if isinstance(given["meta"], dict):

@@ -18,9 +18,6 @@ from gateway.memory.documents.document import Document, document_of, fields_of, 
 from gateway.memory.documents.file_names import file_name
 from gateway.memory.documents.folder import content_of, files_of
 
-_SECONDS = 100_000_000_000
-"""A number below it is no time in milliseconds, which would be before 1973, but one in seconds."""
-
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
@@ -59,10 +56,6 @@ def modern(fields: dict[str, Any], at: int) -> tuple[Document, list[str]]:
         moment = given.pop("timestamp")
         given.setdefault("createdAt", moment)
         changes.append("timestamp is createdAt")
-    for name in ("createdAt", "updatedAt"):
-        number = given.get(name)
-        if isinstance(number, int | float) and not isinstance(number, bool):
-            given[name] = int(number * 1000 if number < _SECONDS else number)
     if not is_document_id(given.get("id")):
         given.pop("id", None)
     changes += [

@@ -34,8 +34,8 @@ COMPLETE = """{
   "skill": "logo-design",
   "skillDescription": "How we draw logos.",
   "reference": "brand/colours.md",
-  "createdAt": "2026-11-20T08:00:00.000Z",
-  "updatedAt": "2026-11-20T12:00:00.000Z",
+  "createdAt": 1795161600000,
+  "updatedAt": 1795176000000,
   "meta": {
     "name": "品牌颜色",
     "description": "The colours of the brand."
@@ -75,7 +75,7 @@ def test_what_a_file_leaves_out_is_filled_in() -> None:
     assert read.id == f"d_{Key('排版', 'reference', '网格').digest}"
     assert (read.created_at, read.updated_at) == (NOON, NOON)
     assert read.meta.name == "网格"
-    assert document_of({**bare, "updatedAt": 5}, NOON).created_at == 5
+    assert document_of({**bare, "updatedAt": NOON + 5}, NOON).created_at == NOON + 5
 
 
 @pytest.mark.parametrize(
@@ -119,8 +119,21 @@ def test_what_is_no_json_object_is_refused(broken: bytes) -> None:
 
 @given(st.integers(0, 253_402_300_799_999))
 def test_a_moment_survives_being_written(at: int) -> None:
-    """To the millisecond, as a date and as a number."""
-    assert milliseconds(iso(at)) == milliseconds(at) == at
+    """To the millisecond, as a date and as it stands in a file."""
+    written = json.loads(as_bytes(document_of(fields() | {"createdAt": iso(at)}, NOON)))["createdAt"]
+
+    assert milliseconds(iso(at)) == milliseconds(written) == at
+
+
+def test_numbers_are_seconds_or_milliseconds_and_files_have_milliseconds() -> None:
+    """A number before 1973 in milliseconds is one in seconds, with or without a fraction, and digits are a
+    number."""
+    ways = (NOON, NOON // 1000, NOON / 1000, float(NOON), str(NOON), str(NOON // 1000))
+
+    assert {milliseconds(way) for way in ways} == {NOON}
+    assert (
+        json.loads(as_bytes(document_of(fields() | {"updatedAt": NOON // 1000}, NOON)))["updatedAt"] == NOON
+    )
 
 
 def test_dates_are_read_in_every_zone() -> None:
