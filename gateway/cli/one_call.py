@@ -104,7 +104,7 @@ async def _call(tool: Tool, arguments: dict[str, Any], limit: int, *, verbose: b
         tell(f"+ {_described(file)}: an artifact in a turn")
     if (tokens := estimate_tokens(content)) > limit and not output.bounded:
         tell(f"! A model would get its compact form: it has about {tokens} tokens, {limit} is the limit.")
-    steps, writes = context.steps.told(output.steps), list(output.memory_writes)
+    steps, writes = context.steps.traces(output.steps), list(output.memory_writes)
     return result.model_copy(update={"steps": steps or None, "memory_writes": writes or None})
 
 

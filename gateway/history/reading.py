@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from gateway.history.summaries.summary import render
-from gateway.history.transcript import Folding, told, user_message
+from gateway.history.transcript import Folding, messages_for_model, user_message
 from gateway.messages import Message
 from gateway.storage.messages import StoredMessage
 from gateway.storage.sessions import Outline, Sessions
@@ -25,7 +25,9 @@ async def messages_of(
         folding.take([user_message(render(row.summary, row))])
 
     def folded(page: Sequence[StoredMessage]) -> Sequence[Message]:
-        return folding.take(told(history, [item for item in page if item.turn_id != without_turn]))
+        return folding.take(
+            messages_for_model(history, [item for item in page if item.turn_id != without_turn])
+        )
 
     async with aclosing(sessions.pages(outline)) as pages:
         async for page in pages:

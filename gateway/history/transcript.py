@@ -50,10 +50,10 @@ def view(history: History) -> list[Message]:
     that have been forgotten since they were recalled."""
     row = history.compression
     first = [] if row is None else [user_message(render(row.summary, row))]
-    return [*first, *told(history, history.messages)]
+    return [*first, *messages_for_model(history, history.messages)]
 
 
-def told(history: History, items: Iterable[StoredMessage]) -> list[Message]:
+def messages_for_model(history: History, items: Iterable[StoredMessage]) -> list[Message]:
     """What the model is told of some messages of a history, in order."""
     found = [
         without_thinking(message) if item.position <= history.generation_from else message
@@ -99,9 +99,9 @@ def _attachment(attached: Attached) -> list[Block]:
     return [words, {"type": attached.shown, "source": source}]
 
 
-def is_forgotten(told: Recalled, item: StoredMessage, memories: PromptMemories | None) -> bool:
+def is_forgotten(recalled: Recalled, item: StoredMessage, memories: PromptMemories | None) -> bool:
     """Whether what a message told of a memory is no longer so."""
-    return memories is not None and item.position <= memories.forgotten.get(told.id, 0)
+    return memories is not None and item.position <= memories.forgotten.get(recalled.id, 0)
 
 
 def without_thinking(message: Message) -> Message:

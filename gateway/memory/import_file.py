@@ -149,7 +149,7 @@ class MemoryImport:
 
     async def _add(self, row: MemoryRow, evidence: Sequence[Evidence]) -> MemoryRow:
         row = replace(row, evidence_count=max(row.evidence_count, len(evidence)))
-        proof = {"evidence": evidence, "said_by": self._viewer.user_id}
+        proof = {"evidence": evidence, "stated_by": self._viewer.user_id}
         try:
             await self._memories.apply([await self._memories.step(row, "remembered", self._by, **proof)])
         except MemoryChanged:  # the id is somebody else's, or of a memory that was deleted

@@ -127,7 +127,7 @@ class Memories:
         row = replace(row, evidence_count=len(evidence))
         links = await self._dependence(viewer or scope, row.id, depends_on)
         step = await self.step(
-            row, "remembered", by, evidence=evidence, said_by=scope.user_id, links=links, key=key
+            row, "remembered", by, evidence=evidence, stated_by=scope.user_id, links=links, key=key
         )
         try:
             await self.apply([step])
@@ -258,7 +258,7 @@ class Memories:
                 raise InvalidRequest(f"{memory_id} is a document: its file is what can be changed.")
             check_version(memory_id, row.version, version)
             after = next_version(change(row))
-            step = await self.step(after, operation, by, said_by=viewer.user_id, **more)
+            step = await self.step(after, operation, by, stated_by=viewer.user_id, **more)
             (changed,) = await self.apply([step])
             return changed
 

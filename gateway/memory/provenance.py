@@ -27,14 +27,14 @@ def is_tainted(content: str, context: ToolContext) -> bool:
     the user's messages. Raises errors.ToolError for content that is never stored."""
     if (why := unsafe(content)) is not None:
         raise ToolError(REFUSALS[why], code="memory_unsafe")
-    if not content or context.heard <= TRUSTED_TOOLS:
+    if not content or context.tools_read <= TRUSTED_TOOLS:
         return False
-    return _share(content, "\n".join(each.text for each in context.said())) < MIN_QUOTED_SHARE
+    return _share(content, "\n".join(each.text for each in context.user_messages())) < MIN_QUOTED_SHARE
 
 
 def evidence_of(content: str, context: ToolContext) -> Sequence[Evidence]:
     """The newest clause of the user that states the content, verbatim; none when there is none."""
-    for message in reversed(context.said()):
+    for message in reversed(context.user_messages()):
         quotes = [clause for clause in clauses(message.text) if clause in message.text]
         best = max(quotes, key=lambda quote: _share(content, quote), default="")
         if _share(content, best) >= MIN_QUOTED_SHARE:

@@ -185,10 +185,10 @@ class Recall:
 
 def cited_in(rows: Sequence[MemoryRow], answer: str) -> list[str]:
     """The ids of the rows that an answer names, or most of whose words it contains. Pure."""
-    said = set(tokens(answer))
-    return [row.id for row in rows if row.id in answer or _share(row, said) >= MIN_CITED_SHARE]
+    answered = set(tokens(answer))
+    return [row.id for row in rows if row.id in answer or _share(row, answered) >= MIN_CITED_SHARE]
 
 
-def _share(row: MemoryRow, said: Collection[str]) -> float:
+def _share(row: MemoryRow, answered: Collection[str]) -> float:
     words = [word for word in query_tokens(row.summary) if len(word) > 1]
-    return sum(word in said for word in words) / len(words) if words else 0.0
+    return sum(word in answered for word in words) / len(words) if words else 0.0

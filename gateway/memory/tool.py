@@ -173,12 +173,12 @@ class _Call:
             depends_on=based_on,
             key=self.context.idempotency_key,
         )
-        if saved.repeated and not await self._ever_said(saved.row, given["content"]):
+        if saved.repeated and not await self._had_content(saved.row, given["content"]):
             raise ToolError(
                 f"This idempotency key saved something else before ({saved.row.id}): take a new one.",
                 code="idempotency_key_used",
             )
-        self._told(saved)
+        self._emit(saved)
         if saved.operation == "reinforced":
             return f"That is remembered already, as {_at(saved.row)}: it counts more now."
         if saved.row.quarantined:
@@ -200,7 +200,7 @@ class _Call:
             )
         reason = self._did(f"changed its {', '.join(given) or 'reasons'}")
         changed = await self.editor.edit(memory_id, given, reason, version=version, depends_on=based_on)
-        return f"Updated {_at(self._told(changed).row)}."
+        return f"Updated {_at(self._emit(changed).row)}."
 
     async def delete(self, memory_id: str, version: int | None) -> str:
         reason = self._did("deleted it")
@@ -210,7 +210,7 @@ class _Call:
             if (before := await self._deleted_before(memory_id, reason)) is None:
                 raise
             deleted = before
-        self._told(deleted)
+        self._emit(deleted)
         return f"Forgotten: {deleted.row.id} is not recalled any more."
 
     async def show(self, memory_id: str) -> str:
@@ -251,14 +251,14 @@ class _Call:
         done = (last.operation, last.turn_id) == ("deleted", by.turn_id)
         return Changed(last.row, "deleted", by) if done else None
 
-    async def _ever_said(self, row: MemoryRow, content: str) -> bool:
+    async def _had_content(self, row: MemoryRow, content: str) -> bool:
         versions = await self.memories.store.versions(self.scope, row.id)
         return digest_of(content) in {each.row.digest for each in versions}
 
     def _did(self, what: str) -> str:
         return f"{self.who} {what}."
 
-    def _told(self, changed: Changed) -> Changed:
+    def _emit(self, changed: Changed) -> Changed:
         self.context.emit(changed.event)
         return changed
 

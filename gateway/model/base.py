@@ -35,7 +35,7 @@ class Started:
     usage: Usage | None
 
 
-class Piece(NamedTuple):
+class Delta(NamedTuple):
     """Text that arrived together in one read, or a part of very much, belonging to one content block. Never
     empty."""
 
@@ -60,21 +60,21 @@ class Answer:
     bad_inputs: dict[str, str] = field(default_factory=dict[str, str])
 
 
-Chunk = Started | Piece | Answer
+Chunk = Started | Delta | Answer
 
-Take = Callable[[Piece], bool]
-"""Is offered a piece while the iteration waits, without a task switch; what it takes is not iterated."""
+Take = Callable[[Delta], bool]
+"""Is offered a delta while the iteration waits, without a task switch; what it takes is not iterated."""
 
 
 class Model(Protocol):
     """An endpoint that can be asked.
 
     `stream` opens one call; no retry happens inside. Iterating yields `Started` once, then any number of
-    `Piece`, then exactly one `Answer`, after which the iteration ends. An iteration that ends without an
+    `Delta`, then exactly one `Answer`, after which the iteration ends. An iteration that ends without an
     `Answer` does not exist: whatever goes wrong (refused connection, status, timeout, broken or truncated
     stream) is raised as `errors.ModelError`, on entering or while iterating, and nothing else is raised
     except `asyncio.CancelledError`. Leaving the context closes the upstream request at once, also when
-    cancelled. A piece may be offered to `take` first, in its order; what that raises comes out of the
+    cancelled. A delta may be offered to `take` first, in its order; what that raises comes out of the
     iteration.
     """
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from gateway.errors import GatewayError, ModelError
 from gateway.ids import new_operation_id, now_ms, trace_id_of
 from gateway.messages import Message, Usage, text_block
-from gateway.model.base import Answer, Model, ModelRequest, Piece, Started
+from gateway.model.base import Answer, Delta, Model, ModelRequest, Started
 from gateway.model.failures import timed_out, truncated
 from gateway.model.prices import cost_of
 from gateway.model.retry import next_delay
@@ -253,7 +253,7 @@ class ModelCalls:
         try:
             async with self._model.stream(request) as chunks:
                 async for chunk in chunks:
-                    if isinstance(chunk, Piece):
+                    if isinstance(chunk, Delta):
                         if call.first_content_at is None:
                             call.first_content_at = now_ms()
                             call.ttft_ms = call.first_content_at - asked_at

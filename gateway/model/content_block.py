@@ -12,8 +12,8 @@ TEXT_OF = {"text": "text", "thinking": "thinking"}
 
 @dataclass(slots=True)
 class OpenBlock:
-    """A block between its start and its stop. `fresh` is text that no piece carries yet, `shown` that
-    of all pieces in UTF-8, `delta_head` how an event with more of it usually begins (see text_deltas.py)."""
+    """A block between its start and its stop. `fresh` is text that no delta carries yet, `shown` that
+    of all deltas in UTF-8, `delta_head` how an event with more of it usually begins (see text_deltas.py)."""
 
     index: int
     type: str
@@ -26,7 +26,7 @@ class OpenBlock:
     citations: list[Any] = field(default_factory=list[Any])
 
     def show(self, last: bool) -> str:
-        """Takes what is fresh as the text of one piece. Half a surrogate pair at its end waits for the other
+        """Takes what is fresh as the text of one delta. Half a surrogate pair at its end waits for the other
         half, unless it is the last."""
         if not self.fresh:
             return ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from gateway.errors import ModelError, TooManyToolCalls
 from gateway.messages import Block
-from gateway.model.base import Answer, Chunk, Piece, Started
+from gateway.model.base import Answer, Chunk, Delta, Started
 from gateway.model.bounds import Bounds
 from gateway.model.content_block import (
     TEXT_OF,
@@ -25,8 +25,8 @@ from gateway.model.strict_json import parse_event
 from gateway.model.text_deltas import delta_head, text_in
 from gateway.model.usage import ReportedUsage
 
-MAX_PIECE = 16_384
-"""Characters of a piece, so that a write to the record, which others wait for, takes little of one stream."""
+MAX_DELTA = 16_384
+"""Characters of a delta, so that a write to the record, which others wait for, takes little of one stream."""
 
 _BLOCK_OF = {
     "text_delta": "text",
@@ -66,8 +66,8 @@ class MessageStream:
         self._chunks: list[Chunk] = []
 
     def feed(self, events: Iterable[bytes]) -> list[Chunk]:
-        """The chunks that `events`, the data that arrived together, make. Text of one block is one piece,
-        up to MAX_PIECE."""
+        """The chunks that `events`, the data that arrived together, make. Text of one block is one delta,
+        up to MAX_DELTA."""
         self.progress = False
         try:
             for data in events:
@@ -260,13 +260,13 @@ class MessageStream:
         return content
 
     def _show_text(self, last: bool = False) -> None:
-        """Makes pieces of what is fresh: one, unless very much came at once."""
+        """Makes deltas of what is fresh: one, unless very much came at once."""
         block = self._block
         if block is None or not (text := block.show(last)):
             return
         self._size += _bytes_of(text)
         kind = "thinking" if block.type == "thinking" else "text"
-        self._chunks += [Piece(kind, text[at : at + MAX_PIECE]) for at in range(0, len(text), MAX_PIECE)]
+        self._chunks += [Delta(kind, text[at : at + MAX_DELTA]) for at in range(0, len(text), MAX_DELTA)]
 
     def _check_size(self) -> None:
         """What is over its bound ends the stream: once for all that arrived together, not for each delta."""

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
 from gateway.errors import ModelError
-from gateway.model.base import Chunk, Piece, Take
+from gateway.model.base import Chunk, Delta, Take
 from gateway.model.failures import presentable, protocol_failure, timed_out, truncated
 from gateway.model.message_stream import MessageStream
 from gateway.model.sse import SseParser
@@ -51,7 +51,7 @@ async def chunks_of(
 
 
 class _Reading:
-    """While a task waits for chunks, pieces are offered to `take` as they arrive, and it goes on waiting."""
+    """While a task waits for chunks, deltas are offered to `take` as they arrive, and it goes on waiting."""
 
     __slots__ = ("_left", "_message", "_parser", "_response", "_take", "_waiter", "_watchdog")
 
@@ -80,7 +80,7 @@ class _Reading:
         try:
             chunks = self._read()
             if self._take is not None:
-                while chunks and type(chunks[0]) is Piece and self._take(chunks[0]):
+                while chunks and type(chunks[0]) is Delta and self._take(chunks[0]):
                     del chunks[0]
         except Exception as error:  # noqa: BLE001 - raised where it is awaited
             waiter.set_exception(error)

@@ -26,15 +26,15 @@ _GAPS = tuple(round(bound * 1000) for bound in SECONDS)
 class Call(ModelCall):
     """A model call of a turn: an iteration with all its attempts, as its events have it.
 
-    Pieces and first content are those of the latest attempt; `gaps` are the milliseconds between the pieces
+    Deltas and first content are those of the latest attempt; `gaps` are the milliseconds between the deltas
     of all attempts. `cut` is true when the answer is not complete, for whatever reason; `error` is the
     in-stream code of that reason, or while the call is open the one of the latest failed attempt.
     `prefix_hash` and `components` (digests by name) identify the prompt.
     """
 
     iteration: int
-    text_pieces: int = 0
-    thinking_pieces: int = 0
+    text_deltas: int = 0
+    thinking_deltas: int = 0
     last_content_at: int = 0
     gaps: Tally = field(default_factory=lambda: Tally(_GAPS))
     cut: bool = False
@@ -144,11 +144,11 @@ class TelemetryReader:
     """
 
     gathers = False
-    """Whether `piece` and `on_event` are for this reader; also with what was recalled of a turn's
+    """Whether `delta` and `on_event` are for this reader; also with what was recalled of a turn's
     beginning."""
 
-    def piece(self, turn: TurnFacts, call: Call, event: StoredEvent) -> None:
-        """A piece of text or thinking, not parsed: this runs for every token."""
+    def delta(self, turn: TurnFacts, call: Call, event: StoredEvent) -> None:
+        """A delta of text or thinking, not parsed: this runs for every token."""
 
     def on_event(self, turn: TurnFacts, body: dict[str, Any]) -> None:
         """Any other event of a turn as the log has it, before the fact that follows from it."""

@@ -57,7 +57,7 @@ class Observer:
         for event in events:
             try:
                 if event.type in {"text", "thinking"}:
-                    self._count_piece(event)
+                    self._count_delta(event)
                 else:
                     self._context.run(self._take, session_id, event)
             except Exception:  # noqa: BLE001 - whatever a reader does wrong, the writer goes on
@@ -102,24 +102,24 @@ class Observer:
         while self._turns:
             self._context.run(self._leave, next(iter(self._turns.values())))
 
-    def _count_piece(self, event: StoredEvent) -> None:
+    def _count_delta(self, event: StoredEvent) -> None:
         turn = self._turns.get(event.turn_id)
         if turn is None or turn.call is None:
             return
         call = turn.call
-        pieces = call.text_pieces + call.thinking_pieces
+        before = call.text_deltas + call.thinking_deltas
         if event.type == "text":
-            call.text_pieces += 1
+            call.text_deltas += 1
         else:
-            call.thinking_pieces += 1
+            call.thinking_deltas += 1
         at = event.ts
-        if pieces == 0:
+        if before == 0:
             call.first_content_at = at
         else:
             call.gaps.add(at - call.last_content_at)
         call.last_content_at = at
         for reader in self._gatherers:
-            reader.piece(turn, call, event)
+            reader.delta(turn, call, event)
 
     def _take(self, session_id: str, event: StoredEvent) -> None:
         body = event.load()
@@ -180,7 +180,7 @@ class Observer:
         if call is not None and call.iteration == iteration and not call.cut:
             call.attempts = data["attempt"]
             call.prefix_hash = data.get("prefix_hash")
-            call.text_pieces = call.thinking_pieces = 0
+            call.text_deltas = call.thinking_deltas = 0
             call.first_content_at = None
             return call
         if call is not None:
@@ -230,7 +230,7 @@ class Observer:
         call.error = error
         call.ended_at = call.ended_at or at
         call.last_seq = call.last_seq or turn.last_seq
-        turn.has_text |= call.text_pieces > 0
+        turn.has_text |= call.text_deltas > 0
         for reader in self._readers:
             reader.call_ended(turn, call)
 

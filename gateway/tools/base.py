@@ -28,8 +28,8 @@ class ToolContext:
     `idempotency_key` is the same in every repetition of the call: pass it on to services that understand one.
     `emit` puts an event (retrieval, tool_progress, ...) into the turn's stream, tied to this call.
     `traceparent` names the span of this call (W3C Trace Context); None while nobody records traces.
-    `project_id` and `role_id` are those of the session, if it has such; `said` tells what its user said and
-    `heard` which tools answered, as far as the model sees it.
+    `project_id` and `role_id` are the session's, where it has them; `user_messages` gives the messages of its
+    user and `tools_read` names the tools that answered, both as far as the model sees them.
     """
 
     session_id: str
@@ -42,8 +42,8 @@ class ToolContext:
     steps: Steps = field(default_factory=Steps)
     project_id: str | None = None
     role_id: str | None = None
-    said: Callable[[], Sequence[UserMessage]] = tuple
-    heard: frozenset[str] = frozenset()
+    user_messages: Callable[[], Sequence[UserMessage]] = tuple
+    tools_read: frozenset[str] = frozenset()
 
     @property
     def trace_headers(self) -> dict[str, str]:

@@ -78,7 +78,7 @@ class Steps:
         finally:
             self._end(begun, error)
 
-    def told(self, reported: Sequence[StepTrace] = ()) -> list[StepTrace]:
+    def traces(self, reported: Sequence[StepTrace] = ()) -> list[StepTrace]:
         """The steps for the call's result: the recorded ones, those that still run with the error
         "unfinished", and then `reported` ones. Each has an id of its own. At most MAX_STEPS, and a last one
         that says how many more there were; inputs and outputs that do not fit into STEPS_SIZE are left out as

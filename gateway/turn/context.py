@@ -92,7 +92,7 @@ class TurnContext:
         """Emits the one result of a call; with the last one the message that answers all is recorded."""
         self.emit(result, tool_call_id=call_id, message=self.progress.answers_with(call_id, result))
 
-    def said(self) -> Sequence[UserMessage]:
+    def user_messages(self) -> Sequence[UserMessage]:
         """The user's messages, as far as the model sees them."""
         return user_messages_in(self.history)
 

@@ -72,7 +72,7 @@ class Emitter:
         self._batch: _Batch | None = None
         self._delivered: set[int] = set()
         self._held: list[OutboxEntry] = []
-        self._piece: tuple[str, int | None] | None = None
+        self._open_delta: tuple[str, int | None] | None = None
         self._frame = b""
 
     def emit(
@@ -113,12 +113,12 @@ class Emitter:
         with self.together() as batch:
             batch.message, batch.sync, batch.can_wait = message, True, False
 
-    def piece(self, kind: Literal["text", "thinking"], text: str) -> None:
-        """Emits a streamed piece. The path of every token: no models, one encoding, no wait for the disk."""
+    def delta(self, kind: Literal["text", "thinking"], text: str) -> None:
+        """Emits a streamed delta. The path of every token: no models, one encoding, no wait for the disk."""
         self._check()
         ts, head, turn = now_ms(), self.head, self.turn
-        if self._piece != (kind, self.iteration):
-            self._piece = kind, self.iteration
+        if self._open_delta != (kind, self.iteration):
+            self._open_delta = kind, self.iteration
             self._frame = encode_frame(kind, self._scope, self.iteration)
         body = self._frame % (head + 1, ts, b'{"text":%b}' % orjson.dumps(text))
         events = [StoredEvent(head + 1, kind, turn.id, body)]

@@ -10,7 +10,7 @@ from gateway.events.lifecycle import IterationEnd, IterationStart, IterationSupe
 from gateway.history.transcript import fold, problems
 from gateway.ids import is_id, new_tool_call_id
 from gateway.messages import Message
-from gateway.model.base import Answer, ModelRequest, Piece, Started
+from gateway.model.base import Answer, Delta, ModelRequest, Started
 from gateway.model.prices import cost_of
 from gateway.model.retry import next_delay
 from gateway.prompt.cache_points import mark_messages
@@ -55,7 +55,7 @@ def may_think(history: History, turn_id: str) -> bool:
 
 
 async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
-    """Asks until an attempt is complete, emitting iteration_start, the pieces and iteration_end, with which
+    """Asks until an attempt is complete, emitting iteration_start, the deltas and iteration_end, with which
     the message and the intents of its tool calls are stored. A failed attempt worth repeating is
     superseded.
 
@@ -95,20 +95,20 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
     asked_at = monotonic()
     ttft_ms: int | None = None
 
-    def emit(piece: Piece) -> bool:
+    def emit(delta: Delta) -> bool:
         nonlocal ttft_ms
         if ttft_ms is None:
             ttft_ms = _ms_since(asked_at)
-        emitter.piece(piece.kind, piece.text)
+        emitter.delta(delta.kind, delta.text)
         return True
 
-    def take(piece: Piece) -> bool:
-        return emitter.has_room and emit(piece)
+    def take(delta: Delta) -> bool:
+        return emitter.has_room and emit(delta)
 
     async with turn.deps.model.stream(request, take) as chunks:
         async for chunk in chunks:
             match chunk:
-                case Piece():
+                case Delta():
                     emit(chunk)
                     await emitter.room()
                 case Started():

@@ -68,7 +68,7 @@ class CallState:
 class TurnProgress:
     """The state of a turn. `attempt_open` is true between an iteration's start and its end or supersession;
     `attempt_began` and `attempt_usage` tell whether the endpoint had begun to answer it and what it had
-    reported; `text` its text in UTF-8, a third of what its pieces would take; `calls` the tool calls of the
+    reported; `text` its text in UTF-8, a third of what its deltas would take; `calls` the tool calls of the
     latest iteration, `unanswered` how many of them have no result; `call_ids` those of all iterations,
     `skills` the written skills that were read and the tools that each allows (None: no limit); `tools_read`
     the names of the tools that answered; `prefix_hash` identifies what the latest iteration had before its

@@ -57,7 +57,7 @@ async def run_call(turn: TurnContext, call_id: str, state: CallState) -> CallRes
         content=read.content,
         duration_ms=int((monotonic() - started) * 1000),
         artifact=read.kept[0].ref if read.kept else None,
-        steps=context.steps.told(output.steps) or None,
+        steps=context.steps.traces(output.steps) or None,
         memory_writes=list(output.memory_writes) or None,
     )
     read.emit(turn, call_id)
@@ -161,8 +161,8 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         traceparent=turn.emitter.tracing.traceparent(turn.progress.trace_id, call_id),
         project_id=row.project_id,
         role_id=row.role_id,
-        said=turn.said,
-        heard=frozenset(turn.progress.tools_read),
+        user_messages=turn.user_messages,
+        tools_read=frozenset(turn.progress.tools_read),
     )
 
 

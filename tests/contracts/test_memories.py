@@ -191,9 +191,9 @@ async def test_of_many_tombstones_the_newest_stay(store: MemoryStore) -> None:
 async def test_quotes_count_for_the_content_they_are_of(store: MemoryStore) -> None:
     row = memory("m_1", "喜欢茶")
     first, second = Evidence("s", 1, "我喜欢茶"), Evidence("s", 3, "咖啡")
-    await store.write([step(row, evidence=[first], said_by="ann")], most=MAX_MEMORIES)
+    await store.write([step(row, evidence=[first], stated_by="ann")], most=MAX_MEMORIES)
     other = became(row, content="喜欢咖啡")
-    await store.write([replace(other, evidence=[second], said_by="ann")], most=MAX_MEMORIES)
+    await store.write([replace(other, evidence=[second], stated_by="ann")], most=MAX_MEMORIES)
     assert await store.evidence(ANN, "m_1") == [second]
 
     await store.write([became(other.row, content="喜歡茶。")], most=MAX_MEMORIES)

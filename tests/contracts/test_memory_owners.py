@@ -21,9 +21,9 @@ THERE: tuple[Viewer, ...] = (Scope("bert", households=("home",)), AllScopes("ber
 async def test_each_member_of_a_household_is_shown_their_own_quotes_alone(store: MemoryStore) -> None:
     """Of one memory, whoever made it and whoever changed it last."""
     row = memory("m_1", "We eat at seven.", owner_type="household", owner_id="home")
-    await store.write([step(row, evidence=[ANNAS], said_by="ann")], most=MAX_MEMORIES)
+    await store.write([step(row, evidence=[ANNAS], stated_by="ann")], most=MAX_MEMORIES)
     second = replace(row, version=2)
-    await store.write([step(second, "reinforced", evidence=[BERTS], said_by="bert")], most=MAX_MEMORIES)
+    await store.write([step(second, "reinforced", evidence=[BERTS], stated_by="bert")], most=MAX_MEMORIES)
 
     for viewer in HERE:
         assert await store.evidence(viewer, "m_1") == [ANNAS]

@@ -15,7 +15,7 @@ from gateway.demo.server import serve_demo
 from gateway.errors import ModelError, SettingsError
 from gateway.messages import Block, Message, ToolSpec, text_block, tool_result_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.base import Answer, Chunk, Model, ModelRequest, Piece, Started, Take
+from gateway.model.base import Answer, Chunk, Delta, Model, ModelRequest, Started, Take
 from gateway.model.endpoint import OLDER_VERSION
 from tests.demo.documented import CATALOGUE
 from tests.loopback import TIMEOUT
@@ -109,22 +109,22 @@ async def closed_upstream(url: str) -> None:
 
 
 def text_of(chunks: Sequence[Chunk]) -> str:
-    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Piece) and chunk.kind == "text")
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, Delta) and chunk.kind == "text")
 
 
 # A good answer
 
 
-async def test_a_stream_is_started_then_pieces_then_one_answer(demo: str) -> None:
-    """The pieces concatenate to the text of the answer, which is complete."""
+async def test_a_stream_is_started_then_deltas_then_one_answer(demo: str) -> None:
+    """The deltas concatenate to the text of the answer, which is complete."""
     async with model_at(demo) as model:
-        first, *pieces, last = await read(model, asking("/say 你好 hello there"))
+        first, *deltas, last = await read(model, asking("/say 你好 hello there"))
     assert isinstance(first, Started)
-    assert pieces
-    assert all(isinstance(piece, Piece) and piece.text for piece in pieces)
+    assert deltas
+    assert all(isinstance(delta, Delta) and delta.text for delta in deltas)
     assert isinstance(last, Answer)
     assert list(last.content) == [text_block("你好 hello there")]
-    assert text_of(pieces) == "你好 hello there"
+    assert text_of(deltas) == "你好 hello there"
     assert last.stop_reason == "end_turn"
     assert last.usage is not None
     assert last.usage.input_tokens > 0
@@ -146,33 +146,33 @@ async def test_thoughts_and_calls_go_back_as_they_came(demo: str) -> None:
         assert [block["type"] for block in first.content] == ["thinking", "tool_use"]
         assert first.stop_reason == "tool_use"
         assert first.content[1]["input"] == {"expression": "1+1"}
-        assert "".join(c.text for c in chunks if isinstance(c, Piece)) == "Let me see."
+        assert "".join(c.text for c in chunks if isinstance(c, Delta)) == "Let me see."
         result = tool_result_block(first.content[1]["id"], "2", is_error=False)
         more = [Message("assistant", first.content), Message("user", [result])]
         again = await read(model, replace(request, messages=[*request.messages, *more]))
     assert text_of(again) == "two"
 
 
-async def test_pieces_may_be_taken_as_they_arrive(demo: str) -> None:
+async def test_deltas_may_be_taken_as_they_arrive(demo: str) -> None:
     """What is taken is not iterated, and all comes in its order; what `take` raises comes out, and the
     connection is closed."""
-    shown: list[Piece] = []
+    shown: list[Delta] = []
     ways: set[str] = set()
 
-    def some(piece: Piece) -> bool:
+    def some(delta: Delta) -> bool:
         if len(shown) < 20:
-            shown.append(piece)
+            shown.append(delta)
             ways.add("taken")
-        return shown[-1] is piece
+        return shown[-1] is delta
 
-    def fail(_: Piece) -> bool:
+    def fail(_: Delta) -> bool:
         raise KeyError("it")
 
     async def read_taking(model: Model, take: Take) -> list[Chunk]:
         chunks: list[Chunk] = []
         async with model.stream(asking("/pieces 40 /pace 5"), take) as stream:
             async for chunk in stream:
-                if isinstance(chunk, Piece):
+                if isinstance(chunk, Delta):
                     shown.append(chunk)
                     ways.add("iterated")
                 else:
@@ -244,7 +244,7 @@ async def test_every_fault_ends_in_its_code_or_a_complete_answer(demo: str, name
 
 def check_answer(chunks: Sequence[Chunk]) -> None:
     assert isinstance(chunks[0], Started)
-    assert [type(chunk) for chunk in chunks[1:-1]] == [Piece] * (len(chunks) - 2)
+    assert [type(chunk) for chunk in chunks[1:-1]] == [Delta] * (len(chunks) - 2)
     last = chunks[-1]
     assert isinstance(last, Answer)
     assert orjson.dumps(last.content)
@@ -337,7 +337,7 @@ async def test_a_slow_answer_that_goes_on_is_no_silence(demo: str) -> None:
     ids=lambda it: it.split()[0],
 )
 async def test_an_answer_without_end_is_cut_off_at_its_bound(demo: str, fault: str) -> None:
-    """Its pieces so far came, the failure says which bound, and the connection is closed at once. The one
+    """Its deltas so far came, the failure says which bound, and the connection is closed at once. The one
     with an end is larger than what two sockets hold between them."""
     name = fault.split(maxsplit=1)[0]
     async with model_at(demo, max_answer_size=200_000) as model:
@@ -353,7 +353,7 @@ async def test_an_answer_without_end_is_cut_off_at_its_bound(demo: str, fault: s
         await closed_upstream(demo)
         counted = await counters(demo)
     assert (raised.value.code, raised.value.retryable) == (CATALOGUE[name].expected, False)
-    shown = sum(len(chunk.text) for chunk in chunks if isinstance(chunk, Piece))
+    shown = sum(len(chunk.text) for chunk in chunks if isinstance(chunk, Delta))
     assert (200_000 < shown < 1_000_000) == (name in {"endless_text", "endless_thinking"})
     assert (counted["aborted"], counted["finished"]) == (1, 0)
 

@@ -12,7 +12,7 @@ from gateway.artifacts.store import Origin
 from gateway.history.compression.compressor import Compressor
 from gateway.history.summaries.mentioned import MAX_ARTIFACTS, listed, named_in
 from gateway.history.summaries.session_summaries import SessionSummariser
-from gateway.history.summaries.summary import Reference, SessionSummary, render, tell
+from gateway.history.summaries.summary import Reference, SessionSummary, render, to_markdown
 from gateway.history.summaries.survivors import complete
 from gateway.history.tokens import TokenMeter
 from gateway.history.transcript import fold, view
@@ -97,7 +97,7 @@ def test_what_was_made_attached_or_read_is_listed_with_its_name_type_and_size() 
 
     assert refs_of(kept) == [ONE, THREE, TWO]
     assert kept.artifacts[0].desc == "订单.json, application/json, 52,301 lines / 2.0 MB"
-    assert f"- {ONE}: 订单.json, application/json" in tell(kept)
+    assert f"- {ONE}: 订单.json, application/json" in to_markdown(kept)
 
 
 def test_a_result_of_several_blocks_is_read() -> None:
@@ -156,15 +156,15 @@ def test_artifacts_leave_room_for_what_was_said() -> None:
     refs = [f"ART-00000000{n:02}" for n in range(30)]
     said = [says(call("t", "c")), results(result("c", " ".join(refs)))]
     written = SessionSummary(goal="x", progress=[f"Step {n} was done as planned." for n in range(60)])
-    most = estimate_tokens(tell(written))
+    most = estimate_tokens(to_markdown(written))
 
     kept = completed(user("go"), *said, known=refs, written=written, most_tokens=most)
-    section = tell(listing(*kept.artifacts, summary=SessionSummary()))
+    section = to_markdown(listing(*kept.artifacts, summary=SessionSummary()))
 
     assert 3 < len(kept.artifacts) < 30
     assert estimate_tokens(section) <= most // 3 + 5
     assert kept.progress[-1] == "Step 59 was done as planned."
-    assert estimate_tokens(tell(kept)) <= most
+    assert estimate_tokens(to_markdown(kept)) <= most
 
 
 @given(st.lists(st.text("<>/tool_output \u202e订a\n", max_size=99), max_size=40), st.integers(200, 3000))
@@ -189,8 +189,8 @@ def test_whatever_they_are_called_the_bound_holds_and_no_name_poses_as_ours(
     class Version:
         version, to_position, kept_position = 1, 1, None
 
-    assert estimate_tokens(tell(kept)) <= most
-    assert len(tell(listing(*kept.artifacts, summary=SessionSummary())).splitlines()) == (
+    assert estimate_tokens(to_markdown(kept)) <= most
+    assert len(to_markdown(listing(*kept.artifacts, summary=SessionSummary())).splitlines()) == (
         1 + len(kept.artifacts) if kept.artifacts else 0
     )
     assert render(kept, Version()).count("</conversation_summary>") == 1

@@ -12,7 +12,7 @@ from gateway.history.summaries.summary import (
     read_answer,
     render,
     render_carried,
-    tell,
+    to_markdown,
 )
 from gateway.lexical import estimate_tokens
 from gateway.storage.archives import SummaryRow
@@ -42,7 +42,7 @@ def test_whatever_a_model_puts_into_the_parts_is_read_and_written_in_one_form(
 
     assert list(written) == list(SessionSummary.model_fields)
     assert SessionSummary.model_validate(orjson.loads(orjson.dumps(written))) == summary
-    assert tell(summary) == tell(SessionSummary.model_validate(written))
+    assert to_markdown(summary) == to_markdown(SessionSummary.model_validate(written))
 
 
 def test_loose_forms_become_the_right_ones() -> None:
@@ -86,7 +86,7 @@ def test_a_summary_is_told_in_sections_that_have_something() -> None:
         }
     )
 
-    assert tell(summary) == (
+    assert to_markdown(summary) == (
         "## Goal\n- 去台北\n\n## Decisions\n- by train (why: cheaper; by: user; 80 % sure)"
         "\n\n## Artifacts\n- ART-1 (p. 2): the ticket"
     )

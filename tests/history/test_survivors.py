@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.history.summaries.summary import SessionSummary, tell
+from gateway.history.summaries.summary import SessionSummary, to_markdown
 from gateway.history.summaries.survivors import MAX_IDENTIFIERS, complete
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message
@@ -117,20 +117,20 @@ def test_an_open_question_survives_until_it_is_answered() -> None:
 def test_old_steps_make_room_for_what_must_survive() -> None:
     """The progress gives way, the failure does not."""
     written = SessionSummary(goal="x", progress=[f"Step {n} was done as planned." for n in range(40)])
-    most = estimate_tokens(tell(written))
+    most = estimate_tokens(to_markdown(written))
     said = [says(call("pay", "1")), results(result("1", failed=True))]
 
     kept = completed(*said, written=written, most_tokens=most)
 
     assert "Unresolved: the tool pay failed." in kept.risks
     assert kept.progress[-1] == "Step 39 was done as planned."
-    assert estimate_tokens(tell(kept)) <= most
+    assert estimate_tokens(to_markdown(kept)) <= most
 
 
 @given(conversations(), st.integers(100, 2000))
 def test_a_complete_summary_stays_within_its_bound(said: list[Message], most: int) -> None:
     """Identifiers only fill the room that is left."""
-    assert estimate_tokens(tell(completed(*said, most_tokens=most))) <= max(most, 350)
+    assert estimate_tokens(to_markdown(completed(*said, most_tokens=most))) <= max(most, 350)
 
 
 @pytest.mark.parametrize(

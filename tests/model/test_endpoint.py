@@ -20,7 +20,7 @@ from gateway.demo.versions import KeyHeader
 from gateway.errors import ModelError, SettingsError
 from gateway.messages import Message, text_block
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.base import Answer, Model, ModelRequest, Piece
+from gateway.model.base import Answer, Delta, Model, ModelRequest
 from gateway.model.endpoint import MAX_MODELS, NEWEST_VERSION, OLDER_VERSION, EndpointProfile, left_out
 from gateway.settings import load_settings
 from tests.loopback import served
@@ -202,7 +202,7 @@ async def test_a_model_that_takes_no_budget_for_thinking_decides_itself() -> Non
     )
     async with serve_demo(pace=0) as url, model_at(url, adapted=adapted.append) as model:
         async with model.stream(thoughtful) as chunks:
-            thought = "".join([c.text async for c in chunks if isinstance(c, Piece) and c.kind == "thinking"])
+            thought = "".join([c.text async for c in chunks if isinstance(c, Delta) and c.kind == "thinking"])
         assert thought == "Let me see."
         assert await calls(url) == 2
         assert await model.count_tokens(thoughtful)

@@ -16,7 +16,7 @@ from gateway.errors import ModelError
 from gateway.messages import Message, text_block
 from gateway.model import base as model_base
 from gateway.model.anthropic import AnthropicModel
-from gateway.model.base import ModelRequest, Piece
+from gateway.model.base import Delta, ModelRequest
 from gateway.model.http_response import MAX_HEAD, HttpResponse
 from gateway.model.message_stream import MessageStream
 from gateway.model.transport import PreparedRequest, Wire
@@ -247,7 +247,7 @@ async def test_what_comes_behind_a_response_is_no_part_of_it_and_ends_its_connec
 
 
 @pytest.mark.parametrize("end", [b"0\r\n\r\n", b"not a chunk\r\n\r\n"])
-async def test_an_end_in_the_read_of_a_piece_that_was_taken_is_seen_at_once(end: bytes) -> None:
+async def test_an_end_in_the_read_of_a_delta_that_was_taken_is_seen_at_once(end: bytes) -> None:
     """An endpoint that ends its body without the end of the message: the caller neither waits for more, nor
     for the watchdog."""
     began = b'{"type":"message_start","message":{"id":"m","model":"x","usage":{}}}'
@@ -266,8 +266,8 @@ async def test_an_end_in_the_read_of_a_piece_that_was_taken_is_seen_at_once(end:
         writer.write(chunk(text) + end)
         await writer.drain()
 
-    def take(piece: Piece) -> bool:
-        taken.append(piece.text)
+    def take(delta: Delta) -> bool:
+        taken.append(delta.text)
         return True
 
     async with asking(answer) as (_, ask):

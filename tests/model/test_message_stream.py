@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from gateway.errors import ModelError, TooManyToolCalls
 from gateway.messages import Block, Usage
-from gateway.model.base import Answer, Chunk, Piece, Started
+from gateway.model.base import Answer, Chunk, Delta, Started
 from gateway.model.bounds import Bounds
-from gateway.model.message_stream import MAX_PIECE, MessageStream
+from gateway.model.message_stream import MAX_DELTA, MessageStream
 
 Event = dict[str, Any]
 USAGE = {"input_tokens": 10, "output_tokens": 1}
@@ -76,15 +76,15 @@ def failure(*events: Event | bytes) -> str:
     return stream.failure.code if stream.failure.retryable else f"{stream.failure.code}, final"
 
 
-def test_text_that_arrives_together_is_one_piece() -> None:
-    """Started, one piece for each read and block, and the answer last."""
+def test_text_that_arrives_together_is_one_delta() -> None:
+    """Started, one delta for each read and block, and the answer last."""
     stream = MessageStream()
     assert feed(stream, [start(), TEXT]) == [Started("msg_1", "m", Usage(**USAGE))]
-    assert feed(stream, [text(0, "a"), text(0, "b"), text(0, "")]) == [Piece("text", "ab")]
+    assert feed(stream, [text(0, "a"), text(0, "b"), text(0, "")]) == [Delta("text", "ab")]
     second = opened(1, {"type": "text", "text": "at once "})
     assert feed(stream, [text(0, "c"), stop(0), second, text(1, "d")]) == [
-        Piece("text", "c"),
-        Piece("text", "at once d"),
+        Delta("text", "c"),
+        Delta("text", "at once d"),
     ]
     (last,) = feed(stream, [stop(1), *end(usage={"output_tokens": 7})])
     assert last == Answer(
@@ -97,15 +97,15 @@ def test_text_that_arrives_together_is_one_piece() -> None:
     assert stream.finished
 
 
-def test_very_much_text_at_once_is_several_pieces() -> None:
+def test_very_much_text_at_once_is_several_deltas() -> None:
     """What one write of the record takes of a stream is bounded, and nothing of the text is lost."""
     stream = MessageStream()
     feed(stream, [start(), TEXT])
-    pieces = feed(stream, [text(0, "漢" * MAX_PIECE), text(0, "b")])
-    assert pieces == [Piece("text", "漢" * MAX_PIECE), Piece("text", "b")]
+    deltas = feed(stream, [text(0, "漢" * MAX_DELTA), text(0, "b")])
+    assert deltas == [Delta("text", "漢" * MAX_DELTA), Delta("text", "b")]
     (last,) = feed(stream, [stop(0), *end()])
     assert isinstance(last, Answer)
-    assert last.content == [{"type": "text", "text": "漢" * MAX_PIECE + "b"}]
+    assert last.content == [{"type": "text", "text": "漢" * MAX_DELTA + "b"}]
 
 
 def test_nothing_parts_the_halves_of_a_pair() -> None:
@@ -113,17 +113,17 @@ def test_nothing_parts_the_halves_of_a_pair() -> None:
     stream = MessageStream()
     feed(stream, [start(), TEXT])
     halves = [escaped(text(0, part)) for part in ("\ud83d", "\x00", "\ude00")]
-    assert [chunk for half in halves for chunk in stream.feed([half])] == [Piece("text", "😀")]
+    assert [chunk for half in halves for chunk in stream.feed([half])] == [Delta("text", "😀")]
 
 
 words = st.text(st.sampled_from("ab漢\x00\ud83d\ude00 "), max_size=4)
 
 
 @given(st.lists(st.lists(words, max_size=3), min_size=1, max_size=4), st.data())
-def test_however_it_is_read_the_pieces_are_the_stored_text(
+def test_however_it_is_read_the_deltas_are_the_stored_text(
     blocks: list[list[str]], data: st.DataObject
 ) -> None:
-    """The pieces of an answer concatenate to its text, whatever arrived together, without a bad character."""
+    """The deltas of an answer concatenate to its text, whatever arrived together, without a bad character."""
     events = [start()]
     for index, parts in enumerate(blocks):
         events += [opened(index, {"type": "text", "text": ""}), *(text(index, part) for part in parts)]
@@ -138,7 +138,7 @@ def test_however_it_is_read_the_pieces_are_the_stored_text(
     assert stream.failure is None
     last = chunks[-1]
     assert isinstance(last, Answer)
-    shown = "".join(chunk.text for chunk in chunks if isinstance(chunk, Piece))
+    shown = "".join(chunk.text for chunk in chunks if isinstance(chunk, Delta))
     assert shown == "".join(block["text"] for block in last.content)
     assert "\x00" not in shown
     assert shown.encode().decode() == shown
@@ -165,10 +165,10 @@ def test_a_surrogate_pair_cut_in_two_becomes_one_character() -> None:
     stream = MessageStream()
     feed(stream, [start(), TEXT])
     half = rb'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%b"}}'
-    assert stream.feed([half % rb"x\ud83d"]) == [Piece("text", "x")]
-    assert stream.feed([half % rb"\ude00"]) == [Piece("text", "😀")]
+    assert stream.feed([half % rb"x\ud83d"]) == [Delta("text", "x")]
+    assert stream.feed([half % rb"\ude00"]) == [Delta("text", "😀")]
     assert stream.feed([half % rb"\ud83d"]) == []
-    assert feed(stream, [stop(0)]) == [Piece("text", "\ufffd")]
+    assert feed(stream, [stop(0)]) == [Delta("text", "\ufffd")]
 
 
 def test_thinking_goes_back_signed_or_not_at_all() -> None:
@@ -228,7 +228,7 @@ def test_empty_text_does_not_go_back() -> None:
     [(["", '{"a":', "1}"], {"a": 1}), ([], {}), ([""], {})],
 )
 def test_a_tool_input_is_read_when_it_is_complete(parts: Sequence[str], input: dict[str, Any]) -> None:
-    """Pieces are joined and parsed once; no piece at all means no arguments."""
+    """Deltas are joined and parsed once; no delta at all means no arguments."""
     found = answer(*tool_input(*parts), stop_reason="tool_use")
     assert found.content[0]["input"] == input
     assert found.bad_inputs == {}
@@ -359,7 +359,7 @@ def test_text_before_a_failure_is_still_shown() -> None:
     """What arrived together with an error is not lost, and nothing follows it."""
     stream = MessageStream()
     chunks = feed(stream, [start(), TEXT, text(0, "so far"), {"type": "error", "error": {}}])
-    assert chunks[1:] == [Piece("text", "so far")]
+    assert chunks[1:] == [Delta("text", "so far")]
     assert stream.failure is not None
 
 
@@ -389,7 +389,7 @@ THINKING = opened(0, {"type": "thinking", "thinking": ""})
     ],
 )
 def test_what_says_nothing_is_no_progress(block: Event, event: Event) -> None:
-    """Empty pieces and what nobody knows do not bring an answer further, however much of it comes."""
+    """Empty deltas and what nobody knows do not bring an answer further, however much of it comes."""
     stream = MessageStream()
     feed(stream, [start(), block])
     assert stream.progress
@@ -399,7 +399,7 @@ def test_what_says_nothing_is_no_progress(block: Event, event: Event) -> None:
 
 
 def test_each_step_of_a_message_is_progress() -> None:
-    """Starts, stops, pieces and the first message_delta; the same message_delta again is none."""
+    """Starts, stops, deltas and the first message_delta; the same message_delta again is none."""
     stream = MessageStream()
     last, done = end()
     for event in (
@@ -476,13 +476,13 @@ def test_a_message_with_too_many_calls_ends_at_the_first_of_them() -> None:
 
 
 def test_what_came_before_a_bound_is_kept() -> None:
-    """The pieces up to the bound, and the one that crossed it; a message that ends beyond it is none."""
+    """The deltas up to the bound, and the one that crossed it; a message that ends beyond it is none."""
     chunks, _ = oversized(TEXT, *[text(0, "x" * 99)] * 20)
-    shown = "".join(chunk.text for chunk in chunks if isinstance(chunk, Piece))
+    shown = "".join(chunk.text for chunk in chunks if isinstance(chunk, Delta))
     assert 900 < len(shown) <= 1100
     stream = MessageStream(BOUNDS)
     together = feed(stream, [start(), TEXT, text(0, "x" * 2000), stop(0), *end()])
-    assert together[1:] == [Piece("text", "x" * 2000)]
+    assert together[1:] == [Delta("text", "x" * 2000)]
     assert stream.failure is not None
 
 

@@ -53,8 +53,8 @@ def document(memory_id: str, content: str = "", **fields: Any) -> tuple[MemoryRo
 
 
 def step(row: MemoryRow, operation: Operation = "remembered", **more: Any) -> Change:
-    said_by = more.pop("said_by", row.user_id)
-    return Change(row, operation, "ann", "she said so", search_tokens(row), said_by=said_by, **more)
+    stated_by = more.pop("stated_by", row.user_id)
+    return Change(row, operation, "ann", "she said so", search_tokens(row), stated_by=stated_by, **more)
 
 
 def became(row: MemoryRow, operation: Operation = "updated", **fields: Any) -> Change:

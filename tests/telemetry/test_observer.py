@@ -24,8 +24,8 @@ class Broken(TelemetryReader):
         raise RuntimeError("a reader's mistake")
 
 
-def piece(event_type: str, body: bytes = b"") -> StoredEvent:
-    return StoredEvent(99, event_type, "t_1", b'{"v":1,"seq":99,"type":"piece","ts":7,%b' % body)
+def delta(event_type: str, body: bytes = b"") -> StoredEvent:
+    return StoredEvent(99, event_type, "t_1", b'{"v":1,"seq":99,"type":"text","ts":7,%b' % body)
 
 
 def lines_of(events: Sequence[StoredEvent], *, messages: bool = False) -> list[EventDict]:
@@ -43,19 +43,19 @@ def test_only_the_first_piece_of_a_call_is_parsed() -> None:
     observer.observe("s_1", story.events)
 
     with capture_logs() as lines:
-        observer.observe("s_1", [piece("text", b"not JSON"), piece("thinking"), piece("text", b"{")])
+        observer.observe("s_1", [delta("text", b"not JSON"), delta("thinking"), delta("text", b"{")])
     observer.observe("s_1", story.answered("end_turn", None).events[3:])
 
     assert lines == []
     (call,) = record.calls
-    assert (call.text_pieces, call.thinking_pieces, call.first_content_at) == (3, 1, first_at)
+    assert (call.text_deltas, call.thinking_deltas, call.first_content_at) == (3, 1, first_at)
 
 
 def test_a_piece_of_a_turn_nobody_knows_is_passed_over() -> None:
     """Pieces alone start nothing: there is nothing to say about them."""
     observer = Observer([record := Record()])
 
-    observer.observe("s_1", [piece("text", b"not JSON")])
+    observer.observe("s_1", [delta("text", b"not JSON")])
 
     assert record.told == []
     assert observer.turns_followed == 0

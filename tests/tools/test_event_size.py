@@ -45,7 +45,7 @@ async def test_a_result_with_everything_at_its_most_fits_into_a_frame(letter: st
         duration_ms=2**53,
         artifact="ART-0123456789",
         memory_writes=list(output.memory_writes),
-        steps=given.steps.told(output.steps),
+        steps=given.steps.traces(output.steps),
     )
 
     size = len(told.model_dump_json(exclude_none=True))

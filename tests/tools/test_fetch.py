@@ -274,7 +274,7 @@ async def test_the_call_shows_what_was_fetched_as_a_step() -> None:
         web.pages["/"] = answer(b"hello")
         await http_fetch(web.fetcher).run({"url": "http://news.example/"}, called)
 
-    (step,) = called.steps.told()
+    (step,) = called.steps.traces()
     assert (step.step_name, step.input) == ("fetch", {"url": "http://news.example/"})
     assert step.output == {"url": "http://news.example/", "type": "text/plain", "bytes": 5}
 

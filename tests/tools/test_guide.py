@@ -35,7 +35,7 @@ async def test_the_examples_of_the_guide_work(tools: dict[str, FunctionTool]) ->
         await run_in_time(tools["order_status"], {"order_id": "A-18"}, given)
 
     assert found.content == '["A-17"]'
-    assert [(step.input, step.output) for step in given.steps.told()] == [({"words": "Friday"}, ["A-17"])]
+    assert [(step.input, step.output) for step in given.steps.traces()] == [({"words": "Friday"}, ["A-17"])]
     assert [write.content for write in seat.memory_writes] == ["Likes the window seat."]
     assert seat.problems == []
 

@@ -238,7 +238,7 @@ async def test_reported_and_recorded_steps_are_told_together() -> None:
         pass
     output = await output_of(ToolResult(intermediate_steps=[STEP, STEP | {"step_id": "own"}]))
 
-    told = [(step.step_id, step.step_name) for step in steps.told(output.steps)]
+    told = [(step.step_id, step.step_name) for step in steps.traces(output.steps)]
 
     assert told == [("step-1", "recorded"), ("step-2", "查询"), ("own", "查询")]
 

@@ -35,7 +35,7 @@ def test_a_step_tells_what_went_in_and_what_came_out() -> None:
     with steps.step("search", {"query": "天气"}) as step:
         step.output = ["晴", "雨"]
 
-    (told,) = steps.told()
+    (told,) = steps.traces()
     assert (told.step_id, told.step_name, told.error) == ("step-1", "search", None)
     assert (told.input, told.output) == ({"query": "天气"}, ["晴", "雨"])
     assert told.timestamp is not None
@@ -51,7 +51,7 @@ def test_steps_are_numbered_in_the_order_in_which_they_began() -> None:
         with pytest.raises(ValueError, match="secret"), steps.step("failing"):
             raise ValueError("secret")
 
-    told = [(step.step_id, step.step_name, step.error) for step in steps.told()]
+    told = [(step.step_id, step.step_name, step.error) for step in steps.traces()]
     assert told == [("step-1", "outer", None), ("step-2", "inner", None), ("step-3", "failing", "ValueError")]
 
 
@@ -73,7 +73,7 @@ async def test_the_step_that_a_call_hangs_in_is_told() -> None:
     await asyncio.to_thread(began.wait)
     call.cancel()
     await asyncio.wait([call])
-    told = given.steps.told()
+    told = given.steps.traces()
     end.set()
 
     assert [(step.step_name, step.error) for step in told] == [
@@ -89,7 +89,7 @@ def test_what_a_tool_changes_later_does_not_change_a_step() -> None:
     with steps.step("search", query):
         query["page"] = 2
 
-    assert steps.told()[0].input == {"page": 1}
+    assert steps.traces()[0].input == {"page": 1}
 
 
 async def test_steps_of_several_threads_are_all_there() -> None:
@@ -103,7 +103,7 @@ async def test_steps_of_several_threads_are_all_there() -> None:
 
     await asyncio.gather(*(asyncio.to_thread(work, name) for name in "abcdefgh"))
 
-    told = steps.told()
+    told = steps.traces()
     assert [step.step_id for step in told] == [f"step-{number}" for number in range(1, 81)]
     for name in "abcdefgh":
         assert [step.input for step in told if step.step_name == name] == list(range(10))
@@ -116,7 +116,7 @@ def test_a_run_of_steps_is_told_up_to_a_number() -> None:
         with steps.step("again", number):
             pass
 
-    told = steps.told([StepTrace(step_id="x", step_name="reported", duration_ms=1)])
+    told = steps.traces([StepTrace(step_id="x", step_name="reported", duration_ms=1)])
 
     assert len(told) == MAX_STEPS + 1
     assert (told[-2].input, told[-1].step_name) == (MAX_STEPS - 1, "8 more steps")
@@ -129,7 +129,7 @@ def test_the_first_steps_keep_what_went_in_and_out_when_all_are_too_large() -> N
         with steps.step("read", "入" * 9999) as step:
             step.output = ["出"] * 9999
 
-    told = steps.told()
+    told = steps.traces()
 
     assert size_of(told) <= STEPS_SIZE
     assert len(told) == 50
@@ -144,7 +144,7 @@ def test_a_short_output_is_told_where_a_long_one_does_not_fit() -> None:
         with steps.step("read", "入" * 9999) as step:
             step.output = number
 
-    told = steps.told()
+    told = steps.traces()
 
     assert [step.output for step in told] == list(range(30))
     assert [step.input == "…" for step in told].count(False) == 2
@@ -154,7 +154,7 @@ def test_steps_whose_names_alone_are_too_much_are_counted() -> None:
     """What is said of a call has its bound whatever its steps are called."""
     named = StepTrace(step_id="\x01" * 99, step_name="\x02" * 99, error="\x03" * 99, duration_ms=1)
 
-    told = Steps().told([named] * 50)
+    told = Steps().traces([named] * 50)
 
     assert size_of(told) <= STEPS_SIZE
     assert told[-1].step_name == f"{51 - len(told)} more steps"
@@ -170,7 +170,7 @@ def test_all_steps_of_a_call_are_bounded_and_have_ids_of_their_own(
         with steps.step("recorded", value):
             pass
 
-    told = steps.told(reported)
+    told = steps.traces(reported)
 
     assert len({step.step_id for step in told}) == len(told) <= MAX_STEPS + 1
     assert size_of(told) <= STEPS_SIZE
@@ -188,7 +188,7 @@ def test_what_a_tool_reports_by_hand_fits_into_an_event() -> None:
         duration_ms=1,
     )
 
-    (told,) = Steps().told([step])
+    (told,) = Steps().traces([step])
 
     assert (told.input, told.output) == ("<object>", "<1 bytes>")
     assert [len(each or "") for each in (told.step_id, told.step_name, told.error)] == [LABEL_LENGTH] * 3

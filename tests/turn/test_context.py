@@ -24,5 +24,5 @@ async def test_what_is_added_is_in_the_view_and_in_the_history_at_its_next_posit
 
     assert turn.messages == [ASKED, ANSWERED]
     assert [(item.position, item.turn_id) for item in turn.history.messages] == [(7, "t"), (8, "t")]
-    assert turn.said() == [UserMessage(7, "hello")]
+    assert turn.user_messages() == [UserMessage(7, "hello")]
     assert len(given.messages) == 1

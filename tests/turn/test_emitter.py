@@ -42,7 +42,7 @@ async def test_events_continue_from_the_head_without_a_gap() -> None:
     """Each append says where it continues, so that the log can refuse what does not fit."""
     emitter, log = _emitter()
     emitter.emit(NOTE)
-    emitter.piece("text", "a")
+    emitter.delta("text", "a")
     emitter.emit(NOTE)
 
     assert [(batch.head, [event.seq for event in batch.events]) for batch in log.given] == [
@@ -77,7 +77,7 @@ async def test_what_is_broken_off_leaves_no_hole() -> None:
 async def test_too_much_that_is_pending_holds_back_the_producer() -> None:
     """room() returns only when the log has caught up."""
     emitter, log = _emitter()
-    emitter.piece("text", "x" * MAX_PENDING)
+    emitter.delta("text", "x" * MAX_PENDING)
     waiting = asyncio.create_task(emitter.room())
     await asyncio.sleep(0)
 
@@ -93,7 +93,7 @@ async def test_after_a_refusal_every_call_says_so() -> None:
     log.settle(TurnLost("another owner"))
 
     with pytest.raises(TurnLost):
-        emitter.piece("text", "a")
+        emitter.delta("text", "a")
     with pytest.raises(TurnLost):
         await emitter.settled()
 

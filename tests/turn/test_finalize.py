@@ -47,7 +47,7 @@ async def test_a_model_call_that_is_open_ends_with_what_it_wrote(tmp_path: Path)
         begin_turn(turn.emitter)
         turn.emitter.iteration = 1
         turn.emit(IterationStart(attempt=1, model="model", prefix_hash="prefix"))
-        turn.emitter.piece("text", "half an")
+        turn.emitter.delta("text", "half an")
         await finalize_turn(turn.emitter, failed("upstream_error", "It broke.", retryable=True))
         events = await stored(turn)
         history = await turn.deps.sessions.history("s")

@@ -37,7 +37,7 @@ def _begin(turn: TurnContext, pieces: int = 0) -> None:
     turn.emitter.iteration = 1
     turn.emit(IterationStart(attempt=1, model="model", prefix_hash="prefix"))
     for number in range(pieces):
-        turn.emitter.piece("text", f"{number} ")
+        turn.emitter.delta("text", f"{number} ")
 
 
 async def _close(turn: TurnContext, ending: Any = GONE) -> list[dict[str, Any]]:

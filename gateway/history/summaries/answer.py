@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gateway.errors import CompressionFailed
-from gateway.history.summaries.summary import SessionSummary, read_answer, tell
+from gateway.history.summaries.summary import SessionSummary, read_answer, to_markdown
 from gateway.lexical import estimate_tokens
 from gateway.model.calls import Completion
 
@@ -32,7 +32,7 @@ def usable(answer: Completion, most_tokens: int) -> tuple[SessionSummary, Sequen
         raise _unusable(f"summary_{problem}", message) from None
     if not summary.says_something:
         raise _unusable("summary_invalid", "The summary has neither a goal nor facts nor progress.")
-    size, most = estimate_tokens(tell(summary)), int(ACCEPTED * most_tokens)
+    size, most = estimate_tokens(to_markdown(summary)), int(ACCEPTED * most_tokens)
     if size > most:
         raise _unusable(
             "summary_too_long", f"The summary is about {size} tokens long, and at most {most} are allowed."

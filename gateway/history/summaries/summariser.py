@@ -10,7 +10,7 @@ from gateway.history.summaries.answer import usable
 from gateway.history.summaries.dialogue import DialogueEntry, shorten, write_out
 from gateway.history.summaries.mentioned import listed, named_in
 from gateway.history.summaries.request import asked_again, request_text
-from gateway.history.summaries.summary import Reference, SessionSummary, tell
+from gateway.history.summaries.summary import Reference, SessionSummary, to_markdown
 from gateway.history.summaries.survivors import complete
 from gateway.lexical import estimate_tokens
 from gateway.messages import Message, text_block
@@ -90,7 +90,7 @@ async def summarise(
     except ModelError as error:
         raise CompressionFailed(error.message, code=error.code, retryable=error.retryable) from error
     digest = hashlib.sha256(instructions.encode()).hexdigest()
-    return WrittenSummary(summary, tell(summary), digest, model_name)
+    return WrittenSummary(summary, to_markdown(summary), digest, model_name)
 
 
 def fits(messages: Sequence[StoredMessage], *, instructions: str, bounds: SummaryLimits) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gateway.history.summaries.dialogue import call_name
 from gateway.history.summaries.mentioned import others
-from gateway.history.summaries.summary import Reference, SessionSummary, tell
+from gateway.history.summaries.summary import Reference, SessionSummary, to_markdown
 from gateway.lexical import estimate_tokens, tokens
 from gateway.messages import Block
 from gateway.storage.messages import StoredMessage
@@ -68,16 +68,16 @@ def complete(
     whole = summary.model_copy(
         update={"risks": risks, "open_questions": open_now, "artifacts": kept, "identifiers": []}
     )
-    while len(whole.progress) > 1 and estimate_tokens(tell(whole)) > most_tokens:
+    while len(whole.progress) > 1 and estimate_tokens(to_markdown(whole)) > most_tokens:
         whole = whole.model_copy(update={"progress": whole.progress[1:]})
     for _ in artifacts:
-        if estimate_tokens(tell(whole)) > most_tokens:
+        if estimate_tokens(to_markdown(whole)) > most_tokens:
             whole = whole.model_copy(update={"artifacts": whole.artifacts[:-1]})
     return _with_identifiers(whole, [*summary.identifiers, *_identifiers(messages, previous)], most_tokens)
 
 
 def _with_identifiers(summary: SessionSummary, found: Sequence[str], most_tokens: int) -> SessionSummary:
-    text = tell(summary)
+    text = to_markdown(summary)
     room = most_tokens - estimate_tokens(text) - estimate_tokens("\n\n## Identifiers") - 1
     taken: list[str] = []
     for identifier in dict.fromkeys(found):

@@ -159,7 +159,7 @@ class Corrections:
             evidence_count=row.evidence_count + len(quotes),
             flagged=None if status == "active" else row.flagged,
         )
-        step = await self._memories.step(after, operation, by, evidence=quotes, said_by=viewer.user_id)
+        step = await self._memories.step(after, operation, by, evidence=quotes, stated_by=viewer.user_id)
         flags = [] if status == "active" else await self._flags(viewer, row, operation, by)
         return [step, *flags]
 
@@ -197,7 +197,7 @@ class Corrections:
         return [
             await self._memories.step(_superseded(row, new), "replaced", by),
             await self._memories.step(
-                new, "remembered", by, evidence=quotes, said_by=viewer.user_id, links=links
+                new, "remembered", by, evidence=quotes, stated_by=viewer.user_id, links=links
             ),
             *await self._flags(viewer, row, "replaced", by),
         ]
@@ -226,7 +226,7 @@ class Corrections:
         return [
             await self._memories.step(_superseded(row, known), "replaced", by),
             await self._memories.step(
-                after, "reinforced", by, evidence=quotes, said_by=viewer.user_id, links=links
+                after, "reinforced", by, evidence=quotes, stated_by=viewer.user_id, links=links
             ),
             *await self._flags(viewer, row, "replaced", by, but=known),
         ]
@@ -245,7 +245,7 @@ class Corrections:
             "merged",
             by,
             evidence=list(dict.fromkeys(quotes))[-MAX_EVIDENCE:],
-            said_by=viewer.user_id,
+            stated_by=viewer.user_id,
             links=links,
         )
         return [made, *[await self._memories.step(_superseded(row, new), "replaced", by) for row in rows]]

@@ -208,7 +208,7 @@ def document_of(fields: dict[str, Any], at: int) -> Document:
     try:
         document = Document.model_validate({"id": "d_", **given})
     except Misfit as misfit:
-        raise ValueError(_told(misfit)) from None
+        raise ValueError(_problems_of(misfit)) from None
     if without_id:
         document = document.model_copy(update={"id": f"d_{document.key.digest}"})
     if not document.meta.name:
@@ -234,7 +234,7 @@ def as_bytes(document: Document) -> bytes:
     return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _told(misfit: Misfit) -> str:
+def _problems_of(misfit: Misfit) -> str:
     """What is wrong with the fields, without their values."""
     problems: list[str] = []
     hint = ": `gateway documents migrate` brings older files to today's form"

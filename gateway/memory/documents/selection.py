@@ -31,27 +31,27 @@ def select(filed: Sequence[DocumentFile]) -> tuple[list[DocumentFile], list[str]
     """Of several documents of one skill, type and reference the newest is in use, of equally new ones the
     first; of several with one id the same. Then as many as the bound allows. And what is to be told: which
     are left out and why, and which files are called otherwise than they should be."""
-    told: list[str] = []
-    chosen = _newest(filed, lambda each: each.document.key, "the same skill, type and reference", told)
-    chosen = _newest(chosen, lambda each: each.document.id, "the same id", told)
+    warnings: list[str] = []
+    chosen = _newest(filed, lambda each: each.document.key, "the same skill, type and reference", warnings)
+    chosen = _newest(chosen, lambda each: each.document.id, "the same id", warnings)
     used: list[DocumentFile] = []
     room = MAX_CHARACTERS
     for each in chosen:
         room -= len(each.document.content)
         if room < 0:
-            told.append(f"{each.file} and those after it are left out: all together are too long.")
+            warnings.append(f"{each.file} and those after it are left out: all together are too long.")
             break
         used.append(each)
         name = file_name(each.document.key)
         if each.file.endswith(".json") and each.file != name:
-            told.append(
+            warnings.append(
                 f"{each.file} should be called {name}: `gateway documents migrate` gives files their names."
             )
-    return used, told
+    return used, warnings
 
 
 def _newest(
-    filed: Iterable[DocumentFile], same: Callable[[DocumentFile], Hashable], what: str, told: list[str]
+    filed: Iterable[DocumentFile], same: Callable[[DocumentFile], Hashable], what: str, warnings: list[str]
 ) -> list[DocumentFile]:
     newest: dict[Hashable, DocumentFile] = {}
     for each in filed:
@@ -60,7 +60,7 @@ def _newest(
             continue
         winner, other = (each, known) if _is_newer(each, known) else (known, each)
         newest[same(each)] = winner
-        told.append(f"{other.file} is left out: {winner.file} has {what} and is not older.")
+        warnings.append(f"{other.file} is left out: {winner.file} has {what} and is not older.")
     return sorted(newest.values(), key=lambda each: each.file)
 
 

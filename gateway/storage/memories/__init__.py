@@ -175,7 +175,7 @@ class Change:
     reason: str
     tokens: Sequence[str] = ()
     evidence: Sequence[Evidence] = ()
-    said_by: str | None = None
+    stated_by: str | None = None
     """The user whose words `evidence` are; it is not stored without."""
     links: Sequence[Link] = ()
     key: str | None = None

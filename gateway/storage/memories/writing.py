@@ -232,7 +232,7 @@ def _append(connection: Connection, number: int, change: Change) -> None:
         ADD_EVIDENCE.run(
             connection,
             memory=number,
-            user_id=change.said_by,
+            user_id=change.stated_by,
             digest=row.digest,
             session_id=each.session_id,
             position=each.position,

@@ -41,7 +41,7 @@ _CHUNK_KEYS = (
 
 
 class CallMetrics(TelemetryReader):
-    """Duration, first chunk, tokens, cost and retries of all model calls, by purpose; gaps between the pieces
+    """Duration, first chunk, tokens, cost and retries of all model calls, by purpose; gaps between the deltas
     of answers.
 
     `endpoint` are the attributes of the server that is asked, `models` those that turns may choose. With

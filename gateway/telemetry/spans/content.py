@@ -77,7 +77,7 @@ class Content(TelemetryReader):
 
     @property
     def held(self) -> dict[str, int]:
-        """The turns of which something is kept, with the bytes of the pieces of their open call."""
+        """The turns of which something is kept, with the bytes of the deltas of their open call."""
         return {turn_id: content.size for turn_id, content in self._contents.items()}
 
     @property
@@ -85,7 +85,7 @@ class Content(TelemetryReader):
         """The same turns with the characters of the messages that are kept for their next call."""
         return {turn_id: content.messages.size for turn_id, content in self._contents.items()}
 
-    def piece(self, turn: TurnFacts, call: Call, event: StoredEvent) -> None:
+    def delta(self, turn: TurnFacts, call: Call, event: StoredEvent) -> None:
         content = self._of(turn)
         if content.size > MAX_KEPT * self._limit:
             content.cut = True

@@ -58,8 +58,8 @@ def call_facts(call: ModelCall, *, dup: bool) -> Attributes:
 def answer_facts(call: Call) -> Attributes:
     """Further attributes of the `chat` span of a turn."""
     found: dict[str, AttributeValue] = {
-        semconv.TEXT_PIECES: call.text_pieces,
-        semconv.THINKING_PIECES: call.thinking_pieces,
+        semconv.TEXT_PIECES: call.text_deltas,
+        semconv.THINKING_PIECES: call.thinking_deltas,
         semconv.FIRST_SEQ: call.first_seq,
         semconv.LAST_SEQ: call.last_seq,
     }
