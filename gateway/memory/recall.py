@@ -103,13 +103,8 @@ class Recall:
 
     async def load_snapshot(self, scope: Scope) -> MemorySnapshot:
         """The snapshot for a new prompt generation. Raises errors.StorageError."""
-        return await snapshot.load(
-            self._store,
-            scope,
-            await self.profiles(scope),
-            full_count=self._settings.memory_full_count,
-            full_characters=self._settings.memory_full_characters,
-        )
+        profiles = await self.profiles(scope)
+        return await snapshot.load(self._store, scope, profiles, tokens=self._settings.memory_prompt_tokens)
 
     async def profiles(self, scope: Scope) -> Sequence[Profile]:
         """The existing profiles of the user and their households."""

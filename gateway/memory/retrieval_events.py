@@ -16,7 +16,12 @@ MAX_SHOWN = 50
 
 def snapshot_event(message: str, taken: MemorySnapshot) -> Retrieval:
     """The event of a new snapshot in a session's prompt; the snapshot has rows."""
-    note = "pinned memories in full, then a catalog" if taken.is_catalog else "everything, since it is little"
+    note = "everything, in full"
+    if taken.summarized or taken.omitted:
+        note = (
+            f"{len(taken.rows) - len(taken.summarized)} in full, {len(taken.summarized)} by their summaries, "
+            f"{taken.omitted} counted"
+        )
     shown = [_hit(row, told="now", score=row.importance / 5) for row in taken.rows[:MAX_SHOWN]]
     return Retrieval(
         query=message,

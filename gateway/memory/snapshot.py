@@ -1,12 +1,17 @@
 """The memory snapshot in a session's prompt, fixed for a prompt generation: `<long_term_memory>`.
 
-Few memories are in it in full. Of many, the pinned ones are, within a budget, then a catalog of summaries,
-and the number of the others. It has no score or counter, and no time but the memories' own days, so that the
-same memories give the same text.
+One budget of tokens for all memories, in the order of their weight (pinned, importance, last use):
+
+    the first that fit      one line each: a pinned memory in full, another one by its summary
+    what is left of it      makes the first summaries full
+    the others              are counted
+
+So another memory takes the place of its own line, from the lightest ones. The snapshot has no score or
+counter, and no time but the memories' own days: the same memories give the same text.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.lexical import estimate_tokens
@@ -15,10 +20,10 @@ from gateway.storage.memories import Filter, MemoryRow, Profile, Scope
 from gateway.storage.memories.contract import MemoryStore
 from gateway.tools.wrapping import wrap
 
-PINNED_TOKENS, MAX_PINNED = 4000, 100
-"""Limits of the pinned memories that are rendered in full when there are many memories."""
-CATALOG_TOKENS, MAX_CATALOG = 2000, 200
-"""Limits of the catalog of the others."""
+MAX_SHARE = 4
+"""A memory that takes more than this part of the budget (a quarter) is shown by its summary alone."""
+MIN_LINE_TOKENS = 10
+"""No line takes fewer: that of an id, a type and one word."""
 SNAPSHOT_FILTER = Filter(recallable=True, runtime=True)
 """The memories of a snapshot: documents are only retrieved."""
 
@@ -26,8 +31,8 @@ SNAPSHOT_FILTER = Filter(recallable=True, runtime=True)
 @dataclass(frozen=True, slots=True)
 class MemorySnapshot:
     """`text` is empty when there are no memories. `rows` are the memories in it, in order; `digests` are
-    theirs and the profiles', by key; `summarized` are the ids in the catalog, `omitted` counts the memories
-    that are not in it."""
+    theirs and the profiles', by key; `summarized` are the ids of those shown by their summaries, `omitted`
+    counts the memories that are not in it."""
 
     text: str
     rows: Sequence[MemoryRow]
@@ -35,27 +40,36 @@ class MemorySnapshot:
     summarized: frozenset[str]
     omitted: int
 
-    @property
-    def is_catalog(self) -> bool:
-        return bool(self.summarized or self.omitted)
-
 
 async def load(
-    store: MemoryStore, scope: Scope, profiles: Sequence[Profile], *, full_count: int, full_characters: int
+    store: MemoryStore, scope: Scope, profiles: Sequence[Profile], *, tokens: int
 ) -> MemorySnapshot:
-    """The snapshot of what `scope` sees now. Raises errors.StorageError."""
-    count, characters = await store.count(scope, SNAPSHOT_FILTER)
-    if count <= full_count and characters <= full_characters:
-        rows = _in_order(await store.list(scope, SNAPSHOT_FILTER, limit=max(1, full_count)))
-        return _render(profiles, rows, (), 0)
-    rows = await store.weighed(scope, SNAPSHOT_FILTER, limit=MAX_PINNED + MAX_CATALOG)
-    full = _fitting([row for row in rows if row.pinned], rendering.line, PINNED_TOKENS, MAX_PINNED)
+    """The snapshot of what `scope` sees now; its lines take at most so many tokens. Raises
+    errors.StorageError."""
+    count, _ = await store.count(scope, SNAPSHOT_FILTER)
+    rows = await store.weighed(scope, SNAPSHOT_FILTER, limit=tokens // MIN_LINE_TOKENS + 1)
+    full, brief = fit(rows, tokens)
+    return _render(profiles, _in_order(full), _in_order(brief), max(0, count - len(full) - len(brief)))
+
+
+def fit(rows: Sequence[MemoryRow], tokens: int) -> tuple[list[MemoryRow], list[MemoryRow]]:
+    """Of `rows`, the weightiest first, those that are shown in full and those shown by their summaries."""
+    forms = [_Form.of(row, tokens // MAX_SHARE) for row in rows]
+    full, listed, left = list[MemoryRow](), list[_Form](), tokens
+    for form in forms:
+        if form.needs > left:
+            break
+        left -= form.needs
+        listed.append(form)
+    for form in listed:
+        extra = form.full - form.needs
+        if extra > left and not form.large:
+            left = 0  # nor is any lighter one made full: each has its place by its weight
+        elif extra <= left and not (extra and form.large):
+            left -= extra
+            full.append(form.row)
     there = {row.id for row in full}
-    rest = [row for row in rows if row.id not in there]
-    summarized = _fitting(rest, rendering.catalog_line, CATALOG_TOKENS, MAX_CATALOG)
-    return _render(
-        profiles, _in_order(full), _in_order(summarized), max(0, count - len(full) - len(summarized))
-    )
+    return full, [form.row for form in listed if form.row.id not in there]
 
 
 def digest_of(row: MemoryRow) -> str:
@@ -100,14 +114,24 @@ def _in_order(rows: Sequence[MemoryRow]) -> list[MemoryRow]:
     return sorted(rows, key=lambda row: (not row.pinned, row.created_at, row.id))
 
 
-def _fitting(
-    rows: Sequence[MemoryRow], line: Callable[[MemoryRow], str], tokens: int, limit: int
-) -> list[MemoryRow]:
-    """The first rows, at most `limit`, that fit into `tokens` together; one that is too long is skipped."""
-    found, left = list[MemoryRow](), tokens
-    for row in rows:
-        cost = estimate_tokens(line(row)) + 1
-        if cost <= left and len(found) < limit:
-            found.append(row)
-            left -= cost
-    return found
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The tokens that a memory takes in `full`, and those that it `needs` to be shown at all; a `large` one
+    is never made full."""
+
+    row: MemoryRow
+    full: int
+    needs: int
+    large: bool
+
+    @classmethod
+    def of(cls, row: MemoryRow, most: int) -> "_Form":
+        full = _tokens(rendering.line(row))
+        large = full > most
+        brief = full if row.pinned and not large else min(full, _tokens(rendering.catalog_line(row)))
+        return cls(row, full, brief, large)
+
+
+def _tokens(line: str) -> int:
+    """With the end of the line."""
+    return estimate_tokens(line) + 1

@@ -158,11 +158,16 @@ class Settings(BaseSettings):
     # Memory
     memory: bool = Field(True, description="Whether anything is remembered across sessions and recalled.")
     memory_limit: int = Field(10_000, ge=1, description="Most memories of one user.")
-    memory_full_count: int = Field(
-        100, ge=0, description="With at most so many memories all of them stand in the prompt, in full."
+    memory_prompt_tokens: int = Field(
+        6000,
+        ge=0,
+        description="Most tokens of memories in the prompt: the weightiest, in full as far as they fit.",
     )
-    memory_full_characters: int = Field(
-        10_000, ge=0, description="Likewise, the characters of all their contents together."
+    memory_full_count: int | None = Field(
+        None, description="Without effect since memory_prompt_tokens; the next version refuses it."
+    )
+    memory_full_characters: int | None = Field(
+        None, description="Without effect since memory_prompt_tokens; the next version refuses it."
     )
     memory_turn_tokens: int = Field(
         1000, ge=0, description="Most tokens of memories that one turn is told beside those of the prompt."

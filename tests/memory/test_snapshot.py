@@ -1,14 +1,18 @@
-"""What stands in a prompt of the memories: all of few, of many a catalog, and nothing left out in silence."""
+"""What stands in a prompt of the memories: as much as fits, by weight, and nothing left out in silence."""
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gateway.lexical import estimate_tokens
 from gateway.memory import rendering, snapshot, validation
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.validation import NewMemory
-from gateway.storage.memories import Profile, Scope
+from gateway.storage.memories import MemoryRow, Profile, Scope
 
 pytestmark = pytest.mark.anyio
 
@@ -16,10 +20,8 @@ ANN = Scope("ann")
 BY = Attribution("ann", "told by a test")
 
 
-async def taken(
-    memories: Memories, *profiles: Profile, count: int = 100, characters: int = 10_000
-) -> snapshot.MemorySnapshot:
-    return await snapshot.load(memories.store, ANN, profiles, full_count=count, full_characters=characters)
+async def taken(memories: Memories, *profiles: Profile, tokens: int = 6000) -> snapshot.MemorySnapshot:
+    return await snapshot.load(memories.store, ANN, profiles, tokens=tokens)
 
 
 async def save(memories: Memories, content: str, **fields: object) -> str:
@@ -39,7 +41,7 @@ async def test_few_memories_stand_there_in_full(memories: Memories) -> None:
     )
     assert shown is not None
     assert set(found.digests) == {first, second}
-    assert not found.is_catalog
+    assert (found.summarized, found.omitted) == (frozenset(), 0)
 
 
 async def test_nothing_is_no_text(memories: Memories) -> None:
@@ -47,51 +49,117 @@ async def test_nothing_is_no_text(memories: Memories) -> None:
     assert (await taken(memories)).text == ""
 
 
-@pytest.mark.parametrize(("count", "characters"), [(10, 10_000), (100, 200)])
-async def test_of_many_the_pinned_ones_stand_there_and_the_others_are_named_or_counted(
-    memories: Memories, count: int, characters: int
-) -> None:
-    """However many there are, each is told in full, named by its summary, or counted."""
-    pinned = await save(memories, "Never books flights before noon. " + "x" * 300, pinned=True)
+async def test_of_many_some_are_shown_by_their_summaries_and_the_lightest_counted(memories: Memories) -> None:
+    """However many there are, each is told in full, named by its summary, or counted; pinned ones in full."""
+    pinned = await save(memories, "Never books flights before noon. " + "x" * 300, pinned=True, importance=1)
     for number in range(80):
         await save(
             memories,
-            f"Fact number {number} about pears, " + "which is quite long, " * 9,
+            f"Fact number {number} about pears, " + "which is quite long, " * 12,
             importance=1 + number % 5,
         )
-    found = await taken(memories, count=count, characters=characters)
+    found = await taken(memories, tokens=2000)
 
     named = set(re.findall(r"\[(m_[0-9a-f]{16})\]", found.text))
-    assert found.is_catalog
-    assert pinned in named
+    assert pinned in named - found.summarized
     assert "x" * 300 in found.text
     assert len(named) + found.omitted == 81
+    assert 0 < found.omitted < 60
     assert f"And {found.omitted} more" in found.text
-    assert estimate_tokens(found.text) < snapshot.CATALOG_TOKENS + 400
+    assert estimate_tokens(found.text) < 2000 + 250
 
 
-async def test_pinned_ones_that_are_too_much_are_named_first(memories: Memories) -> None:
-    """The weightiest fit; those that do not are in the catalog before everything else."""
-    long = "很长的记忆" * 300
-    pinned = [
-        await save(memories, f"第{number}条 {long}", pinned=True, importance=5 - number)
-        for number in range(5)
-    ]
-    for number in range(95):
-        await save(
-            memories, f"Fact number {number} about pears, " + "which is quite long, " * 9, importance=5
-        )
+async def test_the_memory_after_the_hundredth_costs_its_own_line(memories: Memories) -> None:
+    """A hundred sentences stand there, and so do a hundred and one."""
+    for number in range(100):
+        await save(memories, f"第{number}条：会议室{number}的投影仪需要转接头，请提前十分钟到。")
+    before = await taken(memories)
+    memories.most += 1
+    added = await save(memories, "喜欢简约的设计风格")
+    after = await taken(memories)
+
+    assert set(after.digests) - set(before.digests) == {added}
+    assert (before.omitted, after.omitted, after.summarized) == (0, 0, frozenset())
+
+
+async def test_one_that_is_too_much_is_shown_by_its_summary(memories: Memories) -> None:
+    """It keeps no other one out, pinned or not."""
+    long = await save(memories, "Plans a house. " + "墙是白色的。" * 400, pinned=True, importance=5)
+    other = await save(memories, "Plans a garden. " + "With very old trees. " * 20)
     found = await taken(memories)
 
-    shown = {memory_id for memory_id in pinned if memory_id not in found.summarized}
-    assert shown == set(pinned[:2])
-    assert set(pinned[2:]) <= found.summarized
-    assert len(found.summarized) > 3
-    assert len(found.rows) + found.omitted == 100
-    assert estimate_tokens(found.text) < snapshot.PINNED_TOKENS + snapshot.CATALOG_TOKENS + 400
+    assert found.summarized == {long}
+    assert set(found.digests) == {long, other}
 
 
-async def test_the_weightiest_of_all_are_named(memories: Memories) -> None:
+ROWS = st.lists(
+    st.tuples(
+        st.integers(1, 120),
+        st.integers(1, 5),
+        st.booleans(),
+        st.integers(0, 9),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(ROWS, st.integers(0, 1500), st.data())
+def test_another_memory_takes_the_place_of_its_line(
+    kinds: list[tuple[int, int, bool, int]], tokens: int, data: st.DataObject
+) -> None:
+    """Of those that stood there the lightest give way, one at a time, until there is room for its line; and a
+    full text becomes a summary only where it would not fit any more."""
+    rows = [_row(number, *kind) for number, kind in enumerate(kinds)]
+    at = data.draw(st.integers(0, len(rows) - 1))
+    new, before = rows[at], sorted([*rows[:at], *rows[at + 1 :]], key=_weight)
+    rows.sort(key=_weight)
+    (full_before, brief_before), (full, brief) = snapshot.fit(before, tokens), snapshot.fit(rows, tokens)
+    listed_before, listed = {*_ids(full_before), *_ids(brief_before)}, {*_ids(full), *_ids(brief)}
+
+    gone = [row for row in before if row.id in listed_before - listed]
+    least = sum(_least(row, tokens) for row in rows if row.id in {*listed, new.id})
+    assert listed - listed_before <= {new.id}
+    assert _ids(before[: len(listed_before)]) == listed_before
+    assert not gone or least + _least(gone[0], tokens) > tokens
+    assert not gone or gone == before[len(listed_before) - len(gone) : len(listed_before)]
+    shortened = [row for row in before if row.id in _ids(full_before) & _ids(brief)]
+    spent = _spent(full, brief)
+    assert spent <= tokens
+    assert not shortened or spent + _full(shortened[0]) - _brief(shortened[0]) > tokens
+
+
+def _row(number: int, words: int, importance: int, pinned: bool, used: int) -> MemoryRow:
+    new = NewMemory(f"pear {number} " + "is green " * words, importance=importance, pinned=pinned)
+    return replace(validation.make(new, ANN, f"m_{number:016x}", number), last_used=used)
+
+
+def _weight(row: MemoryRow) -> tuple[bool, int, int, str]:
+    return not row.pinned, -row.importance, -row.last_used, row.id
+
+
+def _ids(rows: Iterable[MemoryRow]) -> set[str]:
+    return {row.id for row in rows}
+
+
+def _full(row: MemoryRow) -> int:
+    return estimate_tokens(rendering.line(row)) + 1
+
+
+def _brief(row: MemoryRow) -> int:
+    return min(_full(row), estimate_tokens(rendering.catalog_line(row)) + 1)
+
+
+def _least(row: MemoryRow, tokens: int) -> int:
+    is_large = _full(row) > tokens // snapshot.MAX_SHARE
+    return _full(row) if row.pinned and not is_large else _brief(row)
+
+
+def _spent(full: Iterable[MemoryRow], brief: Iterable[MemoryRow]) -> int:
+    return sum(map(_full, full)) + sum(map(_brief, brief))
+
+
+async def test_the_weightiest_of_all_stand_there(memories: Memories) -> None:
     """However many newer ones there are."""
     weighty = await save(memories, "对花生严重过敏", importance=5)
     steps = [
@@ -104,7 +172,7 @@ async def test_the_weightiest_of_all_are_named(memories: Memories) -> None:
     ]
     await memories.store.write(steps, most=5000)
 
-    assert weighty in (await taken(memories)).summarized
+    assert weighty in (await taken(memories)).digests
 
 
 async def test_what_may_not_be_recalled_does_not_stand_there(memories: Memories) -> None:

@@ -208,7 +208,7 @@ async def test_what_was_recalled_and_then_corrected_is_told_anew(tmp_path: Path,
 async def test_what_was_frozen_and_is_used_again_is_told_again(tmp_path: Path, demo_url: str) -> None:
     """To forget is not for ever when it was undone."""
     asked = "我们上次决定用什么数据库？"
-    async with running_gateway(settings_with(tmp_path, demo_url, memory_full_count=0)) as user:
+    async with running_gateway(settings_with(tmp_path, demo_url, memory_prompt_tokens=0)) as user:
         await remember(user, "The office is on the third floor.")
         memory_id = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
         first = await user.chat(asked, session_id="s")
