@@ -35,7 +35,7 @@ BUDGETS: Mapping[str, int] = {
     "settings": 450,
     "skills": 1100,
     "storage": 7450,
-    "telemetry": 4250,
+    "telemetry": 4310,
     "tools": 3050,
     "turn": 2200,
     "wiring": 400,

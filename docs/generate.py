@@ -16,7 +16,6 @@ from typing import Any, get_args
 
 import orjson
 from event_words import CODES, EXAMPLES
-from instruments import instruments
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -26,6 +25,8 @@ from gateway.events.contract import EVENT, event_types, json_schema
 from gateway.events.envelope import encode, encode_scope
 from gateway.events.lifecycle import ErrorCode
 from gateway.settings import Settings, environment_name
+from gateway.telemetry.metrics.exposition import family_of, prometheus_name
+from gateway.telemetry.metrics.instrument_table import INSTRUMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 DIFFERENCE_SHOWN = 20
@@ -83,11 +84,17 @@ def settings() -> str:
 
 def metrics() -> str:
     """Every metric with its name in Prometheus and in OpenTelemetry."""
-    rows = [
-        f"| `{each.in_prometheus}` | {each.kind} | {each.says} | `{each.name}` | `{each.unit}` |"
-        for each in instruments()
-    ]
-    head = ["| in Prometheus | type | says | in OpenTelemetry | unit |", "|---|---|---|---|---|"]
+    rows = list[str]()
+    for each in sorted(INSTRUMENTS):
+        if not each.former:
+            kind = "gauge" if each.kind == "up_down_counter" else each.kind
+            family = family_of(each.name, each.unit, each.description, kind).name
+            name = f"{family}_total" if kind == "counter" else family
+            labels = ", ".join(f"`{prometheus_name(label)}`" for label in each.labels)
+            rows.append(
+                f"| `{name}` | {kind} | {each.description} | {labels} | `{each.name}` | `{each.unit}` |"
+            )
+    head = ["| in Prometheus | type | says | labels | in OpenTelemetry | unit |", "|---|---|---|---|---|---|"]
     return "\n".join([*head, *rows]) + "\n"
 
 

@@ -38,6 +38,8 @@ from gateway.settings import Settings
 from gateway.skills.library import SkillLibrary
 from gateway.supervisor import Supervisor
 from gateway.telemetry.lines.logs import configure_logging
+from gateway.telemetry.metrics import instrument_table as table
+from gateway.telemetry.metrics.registry import MetricsRegistry
 from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
@@ -62,7 +64,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         telemetry = open_telemetry(settings)
         stack.push_async_callback(telemetry.shutdown)
         supervisor = app.state.supervisor = Supervisor()
-        telemetry.metrics.watch_background(lambda: supervisor.failures, lambda: supervisor.failing)
+        _measure_background(telemetry.metrics, supervisor)
         storage = await stack.enter_async_context(
             wiring.open_storage(settings, flushed=telemetry.metrics.log.flushed)
         )
@@ -193,9 +195,9 @@ async def _open_memory(
     await stack.enter_async_context(supervisor.running(documents.watch, "documents"))
     counting = supervisor.running(lambda: telemetry.metrics.memories.run(services.store), "count of memories")
     await stack.enter_async_context(counting)
-    telemetry.metrics.watch_documents(lambda: documents.found)
+    _measure_documents(telemetry.metrics, documents)
     if (embedding := services.searcher.embedding) is not None:
-        telemetry.metrics.watch_embeddings(lambda: services.searcher.asked)
+        telemetry.metrics.observe(table.EMBEDDINGS, lambda: services.searcher.asked)
         await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
     return OpenMemory(
         services, wiring.open_extractor(settings, services, calls, on_report=telemetry.learned), documents
@@ -210,12 +212,33 @@ def _measure(
     servers: McpServers,
 ) -> None:
     """Tells telemetry where to read how much there is."""
-    metrics = telemetry.metrics
-    metrics.watch_readers(lambda: storage.bus.readers)
-    metrics.watch_queue(lambda: gateway.queued)
-    metrics.watch_parked(lambda: gateway.approvals.parked)
-    metrics.watch_skills(lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
-    metrics.watch_mcp(lambda: {s.name: s.status == "connected" for s in servers.states})
+    observe = telemetry.metrics.observe
+    observe(table.LOG_READERS, lambda: storage.bus.readers)
+    observe(table.QUEUE_DEPTH, lambda: gateway.queued)
+    observe(table.TURNS_PARKED, lambda: gateway.approvals.parked)
+    observe(table.SKILLS, lambda: Counter((s.type, s.enabled) for s in skills.catalog.skills))
+    observe(table.MCP_UP, lambda: {(s.name,): int(s.status == "connected") for s in servers.states})
+
+
+def _measure_background(metrics: MetricsRegistry, supervisor: Supervisor) -> None:
+    def failing() -> dict[tuple[str], int]:
+        now = supervisor.failing
+        return {(name,): int(name in now) for name in dict(supervisor.failures)}
+
+    metrics.observe(
+        table.BACKGROUND_FAILURES,
+        lambda: {(name,): times for name, times in dict(supervisor.failures).items()},
+    )
+    metrics.observe(table.BACKGROUND_FAILING, failing)
+
+
+def _measure_documents(metrics: MetricsRegistry, documents: Documents) -> None:
+    def states() -> dict[tuple[str], int]:
+        found = documents.found
+        return {("used",): len(found.documents), ("deprecated",): len(found.deprecated)}
+
+    metrics.observe(table.DOCUMENTS, states)
+    metrics.observe(table.DOCUMENT_WARNINGS, lambda: len(documents.found.warnings))
 
 
 def _shutdown_of(gateway: Gateway, settings: Settings) -> Callable[[], asyncio.Task[None]]:

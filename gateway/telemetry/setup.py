@@ -102,7 +102,7 @@ def open_telemetry(settings: Settings) -> Telemetry:
     readers: list[TelemetryReader] = [*metrics.readers, Lines(messages=content)]
     if tracing is not None:
         readers[:0] = tracing.readers  # first: a line, and an example of a measurement, carry a span's id
-        metrics.watch_spans(lambda: tracing.spans_lost, lambda: tracing.export.failures)
+        metrics.observe_export(lambda: tracing.spans_lost, lambda: tracing.export.failures)
     return Telemetry(
         observer=Observer(readers, turn_limit=max(4096, 2 * settings.max_turns_in_flight)),
         metrics=metrics,

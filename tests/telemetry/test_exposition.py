@@ -1,14 +1,20 @@
 """What /metrics says, and in which words."""
 
+import re
+from pathlib import Path
+
 import pytest
 from opentelemetry.sdk.resources import Resource
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
+import gateway
 from gateway.events.upkeep import Compression
 from gateway.messages import Usage
 from gateway.telemetry.facts import SessionArchived
-from gateway.telemetry.metrics.exposition import Exposition
+from gateway.telemetry.metrics import instrument_table as table
+from gateway.telemetry.metrics.exposition import Exposition, family_of, prometheus_name
+from gateway.telemetry.metrics.instrument_table import INSTRUMENTS, Instrument
 from tests.telemetry.counting import Counting
 from tests.telemetry.prometheus import needs_prometheus, promtool
 from tests.telemetry.story import TRACE_ID, Story, with_tools
@@ -28,9 +34,9 @@ def everything() -> Counting:
         stream.sending(with_tools().events)
         stream.closed("client")
     metrics = counting.metrics
-    metrics.watch_queue(lambda: 3)
-    metrics.watch_readers(lambda: 2)
-    metrics.watch_spans(lambda: 1, lambda: 4)
+    metrics.observe(table.QUEUE_DEPTH, lambda: 3)
+    metrics.observe(table.LOG_READERS, lambda: 2)
+    metrics.observe_export(lambda: 1, lambda: 4)
     metrics.loop.late(0.001)
     metrics.log.flushed(5, 0.002, failed=True)
     metrics.requests.ended("GET", "/healthz", 200, 0.001)
@@ -53,6 +59,23 @@ def test_every_metric_is_parsed_and_described() -> None:
     assert {"gateway_compressions", "gateway_event_loop_lag_seconds"} <= open_.keys()
     assert {"gateway_turns", "gateway_log_readers", "process_resident_memory_bytes", "target"} <= open_.keys()
     assert open_["gateway_stream_delivery_lag_seconds"].unit == "seconds"
+
+
+def test_a_series_has_the_labels_that_the_table_of_instruments_says() -> None:
+    """The documentation lists them."""
+    series = everything().text
+    for each in INSTRUMENTS:
+        family = family_of(each.name, each.unit, each.description, "gauge").name
+        found = re.findall(rf"^{family}(?:_total|_count)?{{(.*)}} ", series, re.MULTILINE)
+        labels = {label for line in found for label in re.findall(r'(\w+)="', line)}
+        assert labels <= {prometheus_name(label) for label in each.labels}, each.name
+
+
+def test_no_instrument_stands_in_the_table_alone() -> None:
+    """Each is recorded somewhere."""
+    code = "\n".join(file.read_text() for file in Path(gateway.__file__).parent.rglob("*.py"))
+    named = {name for name, found in vars(table).items() if isinstance(found, Instrument)}
+    assert named <= set(re.findall(r"\btable\.([A-Z_]+)", code))
 
 
 @needs_prometheus

@@ -151,6 +151,9 @@ async def test_the_process_tells_of_its_log_and_its_loop(client: Client) -> None
     assert await scraped(client, "gateway_log_flush_duration_seconds_count") > 0
     assert await scraped(client, "gateway_log_flush_failures_total") == 0
     assert await scraped(client, "gateway_log_readers") == 0
+    text = (await client.get("/metrics")).text
+    assert 'gateway_documents{gateway_document_state="used"} 0.0' in text
+    assert 'gateway_background_failing{gateway_task="documents"} 0.0' in text
     async with asyncio.timeout(TIMEOUT):
         while not await scraped(client, "gateway_event_loop_lag_seconds_count"):
             await asyncio.sleep(0.05)

@@ -7,8 +7,8 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.events.lifecycle import TurnWarning
-from gateway.memory.documents.folder import FolderContents
 from gateway.storage.memories import MemoryType, Status
+from gateway.telemetry.metrics import instrument_table as table
 from tests.loopback import TIMEOUT
 from tests.telemetry.counting import Counting
 from tests.telemetry.remembered import changed, learned, recalled
@@ -109,16 +109,15 @@ def test_reasons_and_errors_that_somebody_invents_do_not_grow_the_process() -> N
 
 def test_documents_and_embeddings_are_looked_up_when_they_are_asked_for() -> None:
     """Documents in use and out of it, files to be mended; requests by what for and how they failed."""
-    counting, found, asked = Counting(), [FolderContents()], dict[tuple[str, str | None], int]()
-    counting.metrics.watch_documents(lambda: found[0])
-    counting.metrics.watch_embeddings(lambda: asked)
+    counting, warnings, asked = Counting(), [0], dict[tuple[str, str | None], int]()
+    counting.metrics.observe(table.DOCUMENT_WARNINGS, lambda: warnings[0])
+    counting.metrics.observe(table.EMBEDDINGS, lambda: asked)
     assert counting.value("gateway_document_warnings") == 0
 
-    found[0] = FolderContents(warnings=("a.json cannot be used: no JSON.",))
+    warnings[0] = 1
     asked["query", None], asked["document", "embeddings_timeout"] = 7, 2
 
     assert counting.value("gateway_document_warnings") == 1
-    assert counting.value("gateway_documents", {"gateway_document_state": "used"}) == 0
     requests = "gateway_embeddings_requests_total"
     assert counting.value(requests, {"gateway_embeddings_kind": "query"}) == 7
     failed = {"gateway_embeddings_kind": "document", "error_type": "embeddings_timeout"}

@@ -4,6 +4,7 @@ import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import AggregationTemporality, Metric
 
 from gateway.settings import load_settings
+from gateway.telemetry.metrics.instrument_table import Instrument
 from gateway.telemetry.setup import open_telemetry
 from tests.telemetry.collector import Collector
 from tests.telemetry.story import TRACE_ID, with_tools
@@ -71,7 +72,9 @@ async def test_who_wants_to_hear_what_is_new_hears_that_alone(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", f"{collector.url}/v1/metrics")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta")
     telemetry = open_telemetry(load_settings())
-    durations = telemetry.metrics.exposition.histogram("test.duration", "s", "A test.", (1, 10))
+    durations = telemetry.metrics.exposition.histogram(
+        Instrument("test.duration", "histogram", "s", "A test.", ("a", "b"), (1, 10))
+    )
 
     told: list[tuple[int, float, list[int]]] = []
     for values in ((0.5, 5), (20,), ()):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.telemetry.metrics import instrument_table as table
 from tests.telemetry.counting import AGENT, Counting
 from tests.telemetry.story import CANARY, HOUR, Story, with_approval
 
@@ -131,10 +132,10 @@ def test_names_that_a_model_invents_do_not_grow_the_process() -> None:
 def test_what_waits_and_what_there_is_are_looked_up_when_they_are_asked_for() -> None:
     """Parked turns, the catalog by type and whether it is enabled, MCP servers by whether they answer."""
     counting = Counting()
-    parked, skills, up = [3], {("markdown", True): 4, ("markdown", False): 1}, {"files": True, "网页": False}
-    counting.metrics.watch_parked(lambda: parked[0])
-    counting.metrics.watch_skills(lambda: skills)
-    counting.metrics.watch_mcp(lambda: up)
+    parked, skills, up = [3], {("markdown", True): 4, ("markdown", False): 1}, {("files",): 1, ("网页",): 0}
+    counting.metrics.observe(table.TURNS_PARKED, lambda: parked[0])
+    counting.metrics.observe(table.SKILLS, lambda: skills)
+    counting.metrics.observe(table.MCP_UP, lambda: up)
 
     assert counting.value("gateway_turn_parked") == 3
     of = {"gateway_skill_type": "markdown"}
@@ -142,6 +143,6 @@ def test_what_waits_and_what_there_is_are_looked_up_when_they_are_asked_for() ->
     assert counting.value("gateway_skills", {**of, "gateway_skill_enabled": "false"}) == 1
     assert counting.value("gateway_mcp_up", {"gateway_mcp_server": "files"}) == 1
     assert counting.value("gateway_mcp_up", {"gateway_mcp_server": "网页"}) == 0
-    parked[0], up["files"] = 0, False
+    parked[0], up["files",] = 0, 0
     assert counting.value("gateway_turn_parked") == 0
     assert counting.value("gateway_mcp_up", {"gateway_mcp_server": "files"}) == 0

@@ -3,12 +3,11 @@ wrong, and how much there is. Never by whose it is.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import structlog
-from opentelemetry.metrics import CallbackOptions, Observation
 
 from gateway.artifacts.events import (
     ArtifactEvent,
@@ -24,15 +23,14 @@ from gateway.errors import StorageError
 from gateway.storage.artifacts import Stock
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader, TurnFacts
+from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
+from gateway.telemetry.metrics.counters import Labels
 from gateway.telemetry.metrics.exposition import Exposition
 from gateway.telemetry.metrics.memory_metrics import REST
 
 INTERVAL = 15.0
 """Seconds between two looks at how much there is, about as often as anybody asks."""
-DAMAGE = ("missing", "changed")
-STOPS = ("time", "memory", "busy")
-REMOVED = ("artifact", "blob", "part")
 
 log = structlog.get_logger(__name__)
 
@@ -48,58 +46,14 @@ class ArtifactMetrics(TelemetryReader):
 
     def __init__(self, exposition: Exposition) -> None:
         self._errors = FewNames()
-        self._sizes = exposition.histogram(
-            "gateway.artifact.size",
-            "By",
-            "Contents that were kept, by their kind and where they came from.",
-            semconv.SIZES,
-        )
-        self._seconds = exposition.histogram(
-            "gateway.artifact.keep.duration",
-            "s",
-            "Keeping a content, the look at what is in it included; what was not kept with the error's type.",
-            semconv.SHORT_SECONDS,
-        )
-        self._reads = exposition.counter(
-            "gateway.artifact.reads",
-            "{read}",
-            "Parts that the model or a user read, by how; refused ones with the error's type.",
-        )
-        self._stopped = exposition.counter(
-            "gateway.artifact.json_path.stopped",
-            "{path}",
-            "JSON paths that took too much time or memory, or had to wait for too long (busy).",
-        )
-        self._passed = exposition.histogram(
-            "gateway.artifact.reference.size",
-            "By",
-            "Artifacts that were passed to a tool by reference, whole or a part of them.",
-            semconv.SIZES,
-        )
-        self._warnings = exposition.counter(
-            "gateway.artifact.warnings", "{warning}", "Warnings of turns about their artifacts, by code."
-        )
-        self._damaged = exposition.counter(
-            "gateway.artifact.damaged",
-            "{content}",
-            "Times that a content was asked for and found to be missing or changed.",
-        )
-        self._removed = exposition.counter(
-            "gateway.artifact.removed",
-            "{removal}",
-            "Artifacts whose time was over, blobs that nobody needed, and parts of blobs that a crash left, "
-            "as they were removed.",
-        )
-        for code in (
-            semconv.ARTIFACT_WARNINGS
-        ):  # there from the start: a series that begins at 1 hides its first event
-            self._warnings.add(0, {semconv.WARNING_CODE: code})
-        for reason in STOPS:
-            self._stopped.add(0, {semconv.REASON: reason})
-        for reason in DAMAGE:
-            self._damaged.add(0, {semconv.REASON: reason})
-        for what in REMOVED:
-            self._removed.add(0, {semconv.REMOVED: what})
+        self._sizes = exposition.histogram(table.ARTIFACT_SIZE)
+        self._seconds = exposition.histogram(table.ARTIFACT_DURATION)
+        self._reads = exposition.counter(table.ARTIFACT_READS)
+        self._stopped = exposition.counter(table.JSON_PATHS_STOPPED)
+        self._passed = exposition.histogram(table.REFERENCE_SIZE)
+        self._warnings = exposition.counter(table.ARTIFACT_WARNINGS)
+        self._damaged = exposition.counter(table.ARTIFACTS_DAMAGED)
+        self._removed = exposition.counter(table.ARTIFACTS_REMOVED)
 
     def warned(self, turn: TurnFacts, data: dict[str, Any]) -> None:
         for code in data.get("reasons", (data["code"],)):
@@ -136,25 +90,10 @@ class StoredArtifacts:
 
     def __init__(self, exposition: Exposition) -> None:
         self._stock: Stock | None = None
-        gauge = exposition.meter.create_observable_gauge
-        gauge(
-            "gateway.artifacts",
-            [self._observed(lambda stock: stock.artifacts)],
-            "{artifact}",
-            "Artifacts of all users.",
-        )
-        gauge(
-            "gateway.artifacts.stored",
-            [self._observed(lambda stock: stock.size)],
-            "By",
-            "What the contents of all artifacts take; what a user has twice counts once.",
-        )
-        gauge(
-            "gateway.artifact.blobs.doubtful",
-            [self._observed(lambda stock: stock.doubtful)],
-            "{blob}",
-            "Blobs that may belong to no artifact and wait to be looked at.",
-        )
+        observe = exposition.counters.observe
+        observe(table.ARTIFACTS, lambda: self._of_stock("artifacts"))
+        observe(table.ARTIFACTS_STORED, lambda: self._of_stock("size"))
+        observe(table.BLOBS_DOUBTFUL, lambda: self._of_stock("doubtful"))
 
     async def run(self, store: CountedArtifacts) -> None:
         """Counts again and again until it is cancelled."""
@@ -166,8 +105,5 @@ class StoredArtifacts:
                 log.warning("artifacts_not_counted", code=error.code)
             await asyncio.sleep(max(INTERVAL, REST * (monotonic() - began)))
 
-    def _observed(self, read: Callable[[Stock], int]) -> Callable[[CallbackOptions], Iterable[Observation]]:
-        def observe(_: CallbackOptions) -> Iterable[Observation]:
-            return [] if self._stock is None else [Observation(read(self._stock))]
-
-        return observe
+    def _of_stock(self, field: Literal["artifacts", "size", "doubtful"]) -> Mapping[Labels, int]:
+        return {} if self._stock is None else {(): getattr(self._stock, field)}

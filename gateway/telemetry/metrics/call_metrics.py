@@ -10,6 +10,7 @@ from gateway.messages import Usage
 from gateway.model.calls import ModelCall, Purpose
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import Call, TelemetryReader, TurnFacts
+from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
@@ -29,15 +30,6 @@ RETRIED = (
     "upstream_truncated",
 )
 """Codes of the failures after which a model call is repeated (gateway/model/failures.py)."""
-
-_CHUNK_KEYS = (
-    semconv.OPERATION,
-    semconv.PROVIDER,
-    semconv.REQUEST_MODEL,
-    semconv.PURPOSE,
-    semconv.SERVER_ADDRESS,
-    semconv.SERVER_PORT,
-)
 
 
 class CallMetrics(TelemetryReader):
@@ -62,69 +54,24 @@ class CallMetrics(TelemetryReader):
         self._endpoint = endpoint
         self._models = FewNames()
         self._reasons = FewNames()
-        self._make_times(exposition, dup=dup)
-        self._make_tokens(exposition, dup=dup)
-        self._make_own(exposition)
+        histogram, counter = exposition.histogram, exposition.counter
+        self._seconds = [histogram(table.CALL_DURATION)]
+        self._first_chunk_seconds = [histogram(table.FIRST_CHUNK)]
+        self._token_usage = histogram(table.FORMER_CALL_TOKENS) if dup else None
+        if dup:
+            self._seconds.append(histogram(table.FORMER_CALL_DURATION))
+            self._first_chunk_seconds.append(histogram(table.FORMER_FIRST_CHUNK))
+        former_gaps = table.FORMER_CHUNK_GAPS if dup else None
+        self._gaps = exposition.counters.histogram(table.CHUNK_GAPS, also=former_gaps)
+        self._input_tokens, self._output_tokens = counter(table.INPUT_TOKENS), counter(table.OUTPUT_TOKENS)
+        self._cache_read_tokens = counter(table.CACHE_READ_TOKENS)
+        self._cache_write_tokens = counter(table.CACHE_WRITE_TOKENS)
+        self._input, self._output = histogram(table.CALL_INPUT_TOKENS), histogram(table.CALL_OUTPUT_TOKENS)
+        self._retries, self._stops = counter(table.RETRIES), counter(table.STOPS)
+        self._cost = counter(table.COST)
         for model in models[:_MAX_SEEDED]:
             for reason in RETRIED:  # there from the start: a series that begins at 1 hides its first event
                 self._count_retry(model, reason, 0)
-
-    def _make_times(self, exposition: Exposition, *, dup: bool) -> None:
-        names = ("gen_ai.client.inference", *(("gen_ai.client.operation",) if dup else ()))
-        self._seconds = [
-            exposition.histogram(f"{name}.duration", "s", "Model calls, retries included.", semconv.SECONDS)
-            for name in names
-        ]
-        self._first_chunk_seconds = [
-            exposition.histogram(
-                f"{name}.time_to_first_chunk",
-                "s",
-                "From a model call's start to its first content.",
-                semconv.SECONDS,
-            )
-            for name in names
-        ]
-        self._gaps = exposition.counters.histogram(
-            f"{names[0]}.time_per_output_chunk",
-            "s",
-            "Between two pieces of an answer, as they came from the endpoint.",
-            semconv.SECONDS,
-            _CHUNK_KEYS,
-            parts=1000,
-            also=f"{names[1]}.time_per_output_chunk" if dup else None,
-        )
-
-    def _make_tokens(self, exposition: Exposition, *, dup: bool) -> None:
-        self._tokens = {
-            name: exposition.counter(f"gen_ai.client.inference.usage.{name}", "{token}", description)
-            for name, description in (
-                ("input_tokens", "Input tokens, cached ones included."),
-                ("output_tokens", "Output tokens."),
-                ("cache_read.input_tokens", "Input tokens read from the prompt cache."),
-                ("cache_write.input_tokens", "Input tokens written to the prompt cache."),
-            )
-        }
-        operation = "gen_ai.client.inference.operation"
-        self._input = exposition.histogram(
-            f"{operation}.input_tokens", "{token}", "Input tokens of one model call.", semconv.TOKENS
-        )
-        self._output = exposition.histogram(
-            f"{operation}.output_tokens", "{token}", "Output tokens of one model call.", semconv.TOKENS
-        )
-        self._token_usage = None
-        if dup:
-            self._token_usage = exposition.histogram(
-                "gen_ai.client.token.usage", "{token}", "Tokens of one model call.", semconv.TOKENS
-            )
-
-    def _make_own(self, exposition: Exposition) -> None:
-        self._retries = exposition.counter(
-            "gateway.upstream.retries", "{retry}", "Attempts of a model call that failed and were repeated."
-        )
-        self._stops = exposition.counter(
-            "gateway.upstream.stops", "{call}", "Model calls that ended in order, by stop reason."
-        )
-        self._cost = exposition.counter("gateway.cost", "USD", "What model calls cost, where it is known.")
 
     def call_retried(self, turn: TurnFacts, call: Call, reason: str, usage: Usage | None, at: int) -> None:
         self._count_superseded(call, reason, usage)
@@ -133,7 +80,7 @@ class CallMetrics(TelemetryReader):
         self._count(call, self._exemplify(call.span, turn))
         if any(call.gaps.counts):
             chat = self._chat(call.model, call.purpose)
-            self._gaps[tuple(chat.get(key) for key in _CHUNK_KEYS)].merge(call.gaps)
+            self._gaps[tuple(chat.get(key) for key in table.CHUNK_GAPS.labels)].merge(call.gaps)
 
     def model_called(self, call: ModelCall) -> None:
         for attempt in call.superseded:
@@ -180,10 +127,10 @@ class CallMetrics(TelemetryReader):
         """A call without usage counts with 0, so that its series is there."""
         about = {**chat, semconv.MODALITY: "unknown" if usage is None else "text"}
         usage = usage or _NOTHING
-        self._tokens["input_tokens"].add(usage.total - usage.output_tokens, about)
-        self._tokens["output_tokens"].add(usage.output_tokens, about)
-        self._tokens["cache_read.input_tokens"].add(usage.cache_read_input_tokens, about)
-        self._tokens["cache_write.input_tokens"].add(usage.cache_creation_input_tokens, about)
+        self._input_tokens.add(usage.total - usage.output_tokens, about)
+        self._output_tokens.add(usage.output_tokens, about)
+        self._cache_read_tokens.add(usage.cache_read_input_tokens, about)
+        self._cache_write_tokens.add(usage.cache_creation_input_tokens, about)
 
     def _chat(self, model: str, purpose: Purpose) -> Attributes:
         return {

@@ -7,7 +7,7 @@ here and becomes the SDK's own data only when somebody asks for the metrics.
 import time
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -25,10 +25,15 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.util.types import AttributeValue
 
+from gateway.telemetry.metrics.instrument_table import Instrument
+
 Labels = tuple[AttributeValue | None, ...]
 """The values of a table's keys, in their order; None for an attribute that is absent."""
 
 Keys = tuple[str, ...]
+
+Observed = float | Mapping[Any, float]
+"""One number, or one for each `Labels`."""
 
 SCOPE = "gateway"
 
@@ -131,51 +136,44 @@ class Counters:
         self._since = time.time_ns()
         self._histograms: list[tuple[Metric, Points]] = []
 
-    def counter(
-        self, name: str, unit: str, description: str, keys: Keys = (), *, falls: bool = False
-    ) -> defaultdict[Labels, int]:
-        """A table to add to; with `falls` what it counts may become fewer again."""
-        table: defaultdict[Labels, int] = defaultdict(int)
-        if not keys:
-            table[()] = 0  # there from the start: a series that begins at 1 hides its first event from `rate`
+    def counter(self, instrument: Instrument) -> defaultdict[Labels, int]:
+        """A table to add to."""
+        counts: defaultdict[Labels, int] = defaultdict(int)
+        if not instrument.labels:
+            counts[()] = (
+                0  # there from the start: a series that begins at 1 hides its first event from `rate`
+            )
+        self.observe(instrument, lambda: counts)
+        return counts
 
-        def observe(_: CallbackOptions) -> Iterable[Observation]:
-            return [Observation(value, _attributes(keys, labels)) for labels, value in list(table.items())]
+    def observe(self, instrument: Instrument, read: Callable[[], Observed]) -> None:
+        """Exports what `read` returns whenever somebody asks, from another thread: a number, or one for each
+        series."""
 
-        make = (
-            self._meter.create_observable_up_down_counter if falls else self._meter.create_observable_counter
-        )
-        make(name, [observe], unit, description)
-        return table
+        def observations(_: CallbackOptions) -> Iterable[Observation]:
+            found = read()
+            if not isinstance(found, Mapping):
+                return [Observation(found)]
+            keys = instrument.labels
+            return [Observation(value, _attributes(keys, labels)) for labels, value in list(found.items())]
 
-    def histogram(
-        self,
-        name: str,
-        unit: str,
-        description: str,
-        bounds: Sequence[float],
-        keys: Keys = (),
-        *,
-        parts: int = 1,
-        also: str | None = None,
-    ) -> TallyTable:
-        """A table of tallies to add to, in whole `parts` of `unit`; `bounds` are in `unit`. `also` is a
-        second name for the same numbers."""
-        table = TallyTable(bounds, keys, parts)
-        for each in (name, also):
+        make = getattr(self._meter, f"create_observable_{instrument.kind}")
+        make(instrument.name, [observations], instrument.unit, instrument.description)
+
+    def histogram(self, instrument: Instrument, also: Instrument | None = None) -> TallyTable:
+        """A table of tallies to add to, in whole `parts` of the unit; `also` is a second name for the same
+        numbers."""
+        tallies = TallyTable(instrument.buckets, instrument.labels, instrument.parts)
+        for each in (instrument, also):
             if each is not None:
-                self.add_histogram(each, unit, description, table)
-        return table
+                self.add_histogram(each, tallies)
+        return tallies
 
-    def add_histogram(self, name: str, unit: str, description: str, histogram: Points) -> None:
-        """Exports a histogram under that name from now on."""
+    def add_histogram(self, instrument: Instrument, histogram: Points) -> None:
+        """Exports a histogram as that instrument from now on."""
         empty = Histogram(data_points=(), aggregation_temporality=AggregationTemporality.CUMULATIVE)
-        self._histograms.append((Metric(name, description, unit, empty), histogram))
-
-    @property
-    def histograms(self) -> list[Metric]:
-        """Those that were made, without their points."""
-        return [metric for metric, _ in self._histograms]
+        metric = Metric(instrument.name, instrument.description, instrument.unit, empty)
+        self._histograms.append((metric, histogram))
 
     def added_to(
         self, data: MetricsData | None, resource: Resource, exported: ExportedTotals | None = None

@@ -38,6 +38,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from gateway.telemetry.metrics.counters import SCOPE, Counters, ExportedTotals
+from gateway.telemetry.metrics.instrument_table import Instrument
 from gateway.telemetry.metrics.instruments import Counter, Histogram
 
 _UNITS = {"s": "seconds", "By": "bytes", "USD": "USD"}
@@ -65,14 +66,15 @@ class Exposition:
         GCCollector(registry=self._registry)
         self._registry.register(_Families(self._collect, resource))
 
-    def counter(self, name: str, unit: str, description: str) -> Counter:
-        """An instrument that adds up."""
-        return Counter(self.meter, name, unit, description)
+    def counter(self, instrument: Instrument) -> Counter:
+        """What adds up, for what happens less often than events do."""
+        return Counter(self.meter, instrument)
 
-    def histogram(self, name: str, unit: str, description: str, buckets: Sequence[float]) -> Histogram:
-        """An instrument with these bounds, for what happens less often than events do."""
-        made = Histogram(buckets, with_exemplars=os.environ.get(OTEL_METRICS_EXEMPLAR_FILTER) != "always_off")
-        self.counters.add_histogram(name, unit, description, made)
+    def histogram(self, instrument: Instrument) -> Histogram:
+        """As `counter`, for values in buckets."""
+        with_exemplars = os.environ.get(OTEL_METRICS_EXEMPLAR_FILTER) != "always_off"
+        made = Histogram(instrument.buckets, with_exemplars=with_exemplars)
+        self.counters.add_histogram(instrument, made)
         return made
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
@@ -177,16 +179,16 @@ class _Families(Collector):
 
 def family_of(name: str, unit: str, about: str, kind: Literal["counter", "gauge", "histogram"]) -> Family:
     """An instrument's metric family, without samples; its name has the unit."""
-    return Family(_name(name), about, kind, "" if unit.startswith("{") else _UNITS[unit])
+    return Family(prometheus_name(name), about, kind, "" if unit.startswith("{") else _UNITS[unit])
 
 
-def _name(dotted: str) -> str:
+def prometheus_name(dotted: str) -> str:
     return re.sub(r"[^a-zA-Z0-9]+", "_", dotted)
 
 
 def _labels(attributes: Mapping[str, AttributeValue] | None) -> Labels:
     """Attributes as labels, in the order of their names."""
     return {
-        _name(key): value if isinstance(value, str) else json.dumps(value)
+        prometheus_name(key): value if isinstance(value, str) else json.dumps(value)
         for key, value in sorted((attributes or {}).items())
     }

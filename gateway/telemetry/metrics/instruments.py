@@ -14,6 +14,7 @@ from opentelemetry.trace import SpanContext
 from opentelemetry.util.types import AttributeValue
 
 from gateway.telemetry.metrics.counters import Tally
+from gateway.telemetry.metrics.instrument_table import Instrument
 
 Attributes = Mapping[str, AttributeValue]
 Series = frozenset[tuple[str, AttributeValue]]
@@ -25,8 +26,12 @@ NONE: Attributes = MappingProxyType({})
 class Counter:
     """A sum by its attributes, which only grows. A series is there from its first `add`, also of nothing."""
 
-    def __init__(self, meter: Meter, name: str, unit: str, description: str) -> None:
+    def __init__(self, meter: Meter, instrument: Instrument) -> None:
         self._sums: defaultdict[Series, float] = defaultdict(int)
+        for label, values in instrument.seeds.items():
+            for value in values:
+                self.add(0, {label: value})
+        name, unit, description = instrument.name, instrument.unit, instrument.description
         meter.create_observable_counter(name, [self._observe], unit, description)
 
     def add(self, amount: float, attributes: Attributes = NONE) -> None:

@@ -3,12 +3,11 @@ much there is. Never by whose it is.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any, Protocol
 
 import structlog
-from opentelemetry.metrics import CallbackOptions, Observation
 
 from gateway.errors import StorageError
 from gateway.memory.learning.report import LearningReport
@@ -17,6 +16,7 @@ from gateway.memory.retrieval_events import SOURCE
 from gateway.storage.memories import MemoryType, Status
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader, TurnFacts
+from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
@@ -27,7 +27,7 @@ INTERVAL = 15.0
 """Seconds between two looks at how many memories there are, about as often as anybody asks."""
 REST = 50
 """Times as long as a count took the store is left alone after it: counting has at most 2 % of a reader."""
-WARNINGS = ("memory_changed", "memory_unavailable")
+WARNINGS = table.MEMORY_WARNINGS.seeds[semconv.WARNING_CODE]
 
 Census = Mapping[tuple[MemoryType, Status, bool], int]
 
@@ -49,41 +49,13 @@ class MemoryMetrics(TelemetryReader):
     def __init__(self, exposition: Exposition, exemplify: Exemplify = of_span) -> None:
         self._exemplify = exemplify
         self._errors, self._models, self._reasons = FewNames(), FewNames(), FewNames()
-        self._recalls = exposition.counter(
-            "gateway.memory.recalls",
-            "{recall}",
-            "Retrievals of memories that found some, by mode. A degraded one did without a part of the "
-            "search.",
-        )
-        self._found = exposition.counter(
-            "gateway.memory.found",
-            "{memory}",
-            "Memories that retrievals found: told now, told before, or omitted for want of room.",
-        )
-        self._search_seconds = exposition.histogram(
-            "gateway.memory.search.duration", "s", "Searches that found memories.", semconv.SHORT_SECONDS
-        )
-        self._warnings = exposition.counter(
-            "gateway.memory.warnings", "{warning}", "Warnings of turns about their memories, by code."
-        )
-        for code in WARNINGS:  # there from the start: a series that begins at 1 hides its first event
-            self._warnings.add(0, {semconv.WARNING_CODE: code})
-        self._changes = exposition.counter(
-            "gateway.memory.changes",
-            "{change}",
-            "Memories that this process remembered, corrected or forgot, by type and by who did it.",
-        )
-        self._learning_seconds = exposition.histogram(
-            "gateway.memory.learning.duration",
-            "s",
-            "Conversations that were read for what is worth remembering.",
-            semconv.AGENT_SECONDS,
-        )
-        self._dropped = exposition.counter(
-            "gateway.memory.learning.dropped",
-            "{candidate}",
-            "What a model offered to remember and was not kept, by reason.",
-        )
+        self._recalls = exposition.counter(table.RECALLS)
+        self._found = exposition.counter(table.MEMORIES_FOUND)
+        self._search_seconds = exposition.histogram(table.SEARCH_DURATION)
+        self._warnings = exposition.counter(table.MEMORY_WARNINGS)
+        self._changes = exposition.counter(table.MEMORY_CHANGES)
+        self._learning_seconds = exposition.histogram(table.LEARNING_DURATION)
+        self._dropped = exposition.counter(table.LEARNING_DROPPED)
 
     def retrieved(self, turn: TurnFacts, run: ToolRun | None, data: dict[str, Any], at: int) -> None:
         if data["source"] != SOURCE or "mode" not in data:
@@ -131,12 +103,7 @@ class StoredMemories:
 
     def __init__(self, exposition: Exposition) -> None:
         self._census: Census = {}
-        exposition.meter.create_observable_gauge(
-            "gateway.memories",
-            [self._observe],
-            "{memory}",
-            "Memories in the store, documents included, by type, status and whether they wait in quarantine.",
-        )
+        exposition.counters.observe(table.MEMORIES, lambda: self._census)
 
     async def run(self, store: CountedMemories) -> None:
         """Counts again and again, where something has changed, until it is cancelled."""
@@ -150,16 +117,3 @@ class StoredMemories:
             except StorageError as error:
                 log.warning("memories_not_counted", code=error.code)
             await asyncio.sleep(max(INTERVAL, REST * (monotonic() - began)))
-
-    def _observe(self, _: CallbackOptions) -> Iterable[Observation]:
-        return [
-            Observation(
-                count,
-                {
-                    semconv.MEMORY_TYPE: kind,
-                    semconv.MEMORY_STATUS: status,
-                    semconv.MEMORY_QUARANTINED: quarantined,
-                },
-            )
-            for (kind, status, quarantined), count in self._census.items()
-        ]

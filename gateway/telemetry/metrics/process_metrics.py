@@ -3,7 +3,7 @@
 import asyncio
 from time import monotonic
 
-from gateway.telemetry import semconv
+from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exposition import Exposition
 
 INTERVAL = 0.25
@@ -15,22 +15,9 @@ class LogMetrics:
 
     def __init__(self, exposition: Exposition) -> None:
         counters = exposition.counters
-        self._events = counters.histogram(
-            "gateway.log.flush.events",
-            "{event}",
-            "Events that one transaction of the log took.",
-            semconv.COUNTS,
-        )[()]
-        self._seconds = counters.histogram(
-            "gateway.log.flush.duration",
-            "s",
-            "One transaction of the log, from its handing over to its commit.",
-            semconv.SHORT_SECONDS,
-            parts=1_000_000,
-        )[()]
-        self._failures = counters.counter(
-            "gateway.log.flush.failures", "{flush}", "Transactions of the log that failed as a whole."
-        )
+        self._events = counters.histogram(table.FLUSH_EVENTS)[()]
+        self._seconds = counters.histogram(table.FLUSH_DURATION)[()]
+        self._failures = counters.counter(table.FLUSH_FAILURES)
 
     def flushed(self, events: int, seconds: float, failed: bool) -> None:
         """A transaction is over. It may have had no event, only other writes."""
@@ -45,13 +32,7 @@ class LoopMetrics:
     manager around the life of the process, on the loop."""
 
     def __init__(self, exposition: Exposition) -> None:
-        self._lag = exposition.counters.histogram(
-            "gateway.event_loop.lag",
-            "s",
-            "How late the event loop ran a timer, looked at four times a second.",
-            semconv.SHORT_SECONDS,
-            parts=1_000_000,
-        )[()]
+        self._lag = exposition.counters.histogram(table.LOOP_LAG)[()]
         self._timer: asyncio.TimerHandle | None = None
 
     def __enter__(self) -> None:

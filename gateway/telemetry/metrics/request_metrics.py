@@ -3,6 +3,7 @@
 from typing import Final
 
 from gateway.telemetry import semconv
+from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exposition import Exposition
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -13,12 +14,7 @@ class Requests:
     """What the HTTP side reports its requests to."""
 
     def __init__(self, exposition: Exposition) -> None:
-        self._seconds = exposition.histogram(
-            "http.server.request.duration",
-            "s",
-            "HTTP requests but for event streams, which last as long as their readers stay.",
-            semconv.REQUEST_SECONDS,
-        )
+        self._seconds = exposition.histogram(table.REQUEST_DURATION)
 
     def ended(
         self,

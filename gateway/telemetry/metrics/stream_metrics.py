@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
 from gateway.events.envelope import StoredEvent
-from gateway.telemetry import semconv
+from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.exemplars import of_trace
 from gateway.telemetry.metrics.exposition import Exposition
-from gateway.telemetry.semconv import EVENT_TYPE, REASON, STREAM_KIND
 
 StreamKind = Literal["live", "resume", "replay"]
 CloseReason = Literal["done", "client", "slow", "shutdown", "error"]
@@ -26,48 +25,15 @@ class Streams:
     def __init__(self, exposition: Exposition, is_kept: Callable[[str], bool] = lambda _: True) -> None:
         self._is_kept = is_kept
         counters = exposition.counters
-        kind = (STREAM_KIND,)
-        self._active = counters.counter(
-            "gateway.stream.active", "{stream}", "Open event streams.", kind, falls=True
-        )
-        self._opened = counters.counter("gateway.stream.opened", "{stream}", "Event streams opened.", kind)
-        self._resumes = counters.counter(
-            "gateway.stream.resumes", "{resume}", "Streams that went on from a cursor."
-        )
-        self._disconnects = counters.counter(
-            "gateway.stream.disconnects",
-            "{disconnect}",
-            "Event streams that ended, by reason.",
-            (STREAM_KIND, REASON),
-        )
-        self._drops = counters.counter(
-            "gateway.stream.slow_consumer_drops",
-            "{drop}",
-            "Readers that took nothing for too long and were dropped.",
-        )
-        self.sent = counters.counter(
-            "gateway.stream.events_sent", "{event}", "Events sent to readers.", (STREAM_KIND, EVENT_TYPE)
-        )
-        self.backlog = counters.histogram(
-            "gateway.stream.backlog",
-            "{event}",
-            "Events that were ready for a reader when it was written to; pages of the log included.",
-            semconv.COUNTS,
-            kind,
-        )
-        self.lag = counters.histogram(
-            "gateway.stream.delivery_lag",
-            "s",
-            "From the model's piece, or whatever else happened, to its bytes being handed to the socket.",
-            semconv.SHORT_SECONDS,
-            parts=1000,
-        )
-        self._first_event = exposition.histogram(
-            "gateway.client.time_to_first_event",
-            "s",
-            "From a turn's acceptance to the first of its content that its own request was sent.",
-            semconv.SECONDS,
-        )
+        self._active = counters.counter(table.STREAMS_ACTIVE)
+        self._opened = counters.counter(table.STREAMS_OPENED)
+        self._resumes = counters.counter(table.RESUMES)
+        self._disconnects = counters.counter(table.DISCONNECTS)
+        self._drops = counters.counter(table.SLOW_CONSUMER_DROPS)
+        self.sent = counters.counter(table.EVENTS_SENT)
+        self.backlog = counters.histogram(table.STREAM_BACKLOG)
+        self.lag = counters.histogram(table.DELIVERY_LAG)
+        self._first_event = exposition.histogram(table.FIRST_EVENT)
 
     def opened(
         self, kind: StreamKind, *, head: int | None = None, accepted_at: int | None = None

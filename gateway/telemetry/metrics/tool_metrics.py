@@ -9,6 +9,7 @@ from opentelemetry.util.types import AttributeValue
 
 from gateway.telemetry import semconv
 from gateway.telemetry.facts import TelemetryReader, TurnFacts
+from gateway.telemetry.metrics import instrument_table as table
 from gateway.telemetry.metrics.bounded import FewNames
 from gateway.telemetry.metrics.exemplars import Exemplify, of_span
 from gateway.telemetry.metrics.exposition import Exposition
@@ -28,39 +29,13 @@ class ToolMetrics(TelemetryReader):
         self._tools = FewNames(_MAX_NAMES)
         self._skills = FewNames(_MAX_NAMES)
         self._errors = FewNames()
-        self._calls = exposition.counter(
-            "gateway.tool.calls", "{call}", "Tool calls that ended, by tool and status."
-        )
-        self._seconds = exposition.histogram(
-            "gen_ai.execute_tool.duration",
-            "s",
-            "Executions of a tool, without the time until they were allowed.",
-            semconv.SECONDS,
-        )
-        self._steps = exposition.counter(
-            "gateway.tool.steps", "{step}", "Steps that tools told of; failed ones with the error's type."
-        )
-        self._suggestions = exposition.counter(
-            "gateway.memory.suggestions",
-            "{suggestion}",
-            "What tools thought to be worth remembering, by type.",
-        )
-        self._decisions = exposition.counter(
-            "gateway.approvals",
-            "{decision}",
-            "Decisions whether a tool call may run, by whom or what made them.",
-        )
-        self._waits = exposition.histogram(
-            "gateway.approval.wait",
-            "s",
-            "From the question whether a tool call may run to its answer, by a user or by expiry.",
-            semconv.APPROVAL_SECONDS,
-        )
-        self._uses = exposition.counter(
-            "gateway.skill.uses",
-            "{use}",
-            "Skills that were read, and calls that were refused because of one.",
-        )
+        self._calls = exposition.counter(table.TOOL_CALLS)
+        self._seconds = exposition.histogram(table.TOOL_DURATION)
+        self._steps = exposition.counter(table.TOOL_STEPS)
+        self._suggestions = exposition.counter(table.SUGGESTIONS)
+        self._decisions = exposition.counter(table.APPROVALS)
+        self._waits = exposition.histogram(table.APPROVAL_WAIT)
+        self._uses = exposition.counter(table.SKILL_USES)
 
     def approval_ended(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState) -> None:
         if approval.decision is None or approval.kind is None:
