@@ -66,7 +66,7 @@ class Script:
 
 
 @dataclass(slots=True)
-class Counters:
+class ConnectionCounts:
     """`connections` and `streams` are open now; the others only grow, and
     started = streams + finished + aborted (by the client) + broken (by a fault)."""
 
@@ -132,7 +132,7 @@ class ClientConnection(asyncio.Protocol):
         answer: Callable[[Request], Script],
         refuse: Callable[[int, str], Script],
         pacer: Pacer,
-        counters: Counters,
+        counters: ConnectionCounts,
         open_ones: "set[ClientConnection]",
     ) -> None:
         self._answer, self._refuse = answer, refuse

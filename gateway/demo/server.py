@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from gateway.demo import asides, wire
-from gateway.demo.connection import Act, ClientConnection, Counters, Pacer, Request, Script, whole
+from gateway.demo.connection import Act, ClientConnection, ConnectionCounts, Pacer, Request, Script, whole
 from gateway.demo.directives import BadDirective, ScriptedStep, parse
 from gateway.demo.faults import FOR_ALL_REQUESTS, FOR_STREAMS, Case
 from gateway.demo.record import Record
@@ -44,7 +44,7 @@ class Demo:
         version: str | None = None,
         key_header: KeyHeader | None = None,
     ) -> None:
-        self.counters = Counters()
+        self.counters = ConnectionCounts()
         self._versions = VERSIONS if version is None else (version,)
         self._key_header: KeyHeader | None = key_header
         self._pace = pace
@@ -234,7 +234,7 @@ async def serve_demo(
 
 @asynccontextmanager
 async def serve(
-    answer: Callable[[Request], Script], counters: Counters, host: str = "127.0.0.1", port: int = 0
+    answer: Callable[[Request], Script], counters: ConnectionCounts, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncGenerator[str]:
     """Serves what `answer` says to each request, as `serve_demo` does the demo's answers."""
     loop = asyncio.get_running_loop()

@@ -22,7 +22,7 @@ MAX_PER_USER = 2
 """Of them, those of one user: whoever sends slowly keeps nobody else out."""
 
 
-class ArtifactPage(NamedTuple):
+class FoundArtifacts(NamedTuple):
     """Artifacts, the newest first, and what all of their owner's take of the `quota`, in bytes."""
 
     rows: Sequence[ArtifactRow]
@@ -110,7 +110,7 @@ class UserArtifacts:
         before: tuple[int, str] | None = None,
         session_id: str | None = None,
         turn_id: str | None = None,
-    ) -> ArtifactPage:
+    ) -> FoundArtifacts:
         """All of the caller's, those that a session uses, or those that a turn made. Raises errors.NotFound
         (session_not_found)."""
         if session_id is not None:
@@ -118,7 +118,7 @@ class UserArtifacts:
         rows = await self._store.find(
             who.user_id, limit=limit, before=before, session_id=session_id, turn_id=turn_id
         )
-        return ArtifactPage(
+        return FoundArtifacts(
             rows, await self._store.space_used(who.user_id), self._deps.settings.artifact_quota
         )
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from gateway.demo import usage, wire
-from gateway.demo.connection import Act, Counters, Request
+from gateway.demo.connection import Act, ConnectionCounts, Request
 from gateway.demo.connection import Script as Played
 from gateway.demo.question import blocks, closest
 from gateway.demo.record import MAX_REQUESTS, Record
@@ -52,7 +52,7 @@ class Turn(NamedTuple):
 
 class ParaphrasingModel:
     def __init__(self) -> None:
-        self.counters = Counters()
+        self.counters = ConnectionCounts()
         self._scripts = Scripts()
         self._record = Record()
         self._numbers = count()
