@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 import structlog
@@ -75,6 +75,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         artifact_store = wiring.open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
         began = now_ms()
         skills, servers = await _open_skills(app, memory.services, artifact_store, storage, stack)
+        documents = wiring.open_documents(settings, memory.services, skills) if memory.services else None
         suggestions = Suggestions(memory.extractor)
         deps = wiring.assemble(
             settings,
@@ -96,7 +97,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             in_flight,
             archiver,
             memory=UserMemories(deps, memory.extractor, events),
-            documents=DocumentedMemories(memory.documents, settings),
+            documents=DocumentedMemories(documents, settings),
             artifacts=UserArtifacts(
                 deps,
                 storage.artifacts,
@@ -121,6 +122,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             await stack.enter_async_context(supervisor.running(work, name))
         await _wait_for(servers, settings)
         await skills.refresh()
+        await _look_at_documents(app, documents, telemetry, stack)
         await gateway.recover()
         indexer, upkeep = Indexer(storage.search), Upkeep(deps, archiver, began=began)
         storage.bus.watch(indexer.watch)
@@ -154,7 +156,6 @@ class OpenMemory:
 
     services: MemoryServices | None = None
     extractor: Extractor | None = None
-    documents: Documents | None = None
 
 
 async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
@@ -179,11 +180,34 @@ async def _open_memory(
     """Raises errors.StorageError: it cannot be used. What remembers nothing must not pass for what does."""
     settings: Settings = app.state.settings
     supervisor: Supervisor = app.state.supervisor
-    try:
+    with _explained(settings):
         opening = wiring.open_memory(settings, calls, told=telemetry.memory_changed)
         services = await stack.enter_async_context(opening)
-        documents = wiring.open_documents(settings, services)
+    counting = supervisor.running(lambda: telemetry.metrics.memories.run(services.store), "count of memories")
+    await stack.enter_async_context(counting)
+    if (embedding := services.searcher.embedding) is not None:
+        telemetry.metrics.observe(table.EMBEDDINGS, lambda: services.searcher.asked)
+        await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
+    return OpenMemory(services, wiring.open_extractor(settings, services, calls, on_report=telemetry.learned))
+
+
+async def _look_at_documents(
+    app: Starlette, documents: Documents | None, telemetry: Telemetry, stack: AsyncExitStack
+) -> None:
+    """After the skills, whose references are documents too. Raises errors.StorageError as `_open_memory`."""
+    if documents is None:
+        return
+    with _explained(app.state.settings):
         await documents.refresh()
+    supervisor: Supervisor = app.state.supervisor
+    await stack.enter_async_context(supervisor.running(documents.watch, "documents"))
+    _measure_documents(telemetry.metrics, documents)
+
+
+@contextmanager
+def _explained(settings: Settings) -> Generator[None]:
+    try:
+        yield
     except StorageError as error:
         raise StorageError(
             f"{error.message} The memory, {settings.memory_path}, cannot be used. If it is damaged, move it "
@@ -192,16 +216,6 @@ async def _open_memory(
             code=error.code,
             retryable=False,
         ) from error
-    await stack.enter_async_context(supervisor.running(documents.watch, "documents"))
-    counting = supervisor.running(lambda: telemetry.metrics.memories.run(services.store), "count of memories")
-    await stack.enter_async_context(counting)
-    _measure_documents(telemetry.metrics, documents)
-    if (embedding := services.searcher.embedding) is not None:
-        telemetry.metrics.observe(table.EMBEDDINGS, lambda: services.searcher.asked)
-        await stack.enter_async_context(supervisor.running(embedding.run, "vectors of memories"))
-    return OpenMemory(
-        services, wiring.open_extractor(settings, services, calls, on_report=telemetry.learned), documents
-    )
 
 
 def _measure(

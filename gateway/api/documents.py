@@ -21,7 +21,7 @@ class DocumentRow(Reply):
     name: str
     description: str | None
     snippet: str
-    file: str = Field(description="Relative to the folder of the documents.")
+    file: str = Field(description="Relative to the folder of the documents, or to that of the skills.")
     created_at: int = Field(description="Unix milliseconds, as is updated_at.")
     updated_at: int
 

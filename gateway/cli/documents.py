@@ -152,7 +152,9 @@ def _look(folder: Path | None) -> "FolderContents":
     from gateway.memory.documents.folder import DocumentFolder
     from gateway.settings import load_settings
 
-    return DocumentFolder(folder or load_settings().documents_dir.expanduser(), settling=0).scan()
+    settings = load_settings()
+    looked_at = folder or settings.documents_dir.expanduser()
+    return DocumentFolder(looked_at, settling=0, most_of_skill=settings.documents_per_skill).scan()
 
 
 def _on_memory(work: "Callable[[MemoryServices], Awaitable[T]]", *, makes: bool = False) -> T:

@@ -184,6 +184,12 @@ class Settings(BaseSettings):
         None, description="Is asked whether a message needs memories when rules cannot tell; absent: nobody."
     )
     documents_dir: Path = Field(Path("documents"), description="Folder of the documented memories.")
+    documents_per_skill: int | None = Field(
+        None, ge=1, description="Documents of one skill that are in use, the newest; absent: no limit."
+    )
+    deprecated_documents_ttl: float | None = Field(
+        None, gt=0, description="Time after which a deprecated document's file is removed; absent: never."
+    )
     households: Households = Field({}, description="Members of households by name: {name: [user ids]}.")
     embeddings_url: str | None = Field(
         None, description="Base address, with /v1, of an embeddings API; absent: memories are found by words."

@@ -19,6 +19,7 @@ from gateway.memory.tool import manage_memory, manage_nothing
 from gateway.model.calls import ModelCalls
 from gateway.prompt.components import PromptFolder
 from gateway.settings import Settings
+from gateway.skills.library import SkillLibrary
 from gateway.skills.skill import BUILT_IN, FunctionSkill
 from gateway.storage.memories import AllScopes
 from gateway.storage.memories.store import SqlMemories
@@ -83,9 +84,19 @@ def open_extractor(
     )
 
 
-def open_documents(settings: Settings, services: MemoryServices) -> Documents:
-    """The documented memories of the folder that is set; they are looked at first with `refresh`."""
-    return Documents(services.store, settings.documents_dir.expanduser())
+def open_documents(settings: Settings, services: MemoryServices, skills: SkillLibrary) -> Documents:
+    """The documented memories of the folder that is set, and of the operators' written skills that are on;
+    they are looked at first with `refresh`. Bundled skills have forms to fill in, which nobody wants
+    recalled."""
+    return Documents(
+        services.store,
+        settings.documents_dir.expanduser(),
+        skills=lambda: {
+            name: skill.folder for name, skill in skills.catalog.written.items() if skill.tier != "bundled"
+        },
+        most_of_skill=settings.documents_per_skill,
+        deprecated_ttl=settings.deprecated_documents_ttl,
+    )
 
 
 def memory_skill(settings: Settings, services: MemoryServices | None) -> FunctionSkill:

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.memory.documents.file_names import file_name
 from tests.harness import running_gateway, settings_for
-from tests.memory.documents.filing import document, fields, write_json
+from tests.memory.documents.filing import document, fields, write_json, write_text
 
 pytestmark = pytest.mark.anyio
 
@@ -71,3 +71,52 @@ async def test_without_memory_there_are_no_documents(tmp_path: Path, demo_url: s
 
     for answer in answers:
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "memory_off")
+
+
+async def test_the_references_of_a_skill_are_recalled_while_it_is_on(tmp_path: Path, demo_url: str) -> None:
+    """In a turn of anybody; a skill that is switched off takes them along. They cannot be deprecated."""
+    skill = tmp_path / "skills" / "refund-an-order"
+    text = "---\nname: refund-an-order\ndescription: How refunds are made.\n---\nRead references first.\n"
+    write_text(skill, "SKILL.md", text)
+    write_text(skill, "references/limits.md", "# Limits\n\n500 元以上的退款要找王梅批准。")
+    question = {"query": "退款谁批准?", "mode": "details"}
+    settings = settings_for(tmp_path / "data", demo_url, skills_dir=tmp_path / "skills")
+    async with running_gateway(settings) as client:
+        (row,) = (await client.get("/api/documents")).json()["documents"]
+        (hit,) = (await client.post("/api/memory/retrieve", question)).json()["results"]
+        events = await client.chat("退款谁批准?")
+        refused = await client.post(f"/api/documents/{row['id']}/deprecate")
+        await client.http.patch("/api/skills/refund-an-order", json={"enabled": False})
+        off = (await client.get("/api/documents")).json()["documents"]
+        nothing = (await client.post("/api/memory/retrieve", question)).json()["results"]
+
+    assert (row["skill"], row["reference"]) == ("refund-an-order", "references/limits.md")
+    assert row["file"] == "refund-an-order/references/limits.md"
+    assert (hit["id"], hit["type"]) == (row["id"], "reference")
+    assert "王梅" in hit["content"]
+    told = [event["data"] for event in events if event["type"] == "retrieval"]
+    assert [row["id"]] in [[each["id"] for each in data["results"]] for data in told]
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "conflict")
+    assert (off, nothing) == ([], [])
+
+
+async def test_documents_are_bounded_and_cleaned_by_settings(tmp_path: Path, demo_url: str) -> None:
+    """The newest of a skill are in use, and what is not is told; old deprecated files go."""
+    folder = tmp_path / "documents"
+    for number in (1, 2):
+        write_json(folder, f"{number}.json", fields(f"{number}", reference=f"{number}", updatedAt=number))
+    write_json(folder, ".deprecated/old.json", fields(skill="old"))
+    settings = settings_for(
+        tmp_path / "data",
+        demo_url,
+        documents_dir=folder,
+        documents_per_skill=1,
+        deprecated_documents_ttl=0.001,
+    )
+    async with running_gateway(settings) as client:
+        found = (await client.get("/api/documents")).json()
+
+    assert [row["file"] for row in found["documents"]] == ["2.json"]
+    assert "1.json is left out: 1 newer ones of skill 标志设计 are in use" in str(found["warnings"])
+    assert found["deprecated"] == []
+    assert not (folder / ".deprecated" / "old.json").exists()

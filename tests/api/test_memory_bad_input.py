@@ -53,7 +53,7 @@ BODIES: list[tuple[str, bytes, int, str, str]] = [
     ("/merge", b'{"memory_ids": ["m_1"]}', 400, "invalid_request", "memory_ids"),
     ("/merge", orjson.dumps({"memory_ids": ["m_1"] * 21}), 400, "invalid_request", "memory_ids"),
     ("/correct", b'{"memory_id": "m_1"}', 400, "invalid_request", "action"),
-    ("/write", b'{"conversation": "hello"}', 400, "invalid_request", "conversation"),
+    ("/write", b'{"conversation": 5}', 400, "invalid_request", "conversation"),
 ]
 
 

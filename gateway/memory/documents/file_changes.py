@@ -1,6 +1,8 @@
 """Writing and moving the files of documented memories: whole or not at all, and never over another one."""
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from gateway.errors import Conflict, StorageError
@@ -46,6 +48,18 @@ def deprecate(root: Path, file: str) -> str:
         if _move(root, file, aside):
             return aside
     raise StorageError(f"{DEPRECATED} is full of files like {file}: delete some.", retryable=False)
+
+
+def remove_deprecated(root: Path, files: Iterable[str], before: int) -> list[str]:
+    """Removes those of the files of DEPRECATED that were put there, or changed last, before a time in Unix
+    milliseconds; which those were. One that cannot be looked at or removed waits for another time."""
+    removed: list[str] = []
+    for file in files:
+        with suppress(OSError):
+            if (root / file).lstat().st_ctime_ns < before * 1_000_000:
+                (root / file).unlink()
+                removed.append(file)
+    return removed
 
 
 def restore(root: Path, file: str) -> str:

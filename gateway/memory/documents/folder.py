@@ -5,19 +5,20 @@
       references/colours.md             references
       .deprecated/                      what was taken out of use, and can be restored
 
-Nothing else is looked into. A file that cannot be used is a warning, and what it said before goes on.
+and beside it the references/*.md of written skills, in their folders. Nothing else is looked into. A file
+that cannot be used is a warning, and what it said before goes on.
 """
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from gateway.files.inside import Read, State, read_file, state_at
 from gateway.memory.documents.document import Document, document_of, fields_of
-from gateway.memory.documents.file_names import unnumbered
+from gateway.memory.documents.file_names import name_by_content, unnumbered
 from gateway.memory.documents.markdown import reference_of
 from gateway.memory.documents.selection import DocumentFile, select
 
@@ -26,6 +27,7 @@ REFERENCES, DEPRECATED = "references", ".deprecated"
 PLACES = {"": (DOCUMENT,), REFERENCES: (REFERENCE,), DEPRECATED: (DOCUMENT, REFERENCE)}
 """Where documents are, and how their files end there."""
 
+SkillFoldersInUse = Callable[[], Mapping[str, Path]]
 MAX_SIZE = 1_048_576
 """Bytes of a file; of a larger one nothing is read."""
 MAX_FILES, MAX_ENTRIES, MAX_WARNINGS = 2_000, 10_000, 100
@@ -45,11 +47,21 @@ class FolderContents:
 
 
 class DocumentFolder:
-    """Not for use by several threads at once."""
+    """Not for use by several threads at once. `skills` gives the folders of the written skills that are in
+    use now, by their names; `most_of_skill` bounds the documents of each skill."""
 
-    def __init__(self, path: Path, *, settling: float = SETTLING) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        settling: float = SETTLING,
+        skills: SkillFoldersInUse = dict,
+        most_of_skill: int | None = None,
+    ) -> None:
         self.path = path
         self._settling = settling
+        self._skills = skills
+        self._most_of_skill = most_of_skill
         self._read: dict[str, _Reading] = {}
         self._last = FolderContents()
 
@@ -69,13 +81,20 @@ class DocumentFolder:
             except OSError as error:
                 warnings.append(f"{place or 'The folder'} cannot be listed: {error.strerror}.")
                 states = {file: each.state for file, each in self._read.items() if _place(file) == place}
-            for file, state in states.items():
-                known = self._read.get(file)
-                read[file] = known if known and known.state == state else self._look(file, state, known)
+            read |= self._look_at(states, self.path)
+        for skill, folder in self._skills().items():
+            try:
+                states = dict(_states(folder, REFERENCES, (REFERENCE,), warnings))
+            except OSError as error:
+                warnings.append(f"The references of skill {skill} cannot be listed: {error.strerror}.")
+            else:
+                read |= self._look_at(states, folder, skill)
         self._read = read
         warnings += [f"{file} cannot be used: {each.problem}." for file, each in read.items() if each.problem]
         filed = [each.filed for each in read.values() if each.filed is not None]
-        used, unused = select([each for each in filed if _place(each.file) != DEPRECATED])
+        used, unused = select(
+            [each for each in filed if _place(each.file) != DEPRECATED], most_of_skill=self._most_of_skill
+        )
         found = FolderContents(
             tuple(used),
             tuple(each for each in filed if _place(each.file) == DEPRECATED),
@@ -85,10 +104,25 @@ class DocumentFolder:
             self._last = found
         return self._last
 
-    def _look(self, file: str, state: State | None, known: "_Reading | None") -> "_Reading":
+    def _look_at(
+        self, states: Mapping[str, State | None], root: Path, skill: str = ""
+    ) -> "dict[str, _Reading]":
+        """What the files of a place say now, by how they are named to people."""
+        readings: dict[str, _Reading] = {}
+        for file, state in states.items():
+            shown = f"{skill}/{file}" if skill else file
+            known = self._read.get(shown)
+            if known is None or known.state != state or (known.filed and known.filed.of_skill != skill):
+                known = self._look(root, file, skill, state, known)
+            readings[shown] = known
+        return readings
+
+    def _look(
+        self, root: Path, file: str, skill: str, state: State | None, known: "_Reading | None"
+    ) -> "_Reading":
         former = known.filed if known else None
         try:
-            return _Reading(state, DocumentFile(read(self.path, file), file))
+            return _Reading(state, filed(root, file, skill))
         except ValueError as error:
             settling = bool(state) and abs(time.time_ns() - state[0]) < self._settling * 1e9
             return _Reading(None, former) if settling else _Reading(state, former, str(error))
@@ -96,12 +130,25 @@ class DocumentFolder:
             return _Reading(None, former, f"it cannot be read: {error.strerror}")
 
 
-def read(root: Path, file: str) -> Document:
-    """The document of a file of the folder. Raises as `content_of`, and ValueError when it says none."""
+def filed(root: Path, file: str, skill: str = "") -> DocumentFile:
+    """The document of a file of the folder, or of that of a `skill`. Raises as `content_of`, and ValueError
+    when it says none."""
     content, changed = content_of(root, file)
+    if skill:
+        return DocumentFile(
+            reference_of(content, file, changed, of_skill=skill), f"{skill}/{file}", of_skill=skill
+        )
     if file.endswith(REFERENCE):
-        return reference_of(content, unnumbered(file) if _place(file) == DEPRECATED else file, changed)
-    return document_of(fields_of(content), changed)
+        place = unnumbered(file) if _place(file) == DEPRECATED else file
+        return DocumentFile(reference_of(content, place, changed), file)
+    fields = fields_of(content)
+    document = document_of(fields, changed)
+    return DocumentFile(document, file, name_by_content(document.key, str(fields.get("content", ""))))
+
+
+def read(root: Path, file: str) -> Document:
+    """The document of a file. Raises as `filed`."""
+    return filed(root, file).document
 
 
 def content_of(root: Path, file: str) -> Read:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -14,7 +15,14 @@ from gateway.files.polling import poll
 from gateway.ids import now_ms
 from gateway.memory.documents import file_changes
 from gateway.memory.documents.document import NO_USER, Document, document_of, words_of
-from gateway.memory.documents.folder import DOCUMENT, SETTLING, DocumentFolder, FolderContents, read
+from gateway.memory.documents.folder import (
+    DOCUMENT,
+    SETTLING,
+    DocumentFolder,
+    FolderContents,
+    SkillFoldersInUse,
+    read,
+)
 from gateway.memory.documents.selection import DocumentFile
 from gateway.storage.memories import MemoryRow, Scope
 from gateway.storage.memories.contract import MemoryStore
@@ -28,11 +36,24 @@ class Documents:
     """Belongs to one event loop. With a `store`, what is stored is made what the folder says, also after
     somebody else has changed it. That is for the gateway alone, of which a store has one at a time: whoever
     else changes files, perhaps of another folder, does so without a store, and the gateway notices what is
-    its own."""
+    its own.
 
-    def __init__(self, store: MemoryStore | None, folder: Path, *, settling: float = SETTLING) -> None:
+    `skills` and `most_of_skill` are those of `DocumentFolder`. With a `deprecated_ttl` a file is removed that
+    has been in `.deprecated` for so many seconds."""
+
+    def __init__(
+        self,
+        store: MemoryStore | None,
+        folder: Path,
+        *,
+        settling: float = SETTLING,
+        skills: SkillFoldersInUse = dict,
+        most_of_skill: int | None = None,
+        deprecated_ttl: float | None = None,
+    ) -> None:
         self._store = store
-        self._folder = DocumentFolder(folder, settling=settling)
+        self._folder = DocumentFolder(folder, settling=settling, skills=skills, most_of_skill=most_of_skill)
+        self._deprecated_ttl = deprecated_ttl
         self._found = FolderContents()
         self._stored: tuple[DocumentFile, ...] | None = None
         self._state: int | None = None
@@ -71,9 +92,14 @@ class Documents:
                 raise Conflict(f"{document_id} is deprecated already.")
             if filed is None:
                 raise _missing(document_id)
+            if filed.of_skill:
+                raise Conflict(
+                    f"{filed.file} belongs to the skill {filed.of_skill}: switch that off, or take the file "
+                    "away."
+                )
             file = await self._run(lambda: file_changes.deprecate(self._folder.path, filed.file))
             await self._refresh()
-            return DocumentFile(filed.document, file)
+            return replace(filed, file=file)
 
     async def restore(self, document_id: str) -> DocumentFile:
         """Takes a deprecated document into use again; of several with that id, the last that was deprecated.
@@ -93,7 +119,7 @@ class Documents:
                 raise _missing(document_id)
             file = await self._run(lambda: file_changes.restore(self._folder.path, filed.file))
             await self._refresh()
-            return DocumentFile(filed.document, file)
+            return replace(filed, file=file)
 
     async def update(self, document_id: str, content: str, snippet: str = "") -> DocumentFile:
         """Writes a document anew with another content, updated now. Without a `snippet` it has the beginning
@@ -128,6 +154,8 @@ class Documents:
 
     async def _refresh(self) -> FolderContents:
         found = await self._run(self._folder.scan)
+        if self._deprecated_ttl is not None and await self._run(lambda: self._clean(found)):
+            found = await self._run(self._folder.scan)
         for warning in found.warnings:
             if warning not in self._found.warnings:
                 log.warning("document_warning", told=warning)
@@ -143,6 +171,15 @@ class Documents:
             return
         await store.put_documents(await self._run(lambda: _rows(documents)))
         self._stored = documents
+
+    def _clean(self, found: FolderContents) -> bool:
+        """Whether anything was removed."""
+        before = now_ms() - int((self._deprecated_ttl or 0) * 1000)
+        files = [each.file for each in found.deprecated]
+        removed = file_changes.remove_deprecated(self._folder.path, files, before)
+        for file in removed:
+            log.info("document_removed", file=file)
+        return bool(removed)
 
     async def _run(self, work: Callable[[], T]) -> T:
         """In a thread, since it reads files. One whose caller was cancelled goes on, beside the next one."""

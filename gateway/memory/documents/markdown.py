@@ -12,6 +12,7 @@
 Front matter may say more, for other programs: that is left alone.
 """
 
+import re
 from pathlib import PurePath
 from typing import Any
 
@@ -20,6 +21,7 @@ from gateway.files.inside import as_text
 from gateway.memory.documents.document import Document, document_of
 
 DEFAULT_SKILL = "references"
+_HEADING = re.compile(r"^# +(\S.*)$", re.MULTILINE)
 
 _KNOWN = {
     "id": "id",
@@ -35,19 +37,26 @@ _KNOWN = {
 }
 
 
-def reference_of(content: bytes, file: str, at: int) -> Document:
-    """The document that a file says; times that it does not tell are `at`, Unix milliseconds.
+def reference_of(content: bytes, file: str, at: int, *, of_skill: str = "") -> Document:
+    """The document that a file says; times that it does not tell are `at`, Unix milliseconds. With an
+    `of_skill` it is of that skill whatever it says, its reference is `file`, as read_skill takes it, and it
+    needs no front matter.
 
     Raises:
         ValueError: see `files.inside.as_text`, `files.front_matter` and `document_of`.
     """
-    front, body = split(as_text(content))
+    text = as_text(content)
+    front, body = ("", text.strip()) if of_skill and not text.startswith("---") else split(text)
     # Scalars are the text that was written: no number, date or object is made of them.
-    given = {name: value for name, value in parse(front).items() if isinstance(value, str)}
+    read = parse(front) if front else {}
+    given = {name: value for name, value in read.items() if isinstance(value, str)}
     fields: dict[str, Any] = {_KNOWN[name]: value for name, value in given.items() if name in _KNOWN}
+    if of_skill:
+        fields |= {"skill": of_skill, "reference": file}
     fields.setdefault("skill", DEFAULT_SKILL)
     fields.setdefault("reference", PurePath(file).stem)
-    named = given.get("name") or given.get("title") or ""
+    heading = _HEADING.search(body) if of_skill else None
+    named = given.get("name") or given.get("title") or (heading[1][:200] if heading else "")
     described = given.get("description") or given.get("summary") or ""
     meta = {"name": named, "description": described}
     return document_of({**fields, "type": "reference", "content": body, "meta": meta}, at)

@@ -1,5 +1,6 @@
 """The folder of the documents: what is read in it, what is not; a half-written file harms nothing."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from gateway.memory.documents import folder as bounds
 from gateway.memory.documents import selection
-from gateway.memory.documents.document import as_bytes
+from gateway.memory.documents.document import Key, as_bytes
 from gateway.memory.documents.file_names import file_name
 from gateway.memory.documents.folder import DocumentFolder, FolderContents
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
@@ -202,13 +203,13 @@ def test_nothing_is_read_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     write_json(tmp_path, "a.json", fields(skill="a"))
     path = write_json(tmp_path, "b.json", fields(skill="b"))
     opened: list[str] = []
-    read = bounds.read
+    read = bounds.content_of
 
     def counting(root: Path, file: str) -> object:
         opened.append(file)
         return read(root, file)
 
-    monkeypatch.setattr(bounds, "read", counting)
+    monkeypatch.setattr(bounds, "content_of", counting)
     looking = DocumentFolder(tmp_path)
 
     first = looking.scan()
@@ -235,3 +236,58 @@ def test_a_folder_that_cannot_be_listed_is_as_it_was(tmp_path: Path, monkeypatch
     assert during.documents == before.documents
     assert "The folder cannot be listed: Input/output error." in during.warnings
     assert looking.scan() == before
+
+
+def test_a_file_may_be_named_by_its_content(tmp_path: Path) -> None:
+    """`{skill}__{type}__` and the first 8 of the content's SHA-256 is as good a name; another content's is
+    told."""
+    content = " 用网格排版。\n"
+    digest = hashlib.sha256(content.encode()).hexdigest()[:8]
+    write_json(tmp_path, f"标志设计__skill__{digest}.json", fields(content))
+    write_json(tmp_path, f"layout__skill__{digest}.json", fields("Another.", skill="layout"))
+
+    found = scan(tmp_path)
+
+    assert files(found) == [f"layout__skill__{digest}.json", f"标志设计__skill__{digest}.json"]
+    (warning,) = found.warnings
+    assert warning.startswith(f"layout__skill__{digest}.json should be called layout-skill-")
+
+
+def test_of_a_skill_the_newest_documents_are_in_use(tmp_path: Path) -> None:
+    """As many as the limit says, and it is told which are not; other skills have a limit of their own."""
+    for number in (1, 2, 3):
+        said = fields(f"{number}", reference=str(number), updatedAt=NOON + number)
+        write_json(tmp_path, f"{number}.json", said)
+    write_json(tmp_path, "other.json", fields("x", skill="other", updatedAt=NOON))
+
+    found = DocumentFolder(tmp_path, settling=0, most_of_skill=2).scan()
+
+    assert files(found) == ["2.json", "3.json", "other.json"]
+    assert "1.json is left out: 2 newer ones of skill 标志设计 are in use" in found.warnings[0]
+
+
+def test_references_of_written_skills_are_documents_of_theirs(tmp_path: Path) -> None:
+    """With or without front matter, under the path that read_skill takes, whatever they say of themselves;
+    nothing else of the skill's folder is read, and what is switched off is gone."""
+    skill = tmp_path / "skills" / "refund"
+    write_text(skill, "SKILL.md", "---\nname: refund\ndescription: x\n---\n")
+    write_text(skill, "references/limits.md", "# Limits of refunds\n\nAbove 500 euros ask Mei.")
+    write_text(
+        skill, "references/fees.md", "---\nskill: other\nname: 手续费\nreference: x\n---\n手续费是 2%。"
+    )
+    write_text(skill, "notes.md", "not a reference")
+    (skill / "references" / "out.md").symlink_to("/etc/hostname")
+    in_use = {"refund": skill}
+    looking = DocumentFolder(tmp_path / "documents", settling=0, skills=lambda: in_use)
+
+    found = looking.scan()
+    (told,) = found.warnings
+    first, second = (each.document for each in found.documents)
+    in_use.clear()
+
+    assert files(found) == ["refund/references/fees.md", "refund/references/limits.md"]
+    assert first.key == Key("refund", "reference", "references/fees.md")
+    assert (first.meta.name, second.meta.name) == ("手续费", "Limits of refunds")
+    assert second.content.endswith("ask Mei.")
+    assert told == "refund/references/out.md cannot be used: it leads out of the folder."
+    assert looking.scan().documents == ()

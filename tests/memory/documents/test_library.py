@@ -396,3 +396,36 @@ async def test_whoever_has_no_store_changes_files_alone(store: SqlMemories, fold
     assert await said(store, ANNA, "网格") == ["用网格排版"]
     await gateway.refresh()
     assert await said(store, ANNA, "网格") == []
+
+
+async def test_deprecated_files_go_when_their_time_is_over(store: SqlMemories, folder: Path) -> None:
+    """It counts from when a file was put there; without a setting they stay."""
+    name = file_name(document().key)
+    write_json(folder, name, fields())
+    long, short = (Documents(store, folder, settling=0, deprecated_ttl=ttl) for ttl in (3600.0, 0.001))
+    await long.refresh()
+
+    aside = folder / (await long.deprecate(document().id)).file
+    await long.refresh()
+    assert aside.exists()
+    with capture_logs() as logs:
+        while (await short.refresh()).deprecated:
+            await asyncio.sleep(0.002)
+
+    assert not aside.exists()
+    assert [(each["event"], each["file"]) for each in logs] == [("document_removed", f".deprecated/{name}")]
+
+
+async def test_a_skills_own_file_is_recalled_and_not_deprecated(store: SqlMemories, folder: Path) -> None:
+    """It belongs to the skill, where it can be taken away."""
+    skill = folder.parent / "refund"
+    path = write_text(skill, "references/limits.md", "# Limits\n\nAbove 500 euros ask Mei.")
+    documents = Documents(store, folder, settling=0, skills=lambda: {"refund": skill})
+
+    (filed,) = (await documents.refresh()).documents
+
+    (row,) = await found(store, BEN, "500 euros")
+    assert (row.type, row.skill, row.reference) == ("reference", "refund", "references/limits.md")
+    with pytest.raises(Conflict, match="belongs to the skill refund"):
+        await documents.deprecate(filed.document.id)
+    assert path.exists()

@@ -194,6 +194,18 @@ def test_files_of_older_forms_become_todays(folder: Path) -> None:
     assert (read["skillDescription"], read["createdAt"]) == ("How we draw.", NOON)
 
 
+def test_names_by_content_become_todays(folder: Path) -> None:
+    """The file says the same under its new name."""
+    write_json(folder, "标志设计__skill__0f3a2b1c.json", fields("用网格", meta={"name": "网格"}))
+    name = file_name(document().key)
+
+    (done,) = migrate(folder)
+
+    assert (done.name, done.problem, done.changes[-1]) == (name, None, "the file's name")
+    assert list(contents(folder)) == [name]
+    assert document_of(fields_of(contents(folder)[name]), 0).content == "用网格"
+
+
 def test_migrating_never_writes_over_another_file(folder: Path) -> None:
     """Of two files with one name of today the second stays as it is, and so does one with unknown fields."""
     write_json(folder, "a.json", fields("a", created_at=5))
