@@ -72,7 +72,7 @@ async def compressing(share: int) -> Sequence[Figure]:
             deps = wiring.assemble(settings, storage, timed, skills, suggestions=Suggestions())
             cost_of("demo", Usage(input_tokens=1, output_tokens=1))  # the gateway loads prices when it starts
             began = perf_counter()
-            row = await deps.compressor.compress("s", model="demo", trigger="manual", say=nobody)
+            row = await deps.compressor.compress("s", model="demo", trigger="manual", notify=nobody)
             took = perf_counter() - began
             await timed.close()
     assert row.to_position > 1_500 / share

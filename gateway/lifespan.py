@@ -165,8 +165,8 @@ async def _open_model(app: Starlette, stack: AsyncExitStack) -> Model:
         from gateway.demo.server import serve_demo  # noqa: PLC0415 - as in app.py
 
         demo_url = await stack.enter_async_context(serve_demo())
-    if (says := left_out(settings)) is not None:
-        log.warning("setting_left_out", says=says)
+    if (warning := left_out(settings)) is not None:
+        log.warning("setting_left_out", says=warning)
     model = wiring.open_model(settings, demo_url)
     stack.push_async_callback(model.close)
     # Loads the prices.
@@ -181,7 +181,7 @@ async def _open_memory(
     settings: Settings = app.state.settings
     supervisor: Supervisor = app.state.supervisor
     with _explained(settings):
-        opening = wiring.open_memory(settings, calls, told=telemetry.memory_changed)
+        opening = wiring.open_memory(settings, calls, on_change=telemetry.memory_changed)
         services = await stack.enter_async_context(opening)
     counting = supervisor.running(lambda: telemetry.metrics.memories.run(services.store), "count of memories")
     await stack.enter_async_context(counting)

@@ -93,7 +93,7 @@ ATTACHED = "attached"
 """The type of a block of our own that records a file which the user attached to a message: an `Attached`. It
 is no one's words, and becomes blocks of the Messages API only in the view that the model gets."""
 
-KEPT = "artifact"
+ARTIFACT = "artifact"
 """The type of the source of an image or a document in the view whose content is an artifact (`ref`,
 `media_type`, `size` in bytes, `tokens` as estimated). It is read when the model is asked, so that no history
 holds it."""

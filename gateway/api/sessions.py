@@ -95,8 +95,9 @@ async def delete(request: Request) -> Response:
 async def messages(request: Request) -> Response:
     """What the model sees of the session now. A long answer comes in pieces, as it is read: one that breaks
     off is not whole."""
-    said = await gateway_of(request).history.messages(principal_of(request), path_id(request, "session_id"))
-    return await messages_reply(request, Messages(messages=[]), said)
+    history, principal = gateway_of(request).history, principal_of(request)
+    stored = await history.messages(principal, path_id(request, "session_id"))
+    return await messages_reply(request, Messages(messages=[]), stored)
 
 
 async def snapshot(request: Request) -> Response:

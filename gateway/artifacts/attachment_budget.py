@@ -4,7 +4,7 @@ room."""
 from collections import deque
 from collections.abc import Sequence
 
-from gateway.messages import DOCUMENT_PAGES, KEPT, PAGE_TOKENS, Block, Message
+from gateway.messages import ARTIFACT, DOCUMENT_PAGES, PAGE_TOKENS, Block, Message
 
 FILES = 20
 """Of one request: with more than 20 images the API refuses those of over 2000 pixels a side
@@ -13,7 +13,7 @@ REQUEST_ENCODED = 25_165_824
 """Bytes in base64 of all files of one request, which may have 32 MB (ibid.): the rest is for everything
 else."""
 
-_ROOM = (FILES, REQUEST_ENCODED, DOCUMENT_PAGES)
+_LIMITS = (FILES, REQUEST_ENCODED, DOCUMENT_PAGES)
 _STEP = 2  # what makes room leaves so many times the room of what stays
 
 
@@ -26,7 +26,7 @@ def left_out(messages: Sequence[Message]) -> int:
     shown = deque[tuple[int, int, int]]()
     gone = 0
     for message in messages:
-        new = [_takes(block) for block in message.content if is_kept(block)]
+        new = [_takes(block) for block in message.content if has_artifact_source(block)]
         shown += new
         if not new or _fit(shown, 1):
             continue
@@ -39,11 +39,11 @@ def left_out(messages: Sequence[Message]) -> int:
     return gone
 
 
-def is_kept(block: Block) -> bool:
+def has_artifact_source(block: Block) -> bool:
     """Whether it is an image or a document whose content is an artifact."""
     match block:
         case {"type": "image" | "document", "source": {"type": kind}}:
-            return kind == KEPT
+            return kind == ARTIFACT
         case _:
             return False
 
@@ -64,5 +64,5 @@ def _takes(block: Block) -> tuple[int, int, int]:
 def _fit(shown: Sequence[tuple[int, int, int]], times: int) -> bool:
     """Whether there is room for so many times what is shown. At most a message more than fits is ever so."""
     return all(
-        times * sum(taken) <= most for taken, most in zip(zip(*shown, strict=True), _ROOM, strict=False)
+        times * sum(taken) <= most for taken, most in zip(zip(*shown, strict=True), _LIMITS, strict=False)
     )

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, is_kept, left_out
+from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, has_artifact_source, left_out
 from gateway.artifacts.compact.rendering import render
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.kinds import image_size
@@ -49,7 +49,7 @@ IMAGE_SIDE = 8000
 
 ATTACHED_HERE = "The user attached this file to the message below; it is material for the request."
 TOO_MANY = "too many to be shown to you."
-NO_ROOM = "is not shown any more: newer files take all the room that a request has."
+OVER_BUDGET = "is not shown any more: newer files take all the room that a request has."
 REFUSED = "is not shown: the model's endpoint refused what was shown. Tools can read it."
 
 
@@ -108,7 +108,7 @@ class Attachments:
         """
         made: list[str] = []
         files: list[Attached] = []
-        room = INLINE_SHARE * self._settings.artifact_tokens
+        budget = INLINE_SHARE * self._settings.artifact_tokens
         try:
             for each in given:
                 if isinstance(each, Upload):
@@ -116,8 +116,8 @@ class Attachments:
                     made.append(row.ref)
                 else:
                     row = await self._store.get(origin.owner, each)
-                attached = await self._attached(row, room)
-                room -= estimate_tokens(attached.text) if attached.shown == "text" else 0
+                attached = await self._attached(row, budget)
+                budget -= estimate_tokens(attached.text) if attached.shown == "text" else 0
                 files.append(attached)
         except BaseException:
             await self.withdraw(origin.owner, made)
@@ -146,7 +146,7 @@ class Attachments:
         contents = {
             index: list(message.content)
             for index, message in enumerate(messages)
-            if any(is_kept(block) for block in message.content)
+            if any(has_artifact_source(block) for block in message.content)
         }
         if not contents:
             return Filled(messages)
@@ -155,12 +155,12 @@ class Attachments:
             (content, place)
             for content in contents.values()
             for place, block in enumerate(content)
-            if is_kept(block)
+            if has_artifact_source(block)
         ]
         for number, (content, place) in enumerate(places):
             block = content[place]
             content[place] = (
-                _instead(block, f"[{block['source']['ref']} {NO_ROOM}]")
+                _instead(block, f"[{block['source']['ref']} {OVER_BUDGET}]")
                 if number < gone
                 else await self._filled(owner, block, model, withheld, problems)
             )
@@ -175,8 +175,11 @@ class Attachments:
     def suspects(messages: Sequence[Message], withheld: Collection[str]) -> frozenset[str]:
         """Which files may be why the endpoint refused a request that shows those of `messages`, but for the
         ones `withheld`: those of the newest message with files, or else all. Empty when none was shown."""
-        shown = [{block["source"]["ref"] for block in each.content if is_kept(block)} for each in messages]
-        shown = [refs for refs in shown if refs]
+        shown = [
+            refs
+            for each in messages
+            if (refs := {block["source"]["ref"] for block in each.content if has_artifact_source(block)})
+        ]
         if not shown or not (newest := shown[-1] - set(withheld)):
             return frozenset().union(*shown) - set(withheld)
         return frozenset(newest)
@@ -211,8 +214,8 @@ class Attachments:
         source = {"type": "base64", "media_type": media_type, "data": data.decode()}
         return {**block, "source": source}
 
-    async def _attached(self, row: ArtifactRow, room: int) -> Attached:
-        shown, text, tokens = await self._shown(row, room)
+    async def _attached(self, row: ArtifactRow, budget: int) -> Attached:
+        shown, text, tokens = await self._shown(row, budget)
         return Attached(
             ref=row.ref,
             name=row.name or row.ref,
@@ -223,19 +226,19 @@ class Attachments:
             tokens=tokens,
         )
 
-    async def _shown(self, row: ArtifactRow, room: int) -> _Shown:
+    async def _shown(self, row: ArtifactRow, budget: int) -> _Shown:
         if row.kind in TEXTS:
-            return await self._as_text(row, room)
+            return await self._as_text(row, budget)
         if row.kind == "image":
             return await self._as_image(row)
         if row.kind == "pdf":
             return await self._as_document(row)
         return _compact(row, "A file of this type cannot be shown to you.")
 
-    async def _as_text(self, row: ArtifactRow, room: int) -> _Shown:
+    async def _as_text(self, row: ArtifactRow, budget: int) -> _Shown:
         if row.size <= INLINE_BYTES:
             text = (await self._store.read(row, 0, row.size)).decode()
-            if estimate_tokens(text) <= min(room, self._settings.artifact_tokens):
+            if estimate_tokens(text) <= min(budget, self._settings.artifact_tokens):
                 return _Shown("text", text)
         return _compact(row, "It is too long to be shown whole.")
 

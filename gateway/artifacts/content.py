@@ -20,7 +20,7 @@ MAX_NAME_LENGTH = 100
 NAME_BYTES = 200
 """Bytes of it in UTF-8: file systems take 255, and whoever keeps it may add something."""
 
-_PIECE = 65_536  # bytes (or characters) that are taken at a time: a text of them takes four times as many
+_BATCH = 65_536  # bytes (or characters) that are taken at a time: a text of them takes four times as many
 _MAX_SUFFIX_LENGTH = 12  # characters, with the dot, that a long name keeps of its end
 
 
@@ -53,16 +53,16 @@ def text_content(text: str, name: str | None = None, mime: str | None = None) ->
     clean = clean_text(text)
 
     def chunks() -> Iterator[bytes]:
-        for start in range(0, len(clean), _PIECE):
-            yield clean[start : start + _PIECE].encode()
+        for start in range(0, len(clean), _BATCH):
+            yield clean[start : start + _BATCH].encode()
 
     return ArtifactContent(chunks, name, mime)
 
 
 def bytes_content(data: bytes, name: str | None = None, mime: str | None = None) -> ArtifactContent:
     def chunks() -> Iterator[bytes]:
-        for start in range(0, len(data), _PIECE):
-            yield data[start : start + _PIECE]
+        for start in range(0, len(data), _BATCH):
+            yield data[start : start + _BATCH]
 
     return ArtifactContent(chunks, name, mime)
 
@@ -74,10 +74,10 @@ def file_content(file: BinaryIO, name: str | None = None, mime: str | None = Non
         start = 0
         while True:
             file.seek(start)  # each time: another pass may be under way
-            if not (piece := file.read(_PIECE)):
+            if not (data := file.read(_BATCH)):
                 return
-            yield piece
-            start += len(piece)
+            yield data
+            start += len(data)
 
     return ArtifactContent(chunks, name, mime)
 
@@ -135,10 +135,10 @@ class _Parts:
         self._done: list[Chunk] = []
         self._begin()
 
-    def take(self, piece: bytes) -> None:
+    def take(self, data: bytes) -> None:
         start = 0
-        while start < len(piece):
-            taken = piece[start : start + CHUNK - self._size]
+        while start < len(data):
+            taken = data[start : start + CHUNK - self._size]
             self._hash.update(taken)
             self._ends += taken.count(b"\n")
             self._size += len(taken)
@@ -166,15 +166,15 @@ class _Text:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._is = True
 
-    def take(self, piece: bytes) -> None:
+    def take(self, data: bytes) -> None:
         if not self._is:
             return
         try:
-            for start in range(0, len(piece), _PIECE):
-                self._decoder.decode(piece[start : start + _PIECE])
+            for start in range(0, len(data), _BATCH):
+                self._decoder.decode(data[start : start + _BATCH])
         except UnicodeDecodeError:
             self._is = False
-        self._is = self._is and b"\0" not in piece
+        self._is = self._is and b"\0" not in data
 
     def is_whole(self) -> bool:
         """After the last piece."""

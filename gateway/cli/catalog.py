@@ -49,12 +49,12 @@ async def offered(
     configure_logging(log_level)
     demo = () if settings.has_model else demo_tools(settings.data_dir)
     functions, warnings = wiring.find_functions(settings, demo)
-    room = await window(settings, settings.model if settings.has_model else DEMO_MODEL)
+    tokens = await window(settings, settings.model if settings.has_model else DEMO_MODEL)
     async with _memory(settings) as memory, _connected(settings, servers) as (source, unreachable):
         functions = [wiring.artifact_skill(None), *functions]
         if settings.memory:
             functions = [wiring.memory_skill(settings, memory), *functions]
-        catalog = await wiring.look_at_skills(settings, functions, lambda: source.tools, room).refresh()
+        catalog = await wiring.look_at_skills(settings, functions, lambda: source.tools, tokens).refresh()
         warnings += catalog.warnings
         warnings += [f"MCP server {name}: {reason}." for name, reason in unreachable.items()]
         yield Offered(catalog, warnings, unreachable)
@@ -81,9 +81,9 @@ def look(*, mcp: bool, hint: bool = True) -> Offered:
 
     found = asyncio.run(at_once())
     for warning in found.warnings:
-        tell(f"! {warning}")
+        to_stderr(f"! {warning}")
     if hint and settings.mcp_servers and not mcp:
-        tell(f"! Without the tools of {', '.join(settings.mcp_servers)}: --mcp starts these servers.")
+        to_stderr(f"! Without the tools of {', '.join(settings.mcp_servers)}: --mcp starts these servers.")
     return found
 
 
@@ -98,7 +98,7 @@ def show_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     Console(width=None if sys.stdout.isatty() else NOTE_WIDTH).print(table)
 
 
-def tell(line: str) -> None:
+def to_stderr(line: str) -> None:
     """A line beside the result, on stderr. Nothing in it steers the terminal."""
     print(printable(line), file=sys.stderr, flush=True)
 
@@ -112,7 +112,7 @@ async def _connected(
     running = asyncio.create_task(servers.run(), name="MCP servers")
     try:
         if chosen:
-            tell(f"Connecting to MCP servers: {', '.join(sorted(chosen))} …")
+            to_stderr(f"Connecting to MCP servers: {', '.join(sorted(chosen))} …")
             patience = SDK_TIMEOUT + 2 * max(server.connect_timeout for server in chosen.values())
             with suppress(TimeoutError):
                 await asyncio.wait_for(servers.tried(), patience)

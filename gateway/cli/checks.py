@@ -28,11 +28,11 @@ SQLITE_SAFE = (3, 51, 3)
 
 def check_settings(settings: Settings) -> list[Finding]:
     found = [
-        Finding("doubtful", "settings", f"{name} is set but is not a setting; `gateway config` lists them")
+        Finding("warning", "settings", f"{name} is set but is not a setting; `gateway config` lists them")
         for name in unknown_variables()
     ]
     if (says := left_out(settings)) is not None:
-        found.append(Finding("doubtful", "settings", says))
+        found.append(Finding("warning", "settings", says))
     if not settings.is_loopback and not settings.api_keys.get_secret_value():
         found.append(
             Finding(
@@ -55,13 +55,13 @@ async def check_model(settings: Settings) -> list[Finding]:
         address = without_secrets(settings.anthropic_base_url or ANTHROPIC)
         adapted: list[str] = []
         answer = await _ask(settings, None, f"{settings.model} at {address}", adapted.append)
-        return [answer, *(Finding("doubtful", "model", says) for says in adapted)]
+        return [answer, *(Finding("warning", "model", says) for says in adapted)]
     async with serve_demo(pace=0) as url:
         answer = await _ask(settings, url, "the demo model", lambda _: None)
     if answer.state == "bad":
         return [answer]
     advice = "only the demo model: set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL for a real one"
-    return [Finding("doubtful", "model", advice)]
+    return [Finding("warning", "model", advice)]
 
 
 async def _ask(
@@ -113,7 +113,7 @@ def check_documents(settings: Settings) -> list[Finding]:
         return []
     found = DocumentFolder(folder, settling=0).scan()
     usable = Finding("good", "documents", f"{len(found.documents)} usable in {folder}")
-    bad = [Finding("doubtful", "documents", warning.removesuffix(".")) for warning in found.warnings]
+    bad = [Finding("warning", "documents", warning.removesuffix(".")) for warning in found.warnings]
     return [usable, *bad]
 
 
@@ -155,7 +155,7 @@ def _schema(path: Path, name: str, head: str) -> Finding:
         return _storage("bad", str(error))
     if revision != head:
         return _storage(
-            "doubtful", f"{name} is at {revision}, not at {head}: `gateway migrate` brings it there"
+            "warning", f"{name} is at {revision}, not at {head}: `gateway migrate` brings it there"
         )
     return _storage("good", f"{name} is at the newest schema, {head}")
 
@@ -165,7 +165,7 @@ def _sqlite_version() -> Finding:
     if sqlite3.sqlite_version_info >= SQLITE_SAFE:
         return _storage("good", f"SQLite {version}")
     return _storage(
-        "doubtful",
+        "warning",
         f"SQLite {version} can damage a database when its write-ahead log is reset at the wrong moment. "
         "The gateway avoids that moment, other programs may not; "
         f"{'.'.join(map(str, SQLITE_SAFE))} has mended it",

@@ -41,7 +41,7 @@ def list_(
 ) -> None:
     """Show the documents in use."""
     from gateway.api.documents import DocumentList, DocumentRow
-    from gateway.cli.catalog import show_table, tell
+    from gateway.cli.catalog import show_table, to_stderr
     from gateway.memory.documents.document import iso
 
     found = _look(None)
@@ -54,7 +54,7 @@ def list_(
         print(listed.model_dump_json(exclude_none=True, indent=2))
         return
     for warning in found.warnings:
-        tell(f"! {warning}")
+        to_stderr(f"! {warning}")
     show_table(
         ("Id", "Type", "Skill", "Updated", "Name", "Snippet"),
         [
@@ -72,7 +72,7 @@ def check(folder: Here = None) -> None:
     findings = [
         Finding("good", filed.file, f"is document {filed.document.id}") for filed in found.documents
     ] + [Finding("bad", place, warning.removesuffix(".")) for warning in found.warnings]
-    sys.exit(0 if show_findings(findings or [Finding("doubtful", place, "there are none")]) else 1)
+    sys.exit(0 if show_findings(findings or [Finding("warning", place, "there are none")]) else 1)
 
 
 def deprecate(document_id: Named) -> None:

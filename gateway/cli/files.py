@@ -78,10 +78,10 @@ def _whole(chunks: Iterator[bytes]) -> Iterator[bytes]:
         last = ending + (b"\n" if chunk.endswith(b"\n") else b"")
         yield chunk
     try:
-        told = orjson.loads(last)
-        if told["kind"] == "end":
+        closing = orjson.loads(last)
+        if closing["kind"] == "end":
             return
-        reason = told["message"] if told["kind"] == "error" else "it is cut off"
+        reason = closing["message"] if closing["kind"] == "error" else "it is cut off"
     except (orjson.JSONDecodeError, KeyError, TypeError):
         reason = "it is cut off"
     raise GatewayError(f"The export is not complete: {reason}")

@@ -7,16 +7,16 @@ from rich.console import Console
 
 from gateway.cli.transcript import printable
 
-State = Literal["good", "doubtful", "bad"]
-_MARKS: dict[State, str] = {"good": "[green]✓[/]", "doubtful": "[yellow]![/]", "bad": "[red]✗[/]"}
+State = Literal["good", "warning", "bad"]
+_MARKS: dict[State, str] = {"good": "[green]✓[/]", "warning": "[yellow]![/]", "bad": "[red]✗[/]"}
 
 
 class Finding(NamedTuple):
-    """One line of a report; `says` includes what to do unless all is well."""
+    """One line of a report; `text` includes what to do unless all is well."""
 
     state: State
     subject: str
-    says: str
+    text: str
 
 
 def show_findings(findings: Iterable[Finding]) -> bool:
@@ -25,6 +25,6 @@ def show_findings(findings: Iterable[Finding]) -> bool:
     healthy = True
     for finding in findings:
         console.print(f"{_MARKS[finding.state]} ", end="")
-        console.print(printable(f"{finding.subject}: {finding.says}"), markup=False)
+        console.print(printable(f"{finding.subject}: {finding.text}"), markup=False)
         healthy = healthy and finding.state != "bad"
     return healthy

@@ -99,7 +99,7 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
     import uvicorn
 
     from gateway.adapters.mcp_server import PATH, http_app, memory_server
-    from gateway.cli.catalog import tell
+    from gateway.cli.catalog import to_stderr
     from gateway.cli.connections import Connections
     from gateway.cli.memory_context import check_there
     from gateway.wiring import open_memory
@@ -119,7 +119,9 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
             proxy_headers=False,
             timeout_graceful_shutdown=GRACE,
         )
-        tell(f"The memory is served over MCP at http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
+        to_stderr(
+            f"The memory is served over MCP at http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
+        )
         server = uvicorn.Server(config)
         # Its own way of ending would raise the signal again, before the memory is closed.
         server.handle_exit = lambda sig, frame: setattr(server, "should_exit", True)

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from gateway.cli.catalog import tell
+from gateway.cli.catalog import to_stderr
 from gateway.errors import GatewayError, NotFound
 from gateway.memory.editor import Editor
 from gateway.memory.services import MemoryServices, households_of, housemates_of
@@ -45,9 +45,9 @@ class MemoryContext:
                     why = error
             await editor.erase(memory_id, "Erased on the command line.", version=version)
         if why is not None and why.code == "data_locked":
-            tell("A gateway is running: within a minute it takes these words out of the sessions too.")
+            to_stderr("A gateway is running: within a minute it takes these words out of the sessions too.")
         elif why is not None:
-            tell(f"! Its words are in the sessions until a gateway starts: {why.message}")
+            to_stderr(f"! Its words are in the sessions until a gateway starts: {why.message}")
 
 
 @asynccontextmanager
@@ -84,4 +84,4 @@ def check_there(settings: Settings, *, makes: bool) -> None:
     folder = settings.memory_path.parent.absolute()
     if not makes:
         raise GatewayError(f"There is no memory in {folder} yet: start the gateway, or set GATEWAY_DATA_DIR.")
-    tell(f"There was no memory in {folder}: a new one is made. GATEWAY_DATA_DIR names another folder.")
+    to_stderr(f"There was no memory in {folder}: a new one is made. GATEWAY_DATA_DIR names another folder.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import BinaryIO
 
-from gateway.cli.catalog import tell
+from gateway.cli.catalog import to_stderr
 from gateway.cli.memory_context import MemoryContext
 from gateway.errors import GatewayError
 from gateway.memory.export import export
@@ -63,16 +63,16 @@ async def read_memories(context: MemoryContext, path: Path) -> ImportReport:
     importing = MemoryImport(context.services.memories, context.all_scopes, by, _nothing)
     report = await importing.run(lines_of(_chunks(path)))
     for refusal in report.refusals:
-        tell(f"✗ line {refusal.line}: {refusal.reason}")
+        to_stderr(f"✗ line {refusal.line}: {refusal.reason}")
     if (more := report.refused - len(report.refusals)) > 0:
-        tell(f"✗ and {more} more lines")
+        to_stderr(f"✗ and {more} more lines")
     if report.quotes_dropped:
-        tell(
+        to_stderr(
             f"! {report.quotes_dropped} quotes were left out: only a running gateway can hold them to the "
             "sessions that they are of (POST /api/memory/import)."
         )
     if report.links_dropped:
-        tell(f"! {report.links_dropped} links were left out: they lead to memories that are not here.")
+        to_stderr(f"! {report.links_dropped} links were left out: they lead to memories that are not here.")
     print(
         f"{report.imported} imported, {report.reinforced} reinforced, {report.known} were there already, "
         f"{report.refused} refused."

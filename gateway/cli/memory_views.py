@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.cli.catalog import show_table, tell
+from gateway.cli.catalog import show_table, to_stderr
 from gateway.cli.transcript import printable
 from gateway.memory.memories import Changed, Details
 from gateway.memory.search.query import SearchResult
@@ -21,22 +21,24 @@ def show_rows(rows: Sequence[MemoryRow], count: int, user: str, *, as_json: bool
         _print_json({"memories": [_row_fields(row) for row in rows], "count": count})
         return
     if not rows:
-        tell(f"Nothing is remembered{_of(user)}.")
+        to_stderr(f"Nothing is remembered{_of(user)}.")
         return
     show_table(
         ("Id", "Type", "Imp", "State", "What"),
         [(row.id, row.type, str(row.importance), _state(row), _what(row)) for row in rows],
     )
     if count > len(rows):
-        tell(f"The newest {len(rows)} of {count}. --limit shows more, `gateway memory search` finds others.")
+        to_stderr(
+            f"The newest {len(rows)} of {count}. --limit shows more, `gateway memory search` finds others."
+        )
 
 
 def show_deleted(gone: Sequence[Tombstone], *, as_json: bool) -> None:
     if as_json:
-        told = [{"id": each.id, "type": each.type, "deleted_at": each.deleted_at} for each in gone]
-        _print_json({"deleted": told})
+        deleted = [{"id": each.id, "type": each.type, "deleted_at": each.deleted_at} for each in gone]
+        _print_json({"deleted": deleted})
     elif not gone:
-        tell("Nothing is deleted that is not erased.")
+        to_stderr("Nothing is deleted that is not erased.")
     else:
         show_table(("Id", "Type", "Deleted"), [(each.id, each.type, _time(each.deleted_at)) for each in gone])
 
@@ -56,16 +58,16 @@ def show_hits(found: SearchResult, user: str, *, as_json: bool) -> None:
         _print_json({"memories": hits, "omitted": found.omitted, "degraded": found.degraded})
         return
     if not found.hits:
-        tell(f"Nothing like that is remembered{_of(user)}.")
+        to_stderr(f"Nothing like that is remembered{_of(user)}.")
     else:
         show_table(
             ("Id", "Score", "Type", "What"),
             [(hit.row.id, f"{hit.score:.3f}", hit.row.type, _what(hit.row)) for hit in found.hits],
         )
     if found.degraded:
-        tell("! Only words were looked for: the embeddings cannot be had.")
+        to_stderr("! Only words were looked for: the embeddings cannot be had.")
     if found.omitted:
-        tell(f"And {found.omitted} more that were left out.")
+        to_stderr(f"And {found.omitted} more that were left out.")
 
 
 def show_details(found: Details, *, as_json: bool) -> None:
@@ -113,7 +115,7 @@ def show_details(found: Details, *, as_json: bool) -> None:
         ],
     )
     if len(found.versions) > VERSIONS_SHOWN:
-        tell(f"The last {VERSIONS_SHOWN} of {len(found.versions)} versions; --json shows all.")
+        to_stderr(f"The last {VERSIONS_SHOWN} of {len(found.versions)} versions; --json shows all.")
 
 
 def show_changes(changes: Iterable[Changed], *, as_json: bool) -> None:

@@ -13,7 +13,7 @@ import typer
 from gateway.artifacts.content import bytes_content, measure, plain_name
 from gateway.artifacts.kinds import kind_of
 from gateway.auth import LOCAL_USER
-from gateway.cli.catalog import Offered, offered, tell
+from gateway.cli.catalog import Offered, offered, to_stderr
 from gateway.cli.transcript import describe
 from gateway.errors import GatewayError, ServerUnreachable, ToolError, UnknownTool
 from gateway.events.calls import CallResult, ResultStatus
@@ -90,7 +90,7 @@ async def _call(tool: Tool, arguments: dict[str, Any], limit: int, *, verbose: b
         tool_call_id=CALL_ID,
         owner=LOCAL_USER.user_id,
         idempotency_key=f"{turn_id}:{CALL_ID}",
-        emit=_tell_event,
+        emit=_print_event,
     )
     began = monotonic()
     status, output = await _outcome(tool, arguments, context, verbose=verbose)
@@ -99,11 +99,13 @@ async def _call(tool: Tool, arguments: dict[str, Any], limit: int, *, verbose: b
         content = wrap("tool_output", output.note, content)
     result = tool_result(tool.spec.name, status, content, int((monotonic() - began) * 1000))
     for problem in output.problems:
-        tell(f"! {problem}")
+        to_stderr(f"! {problem}")
     for file in output.files:
-        tell(f"+ {_described(file)}: an artifact in a turn")
+        to_stderr(f"+ {_described(file)}: an artifact in a turn")
     if (tokens := estimate_tokens(content)) > limit and not output.bounded:
-        tell(f"! A model would get its compact form: it has about {tokens} tokens, {limit} is the limit.")
+        to_stderr(
+            f"! A model would get its compact form: it has about {tokens} tokens, {limit} is the limit."
+        )
     steps, writes = context.steps.traces(output.steps), list(output.memory_writes)
     return result.model_copy(update={"steps": steps or None, "memory_writes": writes or None})
 
@@ -116,9 +118,9 @@ async def _outcome(
         output = await run_in_time(tool, arguments, context)
     except Exception as error:  # noqa: BLE001 - a tool may raise anything
         if not isinstance(error, ToolError):
-            tell("".join(traceback.format_exception(error)) if verbose else _in_short(error))
-        status, told = failure(error)
-        return status, ToolOutput(told)
+            to_stderr("".join(traceback.format_exception(error)) if verbose else _in_short(error))
+        status, message = failure(error)
+        return status, ToolOutput(message)
     return "error" if output.is_error else "ok", output
 
 
@@ -131,11 +133,11 @@ def _described(file: File) -> str:
 
 def _in_short(error: Exception) -> str:
     place = traceback.extract_tb(error.__traceback__)[-1]
-    said = " ".join(traceback.format_exception_only(error)[-1].split())
-    return f"{said[:LINE]}, at {place.filename}:{place.lineno} in {place.name}"
+    summary = " ".join(traceback.format_exception_only(error)[-1].split())
+    return f"{summary[:LINE]}, at {place.filename}:{place.lineno} in {place.name}"
 
 
-def _tell_event(data: EventData) -> None:
+def _print_event(data: EventData) -> None:
     line = describe(data.event_type, data.model_dump(mode="json", exclude_none=True))
     if line is not None:
-        tell(" ".join(line.split()))
+        to_stderr(" ".join(line.split()))

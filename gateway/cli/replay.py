@@ -82,8 +82,8 @@ def _frames(
             with client.stream("GET", path, headers={"last-event-id": str(cursor)}) as response:
                 for frame in read_frames(client.chunks(response)):
                     if frame.event == "stream_error":
-                        told = frame.load()
-                        raise RequestRefused(told["message"], code=told["code"])
+                        problem = frame.load()
+                        raise RequestRefused(problem["message"], code=problem["code"])
                     if frame.seq is not None:
                         cursor = frame.seq
                         yield frame
@@ -94,13 +94,13 @@ def _frames(
             resumed_at = cursor
 
 
-def _write(path: Path, pieces: Generator[str]) -> None:
+def _write(path: Path, parts: Generator[str]) -> None:
     from gateway.errors import GatewayError
 
     part = path.with_name(f"{path.name}.part")
     try:
         with part.open("w", encoding="utf-8") as file:
-            file.writelines(pieces)
+            file.writelines(parts)
         part.replace(path)
     except OSError as error:
         raise GatewayError(f"{path} cannot be written: {error.strerror}.") from None

@@ -35,8 +35,8 @@ def write_page(session: dict[str, Any], events: Iterable[dict[str, Any]]) -> Gen
         f'<h1>{title}</h1>\n<p class="dim">Session {text(session["id"])}, '
         f"made {moment(session['created_at'])}</p>\n"
     )
-    for turn_id, told in groupby(events, key=lambda event: event["turn_id"]):
-        yield _turn(read_turn(turn_id, told))
+    for turn_id, of_turn in groupby(events, key=lambda event: event["turn_id"]):
+        yield _turn(read_turn(turn_id, of_turn))
     yield "</body>\n</html>\n"
 
 

@@ -59,7 +59,7 @@ def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> ReplayedTurn:
         elif kind == "iteration_start":
             attempt_at, attempt_steps = at, len(turn.steps)
         elif kind in {"text", "thinking"}:
-            _add_piece(turn, step)
+            _add_delta(turn, step)
         elif kind == "tool_result" and (call := calls.get(event.get("tool_call_id", ""))) is not None:
             call.result = data
             turn.spans.append(ReplayedSpan("tool", data["name"], call.at, at))
@@ -71,25 +71,25 @@ def read_turn(turn_id: str, events: Iterable[dict[str, Any]]) -> ReplayedTurn:
             elif kind in {"iteration_end", "iteration_superseded"}:
                 _close_attempt(turn, step, attempt_at or at, turn.steps[attempt_steps:])
             turn.steps.append(step)
-    _join_pieces(turn)
+    _join_deltas(turn)
     turn.spans.sort(key=lambda span: span.start)
     return turn
 
 
-def _close_attempt(turn: ReplayedTurn, step: ReplayedStep, began: int, said: list[ReplayedStep]) -> None:
+def _close_attempt(turn: ReplayedTurn, step: ReplayedStep, began: int, attempt: list[ReplayedStep]) -> None:
     turn.spans.append(ReplayedSpan("model", f"model call {step.iteration}", began, step.at))
     if step.kind == "iteration_superseded":
-        for former in said:
+        for former in attempt:
             former.dropped = former.kind in {"text", "thinking"}
 
 
-def _join_pieces(turn: ReplayedTurn) -> None:
+def _join_deltas(turn: ReplayedTurn) -> None:
     for step in turn.steps:
         if "pieces" in step.data:
             step.data = {"text": "".join(step.data["pieces"])}
 
 
-def _add_piece(turn: ReplayedTurn, step: ReplayedStep) -> None:
+def _add_delta(turn: ReplayedTurn, step: ReplayedStep) -> None:
     last = turn.steps[-1] if turn.steps else None
     if last is not None and (last.kind, last.iteration, last.dropped) == (step.kind, step.iteration, False):
         last.data["pieces"].append(step.data["text"])

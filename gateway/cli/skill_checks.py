@@ -30,7 +30,8 @@ def check_skills(path: Path, settings: Settings, *, lenient: bool) -> list[Findi
     if (folder / SKILL_FILE).exists():
         return list(checks.of(folder))
     found = SkillFolders({"project": folder}).scan()
-    findings = [Finding("bad", str(path), told.removeprefix("project skills: ")) for told in found.warnings]
+    problems = [warning.removeprefix("project skills: ") for warning in found.warnings]
+    findings = [Finding("bad", str(path), problem) for problem in problems]
     for skill in found.skills:
         findings += checks.of(skill.folder)
     return findings or [
@@ -59,9 +60,9 @@ class _Checks:
         if not definition.problems and not notes:
             yield Finding("good", file, f"{definition.name} is as the specification has it")
         for problem in definition.problems:
-            yield Finding("doubtful" if self._lenient else "bad", file, problem)
+            yield Finding("warning" if self._lenient else "bad", file, problem)
         for note in notes:
-            yield Finding("doubtful", file, note)
+            yield Finding("warning", file, note)
 
     def _unknown(self, allowed: Collection[str]) -> Iterator[str]:
         """What is no tool here. Which tools an MCP server has is not known before it is started."""

@@ -40,7 +40,7 @@ def list_(
 
 def snapshot(*, mcp: Servers = False) -> None:
     """Print SKILLS_SNAPSHOT.md: what the prompt tells the model of all skills."""
-    from gateway.cli.catalog import look, tell
+    from gateway.cli.catalog import look, to_stderr
     from gateway.lexical import estimate_tokens
     from gateway.settings import load_settings
 
@@ -49,11 +49,11 @@ def snapshot(*, mcp: Servers = False) -> None:
     sys.stdout.buffer.write(b"\n" if sys.stdout.isatty() else b"")
     sys.stdout.buffer.flush()
     if text:
-        tell(f"About {estimate_tokens(text)} tokens.")
+        to_stderr(f"About {estimate_tokens(text)} tokens.")
     else:
-        tell("It is empty: no written skill is on, or GATEWAY_SKILLS_SHARE leaves no room.")
+        to_stderr("It is empty: no written skill is on, or GATEWAY_SKILLS_SHARE leaves no room.")
     if not load_settings().skills_in_prompt:
-        tell("The model is not told it: GATEWAY_SKILLS_IN_PROMPT is false.")
+        to_stderr("The model is not told it: GATEWAY_SKILLS_IN_PROMPT is false.")
 
 
 def check(

@@ -60,12 +60,12 @@ def judge(arrivals: list[Arrival]) -> Finding:
     """Compares how long the text took to be written with how long it took to come in."""
     count = len(arrivals)
     if count < 2:
-        return Finding("doubtful", "stream", f"{count} pieces of text arrived: too few to tell. Try again.")
+        return Finding("warning", "stream", f"{count} pieces of text arrived: too few to tell. Try again.")
     written = arrivals[-1].written - arrivals[0].written
     arrived = arrivals[-1].arrived - arrivals[0].arrived
     if written < LONG_ENOUGH_MS:
         return Finding(
-            "doubtful", "stream", f"the answer took only {written:.0f} ms: too fast to tell. Try again."
+            "warning", "stream", f"the answer took only {written:.0f} ms: too fast to tell. Try again."
         )
     if arrived < written / 2:
         return Finding(
@@ -84,12 +84,12 @@ def judge_headers(headers: dict[str, str]) -> list[Finding]:
     encoding = headers.get("content-encoding")
     if encoding:
         found.append(
-            Finding("doubtful", "content-encoding", f"{encoding}: turn compression off for text/event-stream")
+            Finding("warning", "content-encoding", f"{encoding}: turn compression off for text/event-stream")
         )
     if headers.get("x-accel-buffering") != "no":
         found.append(
             Finding(
-                "doubtful",
+                "warning",
                 "x-accel-buffering",
                 "absent: a proxy has taken it away (nginx does), so proxies before it may buffer",
             )

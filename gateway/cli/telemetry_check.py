@@ -25,6 +25,6 @@ def _finding(trial: Trial) -> Finding:
         note = f". It says: {trial.reason}" if trial.reason else ""
         return Finding("good", "telemetry", f"{place}: accepted{note}")
     # A backend for traces that takes no logs is no trouble: none will come.
-    state = "doubtful" if trial.signal == "logs" else "bad"
+    state = "warning" if trial.signal == "logs" else "bad"
     says = f"{place}: {trial.outcome}, {trial.reason}. {ADVICE[trial.signal]}"
     return Finding(state, "telemetry", says)

@@ -55,10 +55,10 @@ class Timeline:
 
     def _note(self, event: dict[str, Any], line: str) -> None:
         self._close_text()
-        told = " ".join(printable(line).split())
-        if len(told) > WIDTH:
-            told = told[: WIDTH - 1] + "…"
-        self._out.write(f"{offset(event['ts'] - self._began)}  {told}\n")
+        text = " ".join(printable(line).split())
+        if len(text) > WIDTH:
+            text = text[: WIDTH - 1] + "…"
+        self._out.write(f"{offset(event['ts'] - self._began)}  {text}\n")
         self._out.flush()
 
     def _close_text(self) -> None:

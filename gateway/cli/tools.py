@@ -70,19 +70,19 @@ def _read(arguments: str) -> dict[str, Any]:
 def _show(result: "CallResult", *, verbose: bool) -> None:
     import orjson
 
-    from gateway.cli.catalog import tell
+    from gateway.cli.catalog import to_stderr
     from gateway.cli.transcript import printable
 
     for step in result.steps or ():
         failed = f"  ✗ {step.error}" if step.error else ""
-        tell(f"{step.step_id}  {step.step_name}  {step.duration_ms} ms{failed}")
+        to_stderr(f"{step.step_id}  {step.step_name}  {step.duration_ms} ms{failed}")
         if verbose:
-            tell(f"    input   {orjson.dumps(step.input).decode()}")
-            tell(f"    output  {orjson.dumps(step.output).decode()}")
+            to_stderr(f"    input   {orjson.dumps(step.input).decode()}")
+            to_stderr(f"    output  {orjson.dumps(step.output).decode()}")
     for write in result.memory_writes or ():
-        tell(f"✎ {write.type} of {write.owner_type} {write.owner_id}: {write.content}")
-    tell(f"← {result.name} {result.status} in {result.duration_ms} ms")
+        to_stderr(f"✎ {write.type} of {write.owner_type} {write.owner_id}: {write.content}")
+    to_stderr(f"← {result.name} {result.status} in {result.duration_ms} ms")
     if result.status == "ok":
         print(printable(result.content))
     else:
-        tell(f"✗ {result.content}")
+        to_stderr(f"✗ {result.content}")

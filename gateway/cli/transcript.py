@@ -38,7 +38,7 @@ class Transcript:
             sys.stdout.buffer.write(frame.data + b"\n")
             sys.stdout.buffer.flush()
         elif frame.event == "text":
-            self._say(printable(event["data"]["text"]))
+            self._print(printable(event["data"]["text"]))
         else:
             line = describe(frame.event, event["data"])
             if frame.event == "done":
@@ -46,7 +46,7 @@ class Transcript:
             if line:
                 self._note(line)
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         self._mid_line = not text.endswith("\n")
@@ -111,8 +111,8 @@ def found(data: dict[str, Any]) -> str:
     # Of many, the event tells only the first: the others stand in the prompt as well.
     standing = f"{len(results)}{'+' if data.get('omitted') else ''} in the prompt"
     where = standing if data.get("mode") == "snapshot" else f"{len(results)} looked up"
-    told = [_short(" ".join(hit["snippet"].split())) for hit in results[:SNIPPETS]]
-    return f"{where}: {'; '.join([*told, '…'] if len(results) > SNIPPETS else told)}"
+    snippets = [_short(" ".join(hit["snippet"].split())) for hit in results[:SNIPPETS]]
+    return f"{where}: {'; '.join([*snippets, '…'] if len(results) > SNIPPETS else snippets)}"
 
 
 def _short(text: str) -> str:

@@ -69,21 +69,21 @@ def _summary(body: Mapping[str, Any]) -> str:
     """The statements and questions of the user, after those of the summary so far, in as many tokens as the
     request allows: when there are more, the newest statements are left out."""
     messages = list(_messages(body))
-    said = [_brief(each) for _, author, text in messages if author == "user" for each in sentences(text)]
+    inputs = [_brief(each) for _, author, text in messages if author == "user" for each in sentences(text)]
     former = _former(_text(body))
     named = _LIMIT.search(_text(body).rpartition("</conversation>")[2])
     limit = min(int(named[1]) if named else SUMMARY_TOKENS, body["max_tokens"])
     answered = [*former.get("open_questions", ())] if messages and messages[0][1] == "assistant" else []
     summary: dict[str, Any] = {
-        "goal": former.get("goal") or (said or ["Talk."])[0],
-        "facts": _once([*former.get("facts", ()), *(each for each in said if not is_question(each))])[:limit],
+        "goal": former.get("goal") or (inputs or ["Talk."])[0],
+        "facts": _once([*former.get("facts", ()), *(s for s in inputs if not is_question(s))])[:limit],
         "progress": _once(
-            [*former.get("progress", ()), *(f"Asked: {each}" for each in said if is_question(each))]
+            [*former.get("progress", ()), *(f"Asked: {each}" for each in inputs if is_question(each))]
         )[-5:],
-        "open_questions": [each for each in said[-1:] if is_question(each) and messages[-1][1] == "user"],
+        "open_questions": [each for each in inputs[-1:] if is_question(each) and messages[-1][1] == "user"],
         "answered_questions": answered,
-        "trajectory_start": former.get("trajectory_start") or (said or [""])[0],
-        "trajectory_end": (said or [""])[-1],
+        "trajectory_start": former.get("trajectory_start") or (inputs or [""])[0],
+        "trajectory_end": (inputs or [""])[-1],
     }
     while estimate_tokens(orjson.dumps(summary).decode()) > limit and (
         summary["facts"] or summary["progress"]

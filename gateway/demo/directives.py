@@ -16,9 +16,9 @@ _NAME = re.compile(r"/([a-z_]+)(?:[ \t]+|$)")
 _NEXT = re.compile(r"(?<!\s)\s+(?=/[a-z_]+(?:\s|$))")
 _TAKES_THE_LINE = frozenset({"say", "think", "call", "raw"})
 MAX_DIRECTIVES = 1000
-MAX_PIECES = 1_000_000
+MAX_DELTAS = 1_000_000
 MAX_WINDOW = 10_000_000
-STAMPED_PIECES = 100
+STAMPED_DELTAS = 100
 """Pieces of a `/stamp` without `/pieces`."""
 ARTIFACT = "{{artifact}}"
 """In the arguments of a call: the newest reference to an artifact, in the results so far or attached."""
@@ -157,7 +157,7 @@ def _wire_part(name: str, argument: str) -> Wanted:
     if name == "raw":
         return Raw(_object(name, argument))
     if name == "pieces":
-        return GeneratedText(_whole_number(name, argument, MAX_PIECES))
+        return GeneratedText(_whole_number(name, argument, MAX_DELTAS))
     raise BadDirective(f"Unknown directive /{name}.")
 
 
@@ -172,7 +172,7 @@ def _joined(parts: list[Wanted]) -> list[Wanted]:
 
 def _stamped(step: ScriptedStep) -> ScriptedStep:
     if not any(isinstance(part, GeneratedText) for part in step.parts):
-        return replace(step, parts=[*step.parts, GeneratedText(STAMPED_PIECES, stamped=True)])
+        return replace(step, parts=[*step.parts, GeneratedText(STAMPED_DELTAS, stamped=True)])
     parts = [replace(part, stamped=True) if isinstance(part, GeneratedText) else part for part in step.parts]
     return replace(step, parts=parts)
 

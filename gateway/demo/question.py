@@ -129,7 +129,7 @@ def read(body: Mapping[str, Any]) -> Question:
         earlier=earlier[:-1],
         skills={line[1]: line[2] or "" for skills in listed for line in _SKILL.finditer(skills)},
         memories=[
-            each for text in beside for told in _RECALLED.finditer(text) for each in memories_in(told[0])
+            each for text in beside for match in _RECALLED.finditer(text) for each in memories_in(match[0])
         ],
         files=list(_files(blocks(messages[at]))),
     )
@@ -162,8 +162,8 @@ def closest(question: str, statements: Iterable[str], least: float = 0.45) -> st
     """The statement that has most of the question's words, the last of equals; None when none has the share
     `least` of them."""
     wanted = _words(query_tokens(question[:MAX_READ]))
-    said = list(dict.fromkeys(statements))[-MAX_STATEMENTS:]
-    known = [(len(wanted & _words(tokens(each))), at, each) for at, each in enumerate(said)]
+    distinct = list(dict.fromkeys(statements))[-MAX_STATEMENTS:]
+    known = [(len(wanted & _words(tokens(each))), at, each) for at, each in enumerate(distinct)]
     share, _, found = max(known, default=(0, 0, ""))
     return found if wanted and share / len(wanted) >= least else None
 

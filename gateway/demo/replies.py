@@ -51,8 +51,8 @@ def plan(body: Mapping[str, Any], script: str | None, usage: InputUsage, pace: f
         directives.BadDirective: the script cannot be read.
     """
     question = read(body)
-    if not script and (said := asides.answer(body)) is not None:
-        step = ScriptedStep([text_block(said)], burst=True)
+    if not script and (answer := asides.answer(body)) is not None:
+        step = ScriptedStep([text_block(answer)], burst=True)
     else:
         lines = script.split(_HEADER_LINES) if script else question.text.split("\n")
         steps, plain = parse(map(_with_reference(question), lines))

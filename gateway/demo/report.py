@@ -48,32 +48,32 @@ _WORDS = {
 
 def report(question: Question) -> str:
     """What the tools gave, quoted, and what the demo is."""
-    told = [_told(result, question) for result in question.results]
+    paragraphs = [_paragraph(result, question) for result in question.results]
     if following := skills.follow(question):
-        told[:1] = [say("skill", question, following.name, following.done, following.total)]
-    return "\n\n".join([*told, f"{say('demo', question)} {say('real', question)}"])
+        paragraphs[:1] = [phrase("skill", question, following.name, following.done, following.total)]
+    return "\n\n".join([*paragraphs, f"{phrase('demo', question)} {phrase('real', question)}"])
 
 
-def _told(result: Result, question: Question) -> str:
+def _paragraph(result: Result, question: Question) -> str:
     if result.is_error:
         return _failure(result, question)
     match result.name, result.arguments.get("action"):
         case "calculate", _:
             return f"{result.arguments.get('expression', '')} = **{short(result.text, 200)}**"
         case "manage_memory", "save":
-            return say("saved", question, result.arguments.get("content"))
+            return phrase("saved", question, result.arguments.get("content"))
         case "read_archive", _:
-            said = [each for each in sentences(result.text) if not is_question(each)]
-            found = closest(question.text, said)
-            return say("said", question, found) if found else say("nothing", question)
+            statements = [each for each in sentences(result.text) if not is_question(each)]
+            found = closest(question.text, statements)
+            return phrase("said", question, found) if found else phrase("nothing", question)
         case _:
-            return "\n\n".join([say("gave", question, result.name), *_quotes(result.text)])
+            return "\n\n".join([phrase("gave", question, result.name), *_quotes(result.text)])
 
 
 def _failure(result: Result, question: Question) -> str:
     """A call that did not work, or that nobody allowed."""
     what = "denied" if "was not run" in result.content else "failed"
-    return say(what, question, result.name, short(result.content, MAX_QUOTE))
+    return phrase(what, question, result.name, short(result.content, MAX_QUOTE))
 
 
 def _quotes(content: str) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _quote(text: str) -> str:
     return "\n".join(f"> {line}" for line in kept)
 
 
-def say(what: str, question: Question, *values: object) -> str:
+def phrase(what: str, question: Question, *values: object) -> str:
     """One of these phrases, in the language of the question."""
     return _WORDS[what][question.chinese].format(*values)
 

@@ -50,7 +50,7 @@ class _Text(_Cacheable):
     citations: list[Any] | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> "_Text":
+    def _is_not_empty(self) -> "_Text":
         if not self.text.strip():
             blank = "contain non-whitespace text" if self.text else "be non-empty"
             raise _wrong(f"text content blocks must {blank}")

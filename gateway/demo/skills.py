@@ -46,13 +46,13 @@ def begin(question: Question) -> list[ScriptedCall]:
 def skill_for(question: Question) -> str | None:
     """The skill whose name the message has, in full or in its words, or else one with a Chinese phrase of its
     description."""
-    text, said = question.text.casefold(), frozenset(tokens(question.text))
+    text, asked = question.text.casefold(), frozenset(tokens(question.text))
     for name in question.skills:
         words = query_tokens(name)
-        if name.casefold() in text or (len(words) > 1 and said.issuperset(words)):
+        if name.casefold() in text or (len(words) > 1 and asked.issuperset(words)):
             return name
     phrases = ((name, phrase) for name, about in question.skills.items() for phrase in _PHRASE.findall(about))
-    return next((name for name, phrase in phrases if said.issuperset(tokens(phrase))), None)
+    return next((name for name, phrase in phrases if asked.issuperset(tokens(phrase))), None)
 
 
 def follow(question: Question) -> SkillProgress | None:

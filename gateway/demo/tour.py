@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gateway.demo import skills
 from gateway.demo.directives import ScriptedCall, Think, Wanted
 from gateway.demo.question import MAX_READ, Question, closest, is_question, related, sentences
-from gateway.demo.report import MAX_LISTED, report, say, short
+from gateway.demo.report import MAX_LISTED, phrase, report, short
 from gateway.demo.tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
 from gateway.demo.wire import text_block
 from gateway.tools.base import READ_ARTIFACT
@@ -20,7 +20,7 @@ from gateway.tools.base import READ_ARTIFACT
 MEMORY, ARCHIVE, DOCS, SUM, TIME = "manage_memory", "read_archive", "search_docs", "calculate", "current_time"
 MAX_CALLS = 4
 
-_SAID = r"(?P<said>[^\s?？][^?？]*)$"
+_STATEMENT = r"(?P<text>[^\s?？][^?？]*)$"
 _LONG_LINES = 28
 _LONG = re.compile(r"(?<!how )\blong\b|长文|長文|长长|很长|长一点", re.IGNORECASE)
 _THINK = re.compile(r"\bthink|思考|想一想|想想", re.IGNORECASE)
@@ -46,7 +46,7 @@ def _stop(
 
 
 def _saved(found: re.Match[str]) -> dict[str, Any]:
-    content = found["said"].strip(" 。.!！")
+    content = found["text"].strip(" 。.!！")
     return {"action": "save", "content": content, "type": "preference" if _LIKES.search(content) else "fact"}
 
 
@@ -58,7 +58,7 @@ def _count(found: re.Match[str]) -> dict[str, Any]:
 ALONE = (
     _stop(
         MEMORY,
-        r"^\s*(?:(?:please\s+)?remember\b(?! to\b)(?:\s+that\b)?|[请請]?[记記]住)[\s:：,，]*" + _SAID,
+        r"^\s*(?:(?:please\s+)?remember\b(?! to\b)(?:\s+that\b)?|[请請]?[记記]住)[\s:：,，]*" + _STATEMENT,
         _saved,
         "Remember that I like a plain design style.",
         "记住，我喜欢简约的设计风格",
@@ -72,8 +72,8 @@ ALONE = (
     ),
     _stop(
         NOTE,
-        r"^\s*(?:note\s+that\b|[记記]一下)[\s:：,，]*" + _SAID,
-        lambda found: {"text": found["said"].strip()},
+        r"^\s*(?:note\s+that\b|[记記]一下)[\s:：,，]*" + _STATEMENT,
+        lambda found: {"text": found["text"].strip()},
         "Note that the door code is 4711.",
         "记一下：门禁密码是 4711",
     ),
@@ -123,18 +123,18 @@ def answer(question: Question) -> list[Wanted]:
     question = replace(question, text=question.text[:MAX_READ])
     if question.step > 1:
         calls = _next_calls(question)
-        said = _announced(calls, question) if calls else report(question)
-        return [text_block(said), *calls]
+        text = _announced(calls, question) if calls else report(question)
+        return [text_block(text), *calls]
     calls = skills.begin(question) or _calls(question) or _lookup(question)
-    said = _announced(calls, question) if calls else _own_words(question)
+    text = _announced(calls, question) if calls else _own_words(question)
     thought = question.thinking and _THINK.search(question.text)
-    thoughts = [Think(say("thought", question, short(question.text, 200)))] if thought else []
-    return [*thoughts, text_block(said), *calls]
+    thoughts = [Think(phrase("thought", question, short(question.text, 200)))] if thought else []
+    return [*thoughts, text_block(text), *calls]
 
 
 def _announced(calls: Sequence[ScriptedCall], question: Question) -> str:
     names = dict.fromkeys(f"`{call.name}`" for call in calls)
-    return say("calls", question, ("、" if question.chinese else ", ").join(names))
+    return phrase("calls", question, ("、" if question.chinese else ", ").join(names))
 
 
 def _calls(question: Question) -> list[ScriptedCall]:
@@ -157,18 +157,18 @@ def _calls(question: Question) -> list[ScriptedCall]:
 def _own_words(question: Question) -> str:
     """What is said where no tool is called: what was asked for, or what to try."""
     if _LONG.search(question.text):
-        return "\n".join(say("long", question, line, _LONG_LINES) for line in range(1, _LONG_LINES + 1))
+        return "\n".join(phrase("long", question, line, _LONG_LINES) for line in range(1, _LONG_LINES + 1))
     if found := _recalled(question):
-        return say("said", question, found)
-    told: list[str] = []
+        return phrase("said", question, found)
+    paragraphs: list[str] = []
     if question.files:
-        told += [
-            say("files", question),
+        paragraphs += [
+            phrase("files", question),
             *(f"- `{file.name}`: {short(' '.join(file.about.split()), 200)}" for file in question.files),
         ]
     if memories := [each for each in question.memories if related(question.text, each.text)]:
-        told += [say("memories", question), *(f"- {each.text} (`{each.id}`)" for each in memories)]
-    return "\n\n".join([*told[: MAX_LISTED + 2], _introduction(question)])
+        paragraphs += [phrase("memories", question), *(f"- {each.text} (`{each.id}`)" for each in memories)]
+    return "\n\n".join([*paragraphs[: MAX_LISTED + 2], _introduction(question)])
 
 
 def _introduction(question: Question) -> str:
@@ -176,7 +176,7 @@ def _introduction(question: Question) -> str:
     examples = [stop.example[chinese] for stop in (*ALONE, *TOGETHER) if stop.tool in question.tools]
     examples += [example[chinese] for example in _ALSO]
     lines = "\n".join(f"- “{example}”" for example in examples)
-    return f"{say('who', question)}\n\n{lines}\n\n{say('real', question)}"
+    return f"{phrase('who', question)}\n\n{lines}\n\n{phrase('real', question)}"
 
 
 def _recalled(question: Question) -> str | None:
@@ -184,8 +184,8 @@ def _recalled(question: Question) -> str | None:
     if not is_question(question.text):
         return None
     memories = {each.text: f"{each.text} (`{each.id}`)" for each in question.memories}
-    said = [each for text in question.earlier for each in sentences(text) if not is_question(each)]
-    found = closest(question.text, [*memories, *said])
+    statements = [each for text in question.earlier for each in sentences(text) if not is_question(each)]
+    found = closest(question.text, [*memories, *statements])
     return memories.get(found, found) if found else None
 
 

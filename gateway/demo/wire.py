@@ -20,7 +20,7 @@ SSE_HEADERS = {
 }
 _DELTA = b"event: content_block_delta\n"
 _WRITE_TOGETHER = 64
-_PIECE = re.compile(
+_TOKEN = re.compile(
     r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]{1,2}"  # Chinese, Japanese, Korean: by characters
     r"|[^\s\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]+\s*|\s+"
 )
@@ -147,7 +147,7 @@ def block(index: int, part: dict[str, Any] | GeneratedText) -> list[Event]:
     stop: Event = {"type": "content_block_stop", "index": index}
     match part:
         case GeneratedText(count, stamped):
-            return [block_start(index, text_block("")), *_pieces(index, count, stamped), stop]
+            return [block_start(index, text_block("")), *_generated(index, count, stamped), stop]
         case {"type": "text", "text": str(text)}:
             return [block_start(index, text_block("")), *text_deltas(index, text), stop]
         case {"type": "thinking", "thinking": str(text), "signature": str(signature)}:
@@ -179,7 +179,7 @@ def delta(index: int, change: dict[str, Any]) -> dict[str, Any]:
 
 def split(text: str) -> list[str]:
     """A text in pieces as a model writes them: words, or one or two Chinese characters."""
-    return _PIECE.findall(text)
+    return _TOKEN.findall(text)
 
 
 def text_deltas(index: int, text: str) -> list[Event]:
@@ -196,17 +196,17 @@ def input_deltas(index: int, written: str, size: int = 12) -> list[Event]:
     return [delta(index, {"type": "input_json_delta", "partial_json": part}) for part in parts]
 
 
-def _deltas(index: int, kind: str, pieces: Iterable[str]) -> list[Event]:
+def _deltas(index: int, kind: str, texts: Iterable[str]) -> list[Event]:
     before = _DELTA + b'data: {"type":"content_block_delta","index":%d,"delta":{"type":"%b_delta","%b":' % (
         index,
         kind.encode(),
         kind.encode(),
     )
-    return [b"%b%b}}\n\n" % (before, orjson.dumps(piece)) for piece in pieces]
+    return [b"%b%b}}\n\n" % (before, orjson.dumps(written)) for written in texts]
 
 
 @lru_cache(maxsize=32)
-def _pieces(index: int, count: int, stamped: bool) -> list[Event]:
+def _generated(index: int, count: int, stamped: bool) -> list[Event]:
     if stamped:
         whole = _deltas(index, "text", ["@ "])[0]
         assert isinstance(whole, bytes)
@@ -233,14 +233,14 @@ def acts(events: Iterable[Event], pace: float = 0.0, burst: bool = False) -> lis
     found: list[Act] = []
     waiting: list[bytes] = []
     for part in frames:
-        piece = chunk(part)
+        written = chunk(part)
         is_delta = isinstance(part, Stamp) or part.startswith(_DELTA)
-        if isinstance(piece, Stamp):
-            piece = Stamp(b"".join([*waiting, piece.before]), piece.after)
+        if isinstance(written, Stamp):
+            written = Stamp(b"".join([*waiting, written.before]), written.after)
             waiting.clear()
-            found.append(piece)
+            found.append(written)
         else:
-            waiting.append(piece)
+            waiting.append(written)
         if waiting and (len(waiting) >= _WRITE_TOGETHER or (is_delta and pace)):
             found.append(b"".join(waiting))
             waiting.clear()

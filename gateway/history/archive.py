@@ -128,7 +128,7 @@ async def write_archive(
     """
     (events_path, messages_path), seq, position = to_write.paths, to_write.seq, to_write.position
     happened = await store_lines(blobs, events_path, events, bulk=bulk)
-    said = await store_lines(blobs, messages_path, messages, bulk=bulk)
+    stored = await store_lines(blobs, messages_path, messages, bulk=bulk)
     return ArchiveRow(
         session_id=to_write.session_id,
         number=to_write.number,
@@ -138,10 +138,10 @@ async def write_archive(
         events_sha256=happened.sha256,
         events_index=happened.index,
         from_position=position + 1,
-        to_position=said.last or position,
-        messages_path=said.path,
-        messages_sha256=said.sha256,
-        messages_index=said.index,
+        to_position=stored.last or position,
+        messages_path=stored.path,
+        messages_sha256=stored.sha256,
+        messages_index=stored.index,
         created_at=now_ms(),
     )
 
@@ -167,8 +167,8 @@ async def read_version(blobs: Blobs, row: CompressionRow) -> AsyncIterator[bytes
             the lines have been yielded by then.
     """
     rest = b""
-    async for piece in _lines_of(blobs, row.archive_path, row.sha256):
-        *lines, rest = (rest + piece).split(b"\n")
+    async for data in _lines_of(blobs, row.archive_path, row.sha256):
+        *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             yield line
 
@@ -236,9 +236,9 @@ async def _lines_of(blobs: Blobs, path: str, sha256: str) -> AsyncIterator[bytes
     not what the digest says."""
     digest = hashlib.sha256()
     try:
-        async for piece in unpacked(path, blobs.stream(path)):
-            digest.update(piece)
-            yield piece
+        async for data in unpacked(path, blobs.stream(path)):
+            digest.update(data)
+            yield data
     except BlobMissing:
         raise damaged(path, "there is no such blob") from None
     if digest.hexdigest() != sha256:

@@ -35,9 +35,9 @@ class Matches:
     messages: int = 0
     length: int = 0
 
-    def look_at(self, said: Sequence[tuple[int, str]]) -> None:
+    def look_at(self, texts: Sequence[tuple[int, str]]) -> None:
         """Adds messages: position and text of each."""
-        for position, text in said:
+        for position, text in texts:
             all_tokens = tokens(text[:SEARCHED])
             self.messages += 1
             self.length += len(all_tokens)
@@ -65,7 +65,7 @@ def excerpt(text: str, weights: Mapping[str, float]) -> str:
         return text
     starts = range(0, min(len(text), SEARCHED) - EXCERPT // 2, EXCERPT // 2)
     start = max(starts, key=lambda start: bm25.worth(text[start : start + EXCERPT], weights))
-    piece = text[start : start + EXCERPT]
-    if start and (blank := piece.find(" ", 0, 30)) >= 0:
-        piece = piece[blank + 1 :]
-    return f"{'…' if start else ''}{piece.strip()}{'…' if start + EXCERPT < len(text) else ''}"
+    passage = text[start : start + EXCERPT]
+    if start and (blank := passage.find(" ", 0, 30)) >= 0:
+        passage = passage[blank + 1 :]
+    return f"{'…' if start else ''}{passage.strip()}{'…' if start + EXCERPT < len(text) else ''}"

@@ -156,8 +156,8 @@ async def _search(sessions: Sessions, context: ToolContext, wanted: _Wanted, que
     own_calls: set[str] = set()
     for after in range(wanted.first - 1, to, _PAGE):
         page = await sessions.messages(context.session_id, after=after, until=min(after + _PAGE, to))
-        said = [(each.position, "\n".join(_parts(each, own_calls))) for each in page]
-        await asyncio.to_thread(matches.look_at, said)
+        texts = [(each.position, "\n".join(_parts(each, own_calls))) for each in page]
+        await asyncio.to_thread(matches.look_at, texts)
     ranked = await asyncio.to_thread(matches.ranked)
     if not ranked:
         return (

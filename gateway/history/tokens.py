@@ -11,8 +11,8 @@ from gateway.errors import ModelError
 from gateway.history.transcript import view
 from gateway.lexical import estimate_tokens
 from gateway.messages import (
+    ARTIFACT,
     IMAGE_TOKENS,
-    KEPT,
     Block,
     Message,
     ToolSpec,
@@ -161,7 +161,7 @@ def block_tokens(block: Block) -> int:  # noqa: PLR0911 - a line for each type
             return sum(estimate_tokens(each["text"]) for each in memories) + _WRAPPED_TOKENS
         case {"type": "attached", "text": str(text)} if (file := attached_in(block)) is not None:
             return _WRAPPED_TOKENS + estimate_tokens(text) + looked_at_tokens(file)
-        case {"source": {"type": kind, "tokens": int(tokens)}} if kind == KEPT:
+        case {"source": {"type": kind, "tokens": int(tokens)}} if kind == ARTIFACT:
             return tokens
         case {"type": "image"}:
             return IMAGE_TOKENS

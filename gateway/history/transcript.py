@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from gateway.history.summaries.summary import render
 from gateway.messages import (
+    ARTIFACT,
     ATTACHED,
-    KEPT,
     RECALLED,
     Attached,
     Block,
@@ -92,7 +92,7 @@ def _attachment(attached: Attached) -> list[Block]:
     if attached.shown == "text":
         return [words]
     source = {
-        "type": KEPT,
+        "type": ARTIFACT,
         "ref": attached.ref,
         "media_type": attached.mime,
         "size": attached.size,

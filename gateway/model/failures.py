@@ -16,7 +16,7 @@ from gateway.messages import clean_text
 
 MAX_MESSAGE = 360
 """Characters of a failure's message: ours, and about 300 of the endpoint's own."""
-_MAX_SAID = 4 * MAX_MESSAGE
+_MAX_BODY = 4 * MAX_MESSAGE
 _SHORTEST_SECRET = 8
 """Characters. A shorter key guards nothing (endpoints that need none are given "x"), and to hide it would
 garble the message."""
@@ -25,7 +25,7 @@ garble the message."""
 class _Kind(NamedTuple):
     code: str
     retryable: bool
-    says: str
+    text: str
 
 
 _RATE_LIMITED = _Kind("upstream_rate_limited", True, "The model's endpoint limits the rate of requests")
@@ -156,7 +156,7 @@ def presentable(failure: ModelError, secret: str | None) -> ModelError:
 
 def _one_line(text: str) -> str:
     """Foreign text on one line and printable."""
-    return " ".join("".join(c if c.isprintable() else " " for c in clean_text(text[:_MAX_SAID])).split())
+    return " ".join("".join(c if c.isprintable() else " " for c in clean_text(text[:_MAX_BODY])).split())
 
 
 class _Error(NamedTuple):
@@ -195,7 +195,7 @@ def _failure(
         kind = _OVERFLOW
     quoted = _one_line(message)
     return ModelError(
-        f"{kind.says} ({where})" + (f": {quoted}" if quoted else "."),
+        f"{kind.text} ({where})" + (f": {quoted}" if quoted else "."),
         code=kind.code,
         retryable=kind.retryable if retryable is None else retryable,
         refused=kind is _REFUSED,

@@ -160,15 +160,15 @@ def _make_prefix(
     if skills:
         sections = (*sections, _section_of("skills", "TOOL INSTRUCTIONS", skills))
     blocks, fixed = _blocks(sections)
-    told = tuple(_canonical(spec) for spec in sorted(tools, key=lambda spec: spec.name))
+    specs = tuple(_canonical(spec) for spec in sorted(tools, key=lambda spec: spec.name))
     warnings = list(components.warnings)
     if tokens > limits.total_tokens:
         warnings.append(f"The prompt has {tokens} tokens, over its limit of {limits.total_tokens}.")
     return Prefix(
         system=mark_system(blocks, fixed),
-        tools=told,
+        tools=specs,
         sections=sections,
-        prefix_hash=_hash(told, blocks),
+        prefix_hash=_hash(specs, blocks),
         tokens=tokens,
         warnings=tuple(warnings),
     )

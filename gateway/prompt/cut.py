@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 
 from gateway.lexical import estimate_tokens
 
-MARKER_ROOM = 30
+MARKER_TOKENS = 30
 """Tokens that the marker may take beside the text that stays."""
 _ROUNDING = 2  # one character may cost so many tokens
 
@@ -17,7 +17,7 @@ _MAX_CLUSTER_LENGTH = 32  # code points looked back over for the start of a char
 
 def smallest(tokens: int, min_tokens: int) -> int:
     """The fewest tokens to which a text of `tokens` can be cut when `min_tokens` of it must stay."""
-    return min(tokens, min_tokens + MARKER_ROOM + _ROUNDING)
+    return min(tokens, min_tokens + MARKER_TOKENS + _ROUNDING)
 
 
 def cut(text: str, limit: int, min_tokens: int = 0) -> str:
@@ -30,7 +30,7 @@ def cut(text: str, limit: int, min_tokens: int = 0) -> str:
     total = estimate_tokens(text)
     if total <= limit:
         return text
-    most = _longest(text, limit - MARKER_ROOM)
+    most = _longest(text, limit - MARKER_TOKENS)
     least = _shortest(text, min_tokens)
     kept = text[: _place(text, max(least, most // 2), least, most)]
     marker = f"[... truncated: {estimate_tokens(kept)} of {total} tokens shown ...]"

@@ -133,9 +133,9 @@ class UserArtifacts:
         Raises:
             errors.ArtifactDamaged: the content is missing, or not what was written; so does iterating.
         """
-        pieces = self._deps.artifact_store.stream(row, start, end)
-        first = await anext(pieces, b"")
-        return _joined(first, pieces)
+        chunks = self._deps.artifact_store.stream(row, start, end)
+        first = await anext(chunks, b"")
+        return _joined(first, chunks)
 
     async def part(self, who: Principal, ref: str, selector: Selector, *, most_tokens: int) -> ContentPart:
         """Raises errors.NotFound (artifact_not_found), and what `read_part` raises."""
@@ -176,5 +176,5 @@ class UserArtifacts:
 
 async def _joined(first: bytes, rest: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
     yield first
-    async for piece in rest:
-        yield piece
+    async for chunk in rest:
+        yield chunk

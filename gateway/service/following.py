@@ -103,7 +103,7 @@ class Follower:
         until, turn = place.head if not place.live else None, place.turn
         if turn is not None and turn.status == "done" and turn.last_seq:
             until = turn.last_seq
-        with self._bus.subscribe(place.session_id, self._told) as live:
+        with self._bus.subscribe(place.session_id, self._on_events) as live:
             while (until is None or self._cursor < until) and not live.gone:
                 found = live.since(self._cursor)
                 if found is None:
@@ -156,7 +156,7 @@ class Follower:
             if self._begun is not None:
                 self._begun.close()
 
-    def _told(self, events: Sequence[StoredEvent]) -> None:
+    def _on_events(self, events: Sequence[StoredEvent]) -> None:
         waiting = self._waiting
         if waiting is None or waiting.done():
             return  # the task looks itself

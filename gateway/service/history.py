@@ -89,7 +89,7 @@ class SessionHistory:
         model = await deps.turns.model(session_id) or deps.settings.model
         operation = new_operation_id()
 
-        async def say(data: Compression) -> None:
+        async def notify(data: Compression) -> None:
             await self._events.add(session_id, operation, data)
 
         plain, offered = await self._overheads(session_id)
@@ -97,7 +97,7 @@ class SessionHistory:
             session_id,
             model=model,
             trigger="manual",
-            say=say,
+            notify=notify,
             overhead=plain,
             added=offered - plain,
             context=CallContext(session_id, operation=operation),

@@ -134,9 +134,9 @@ class Upkeep:
                 log.info("session_summarised", session_id=session_id)
                 failed.forget(session_id)
                 self._archiver.ended(session)
-            except BaseException as error:  # noqa: BLE001 - whatever it is, see _tell
+            except BaseException as error:  # noqa: BLE001 - whatever it is, see _log_failure
                 failed.add(session_id)
-                _tell("summary_failed", session_id, error)
+                _log_failure("summary_failed", session_id, error)
                 return  # the others may fail for the same reason, and each attempt is paid for
 
     async def _archive_old(self) -> None:
@@ -153,10 +153,10 @@ class Upkeep:
                 failed.forget(session_id)
             except BaseException as error:  # noqa: BLE001 - as above
                 failed.add(session_id)
-                _tell("archive_failed", session_id, error)
+                _log_failure("archive_failed", session_id, error)
 
 
-def _tell(event: str, session_id: str, error: BaseException) -> None:
+def _log_failure(event: str, session_id: str, error: BaseException) -> None:
     """Logs what failed with a session, whatever it is: the care for the others goes on. Raises a
     cancellation."""
     if isinstance(error, GatewayError):

@@ -62,9 +62,9 @@ def build_catalog(
     most that the snapshot may take, `warnings` come from the search for the files. Anything unusable is left
     out with a warning.
     """
-    told = list(warnings)
-    own = _functions(functions, told)
-    served = _served(server_tools, own, told)
+    problems = list(warnings)
+    own = _functions(functions, problems)
+    served = _served(server_tools, own, problems)
     names, conflicts = named(written, {*own, *served})
     readable = {name: names[name] for name in sorted(names) if names[name].switched_as not in disabled}
 
@@ -88,19 +88,19 @@ def build_catalog(
         tools=Tools(callable_now),
         written=MappingProxyType(readable),
         snapshot=text.text,
-        warnings=(*told, *conflicts, *_no_room(text)),
+        warnings=(*problems, *conflicts, *_over_share(text)),
     )
 
 
-def _functions(functions: Sequence[FunctionSkill], told: list[str]) -> dict[str, FunctionSkill]:
+def _functions(functions: Sequence[FunctionSkill], problems: list[str]) -> dict[str, FunctionSkill]:
     own: dict[str, FunctionSkill] = {}
     for function in functions:
         if fault := _unusable(function.tool):
-            told.append(f"The function {function.location} is left out: {fault}.")
+            problems.append(f"The function {function.location} is left out: {fault}.")
             continue
         owner = own.setdefault(function.tool.spec.name, function)
         if owner is not function:
-            told.append(
+            problems.append(
                 f"The function {function.location} is left out: {owner.location} owns the name "
                 f"{function.tool.spec.name}."
             )
@@ -108,16 +108,18 @@ def _functions(functions: Sequence[FunctionSkill], told: list[str]) -> dict[str,
 
 
 def _served(
-    server_tools: Sequence[ServerTool], own: Mapping[str, FunctionSkill], told: list[str]
+    server_tools: Sequence[ServerTool], own: Mapping[str, FunctionSkill], problems: list[str]
 ) -> dict[str, ServerTool]:
     served: dict[str, ServerTool] = {}
     for tool in sorted(server_tools, key=lambda each: (each.server, each.spec.name)):
         name = tool.spec.name
         if fault := _unusable(tool):
-            told.append(f"A tool of MCP server {tool.server} is left out: {fault}.")
+            problems.append(f"A tool of MCP server {tool.server} is left out: {fault}.")
         elif name in own or name in served:
             owner = own[name].location if name in own else f"the server {served[name].server}"
-            told.append(f"The tool {name} of MCP server {tool.server} is left out: {owner} owns the name.")
+            problems.append(
+                f"The tool {name} of MCP server {tool.server} is left out: {owner} owns the name."
+            )
         else:
             served[name] = tool
     return served
@@ -185,7 +187,7 @@ def _known(**metadata: Any) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if value}
 
 
-def _no_room(snapshot: SkillsSnapshot) -> list[str]:
+def _over_share(snapshot: SkillsSnapshot) -> list[str]:
     if not snapshot.without_description and not snapshot.left_out:
         return []
     return [

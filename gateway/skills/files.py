@@ -63,8 +63,8 @@ def read_inside(folder: Path, path: str, most: int, root: Path | None = None) ->
         raise ValueError("it is a link to itself") from None
     except OSError as error:
         lasting = error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
-        told = f"it cannot be read: {error.strerror or type(error).__name__}"
-        raise (ValueError if lasting else NotNow)(told) from None
+        reason = f"it cannot be read: {error.strerror or type(error).__name__}"
+        raise (ValueError if lasting else NotNow)(reason) from None
 
 
 def is_file_of(folder: Path, path: str, name: str) -> bool:

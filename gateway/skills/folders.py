@@ -61,9 +61,9 @@ class SkillFolders:
             if reading.skill is None:
                 warnings.append(f"{tier} skills: {location} cannot be used: {reading.problem}.")
         skills = tuple(reading.skill for reading in read.values() if reading.skill is not None)
-        told = tuple(warnings[:MAX_WARNINGS])
-        if (skills, told) != (self._last.skills, self._last.warnings):
-            self._last = FoundSkills(skills, told)
+        shown = tuple(warnings[:MAX_WARNINGS])
+        if (skills, shown) != (self._last.skills, self._last.warnings):
+            self._last = FoundSkills(skills, shown)
         return self._last
 
 

@@ -72,5 +72,5 @@ def _of_entry(loaded: object, module: str, value: str) -> list[FunctionSkill]:
 
 
 def _why(error: BaseException) -> str:
-    told = (str(error).strip().splitlines() or [""])[0]
-    return f"{type(error).__name__}: {told}"[:_WHY_LENGTH]
+    reason = (str(error).strip().splitlines() or [""])[0]
+    return f"{type(error).__name__}: {reason}"[:_WHY_LENGTH]

@@ -50,16 +50,16 @@ def snapshot(
     """
     if not written:
         return SkillsSnapshot("")
-    room = share_tokens - _cost(_framed([]))
+    budget = share_tokens - _cost(_framed([]))
     groups = [
         ("Functions", functions),
         *((f"Tools of MCP server {name}", servers[name]) for name in sorted(servers)),
     ]
-    told = [f"{title}: {', '.join(sorted(names))}." for title, names in groups if names]
+    listed = [f"{title}: {', '.join(sorted(names))}." for title, names in groups if names]
     lines = {name: _line(name, written[name].description) for name in sorted(written)}
-    if _cost(*told, *lines.values()) > room:
-        told = [f"{title}: {len(names)}." for title, names in groups if names]
-    over = _cost(*told, *lines.values()) - room
+    if _cost(*listed, *lines.values()) > budget:
+        listed = [f"{title}: {len(names)}." for title, names in groups if names]
+    over = _cost(*listed, *lines.values()) - budget
     weakest = sorted(lines, key=lambda name: (TIERS.index(written[name].tier), name), reverse=True)
     shortened = left_out = 0
     while over > 0 and shortened < len(weakest):
@@ -72,10 +72,10 @@ def snapshot(
         while over > 0 and left_out < len(weakest):
             over -= _cost(lines.pop(weakest[left_out]))
             left_out += 1
-        told.insert(0, _more(left_out))
+        listed.insert(0, _more(left_out))
     if over > 0:
         return SkillsSnapshot("", 0, len(written))
-    return SkillsSnapshot(_framed([*lines.values(), *told]), shortened - left_out, left_out)
+    return SkillsSnapshot(_framed([*lines.values(), *listed]), shortened - left_out, left_out)
 
 
 def _framed(lines: Sequence[str]) -> str:

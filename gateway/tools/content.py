@@ -37,18 +37,18 @@ async def content_of(tool_name: str, value: object) -> str:
         return value
     text, size = StringIO(), 0
     try:
-        for number, piece in enumerate(_ENCODER.iterencode(value), 1):
-            size += len(piece)
+        for number, part in enumerate(_ENCODER.iterencode(value), 1):
+            size += len(part)
             if size > MAX_CONTENT:
                 raise _too_long(tool_name)
-            text.write(piece)
-            if not number % _SLICE or len(piece) > _LONG:
+            text.write(part)
+            if not number % _SLICE or len(part) > _LONG:
                 await asyncio.sleep(0)
     except ToolError:
         raise
     except Exception as error:  # noqa: BLE001 - a value may do anything when it is looked at
-        told = f"{tool_name} {_DONE}, but what it gave back cannot be told as JSON: {_why(error)}."
-        raise ToolError(told) from None
+        message = f"{tool_name} {_DONE}, but what it gave back cannot be told as JSON: {_why(error)}."
+        raise ToolError(message) from None
     return text.getvalue()
 
 
@@ -89,23 +89,23 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 
 def _why(error: Exception) -> str:
-    told = str(error)
+    message = str(error)
     match error:
         case _NoJson():
             pass
-        case TypeError() if told.startswith("keys must be"):
+        case TypeError() if message.startswith("keys must be"):
             pass
         case RecursionError():
-            told = "it is nested too deeply"
-        case ValueError() if told.startswith("Circular reference"):
-            told = "it contains itself"
-        case ValueError() if told.startswith("Out of range float"):
-            told = "it holds NaN or Infinity; use null or a word instead"
+            message = "it is nested too deeply"
+        case ValueError() if message.startswith("Circular reference"):
+            message = "it contains itself"
+        case ValueError() if message.startswith("Out of range float"):
+            message = "it holds NaN or Infinity; use null or a word instead"
         case _:
-            told = type(error).__name__
-    return told[:_WHY_LENGTH]
+            message = type(error).__name__
+    return message[:_WHY_LENGTH]
 
 
 def _too_long(tool_name: str) -> ToolError:
-    told = f"{tool_name} {_DONE}, but gave back more than {MAX_CONTENT:,} characters: ask it for less."
-    return ToolError(told)
+    message = f"{tool_name} {_DONE}, but gave back more than {MAX_CONTENT:,} characters: ask it for less."
+    return ToolError(message)

@@ -21,7 +21,7 @@ EXCERPT_SIZE = 4096
 _DEEPEST = 10
 _MARK = 48  # bytes of the longest mark of something cut, with its quotes and commas
 _LARGEST_INT = 2**53 - 1  # what every JSON reader keeps exactly (RFC 8259, section 6)
-_TOLD_BY_STR = (date, time, timedelta, Decimal, UUID, PurePath)
+_AS_STR = (date, time, timedelta, Decimal, UUID, PurePath)
 
 
 def excerpt(value: object, size: int = EXCERPT_SIZE) -> Any:
@@ -101,12 +101,12 @@ class _Excerpt:
         return made
 
     def _text(self, text: str) -> str:
-        room = max(self.left, 0)
-        piece = text[:room]
-        while (taken := len(orjson.dumps(shown := clean_text(piece))) - 2) > room:
-            piece = piece[: min(len(piece) - 1, len(piece) * room // taken)]
+        budget = max(self.left, 0)
+        part = text[:budget]
+        while (taken := len(orjson.dumps(shown := clean_text(part))) - 2) > budget:
+            part = part[: min(len(part) - 1, len(part) * budget // taken)]
         self.left -= taken + 2
-        if hidden := len(text) - len(piece):
+        if hidden := len(text) - len(part):
             self.left = 0
             return f"{shown}… {hidden} more characters"
         return shown
@@ -123,7 +123,7 @@ def _in_words(value: object) -> str:
             return str(float(value))
         case bytes() | bytearray() | memoryview():
             return f"<{len(value)} bytes>"
-        case _ if isinstance(value, _TOLD_BY_STR):
+        case _ if isinstance(value, _AS_STR):
             return str(value)
         case _:
             return _named(value)

@@ -157,8 +157,8 @@ def _validated(tool_name: str, model: type[BaseModel], arguments: dict[str, Any]
     except RecursionError:
         raise BadArguments(f"The arguments of {tool_name} are nested too deeply.") from None
     except Exception as error:  # noqa: BLE001 - a validator of the function's author may raise anything
-        told = f"The arguments of {tool_name} cannot be checked: {type(error).__name__}."
-        raise BadArguments(told) from None
+        message = f"The arguments of {tool_name} cannot be checked: {type(error).__name__}."
+        raise BadArguments(message) from None
     return {str(field.alias): getattr(given, name) for name, field in model.model_fields.items()}
 
 

@@ -97,10 +97,10 @@ async def _stop(call: asyncio.Task[Any], name: str) -> None:
 
 
 def _too_late(tool: Tool) -> str:
-    told = f"The tool gave no answer within {tool.timeout:g} seconds."
+    message = f"The tool gave no answer within {tool.timeout:g} seconds."
     if tool.effect == "effectful":
-        return f"{told} It may or may not have taken effect: verify before trying again."
-    return told
+        return f"{message} It may or may not have taken effect: verify before trying again."
+    return message
 
 
 class _EmitGate:
@@ -120,19 +120,19 @@ class _EmitGate:
         """Raises errors.ToolError when the call is over, what the turn's own emit raises, and, in a thread,
         TimeoutError."""
         if threading.get_ident() == self._thread:
-            self._say(data)
+            self._emit_open(data)
             return
-        said: Future[None] = Future()
-        self._loop.call_soon_threadsafe(self._say_for, data, said)
-        said.result(EMIT_TIMEOUT)
+        emitted: Future[None] = Future()
+        self._loop.call_soon_threadsafe(self._emit_for, data, emitted)
+        emitted.result(EMIT_TIMEOUT)
 
-    def _say(self, data: EventData) -> None:
+    def _emit_open(self, data: EventData) -> None:
         if not self._open:
             raise ToolError("The call is over: nothing more can be told.")
         self._emit(data)
 
-    def _say_for(self, data: EventData, said: Future[None]) -> None:
+    def _emit_for(self, data: EventData, emitted: Future[None]) -> None:
         try:
-            said.set_result(self._say(data))
+            emitted.set_result(self._emit_open(data))
         except Exception as error:  # noqa: BLE001 - it belongs to the thread that waits
-            said.set_exception(error)
+            emitted.set_exception(error)

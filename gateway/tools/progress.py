@@ -25,7 +25,7 @@ class Progress:
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._latest: ToolProgress | None = None
-        self._told_at = -math.inf
+        self._emitted_at = -math.inf
         self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self, message: str | None = None, share: float | None = None) -> None:
@@ -33,29 +33,29 @@ class Progress:
             message = clean_text(message[:MESSAGE_LENGTH])
         if share is not None:
             share = min(max(share, 0.0), 1.0) if math.isfinite(share) else None
-        told = ToolProgress(message=message, progress=share)
+        progress = ToolProgress(message=message, progress=share)
         with self._lock:
-            is_expected, self._latest = self._latest is not None, told
+            is_expected, self._latest = self._latest is not None, progress
         if not is_expected:
-            self._loop.call_soon_threadsafe(self._tell_in_time)
+            self._loop.call_soon_threadsafe(self._emit_when_due)
 
     def close(self) -> None:
         """Tells the latest, if nobody has heard it yet. To be called in the event loop."""
         if self._timer is not None:
             self._timer.cancel()
-        self._tell()
+        self._emit_latest()
 
-    def _tell_in_time(self) -> None:
-        wait = self._told_at + INTERVAL - monotonic()
+    def _emit_when_due(self) -> None:
+        wait = self._emitted_at + INTERVAL - monotonic()
         if wait > 0:
-            self._timer = self._loop.call_later(wait, self._tell)
+            self._timer = self._loop.call_later(wait, self._emit_latest)
         else:
-            self._tell()
+            self._emit_latest()
 
-    def _tell(self) -> None:
+    def _emit_latest(self) -> None:
         with self._lock:
             latest, self._latest = self._latest, None
         if latest is not None:
-            self._told_at = monotonic()
+            self._emitted_at = monotonic()
             with suppress(GatewayError):  # the call is over, or the turn: who owns it is told by other means
                 self._emit(latest)

@@ -167,9 +167,9 @@ def _each(name: str, items: object, read: Callable[[object], Item], problems: li
             good.append(read(item))
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            told = plain_words(wrong["type"], wrong["msg"], unknown="there is no such field")
+            problem = plain_words(wrong["type"], wrong["msg"], unknown="there is no such field")
             problems.append(
-                f"{'.'.join(map(str, (f'{name}[{position}]', *wrong['loc'])))}: {told}"[:PROBLEM_LENGTH]
+                f"{'.'.join(map(str, (f'{name}[{position}]', *wrong['loc'])))}: {problem}"[:PROBLEM_LENGTH]
             )
         except Exception as error:  # noqa: BLE001 - an item may do anything when it is looked at
             problems.append(f"{name}[{position}]: cannot be read: {type(error).__name__}")

@@ -23,7 +23,7 @@ LABEL_LENGTH = 100
 """Characters of a step's id, name and error."""
 
 _LEFT_OUT = "…"
-_ROOM_FOR_MORE = 256  # bytes of the step that says how many more there were
+_SIZE_OF_MORE = 256  # bytes of the step that says how many more there were
 
 
 @dataclass(slots=True)
@@ -143,22 +143,22 @@ def _with_own_ids(steps: Iterable[StepTrace]) -> Iterator[StepTrace]:
 
 def _light(steps: Iterable[StepTrace]) -> list[StepTrace]:
     """As many of the steps as fit by their names, with those inputs and outputs that then fit, too."""
-    room = STEPS_SIZE - _ROOM_FOR_MORE
+    budget = STEPS_SIZE - _SIZE_OF_MORE
     pairs: list[tuple[StepTrace, StepTrace]] = []
     for step in steps:
         bare = step.model_copy(update={"input": _LEFT_OUT, "output": _LEFT_OUT})
         size = len(orjson.dumps(bare.model_dump())) + 1
-        if size > room:
+        if size > budget:
             break
-        room -= size
+        budget -= size
         pairs.append((step, bare))
     light: list[StepTrace] = []
     for step, bare in pairs:
         fitting: dict[str, Any] = {}
         for name, value in (("input", step.input), ("output", step.output)):
             size = len(orjson.dumps(value)) - len(orjson.dumps(_LEFT_OUT))
-            if size <= room:
-                room -= size
+            if size <= budget:
+                budget -= size
                 fitting[name] = value
         light.append(bare.model_copy(update=fitting))
     return light

@@ -72,11 +72,11 @@ def _start(tool_name: str, function: Callable[[], Any]) -> asyncio.Future[tuple[
         except BaseException as error:  # noqa: BLE001 - it belongs to the caller, also a SystemExit
             raised = error
 
-        def tell() -> None:
+        def set_result() -> None:
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(outcome.set_result, (result, raised))
 
-        return tell
+        return set_result
 
     try:
         worker = idle.pop()
@@ -108,8 +108,8 @@ class _Worker(threading.Thread):
                     idle.remove(self)
                     return
                 continue
-            tell = work()
+            set_result = work()
             self.name = "tool, waiting"
             idle.append(self)
-            tell()
-            del work, tell  # what they hold is not for as long as the thread waits
+            set_result()
+            del work, set_result  # what they hold is not for as long as the thread waits

@@ -24,7 +24,7 @@ LEFT_OUT = Reason(
 )
 
 
-async def make_room(turn: TurnContext, history: History) -> tuple[History, Reason | None]:
+async def fit_attachments(turn: TurnContext, history: History) -> tuple[History, Reason | None]:
     """The history; and, when the files of the turn's message take the room of older ones, why a prompt
     generation must begin: what comes before the message changes. At a turn's first model call only; later
     ones add no files."""

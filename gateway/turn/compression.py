@@ -54,7 +54,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
     now, then = turn.prefix, turn.prompt.prefix(turn.history, compressed=True)
     overhead, session_id = overhead_of(now.system, now.tools), turn.row.session_id
 
-    async def say(data: Compression) -> None:
+    async def notify(data: Compression) -> None:
         if turn.progress.attempt_open:
             attempt = IterationSuperseded(attempt=turn.progress.attempt, reason="context_overflow")
             turn.emit(attempt)
@@ -66,7 +66,7 @@ async def _compress(turn: TurnContext, trigger: Trigger) -> bool:
             session_id,
             model=turn.row.model,
             trigger=trigger,
-            say=say,
+            notify=notify,
             overhead=overhead,
             added=overhead_of(then.system, then.tools) - overhead,
             context=CallContext(session_id, turn.row.id),

@@ -150,13 +150,13 @@ class Emitter:
             self._batch = outer
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether little enough is pending."""
         return self._pending <= MAX_PENDING
 
-    async def room(self) -> None:
-        """Returns when there is room: the way a slow disk holds back the upstream read."""
-        while not self.has_room and self._failure is None:
+    async def wait_for_capacity(self) -> None:
+        """Back-pressure: a slow disk holds back the read of the model's stream here."""
+        while not self.has_capacity and self._failure is None:
             await self._wait()
         self._check()
 

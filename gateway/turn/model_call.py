@@ -103,14 +103,14 @@ async def _attempt(turn: TurnContext, request: ModelRequest) -> Answer:
         return True
 
     def take(delta: Delta) -> bool:
-        return emitter.has_room and emit(delta)
+        return emitter.has_capacity and emit(delta)
 
     async with turn.deps.model.stream(request, take) as chunks:
         async for chunk in chunks:
             match chunk:
                 case Delta():
                     emit(chunk)
-                    await emitter.room()
+                    await emitter.wait_for_capacity()
                 case Started():
                     progress.attempt_began = True
                     progress.attempt_usage = chunk.usage

@@ -122,8 +122,8 @@ def _response_of(verdict: Verdict) -> ApprovalResponse:
 def _deny(turn: TurnContext, call_id: str, state: CallState, response: ApprovalResponse) -> None:
     content = response.reason or ""
     if response.by not in DECIDERS:
-        said = f" They say: {response.reason}" if response.reason else ""
-        content = f"The user did not allow this call, and it was not run.{said}"
+        reason = f" They say: {response.reason}" if response.reason else ""
+        content = f"The user did not allow this call, and it was not run.{reason}"
     with turn.emitter.together():
         turn.emit(response, tool_call_id=call_id)
         turn.answer(call_id, tool_result(state.name, "denied", content))
@@ -137,8 +137,8 @@ def _forbid(turn: TurnContext, call_id: str, state: CallState) -> bool:
         return True
     ruling = verdict_of(turn.settings.tool_policy, state.name, state.effect)
     if ruling.verdict == "deny":
-        said = f"This call is not allowed and was not run. {ruling.reason}"
-        _deny(turn, call_id, state, ApprovalResponse(decision="denied", by="policy", reason=said))
+        reason = f"This call is not allowed and was not run. {ruling.reason}"
+        _deny(turn, call_id, state, ApprovalResponse(decision="denied", by="policy", reason=reason))
     return ruling.verdict == "deny"
 
 

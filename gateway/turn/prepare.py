@@ -13,7 +13,7 @@ from gateway.history.summaries.summary import render_carried
 from gateway.history.transcript import tools_read_in, with_message, without_turn
 from gateway.ids import ARTIFACT_PATTERN
 from gateway.storage.messages import GENERATION_OPEN, History
-from gateway.turn.attachments import make_room
+from gateway.turn.attachments import fit_attachments
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import begin_turn
 from gateway.turn.generation import Reason, begin_generation
@@ -56,7 +56,7 @@ async def read_components(turn: TurnContext, history: History) -> tuple[History,
 
 STEPS: tuple[Callable[[TurnContext, History], Awaitable[tuple[History, Reason | None]]], ...] = (
     read_components,
-    make_room,
+    fit_attachments,
     revalidate,
 )
 

@@ -124,9 +124,9 @@ class TurnProgress:
             case IterationEnd():
                 self.attempt_open = False
                 self.stop_reason = data.stop_reason
-                told = data.stop_reason is not None
-                if told or self.attempt_began or data.usage is not None:
-                    self._count(data.usage, data.cost, reported=told and data.usage is not None)
+                is_complete = data.stop_reason is not None
+                if is_complete or self.attempt_began or data.usage is not None:
+                    self._count(data.usage, data.cost, reported=is_complete and data.usage is not None)
             case Done():
                 self.done = True
             case _ if tool_call_id is not None:

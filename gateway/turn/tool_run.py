@@ -185,6 +185,6 @@ def _places(error: BaseException) -> list[str]:
 
 
 def _edited(arguments: dict[str, Any]) -> str:
-    told = orjson.dumps(arguments).decode()
-    told = told if len(told) <= EDITED_LENGTH else f"{told[:EDITED_LENGTH]}…"
-    return f"[The user changed the arguments before approving, to: {told}]"
+    shown = orjson.dumps(arguments).decode()
+    shown = shown if len(shown) <= EDITED_LENGTH else f"{shown[:EDITED_LENGTH]}…"
+    return f"[The user changed the arguments before approving, to: {shown}]"

@@ -28,8 +28,8 @@ DEMO_KEY = "demo"
 log = structlog.get_logger(__name__)
 
 
-def _log_adapted(says: str) -> None:
-    log.warning("model_endpoint_adapted", says=says)
+def _log_adapted(warning: str) -> None:
+    log.warning("model_endpoint_adapted", says=warning)
 
 
 def open_model(

@@ -28,11 +28,14 @@ from gateway.storage.sqlite.shared import SharedDatabase
 
 @asynccontextmanager
 async def open_memory(
-    settings: Settings, calls: ModelCalls | None = None, *, told: Callable[[Changed], None] = lambda _: None
+    settings: Settings,
+    calls: ModelCalls | None = None,
+    *,
+    on_change: Callable[[Changed], None] = lambda _: None,
 ) -> AsyncGenerator[MemoryServices]:
     """The memories of the data folder, which other processes may have open at the same time. With `calls` a
-    model is asked what rules cannot tell, where settings allow it; `told` hears of each change that is made
-    through here.
+    model is asked what rules cannot tell, where settings allow it; `on_change` is called with each change
+    that is made through here.
 
     Raises:
         StorageError: the file cannot be used.
@@ -45,7 +48,7 @@ async def open_memory(
         def changed(change: Changed) -> None:
             if searcher.embedding is not None:
                 searcher.embedding.nudge(AllScopes(change.row.user_id))
-            told(change)
+            on_change(change)
 
         memories = Memories(store, most=settings.memory_limit, on_change=changed)
         controller = Controller(settings, calls)

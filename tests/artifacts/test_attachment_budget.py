@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, left_out
-from gateway.messages import DOCUMENT_PAGES, KEPT, PAGE_TOKENS, Block, Message, text_block
+from gateway.messages import ARTIFACT, DOCUMENT_PAGES, PAGE_TOKENS, Block, Message, text_block
 
 MB = 1_000_000
 
@@ -13,7 +13,13 @@ def file(size: int = 100, pages: int = 0) -> Block:
     kind, tokens = ("document", pages * PAGE_TOKENS) if pages else ("image", 400)
     return {
         "type": kind,
-        "source": {"type": KEPT, "ref": "ART-0", "media_type": "x/y", "size": size, "tokens": tokens},
+        "source": {
+            "type": ARTIFACT,
+            "ref": "ART-0",
+            "media_type": "x/y",
+            "size": size,
+            "tokens": tokens,
+        },
     }
 
 

@@ -80,9 +80,9 @@ async def test_an_endpoint_that_wants_to_be_asked_otherwise_is_told() -> None:
         )
 
     assert answers.state == "good"
-    assert [finding.state for finding in advice] == ["doubtful", "doubtful"]
-    assert "GATEWAY_MODEL_AUTH=x-api-key" in advice[0].says
-    assert "GATEWAY_MODEL_API_VERSION=2023-06-01" in advice[1].says
+    assert [finding.state for finding in advice] == ["warning", "warning"]
+    assert "GATEWAY_MODEL_AUTH=x-api-key" in advice[0].text
+    assert "GATEWAY_MODEL_API_VERSION=2023-06-01" in advice[1].text
 
 
 def test_a_missing_gateway_is_found(command: Command) -> None:
@@ -116,7 +116,7 @@ def test_a_folder_that_cannot_hold_a_database_is_found(tmp_path: Path) -> None:
     found = check_storage(load_settings(data_dir=tmp_path / "file" / "data"))
 
     assert [finding.state for finding in found] == ["bad"]
-    assert str(tmp_path / "file") in found[0].says
+    assert str(tmp_path / "file") in found[0].text
 
 
 def test_a_memory_that_is_off_is_not_looked_at(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_documents_are_counted_and_bad_ones_named(tmp_path: Path) -> None:
 
     usable, bad = check_documents(settings)
 
-    assert (usable.state, usable.says) == ("good", f"1 usable in {folder}")
-    assert (bad.state, bad.says.startswith("bad.json cannot be used: ")) == ("doubtful", True)
+    assert (usable.state, usable.text) == ("good", f"1 usable in {folder}")
+    assert (bad.state, bad.text.startswith("bad.json cannot be used: ")) == ("warning", True)
 
 
 def test_an_embeddings_api_is_asked_once() -> None:
@@ -158,9 +158,9 @@ def test_an_embeddings_api_is_asked_once() -> None:
     answered = asyncio.run(found())
     silent = asyncio.run(check_embeddings(load_settings(embeddings_url="http://mia:pass@127.0.0.1:9/v1")))
 
-    assert (answered.state, "answers with vectors of " in answered.says) == ("good", True)
-    assert (silent[0].state, "(embeddings_unreachable)" in silent[0].says) == ("bad", True)
-    assert "mia:pass" not in silent[0].says
+    assert (answered.state, "answers with vectors of " in answered.text) == ("good", True)
+    assert (silent[0].state, "(embeddings_unreachable)" in silent[0].text) == ("bad", True)
+    assert "mia:pass" not in silent[0].text
 
 
 def test_a_running_gateway_is_no_trouble(tmp_path: Path) -> None:
@@ -171,8 +171,8 @@ def test_a_running_gateway_is_no_trouble(tmp_path: Path) -> None:
         held = check_storage(settings)
     free = check_storage(settings)
 
-    assert "a running gateway holds the data folder" in [finding.says for finding in held]
-    assert "no other gateway holds the data folder" in [finding.says for finding in free]
+    assert "a running gateway holds the data folder" in [finding.text for finding in held]
+    assert "no other gateway holds the data folder" in [finding.text for finding in free]
     assert "bad" not in {finding.state for finding in (*held, *free)}
 
 
@@ -181,9 +181,9 @@ def test_a_running_gateway_is_no_trouble(tmp_path: Path) -> None:
     [
         ([Arrival(0, 5000), Arrival(500, 5490), Arrival(1000, 6010)], "good"),
         ([Arrival(0, 5000), Arrival(500, 5001), Arrival(1000, 5002)], "bad"),
-        ([Arrival(0, 5000), Arrival(20, 5001)], "doubtful"),
-        ([Arrival(0, 5000)], "doubtful"),
-        ([], "doubtful"),
+        ([Arrival(0, 5000), Arrival(20, 5001)], "warning"),
+        ([Arrival(0, 5000)], "warning"),
+        ([], "warning"),
     ],
 )
 def test_streaming_is_judged_by_both_clocks(arrivals: list[Arrival], state: str) -> None:

@@ -26,7 +26,7 @@ TEXT = words(300)
 
 
 @dataclass(slots=True)
-class Told:
+class Notified:
     """What was said of compressions."""
 
     events: list[Compression] = field(default_factory=list[Compression])
@@ -46,10 +46,10 @@ class Session:
     storage: Storage
     model: ScriptedModel
     id: str = "s"
-    told: Told = field(default_factory=Told)
+    notified: Notified = field(default_factory=Notified)
     turns: int = 0
 
-    async def say(self, *messages: Message, usage: Usage | None = None, end: bool = True) -> None:
+    async def add(self, *messages: Message, usage: Usage | None = None, end: bool = True) -> None:
         """One turn with these messages, the last with `usage`; it goes on running without `end`."""
         self.turns += 1
         writer = await running(self.storage, self.id, f"t{self.turns}")
@@ -87,7 +87,7 @@ class Session:
 
     async def compress(self, parts: Storage | None = None, **settings: Any) -> CompressionRow:
         return await self.compressor(parts, **settings).compress(
-            self.id, model=MODEL, trigger="manual", say=self.told
+            self.id, model=MODEL, trigger="manual", notify=self.notified
         )
 
     async def state(self) -> tuple[Any, ...]:

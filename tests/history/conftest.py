@@ -13,5 +13,5 @@ async def long(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Session]:
     """A session of ten turns of some 600 tokens each."""
     async with session(tmp_path) as opened:
         for turn in talk(10, TEXT):
-            await opened.say(*turn)
+            await opened.add(*turn)
         yield opened

@@ -127,13 +127,13 @@ def test_what_a_summary_says_of_an_artifact_is_kept_beside_the_facts() -> None:
     again = completed(user("more"), known=[ONE], written=known, previous=known)
     silent = completed(user("more"), known=[ONE], written=BARE, previous=again)
 
-    told = Reference(
+    reference = Reference(
         ref=ONE,
         locator="$.orders",
         desc="订单.json, application/json, 52,301 lines / 2.0 MB: orders of 2025",
     )
-    assert known.artifacts == again.artifacts == [path, told]
-    assert silent.artifacts == [told]
+    assert known.artifacts == again.artifacts == [path, reference]
+    assert silent.artifacts == [reference]
 
 
 def test_those_used_most_come_first_then_the_newest_and_there_are_not_too_many() -> None:
@@ -222,7 +222,7 @@ async def test_after_a_compression_the_model_still_knows_the_artifacts(
     await storage.sessions.create("other", OWNER, None, 1)
     mine = await artifact_store_of(storage).put(text_content("a,b\n" * 9, "订单.csv"), Origin(OWNER, "s"))
     elsewhere = await artifact_store_of(storage).put(text_content("x"), Origin(OWNER, "other"))
-    await session.say(
+    await session.add(
         user(f"看订单 {TEXT}"),
         says(call("orders", "c")),
         results(result("c", f"{mine.ref} {elsewhere.ref}")),
@@ -249,8 +249,8 @@ async def test_after_a_compression_the_model_still_knows_the_artifacts(
     )
     for _ in range(2):
         for turn in talk(6, TEXT):
-            await session.say(*turn)
-        version = await compressor.compress("s", model=MODEL, trigger="manual", say=session.told)
+            await session.add(*turn)
+        version = await compressor.compress("s", model=MODEL, trigger="manual", notify=session.notified)
         assert [each["ref"] for each in version.summary["artifacts"]] == [mine.ref]
 
     [first, *_] = fold(view(await storage.sessions.history("s")))

@@ -9,7 +9,7 @@ import pytest
 from gateway.errors import CompressionFailed, NothingToCompress
 from gateway.history.transcript import fold, problems, view
 from gateway.messages import Message
-from tests.history.compressing import MODEL, TEXT, Session, Told, session, talk
+from tests.history.compressing import MODEL, TEXT, Notified, Session, session, talk
 from tests.history.scripted import (
     SUMMARY,
     USAGE,
@@ -46,7 +46,7 @@ async def test_a_summary_takes_the_place_of_the_older_half(long: Session) -> Non
 async def test_the_events_tell_what_happened(long: Session) -> None:
     """Started with what will be covered; completed with what it took and what was won."""
     row = await long.compress()
-    started, completed = long.told.events
+    started, completed = long.notified.events
 
     assert (started.phase, started.version, started.tokens_before) == ("started", 1, row.tokens_before)
     assert started.covers is not None
@@ -61,7 +61,7 @@ async def test_the_events_tell_what_happened(long: Session) -> None:
 async def test_the_second_summary_is_made_of_the_originals_when_they_fit(long: Session) -> None:
     """What the first one lost can come back; the version says what it was made of."""
     await long.compress()
-    await long.say(*talk(1, TEXT * 9)[0])
+    await long.add(*talk(1, TEXT * 9)[0])
     row = await long.compress()
 
     assert (row.version, row.parent, row.source) == (2, 1, "messages")
@@ -73,7 +73,7 @@ async def test_it_is_made_of_the_former_summary_when_they_do_not(long: Session) 
     """A model that cannot read all of it gets the summary so far and what came since."""
     await long.compress()
     for turn in talk(6, TEXT):
-        await long.say(*turn)
+        await long.add(*turn)
     row = await long.compress(context_window=6000)
 
     assert row.source == "summary_and_messages"
@@ -88,7 +88,7 @@ async def test_a_running_turn_is_cut_after_a_round_and_its_request_kept(tmp_path
         m for n in range(12) for m in (says(thought(), call("t", f"c{n}")), results(result(f"c{n}", TEXT)))
     ]
     async with session(tmp_path) as opened:
-        await opened.say(user("the long task"), *rounds, end=False)
+        await opened.add(user("the long task"), *rounds, end=False)
         first = await opened.compress()
         second = await opened.compress()
         folded = fold(view(await opened.storage.sessions.history("s")))
@@ -113,7 +113,7 @@ async def test_too_little_changes_nothing_and_is_no_event(
     """The caller gets the counts and the reason."""
     async with session(tmp_path) as opened:
         if messages:
-            await opened.say(*messages)
+            await opened.add(*messages)
         state = await opened.state()
         with pytest.raises(NothingToCompress) as refused:
             await opened.compress()
@@ -121,7 +121,7 @@ async def test_too_little_changes_nothing_and_is_no_event(
         assert refused.value.details is not None
         assert refused.value.details["reason"] == reason
         assert await opened.state() == state
-        assert opened.told.events == []
+        assert opened.notified.events == []
         assert opened.model.requests == []
 
 
@@ -142,14 +142,14 @@ async def test_after_two_failures_in_a_row_it_pauses_and_says_so_once(long: Sess
     long.model.script = ["no summary"]
     for _ in range(2):
         with pytest.raises(CompressionFailed):
-            await compressor.compress("s", model=MODEL, trigger="automatic", say=long.told)
+            await compressor.compress("s", model=MODEL, trigger="automatic", notify=long.notified)
     history = await long.storage.sessions.history("s")
 
     assert await compressor.threshold(MODEL, history) is None
     assert [compressor.announces_pause("s", history) for _ in range(3)] == [True, False, False]
 
     long.model.script = [summary()]
-    await compressor.compress("s", model=MODEL, trigger="manual", say=long.told)
+    await compressor.compress("s", model=MODEL, trigger="manual", notify=long.notified)
     assert not compressor.announces_pause("s", await long.storage.sessions.history("s"))
     assert compressor.announces_pause("s", history)
 
@@ -157,12 +157,14 @@ async def test_after_two_failures_in_a_row_it_pauses_and_says_so_once(long: Sess
 async def test_an_automatic_compression_wins_room_for_a_while(long: Session) -> None:
     """It comes to half of its trigger, and what would win less than a tenth of it is not begun."""
     row = await long.compressor(compress_at=0.04).compress(
-        "s", model=MODEL, trigger="automatic", say=long.told
+        "s", model=MODEL, trigger="automatic", notify=long.notified
     )
     assert row.tokens_after <= 2000
 
     with pytest.raises(NothingToCompress):
-        await long.compressor(compress_at=0.99).compress("s", model=MODEL, trigger="automatic", say=long.told)
+        await long.compressor(compress_at=0.99).compress(
+            "s", model=MODEL, trigger="automatic", notify=long.notified
+        )
 
 
 async def test_the_window_is_as_set_or_as_known(long: Session) -> None:
@@ -204,14 +206,14 @@ async def test_a_session_without_messages_has_no_summary(tmp_path: Path) -> None
 
 async def test_thinking_since_the_compression_is_sent_to_the_byte(long: Session) -> None:
     """What was thought before was signed for another prefix; what comes after is not touched."""
-    await long.say(user("think"), says(thought("before"), "a"))
+    await long.add(user("think"), says(thought("before"), "a"))
     await long.compress()
     new = says(thought("after"), "b")
-    await long.say(user("again"), new)
-    told = view(await long.storage.sessions.history("s"))
+    await long.add(user("again"), new)
+    notified = view(await long.storage.sessions.history("s"))
 
-    assert told[-1] == new
-    assert [b for m in told[:-1] for b in m.content if b["type"] == "thinking"] == []
+    assert notified[-1] == new
+    assert [b for m in notified[:-1] for b in m.content if b["type"] == "thinking"] == []
 
 
 async def test_several_sessions_are_compressed_at_the_same_time(long: Session) -> None:
@@ -219,11 +221,11 @@ async def test_several_sessions_are_compressed_at_the_same_time(long: Session) -
     await long.storage.sessions.create("s2", OWNER, None, 1)
     other = Session(long.storage, long.model, id="s2", turns=100)
     for turn in talk(10, TEXT):
-        await other.say(*turn)
-    compressor, told = long.compressor(), Told()
+        await other.add(*turn)
+    compressor, notified = long.compressor(), Notified()
 
     rows = await asyncio.gather(
-        *(compressor.compress(each, model=MODEL, trigger="manual", say=told) for each in ("s", "s2"))
+        *(compressor.compress(each, model=MODEL, trigger="manual", notify=notified) for each in ("s", "s2"))
     )
 
     assert [row.session_id for row in rows] == ["s", "s2"]

@@ -44,11 +44,11 @@ def test_archives_and_tail_are_the_original_to_the_byte(tmp_path: Path) -> None:
         opened.id = f"s_{next(names)}"
         await opened.storage.sessions.create(opened.id, OWNER, None, 1)
         for number, said in enumerate(rounds, 1):
-            await opened.say(user(TEXT), says(TEXT))
+            await opened.add(user(TEXT), says(TEXT))
             for turn in said:
-                await opened.say(*turn)
+                await opened.add(*turn)
             if number == len(rounds):
-                await opened.say(*last, end=False)
+                await opened.add(*last, end=False)
             await check_next_version(opened, number)
 
     with asyncio.Runner() as runner:

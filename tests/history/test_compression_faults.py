@@ -46,8 +46,8 @@ async def test_a_summariser_that_misbehaves_leaves_the_old_view(said: Said, long
     assert await long.state() == state
     assert (await long.storage.sessions.history("s")).failed_compressions == 1
     assert not await long.has_archive(1)
-    assert long.told.phases == ["started", "failed"]
-    assert long.told.events[1].reason == f"{failed.value.code}: {failed.value.message}"
+    assert long.notified.phases == ["started", "failed"]
+    assert long.notified.events[1].reason == f"{failed.value.code}: {failed.value.message}"
 
     long.model.script = [summary()]
     assert (await long.compress()).version == 1
@@ -71,7 +71,7 @@ async def test_a_fault_in_any_step_leaves_the_old_view(
     assert failed.value.code == ("storage_unavailable" if isinstance(failure, StorageError) else "internal")
     assert await long.state() == state
     assert not await long.has_archive(1)
-    assert long.told.phases == ["started", "failed"]
+    assert long.notified.phases == ["started", "failed"]
 
 
 async def test_a_leftover_that_cannot_be_removed_is_replaced_by_the_next_attempt(long: Session) -> None:
@@ -83,7 +83,7 @@ async def test_a_leftover_that_cannot_be_removed_is_replaced_by_the_next_attempt
     assert failed.value.code == "summary_refused"
     assert await long.has_archive(1)
 
-    await long.say(*talk(1, TEXT)[0])
+    await long.add(*talk(1, TEXT)[0])
     row = await long.compress()
     assert len(await archived(long, row)) == row.to_position
 
@@ -96,7 +96,7 @@ async def test_a_log_that_fails_at_the_start_is_the_end(long: Session) -> None:
         raise StorageError("The log is full.")
 
     with pytest.raises(StorageError):
-        await long.compressor().compress("s", model=MODEL, trigger="manual", say=refuse)
+        await long.compressor().compress("s", model=MODEL, trigger="manual", notify=refuse)
 
     assert await long.state() == state
     assert long.model.requests == []
@@ -110,7 +110,7 @@ async def test_a_version_in_force_stays_when_its_event_is_lost(long: Session) ->
             raise StorageError("The log is full.")
 
     with pytest.raises(StorageError):
-        await long.compressor().compress("s", model=MODEL, trigger="manual", say=refuse_the_last)
+        await long.compressor().compress("s", model=MODEL, trigger="manual", notify=refuse_the_last)
 
     history = await long.storage.sessions.history("s")
     assert history.compression is not None
@@ -134,7 +134,7 @@ async def test_cancelled_while_the_summary_is_written_it_leaves_nothing(long: Se
 
     assert await long.state() == state
     assert not await long.has_archive(1)
-    assert long.told.phases == ["started", "failed"]
+    assert long.notified.phases == ["started", "failed"]
     long.model.script = [summary()]
     assert (await long.compress()).version == 1
 
@@ -202,11 +202,11 @@ async def test_cancelled_at_its_commit_the_log_says_what_is_in_force(
         await task
 
     in_force = (await long.storage.sessions.history("s")).compression
-    assert long.told.phases == phases
+    assert long.notified.phases == phases
     assert (in_force is not None) == (phases[-1] == "completed")
     assert await long.has_archive(1) == (in_force is not None)
     if in_force is None:
-        long.told.events.clear()
+        long.notified.events.clear()
         assert (await long.compress()).version == 1
 
 
@@ -217,14 +217,14 @@ async def test_cancelled_while_a_phase_is_told_it_is_told_once_to_have_ended(
     """Nobody reads of a compression that goes on for ever; a failure that came before is what the log has."""
     telling, go = asyncio.Event(), asyncio.Event()
 
-    async def say(event: Any) -> None:
+    async def notify(event: Any) -> None:
         if event.phase == phase:
             telling.set()
             await go.wait()
-        await long.told(event)
+        await long.notified(event)
 
     long.model.script = [answer("", "refusal")]
-    task = asyncio.create_task(long.compressor().compress("s", model=MODEL, trigger="manual", say=say))
+    task = asyncio.create_task(long.compressor().compress("s", model=MODEL, trigger="manual", notify=notify))
     await telling.wait()
     task.cancel()
     await asyncio.sleep(0)
@@ -232,8 +232,8 @@ async def test_cancelled_while_a_phase_is_told_it_is_told_once_to_have_ended(
     with pytest.raises(asyncio.CancelledError):
         await task
 
-    assert long.told.phases == ["started", "failed"]
-    assert str(long.told.events[1].reason).startswith(reason)
+    assert long.notified.phases == ["started", "failed"]
+    assert str(long.notified.events[1].reason).startswith(reason)
     assert len(long.model.requests) == (phase == "failed")
 
 
@@ -245,16 +245,16 @@ async def test_of_two_at_once_the_second_is_told_at_once(long: Session) -> None:
     async def also(event: Any) -> None:
         if event.phase == "started":
             with pytest.raises(Conflict) as conflict:
-                await compressor.compress("s", model=MODEL, trigger="manual", say=long.told)
+                await compressor.compress("s", model=MODEL, trigger="manual", notify=long.notified)
             refused.append(conflict.value)
 
-    row = await compressor.compress("s", model=MODEL, trigger="manual", say=also)
+    row = await compressor.compress("s", model=MODEL, trigger="manual", notify=also)
 
     assert [each.code for each in refused] == ["compression_in_progress"]
-    assert long.told.events == []
+    assert long.notified.events == []
     assert row.version == 1
-    await long.say(*talk(1, TEXT * 9)[0])
-    assert (await compressor.compress("s", model=MODEL, trigger="manual", say=long.told)).version == 2
+    await long.add(*talk(1, TEXT * 9)[0])
+    assert (await compressor.compress("s", model=MODEL, trigger="manual", notify=long.notified)).version == 2
 
 
 async def test_whoever_was_faster_wins(long: Session) -> None:
@@ -282,7 +282,7 @@ async def test_whoever_was_faster_wins(long: Session) -> None:
         await long.compress(replace(long.storage, compressions=Waiting()))  # pyright: ignore[reportArgumentType]
 
     assert refused.value.code == "compression_conflict"
-    assert long.told.phases == ["started", "failed"]
+    assert long.notified.phases == ["started", "failed"]
     history = await long.storage.sessions.history("s")
     assert history.compression is not None
     assert history.failed_compressions == 0
@@ -311,7 +311,7 @@ async def test_messages_that_come_meanwhile_are_kept(long: Session) -> None:
     said: list[asyncio.Future[None]] = []
 
     def meanwhile(_: Any) -> Said:
-        said.append(asyncio.ensure_future(long.say(user("meanwhile"), says("还在"))))
+        said.append(asyncio.ensure_future(long.add(user("meanwhile"), says("还在"))))
         return summary()
 
     class Waiting:

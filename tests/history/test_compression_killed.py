@@ -22,7 +22,7 @@ async def test_a_compression_that_is_killed_leaves_one_of_two_views(tmp_path: Pa
     as it was, and the next attempt succeeds."""
     async with session(tmp_path) as opened:
         for messages in talk(8, words(300)):
-            await opened.say(*messages)
+            await opened.add(*messages)
         old = await opened.state()
 
     process = forked(compress_until, tmp_path, step)

@@ -15,7 +15,7 @@ from gateway.history.summaries.dialogue import write_out
 from gateway.history.tokens import tokens_of
 from gateway.history.transcript import fold, problems, tools_read_in, view
 from gateway.messages import (
-    KEPT,
+    ARTIFACT,
     Attached,
     Message,
     Recalled,
@@ -119,7 +119,7 @@ def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         "content": st.one_of(ODD, st.lists(inner, max_size=2)),
         "source": st.one_of(
             st.fixed_dictionaries({"type": st.just("content"), "content": st.lists(inner)}),
-            st.fixed_dictionaries({"type": st.just(KEPT), "ref": st.just(FILE.ref), "media_type": WORDS}),
+            st.fixed_dictionaries({"type": st.just(ARTIFACT), "ref": st.just(FILE.ref), "media_type": WORDS}),
         ),
     }
     return st.fixed_dictionaries({"type": TYPES}, optional=nested)
@@ -160,9 +160,16 @@ def test_whatever_is_accepted_can_be_used(
         ({**ATTACHED, "shown": "image"}, "text/csv is no type that is shown as image"),
         ({**ATTACHED, "size": -1}, "size: Input should be"),
         ({"type": "tool_result", "tool_use_id": "c", "content": [ATTACHED]}, "attached is within another"),
-        ({"type": "image", "source": {"type": KEPT, "ref": FILE.ref}}, "source of the type artifact"),
         (
-            {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "x", "source": {"type": KEPT}}]},
+            {"type": "image", "source": {"type": ARTIFACT, "ref": FILE.ref}},
+            "source of the type artifact",
+        ),
+        (
+            {
+                "type": "tool_result",
+                "tool_use_id": "c",
+                "content": [{"type": "x", "source": {"type": ARTIFACT}}],
+            },
             "source of the type artifact",
         ),
         ({"type": "text"}, "Block 2 of the type text: text: Field required"),

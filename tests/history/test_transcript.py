@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.history.transcript import FILE_READ, fold, problems, tools_read_in, view
-from gateway.messages import KEPT, Attached, Message, attached_block, text_block, tool_result_block
+from gateway.messages import ARTIFACT, Attached, Message, attached_block, text_block, tool_result_block
 from gateway.storage.messages import History, StoredMessage
 from gateway.tools.wrapping import wrap
 from tests.history.conversations import conversations, version
@@ -170,7 +170,7 @@ def test_what_is_looked_at_is_named_and_not_held(shown: Literal["image", "docume
 
     told, block, _ = message.content
     assert told["text"].endswith("File name: 订单.csv\n</attachment>")
-    source = {"type": KEPT, "ref": file.ref, "media_type": "image/png", "size": 9, "tokens": 400}
+    source = {"type": ARTIFACT, "ref": file.ref, "media_type": "image/png", "size": 9, "tokens": 400}
     assert block == {"type": shown, "source": source}
 
 

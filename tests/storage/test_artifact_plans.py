@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
     [
         (orphans.NAMED, {"path": "x"}, "SEARCH artifacts USING COVERING INDEX artifacts_by_blob (path=?)"),
         (totals.SAME, {"owner": "o", "path": "x"}, "artifacts_by_path (owner=? AND path=?)"),
-        (totals.ROOM, {"of": "o"}, "SEARCH artifact_totals USING INDEX"),
+        (totals.USED, {"of": "o"}, "SEARCH artifact_totals USING INDEX"),
         (totals.STOCK, {}, "SCAN artifact_totals"),
         (endings.DUE, {"now": 1, "limit": 1}, "artifacts_by_expiry (expires_at<?)"),
     ],

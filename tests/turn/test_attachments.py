@@ -11,7 +11,7 @@ from gateway.events.lifecycle import IterationStart
 from gateway.history.transcript import FILE_READ
 from gateway.messages import Attached, Message, attached_block, text_block
 from gateway.storage.messages import History, StoredMessage
-from gateway.turn.attachments import make_room, remember_withheld, with_files, withhold_files
+from gateway.turn.attachments import fit_attachments, remember_withheld, with_files, withhold_files
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import begin_turn
 from gateway.turn.model_call import next_request
@@ -40,7 +40,7 @@ async def test_only_files_that_take_the_room_of_older_ones_are_a_reason(tmp_path
 
     async def reason_of(turn: TurnContext, count: int) -> str | None:
         turn.row = replace(turn.row, attachments=(image,) * count)
-        _, reason = await make_room(turn, History([message(1, "t0", 20), message(2, "t", count)]))
+        _, reason = await fit_attachments(turn, History([message(1, "t0", 20), message(2, "t", count)]))
         return reason.code if reason else None
 
     async with turn_at_work(tmp_path) as turn:

@@ -78,7 +78,7 @@ async def test_too_much_that_is_pending_holds_back_the_producer() -> None:
     """room() returns only when the log has caught up."""
     emitter, log = _emitter()
     emitter.delta("text", "x" * MAX_PENDING)
-    waiting = asyncio.create_task(emitter.room())
+    waiting = asyncio.create_task(emitter.wait_for_capacity())
     await asyncio.sleep(0)
 
     assert not waiting.done()

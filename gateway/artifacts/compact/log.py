@@ -24,7 +24,7 @@ _NAMES = "|".join(_LEVELS)
 _LEVEL = re.compile(rf"\b(?:{_NAMES})\b|(?<=[\"\[=(<])(?:{_NAMES.lower()})\b".encode())
 _ERRORS = ("fatal", "critical", "severe", "error")
 _WITHIN = 160  # bytes from a line's beginning in which its level stands
-_TOLD, _TOKENS = 3, 120  # errors, and what all of them take
+_MAX_ERRORS, _TOKENS = 3, 120  # errors, and what all of them take
 _AROUND = 5  # lines of the example around the first error
 
 
@@ -35,16 +35,16 @@ def log_form(content: ArtifactContent, measured: Measured) -> Compact:
         f"{counts[level]:,} {level}" for level in dict.fromkeys(_LEVELS.values()) if level in counts
     )
     lines = [f"Log, {counted(total, 'line')}{': ' + levels + scope(measured) if levels else ''}"]
-    room, examples = MAX_TOKENS - 40, dict[str, str]()
+    budget, examples = MAX_TOKENS - 40, dict[str, str]()
     if errors:
         first, _, word = errors[0]
         fitting_form = fitted((f"{number}: {flat(line, 40)}" for number, line, _ in errors), _TOKENS)
         lines += ["First errors:", *fitting_form]
-        room -= _TOKENS + 10
+        budget -= _TOKENS + 10
         examples["search"] = word
         if total > 1:
             examples["lines"] = f"{max(1, first - _AROUND)}-{min(total, first + 4 * _AROUND)}"
-    lines += ["First and last lines:", *ends(measured, room)]
+    lines += ["First and last lines:", *ends(measured, budget)]
     return Compact("\n".join(lines), examples)
 
 
@@ -62,7 +62,7 @@ def _levels(content: ArtifactContent) -> tuple[dict[str, int], list[tuple[int, s
                 continue
             level = _LEVELS[match[0].decode().upper()]
             counts[level] = counts.get(level, 0) + 1
-            if level in _ERRORS and len(errors) < _TOLD:
+            if level in _ERRORS and len(errors) < _MAX_ERRORS:
                 line = data[begin : min(at, begin + 400)].decode("utf-8", "ignore").strip()
                 errors.append((number + data.count(b"\n", start, begin), line, match[0].decode()))
     return counts, errors

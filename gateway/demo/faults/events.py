@@ -9,7 +9,7 @@ from gateway.demo.connection import LAST_CHUNK, Act
 from gateway.demo.faults.case import START, STOP, Case, Play, amid, events_of, half, joined, sent, streamed
 from gateway.demo.wire import Event, block_start, delta, text_block, text_deltas
 
-PIECE = 65_536
+LONG = 65_536
 """Characters of each piece of what has no end."""
 _THOUGHT = {"type": "thinking", "thinking": "", "signature": ""}
 _TEXT = text_deltas(0, "Out of place. ")
@@ -71,8 +71,8 @@ def _call(case: Case, number: int = 0, name: str | None = None) -> dict[str, Any
 
 def _with_input(written: str, stop_reason: str = "tool_use") -> Play:
     """A tool call whose input is `written`, letter for letter."""
-    pieces = wire.input_deltas(0, written, 12 if len(written) < 1000 else PIECE)
-    return _calls(lambda case: [block_start(0, {**_call(case), "input": {}}), *pieces, STOP], stop_reason)
+    deltas = wire.input_deltas(0, written, 12 if len(written) < 1000 else LONG)
+    return _calls(lambda case: [block_start(0, {**_call(case), "input": {}}), *deltas, STOP], stop_reason)
 
 
 def _parallel(count: int) -> Play:
@@ -95,11 +95,11 @@ def _errors(name: str, kind: str, message: str) -> dict[str, Play]:
 def _endless(start: Callable[[Case], dict[str, Any]], change: dict[str, Any], megabytes: int) -> Play:
     """One block without a stop, in pieces of 64 kB: the same bytes over and over, so that they cost nothing
     here."""
-    piece = joined([delta(0, change)])
-    more: list[Act] = [b"%x\r\n%b\r\n" % (len(piece), piece)]
+    event = joined([delta(0, change)])
+    more: list[Act] = [b"%x\r\n%b\r\n" % (len(event), event)]
 
     def play(case: Case) -> list[Act]:
-        times = int(case.number(megabytes) * 1_000_000) // PIECE
+        times = int(case.number(megabytes) * 1_000_000) // LONG
         return sent(case, [wire.start(case.reply), block_start(0, start(case))], *more * times, LAST_CHUNK)
 
     return play
@@ -175,13 +175,11 @@ FOR_STREAMS: dict[str, Play] = {
     "usage_null": _usage(lambda owner: owner.update(usage=dict.fromkeys(owner["usage"]))),
     "nul_and_surrogates": _between(START, _POISON, STOP),
     "integer_over_64_bits": _between(_NUMBERS, STOP, *_SO),
-    "endless_text": _endless(lambda _: text_block(""), {"type": "text_delta", "text": "x" * PIECE}, 100),
-    "endless_thinking": _endless(
-        lambda _: _THOUGHT, {"type": "thinking_delta", "thinking": "x" * PIECE}, 100
-    ),
+    "endless_text": _endless(lambda _: text_block(""), {"type": "text_delta", "text": "x" * LONG}, 100),
+    "endless_thinking": _endless(lambda _: _THOUGHT, {"type": "thinking_delta", "thinking": "x" * LONG}, 100),
     "endless_input": _endless(
         lambda case: {**_call(case), "input": {}},
-        {"type": "input_json_delta", "partial_json": "[" * PIECE},
+        {"type": "input_json_delta", "partial_json": "[" * LONG},
         50,
     ),
     "too_many_calls": _parallel(5000),

@@ -144,13 +144,13 @@ def _decorated(body: bytes) -> bytes:
 
 def _huge(case: Case) -> list[Act]:
     size = int(case.number(1) * 1_000_000)
-    piece = delta(0, {"type": "text_delta", "text": ("0123456789abcde " * (size // 16 + 1))[:size]})
-    return sent(case, [wire.start(case.reply), START, piece, STOP, *wire.end(case.reply)], LAST_CHUNK)
+    large = delta(0, {"type": "text_delta", "text": ("0123456789abcde " * (size // 16 + 1))[:size]})
+    return sent(case, [wire.start(case.reply), START, large, STOP, *wire.end(case.reply)], LAST_CHUNK)
 
 
 def _many(case: Case) -> list[Act]:
-    pieces = wire.block(0, GeneratedText(int(case.number(100_000))))
-    return sent(case, [wire.start(case.reply), *pieces, *wire.end(case.reply)], LAST_CHUNK)
+    events = wire.block(0, GeneratedText(int(case.number(100_000))))
+    return sent(case, [wire.start(case.reply), *events, *wire.end(case.reply)], LAST_CHUNK)
 
 
 FOR_ALL_REQUESTS: dict[str, Play] = {

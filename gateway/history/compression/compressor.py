@@ -41,7 +41,7 @@ from gateway.storage.sessions import Sessions
 
 log = logging.getLogger(__name__)
 
-Say = Callable[[Compression], Awaitable[None]]
+Notify = Callable[[Compression], Awaitable[None]]
 
 MAX_FAILURES = 2
 """Failed attempts in a row after which none is made automatically."""
@@ -104,7 +104,7 @@ class Compressor:
         *,
         model: str,
         trigger: Trigger,
-        say: Say,
+        notify: Notify,
         overhead: int = 0,
         added: int = 0,
         context: CallContext | None = None,
@@ -112,7 +112,7 @@ class Compressor:
         """Adds a version that covers the older part of the session and puts it in force.
 
         `model` is the session's own, `overhead` the estimate of system prompt and tools (`overhead_of`),
-        `added` that of the tools which come with a first compression. `say` is given the events: started,
+        `added` that of the tools which come with a first compression. `notify` is given the events: started,
         then completed or failed; `context` says which turn or operation this is a part of.
 
         Raises:
@@ -121,7 +121,7 @@ class Compressor:
                 (compression_conflict) another version was put in force meanwhile.
             NotFound: the session is gone.
             CompressionFailed: the old view stays in force; the code says why.
-            StorageError: the history could not be read, or `say` failed.
+            StorageError: the history could not be read, or `notify` failed.
         """
         if session_id in self._busy:
             raise Conflict(
@@ -133,9 +133,9 @@ class Compressor:
         try:
             context = context or CallContext(session_id)
             attempt = await self._begin(session_id, model, trigger, overhead, added, context=context)
-            await self._say_started(attempt, say)
-            row = await self._carry_out(attempt, say)
-            await finish(self._put_in_force(attempt, row, say))
+            await self._notify_started(attempt, notify)
+            row = await self._carry_out(attempt, notify)
+            await finish(self._put_in_force(attempt, row, notify))
             return row
         finally:
             self._busy.discard(session_id)
@@ -174,38 +174,38 @@ class Compressor:
             session_id, model, summary_model, trigger, history, weights, cut, version, path, context
         )
 
-    async def _say_started(self, attempt: Attempt, say: Say) -> None:
+    async def _notify_started(self, attempt: Attempt, notify: Notify) -> None:
         try:
-            await finish(say(attempt.event("started")))
+            await finish(notify(attempt.event("started")))
         except asyncio.CancelledError:
-            await finish(self._stopped(attempt, say))
+            await finish(self._stopped(attempt, notify))
             raise
 
-    async def _carry_out(self, attempt: Attempt, say: Say) -> CompressionRow:
+    async def _carry_out(self, attempt: Attempt, notify: Notify) -> CompressionRow:
         """The version that is to be put in force, with its archive."""
         try:
             await self._orphans.suspect([attempt.path], now_ms())
             size, sha256 = await write_version(self._blobs, attempt.path, attempt.covered)
             return await self._summarised(attempt, size, sha256)
         except asyncio.CancelledError:
-            await finish(self._stopped(attempt, say))
+            await finish(self._stopped(attempt, notify))
             raise
         except Exception as error:
-            raise await finish(self._failed(attempt, say, error)) from error
+            raise await finish(self._failed(attempt, notify, error)) from error
 
-    async def _put_in_force(self, attempt: Attempt, row: CompressionRow, say: Say) -> None:
+    async def _put_in_force(self, attempt: Attempt, row: CompressionRow, notify: Notify) -> None:
         try:
             await self._compressions.add(row)
         except Exception as error:
-            raise await self._failed(attempt, say, error) from error
-        await say(attempt.event("completed", tokens_after=row.tokens_after))
+            raise await self._failed(attempt, notify, error) from error
+        await notify(attempt.event("completed", tokens_after=row.tokens_after))
 
-    async def _stopped(self, attempt: Attempt, say: Say) -> None:
+    async def _stopped(self, attempt: Attempt, notify: Notify) -> None:
         await clear(self._orphans, self._blobs, [attempt.path])
         with suppress(GatewayError):
-            await say(attempt.event("failed", reason="cancelled: The compression was stopped."))
+            await notify(attempt.event("failed", reason="cancelled: The compression was stopped."))
 
-    async def _failed(self, attempt: Attempt, say: Say, error: Exception) -> GatewayError:
+    async def _failed(self, attempt: Attempt, notify: Notify, error: Exception) -> GatewayError:
         """What the caller is told of a failure; the log, and the count of failures, have it then. What cannot
         be stored now is lost: the failure itself matters more."""
         await clear(self._orphans, self._blobs, [attempt.path])
@@ -214,7 +214,7 @@ class Compressor:
             with suppress(StorageError):
                 await self._compressions.failed(attempt.session_id)
         with suppress(GatewayError):
-            await say(attempt.event("failed", reason=f"{failure.code}: {failure.message}"))
+            await notify(attempt.event("failed", reason=f"{failure.code}: {failure.message}"))
         return failure
 
     async def _summarised(self, attempt: Attempt, size: int, sha256: str) -> CompressionRow:

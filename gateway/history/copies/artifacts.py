@@ -90,7 +90,7 @@ class CheckedArtifacts:
     def part(self, value: dict[str, Any], at: int) -> None:
         """A line of the kind content, at the offset `at`. Raises errors.BadImport."""
         content = self._open
-        if content is None or value != _told(content.of.ref, content.parts + 1, value.get("data")):
+        if content is None or value != _chunk_line(content.of.ref, content.parts + 1, value.get("data")):
             raise BadImport("It is not the part that comes next.")
         if content.parts == 0:
             self.places[content.of.sha256] = at
@@ -127,7 +127,7 @@ def _check(artifact: ArtifactCopy, known: _Known) -> None:
     )
 
 
-def _told(ref: str, number: int, data: object) -> dict[str, object]:
+def _chunk_line(ref: str, number: int, data: object) -> dict[str, object]:
     return {"ref": ref, "number": number, "data": data}
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gateway.errors import BadImport
 from gateway.history.copies.lines import demand, valid
-from gateway.messages import ATTACHED, KEPT, RECALLED, Recalled
+from gateway.messages import ARTIFACT, ATTACHED, RECALLED, Recalled
 from gateway.storage.sessions.copies import Attachment
 
 
@@ -67,7 +67,7 @@ def _check(blocks: list[object], role: str, *, within: bool) -> None:
         demand(kind not in OURS or not within, f"a block of the type {kind} is within another")
         demand(kind != ATTACHED or role == "user", "a file is attached to what was not said by the user")
         # Only the view makes such, of what is attached.
-        demand(_source_of(block) != KEPT, f"a block has a source of the type {KEPT}")
+        demand(_source_of(block) != ARTIFACT, f"a block has a source of the type {ARTIFACT}")
         form = FORMS.get(cast("str", kind), _Form)
         try:
             valid(partial(form.model_validate, block))

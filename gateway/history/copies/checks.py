@@ -174,8 +174,8 @@ class Check:
         check_content(value["content"], value["role"])
         if value["usage"] is not None:
             usage = valid(lambda: Usage.model_validate(value["usage"], strict=True))
-            told = orjson.dumps(usage.model_dump())
-            demand(told == orjson.dumps(value["usage"]), "the usage is not complete, or not in order")
+            written = orjson.dumps(usage.model_dump())
+            demand(written == orjson.dumps(value["usage"]), "the usage is not complete, or not in order")
         self.covered.take(position, archived(line) + b"\n", at)
 
     def _take_event(self, value: dict[str, Any], line: bytes) -> None:

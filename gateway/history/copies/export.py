@@ -91,7 +91,7 @@ class Export:
             yield chunk
         yield self._lines("compression", [_line("compression", version) for version in versions])
         yield self._lines("summary", [_line("summary", summary)] if summary is not None else [])
-        async for chunk in self._kept():
+        async for chunk in self._archived_lines():
             yield chunk
         async for chunk in self._messages():
             yield chunk
@@ -107,7 +107,7 @@ class Export:
             # Turns that came later than the moment lie beyond its head.
             yield self._lines("turn", [_line("turn", turn) for _, turn in page if turn.last_seq <= head])
 
-    async def _kept(self) -> AsyncIterator[bytes]:
+    async def _archived_lines(self) -> AsyncIterator[bytes]:
         """The artifacts of the moment, without those that were removed since."""
         refs, told = self.moment.artifacts, set[str]()
         for start in range(0, len(refs), ARTIFACTS_PAGE):

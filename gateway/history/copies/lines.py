@@ -86,8 +86,8 @@ def valid(validate: Callable[[], T]) -> T:
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in problem["loc"])
-        told = plain_words(problem["type"], problem["msg"], unknown="unknown name")
-        raise BadImport(f"{place}: {told}"[:300]) from None
+        message = plain_words(problem["type"], problem["msg"], unknown="unknown name")
+        raise BadImport(f"{place}: {message}"[:300]) from None
 
 
 def demand(holds: bool, otherwise: str) -> None:

@@ -30,7 +30,7 @@ def usable(answer: Completion, most_tokens: int) -> tuple[SessionSummary, Sequen
         problem = answer.problem or "invalid"
         message = _PROBLEMS.get(problem, f"The summary is {error}.")
         raise _unusable(f"summary_{problem}", message) from None
-    if not summary.says_something:
+    if not summary.has_content:
         raise _unusable("summary_invalid", "The summary has neither a goal nor facts nor progress.")
     size, most = estimate_tokens(to_markdown(summary)), int(ACCEPTED * most_tokens)
     if size > most:

@@ -60,18 +60,18 @@ def listed(
 ) -> list[Reference]:
     """Those of `refs`, in their order, that are there, each with its name, type and size, and what the last
     one of `summaries` says of it; as many as may stand in a summary of `most_tokens`."""
-    said = {
+    described = {
         ref: each
         for summary in summaries
         for each in (summary.artifacts if summary else ())
         for ref in _REF.findall(each.ref)[:1]
         if each.desc or each.locator
     }
-    room, found = most_tokens // SHARE, list[Reference]()
+    budget, found = most_tokens // SHARE, list[Reference]()
     for row in (rows[ref] for ref in refs if ref in rows):
-        reference = _reference(row, said.get(row.ref))
-        room -= estimate_tokens(f"- {reference.ref} ({reference.locator}): {reference.desc}\n")
-        if room < 0 or len(found) == MAX_ARTIFACTS:
+        reference = _reference(row, described.get(row.ref))
+        budget -= estimate_tokens(f"- {reference.ref} ({reference.locator}): {reference.desc}\n")
+        if budget < 0 or len(found) == MAX_ARTIFACTS:
             break
         found.append(reference)
     return found
@@ -82,14 +82,14 @@ def others(references: Sequence[Reference]) -> list[Reference]:
     return [each for each in references if not _REF.search(each.ref)]
 
 
-def _reference(row: ArtifactRow, said: Reference | None) -> Reference:
-    told = ", ".join([*([row.name] if row.name else []), row.mime, size_of(row)])
-    if said is None:
-        return Reference(ref=row.ref, desc=told)
+def _reference(row: ArtifactRow, described: Reference | None) -> Reference:
+    facts = ", ".join([*([row.name] if row.name else []), row.mime, size_of(row)])
+    if described is None:
+        return Reference(ref=row.ref, desc=facts)
     # What a summary says may have begun with this very line: it was told the one before.
-    more = said.desc.removeprefix(told).removeprefix(":").strip()[:_MAX_LENGTH]
+    more = described.desc.removeprefix(facts).removeprefix(":").strip()[:_MAX_LENGTH]
     return Reference(
-        ref=row.ref, locator=said.locator[:_MAX_LENGTH], desc=f"{told}: {more}" if more else told
+        ref=row.ref, locator=described.locator[:_MAX_LENGTH], desc=f"{facts}: {more}" if more else facts
     )
 
 

@@ -20,7 +20,7 @@ from gateway.storage.artifacts import ArtifactRow
 from gateway.storage.messages import StoredMessage
 
 _MARGIN = 0.75  # of the window: an estimate may be a third too low
-_SMALLEST_PIECE = 500  # tokens; an endpoint that cannot read so much cannot summarise
+_MIN_PART = 500  # tokens; an endpoint that cannot read so much cannot summarise
 _CHARACTERS = 0.8  # of a token: what Chinese text has
 
 
@@ -95,18 +95,18 @@ async def summarise(
 
 def fits(messages: Sequence[StoredMessage], *, instructions: str, bounds: SummaryLimits) -> bool:
     """Whether one model call can read all of `messages`."""
-    room = _room(instructions, bounds)
+    budget = _input_tokens(instructions, bounds)
     for entry in write_out(messages):
-        room -= entry.tokens
-        if room < 0:
+        budget -= entry.tokens
+        if budget < 0:
             return False
     return True
 
 
-def _room(instructions: str, bounds: SummaryLimits) -> int:
+def _input_tokens(instructions: str, bounds: SummaryLimits) -> int:
     """Tokens of conversation that one call can read, beside a summary so far."""
     taken = estimate_tokens(instructions) + bounds.tokens + 300
-    return max(_SMALLEST_PIECE, int((bounds.window - bounds.answer_tokens) * _MARGIN) - taken)
+    return max(_MIN_PART, int((bounds.window - bounds.answer_tokens) * _MARGIN) - taken)
 
 
 @dataclass(slots=True)
@@ -118,10 +118,10 @@ class _Work:
     instructions: str
     bounds: SummaryLimits
     known: Known
-    room: int = field(init=False)
+    budget: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.room = _room(self.instructions, self.bounds)
+        self.budget = _input_tokens(self.instructions, self.bounds)
 
     async def read(
         self, messages: Sequence[StoredMessage], previous: SessionSummary | None, questions: Sequence[str]
@@ -132,21 +132,19 @@ class _Work:
         if not left:
             raise CompressionFailed("There is nothing to summarise.", code="summary_empty", retryable=False)
         while left:
-            piece = _piece(left, self.room)
+            part = _next_part(left, self.budget)
             before = [*questions, *(previous.open_questions if previous else ())]
             try:
-                text = request_text(
-                    piece, previous=previous, questions=before, most_tokens=self.bounds.tokens
-                )
-                said = await self._answer(text)
+                text = request_text(part, previous=previous, questions=before, most_tokens=self.bounds.tokens)
+                result = await self._answer(text)
             except ModelError as error:
                 # The window is smaller than what is known of the model.
-                if error.code != "context_overflow" or self.room <= _SMALLEST_PIECE:
+                if error.code != "context_overflow" or self.budget <= _MIN_PART:
                     raise
-                self.room = max(_SMALLEST_PIECE, self.room // 2)
+                self.budget = max(_MIN_PART, self.budget // 2)
                 continue
-            summary, answered = said
-            read = [entry.stored for entry in piece]
+            summary, answered = result
+            read = [entry.stored for entry in part]
             artifacts = await self._artifacts(read, previous, summary)
             previous = await asyncio.to_thread(
                 complete,
@@ -158,7 +156,7 @@ class _Work:
                 artifacts=artifacts,
                 most_tokens=self.bounds.tokens,
             )
-            questions, left = (), left[len(piece) :]
+            questions, left = (), left[len(part) :]
         assert previous is not None
         return previous
 
@@ -192,18 +190,18 @@ class _Work:
         )
 
 
-def _piece(entries: Sequence[DialogueEntry], room: int) -> list[DialogueEntry]:
-    """The first entries that fit in `room` tokens, a call with its results if possible; the very first one
+def _next_part(entries: Sequence[DialogueEntry], budget: int) -> list[DialogueEntry]:
+    """The first entries that fit in `budget` tokens, a call with its results if possible; the very first one
     always, cut to fit if need be."""
     taken: list[DialogueEntry] = []
     for entry in entries:
-        if entry.tokens > room:
+        if entry.tokens > budget:
             break
-        room -= entry.tokens
+        budget -= entry.tokens
         taken.append(entry)
     if not taken:
         first = entries[0]
-        return [replace(first, text=shorten(first.text, int(room * _CHARACTERS)))]
+        return [replace(first, text=shorten(first.text, int(budget * _CHARACTERS)))]
     if len(taken) < len(entries) and len(taken) > 1 and _calls(taken[-1]):
         taken.pop()
     return taken

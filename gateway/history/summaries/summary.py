@@ -111,7 +111,7 @@ class SessionSummary(BaseModel):
     identifiers: Sentences = Field(default_factory=list[str])
 
     @property
-    def says_something(self) -> bool:
+    def has_content(self) -> bool:
         """Whether at least one of the parts is there without which nothing can go on."""
         return bool(self.goal or self.facts or self.progress)
 

@@ -78,21 +78,21 @@ def complete(
 
 def _with_identifiers(summary: SessionSummary, found: Sequence[str], most_tokens: int) -> SessionSummary:
     text = to_markdown(summary)
-    room = most_tokens - estimate_tokens(text) - estimate_tokens("\n\n## Identifiers") - 1
+    budget = most_tokens - estimate_tokens(text) - estimate_tokens("\n\n## Identifiers") - 1
     taken: list[str] = []
     for identifier in dict.fromkeys(found):
         cost = estimate_tokens(f"\n- {identifier}")
-        if identifier not in text and cost <= room and len(taken) < MAX_IDENTIFIERS:
+        if identifier not in text and cost <= budget and len(taken) < MAX_IDENTIFIERS:
             taken.append(identifier)
-            room -= cost
+            budget -= cost
     return summary.model_copy(update={"identifiers": taken})
 
 
 def _identifiers(messages: Sequence[StoredMessage], previous: SessionSummary | None) -> Iterator[str]:
     yield from previous.identifiers if previous else ()
-    said = [(item, text) for item in messages for text in _texts(item)]
+    texts = [(item, text) for item in messages for text in _texts(item)]
     for by_user in (True, False):
-        for item, text in said:
+        for item, text in texts:
             if (item.message.role == "user") == by_user:
                 yield from _named_in(text)
                 if by_user:

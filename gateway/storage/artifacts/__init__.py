@@ -76,7 +76,7 @@ class Stock(NamedTuple):
 
     artifacts: int
     size: int
-    doubtful: int
+    orphan_candidates: int
 
 
 class Artifacts(Protocol):

@@ -27,7 +27,7 @@ CHANGE = Prepared(
 FIRST = Prepared(
     insert(artifact_totals).values(owner=bindparam("of"), artifacts=bindparam("more"), size=_SIZE, used=_USED)
 )
-ROOM = Prepared(select(artifact_totals.c.used, artifact_totals.c.artifacts).where(_OWNER))
+USED = Prepared(select(artifact_totals.c.used, artifact_totals.c.artifacts).where(_OWNER))
 STOCK = Prepared(
     select(
         func.coalesce(func.sum(artifact_totals.c.artifacts), 0),
@@ -56,7 +56,7 @@ def count_out(connection: Connection, owner: str, path: str, size: int) -> None:
 
 
 def space_used(connection: Connection, owner: str) -> SpaceUsed:
-    row = ROOM.one(connection, of=owner)
+    row = USED.one(connection, of=owner)
     return SpaceUsed(*row) if row is not None else SpaceUsed(0, 0)
 
 

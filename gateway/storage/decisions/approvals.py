@@ -167,7 +167,7 @@ def decide(
     if found is None or turn is None:
         raise NotFound(f"No call {row.tool_call_id} of that turn needs approval.", code="approval_not_found")
     if found.verdict is not None:
-        if _says(found.verdict) == _says(verdict):
+        if _content(found.verdict) == _content(verdict):
             return found, None
         raise Conflict(
             f"{found.verdict.by} decided before: {found.verdict.decision}.",
@@ -233,17 +233,17 @@ def wake(connection: Connection, turn_id: str, replica: str) -> Accepted | None:
 def approval_of(row: Sequence[Any]) -> ApprovalRow:
     """A row of the table, in the order of its columns."""
     session_id, turn_id, call_id, owner, _, name, arguments, reason, asked, expires, *answer = row
-    decision, by, at, scope, said, edited = answer
+    decision, by, at, scope, explanation, edited = answer
     verdict = None
     if decision is not None:
         changed = orjson.loads(edited) if edited is not None else None
-        verdict = Verdict(decision, by, at, scope, said, changed)
+        verdict = Verdict(decision, by, at, scope, explanation, changed)
     return ApprovalRow(
         session_id, turn_id, call_id, owner, name, orjson.loads(arguments), reason, asked, expires, verdict
     )
 
 
-def _says(verdict: Verdict) -> tuple[object, ...]:
+def _content(verdict: Verdict) -> tuple[object, ...]:
     return (verdict.decision, verdict.scope, verdict.arguments)
 
 

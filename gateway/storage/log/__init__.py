@@ -124,9 +124,9 @@ class EventLog(EventAppender, Protocol):
         ...
 
 
-Told = Callable[[Sequence[StoredEvent]], None]
-"""What a reader is told: the events that are published now, in order; none of them: something else changed,
-look again. It must be quick; what it raises is logged and reaches nobody."""
+OnEvents = Callable[[Sequence[StoredEvent]], None]
+"""Is called with the events that are published, in order; without any when something else changed and the
+reader should look again. It must be quick; its exceptions are logged and reach nobody else."""
 
 
 class Subscription(Protocol):
@@ -153,8 +153,10 @@ class Bus(Protocol):
         """A turn is about to be written, from `head` on: who has seen `head` need not read the log."""
         ...
 
-    def subscribe(self, session_id: str, told: Told | None = None) -> AbstractContextManager[Subscription]:
-        """A place in the session's stream until the context is left; `told` is called at each publication."""
+    def subscribe(
+        self, session_id: str, on_events: OnEvents | None = None
+    ) -> AbstractContextManager[Subscription]:
+        """A place in the session's stream until the context is left; each publication calls `on_events`."""
         ...
 
     @property

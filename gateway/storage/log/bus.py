@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from gateway.events.envelope import StoredEvent
-from gateway.storage.log import Told
+from gateway.storage.log import OnEvents
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +45,11 @@ class Topic:
     def clear(self) -> None:
         self.tail, self.size, self.head = [], 0, None
 
-    def tell(self, events: Sequence[StoredEvent]) -> None:
+    def notify(self, events: Sequence[StoredEvent]) -> None:
         for reader in tuple(self.readers):
-            if reader.told is not None:
+            if reader.on_events is not None:
                 try:
-                    reader.told(events)
+                    reader.on_events(events)
                 except Exception:
                     # Neither the turn whose events these are nor the other readers have to do with it.
                     log.exception("a reader of the bus failed")
@@ -58,10 +58,10 @@ class Topic:
 class Reader:
     """The `Subscription` of one reader."""
 
-    __slots__ = ("_asked", "_topic", "gone", "told")
+    __slots__ = ("_asked", "_topic", "gone", "on_events")
 
-    def __init__(self, topic: Topic, told: Told | None) -> None:
-        self.told = told
+    def __init__(self, topic: Topic, on_events: OnEvents | None) -> None:
+        self.on_events = on_events
         self.gone = False
         self._topic = topic
         self._asked: tuple[int | None, int] = (None, -1)
@@ -101,11 +101,11 @@ class MemoryBus:
         topic = self._followed.get(session_id)
         if not events:
             if topic is not None:
-                topic.tell(events)
+                topic.notify(events)
             return
         if topic is not None:
             topic.extend(events, self._tail_bytes)
-            topic.tell(events)
+            topic.notify(events)
         else:
             topic = self._take_idle(session_id) or Topic()
             topic.extend(events, self._tail_bytes)
@@ -126,12 +126,12 @@ class MemoryBus:
             topic.head = head
 
     @contextmanager
-    def subscribe(self, session_id: str, told: Told | None = None) -> Generator[Reader]:
+    def subscribe(self, session_id: str, on_events: OnEvents | None = None) -> Generator[Reader]:
         """See `Bus.subscribe`."""
         topic = self._followed.get(session_id)
         if topic is None:
             topic = self._followed[session_id] = self._take_idle(session_id) or Topic()
-        reader = Reader(topic, told)
+        reader = Reader(topic, on_events)
         topic.readers.append(reader)
         try:
             yield reader
@@ -159,7 +159,7 @@ class MemoryBus:
             topic.clear()
             for reader in topic.readers:
                 reader.gone = True
-            topic.tell(())
+            topic.notify(())
 
     def _take_idle(self, session_id: str) -> Topic | None:
         topic = self._idle.pop(session_id, None)

@@ -94,11 +94,11 @@ def _kind_of(scope: bytes, first_seq: int, name: str, bodies: Sequence[bytes]) -
     end = first.find(b",", begin)
     data = first.find(_DATA, end)
     mark, close = (_TEXT, b'"}}') if first.startswith(_TEXT, data) else (_DATA, b"}")
-    said = first[end : data + len(mark)]
+    between = first[end : data + len(mark)]
     shared = b"," + scope
-    if not 0 < end - begin <= _MAX_DIGITS or not said.startswith(shared):
+    if not 0 < end - begin <= _MAX_DIGITS or not between.startswith(shared):
         return None
-    digits, to_data = end - begin, end - begin + len(said)
+    digits, to_data = end - begin, end - begin + len(between)
     places = [body.find(_TIME) + len(_TIME) for body in bodies]
     try:
         times = [int(body[at : at + digits]) for body, at in zip(bodies, places, strict=True)]
@@ -106,7 +106,7 @@ def _kind_of(scope: bytes, first_seq: int, name: str, bodies: Sequence[bytes]) -
         return None
     kind = _Kind(
         name,
-        said[len(shared) :].replace(b"%", b"%%") + b"%b" + close,
+        between[len(shared) :].replace(b"%", b"%%") + b"%b" + close,
         times,
         [body[at + to_data : -len(close)] for body, at in zip(bodies, places, strict=True)],
     )

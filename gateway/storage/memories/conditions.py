@@ -26,7 +26,7 @@ def seen(viewer: Viewer, table: FromClause = memories) -> Condition:
     return and_(c.source != DOCUMENT, or_(own, shared) if viewer.households else own)
 
 
-def shelves_of(row: MemoryRow) -> Sequence[str]:
+def partitions_of(row: MemoryRow) -> Sequence[str]:
     """Where the full text index keeps it: with its audience, and, where that is its user in some role,
     project or session, with all that is theirs. What is not recalled is aside."""
     alone = row.source == DOCUMENT or row.owner_type == "household"
@@ -34,7 +34,7 @@ def shelves_of(row: MemoryRow) -> Sequence[str]:
     return names if row.recallable else _aside(names)
 
 
-def shelves(viewer: Viewer, which: Filter) -> Sequence[str]:
+def partitions(viewer: Viewer, which: Filter) -> Sequence[str]:
     """Where all is that the viewer sees, and nothing else; what is not recalled only if it is asked for."""
     if isinstance(viewer, Scope):
         names = viewer.audiences

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, select
 from gateway.errors import DuplicateMemory
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MemoryRow
-from gateway.storage.memories.conditions import DOCUMENT, shelves_of
+from gateway.storage.memories.conditions import DOCUMENT, partitions_of
 from gateway.storage.memories.rows import ADD, CHANGE, COLUMNS, memory_of, values_of
 from gateway.storage.memories.schema import memories
 from gateway.storage.memories.words import Words
@@ -28,14 +28,14 @@ def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Se
         if row.source != DOCUMENT:
             raise ValueError(f"{row.id} is no document")
         number, before = stored.get(row.id, (None, row))
-        said = replace(row, last_used=before.last_used)
+        updated = replace(row, last_used=before.last_used)
         if number is None:
-            number = _add(connection, said)
-        elif said != before:
-            CHANGE.run(connection, **values_of(said), the_number=number, deleted_at=None)
+            number = _add(connection, updated)
+        elif updated != before:
+            CHANGE.run(connection, **values_of(updated), the_number=number, deleted_at=None)
         else:
             continue
-        words.put(connection, number, shelves_of(said), tokens)
+        words.put(connection, number, partitions_of(updated), tokens)
 
 
 def _stored(connection: Connection) -> list[tuple[int, MemoryRow]]:

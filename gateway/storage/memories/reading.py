@@ -19,7 +19,7 @@ from gateway.storage.memories import (
     Tombstone,
     Viewer,
 )
-from gateway.storage.memories.conditions import DOCUMENT, asked, seen, shelves
+from gateway.storage.memories.conditions import DOCUMENT, asked, partitions, seen
 from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, numbered
 from gateway.storage.memories.schema import erasures, memories, memory_evidence, memory_links, memory_versions
 from gateway.storage.memories.words import Words
@@ -119,7 +119,7 @@ def match(
     *,
     limit: int,
 ) -> Sequence[Match]:
-    for found in index.found(connection, shelves(viewer, which), words):
+    for found in index.found(connection, partitions(viewer, which), words):
         best = (
             select(memories.c.number, found.c.score)
             .join(found, found.c.number == memories.c.number)

@@ -9,10 +9,12 @@ from gateway.storage.database import Database
 
 
 class Words(Protocol):
-    """A full text index over the memories, by their number. Each memory is on one shelf or several."""
+    """A full text index over the memories, by their number. Each memory is in one partition or several."""
 
-    def put(self, connection: Connection, number: int, shelves: Sequence[str], tokens: Sequence[str]) -> None:
-        """The memory is found on each of `shelves` by `tokens`, and nowhere else any more."""
+    def put(
+        self, connection: Connection, number: int, partitions: Sequence[str], tokens: Sequence[str]
+    ) -> None:
+        """The memory is found in each of `partitions` by `tokens`, and nowhere else any more."""
         ...
 
     def remove(self, connection: Connection, number: int) -> None:
@@ -24,9 +26,9 @@ class Words(Protocol):
         ...
 
     def found(
-        self, connection: Connection, shelves: Sequence[str], words: Sequence[str]
+        self, connection: Connection, partitions: Sequence[str], words: Sequence[str]
     ) -> Sequence[Subquery]:
-        """The memories on `shelves` that have any of `words`: columns number and score (BM25, higher is
+        """The memories in `partitions` that have any of `words`: columns number and score (BM25, higher is
         better). Where all of `words` would take too long, first those with the rarer ones; the next is for
         when none of these will do. Nothing when there are none."""
         ...

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, insert, literal, n
 from gateway.errors import DuplicateMemory, MemoryChanged
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MAX_VERSIONS, Change, Link, MemoryRow, Viewer, audience_of
-from gateway.storage.memories.conditions import DOCUMENT, LIVE, seen, shelves_of
+from gateway.storage.memories.conditions import DOCUMENT, LIVE, partitions_of, seen
 from gateway.storage.memories.limits import Kind, check, kinds
 from gateway.storage.memories.rows import ADD, CHANGE, snapshot_of, values_of
 from gateway.storage.memories.schema import LIVE as IS_LIVE
@@ -194,7 +194,7 @@ def _apply(connection: Connection, words: Words, change: Change) -> Sequence[Kin
         words.remove(connection, number)
         FORGET_VECTORS.run(connection, number=number)
     else:
-        words.put(connection, number, shelves_of(row), change.tokens)
+        words.put(connection, number, partitions_of(row), change.tokens)
     return before
 
 
@@ -265,5 +265,5 @@ def _changed(row: MemoryRow, version: int, *, is_deleted: bool) -> MemoryChanged
 
 
 def _duplicate(memory_id: str, same: str) -> DuplicateMemory:
-    said = "The same is remembered already" if same == "digest" else "This request was carried out already"
-    return DuplicateMemory(f"{said}: {memory_id}.", details={"id": memory_id, "same": same})
+    message = "The same is remembered already" if same == "digest" else "This request was carried out already"
+    return DuplicateMemory(f"{message}: {memory_id}.", details={"id": memory_id, "same": same})

@@ -127,7 +127,7 @@ class Sessions(Protocol):
         """What the session was told of former ones, if anything."""
         ...
 
-    async def set_prompt_memories(self, session_id: str, told: PromptMemories) -> None:
+    async def set_prompt_memories(self, session_id: str, memories: PromptMemories) -> None:
         """Fixes what a session is told of the memories, until another is given."""
         ...
 

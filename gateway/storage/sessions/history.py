@@ -226,9 +226,9 @@ def view_of(connection: Connection, session_id: str, *, whole: bool) -> View:
     row = VIEW.one(connection, session_id=session_id, whole=int(whole))
     if row is None:
         return View(None, MessageRange(0, LAST, (), ()), None, 0, None, 0, None, None)
-    generation_from, carried, failed, prefix_hash, told, archives, kept, since, *version = row
+    generation_from, carried, failed, prefix_hash, in_prompt, archives, kept, since, *version = row
     archived = archives_of(archives)
-    known = (generation_from, carried, failed, prefix_hash, prompt_memories_of(told))
+    known = (generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt))
     if version[0] is None:
         return View(None, MessageRange(0, LAST, archived, messages_of(since)), None, *known)
     covers = COMPRESSIONS.read(version)
@@ -243,9 +243,10 @@ def outline_of(
     """What a session's view is made of, before its messages are read."""
     row = OUTLINE.one(connection, session_id=session.id, whole=int(whole))
     assert row is not None
-    generation_from, carried, failed, prefix_hash, told, last, *version = row
+    generation_from, carried, failed, prefix_hash, in_prompt, last, *version = row
     covers = COMPRESSIONS.read(version) if version[0] is not None else None
-    history = History((), covers, generation_from, carried, failed, prefix_hash, prompt_memories_of(told))
+    known = (generation_from, carried, failed, prefix_hash, prompt_memories_of(in_prompt))
+    history = History((), covers, *known)
     return Outline(session, open_turn, history, last)
 
 

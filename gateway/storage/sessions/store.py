@@ -49,7 +49,7 @@ BEGIN_GENERATION = Prepared(
     .where(ID, sessions.c.generation_from == bindparam("instead_of"))
     .values(generation_from=bindparam("after"), prefix_hash=null())
 )
-SET_PROMPT_MEMORIES = Prepared(update(sessions).where(ID).values(told_memories=bindparam("told")))
+SET_PROMPT_MEMORIES = Prepared(update(sessions).where(ID).values(told_memories=bindparam("memories")))
 CARRIED = Prepared(select(sessions.c.carried).where(ID))
 CARRY = Prepared(update(sessions).where(ID, sessions.c.carried.is_(None)).values(carried=bindparam("text")))
 
@@ -125,9 +125,9 @@ def begin_generation(connection: Connection, session_id: str, after: int, *, ins
     BEGIN_GENERATION.run(connection, session_id=session_id, after=after, instead_of=instead_of)
 
 
-def set_prompt_memories(connection: Connection, session_id: str, told: PromptMemories) -> None:
-    stored = as_json(asdict(told) | {"named": sorted(told.named)})
-    SET_PROMPT_MEMORIES.run(connection, session_id=session_id, told=stored)
+def set_prompt_memories(connection: Connection, session_id: str, memories: PromptMemories) -> None:
+    stored = as_json(asdict(memories) | {"named": sorted(memories.named)})
+    SET_PROMPT_MEMORIES.run(connection, session_id=session_id, memories=stored)
 
 
 def carried(connection: Connection, session_id: str) -> str | None:

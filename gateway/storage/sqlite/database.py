@@ -24,7 +24,7 @@ T = TypeVar("T")
 LOCK_WAIT = 5.0
 """Seconds that a connection waits for others of the same file."""
 
-MIN_ROOM = 1_048_576
+MIN_FREE = 1_048_576
 """Bytes that must be free on the disk, after a commit failed, for another attempt to be worth it."""
 
 # No mmap: a page that changes under a reader's map is how a damaged log becomes a damaged database. Foreign
@@ -160,7 +160,7 @@ class SqliteDatabase(SqliteFile):
         yet, or another commit fails, which changes nothing but has to be written."""
         await self.read(lambda connection: connection.exec_driver_sql("SELECT 1 FROM sqlite_master").first())
         if self._writer.failure is not None:
-            await asyncio.to_thread(_take_room, self.path.parent)
+            await asyncio.to_thread(_reserve, self.path.parent)
             await self.write(lambda connection: connection.exec_driver_sql("PRAGMA user_version = 0").close())
 
     def on_delivery(self, deliver: Deliver) -> None:
@@ -173,12 +173,12 @@ class SqliteDatabase(SqliteFile):
         self._lock.release()
 
 
-def _take_room(folder: Path) -> None:
-    """Takes MIN_ROOM and gives it back. A small commit alone says nothing: a larger one that failed has left
+def _reserve(folder: Path) -> None:
+    """Takes MIN_FREE and gives it back. A small commit alone says nothing: a larger one that failed has left
     room for it, at the end of the write-ahead log."""
     try:
         with TemporaryFile(dir=folder) as file:
-            file.write(bytes(MIN_ROOM))
+            file.write(bytes(MIN_FREE))
     except OSError as error:
         raise StorageError(
             f"The disk of the database is full ({error.strerror}).", code="storage_full"

@@ -41,13 +41,13 @@ def for_caller(error: BaseException) -> BaseException:
     if is_failure(error):
         if not is_broken(error):
             log.error("a statement failed", exc_info=error)  # a mistake of ours in all likelihood
-        told: BaseException = storage_error(error)
+        failure: BaseException = storage_error(error)
     elif isinstance(error, StopIteration) or not isinstance(error, Exception):
-        told = RuntimeError(f"The work of a transaction raised {type(error).__name__}.")
+        failure = RuntimeError(f"The work of a transaction raised {type(error).__name__}.")
     else:
         return error
-    told.__cause__ = error
-    return told
+    failure.__cause__ = error
+    return failure
 
 
 def storage_error(error: BaseException) -> StorageError:

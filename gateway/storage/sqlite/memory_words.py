@@ -46,9 +46,11 @@ _WORD = re.compile("[0-9a-z\u0080-\ud7ff\ue000-\U0010ffff]+")
 class Fts5Words:
     """The `Words` protocol."""
 
-    def put(self, connection: Connection, number: int, shelves: Sequence[str], tokens: Sequence[str]) -> None:
+    def put(
+        self, connection: Connection, number: int, partitions: Sequence[str], tokens: Sequence[str]
+    ) -> None:
         """See `Words.put`."""
-        raw_of(connection).execute(PUT, (number, " ".join(_marked(shelves, tokens))))
+        raw_of(connection).execute(PUT, (number, " ".join(_marked(partitions, tokens))))
 
     def remove(self, connection: Connection, number: int) -> None:
         """See `Words.remove`."""
@@ -59,18 +61,18 @@ class Fts5Words:
         raw_of(connection).execute(MERGE)
 
     def found(
-        self, connection: Connection, shelves: Sequence[str], words: Sequence[str]
+        self, connection: Connection, partitions: Sequence[str], words: Sequence[str]
     ) -> Sequence[Subquery]:
         """See `Words.found`. At most QUERY_WORDS of them count."""
-        terms = _marked(shelves, list(dict.fromkeys(words))[:QUERY_WORDS])
+        terms = _marked(partitions, list(dict.fromkeys(words))[:QUERY_WORDS])
         known = raw_of(connection).execute(KNOWN, (orjson.dumps(terms).decode(),)).fetchall()
         rarer = _rarer(known)
         others = [term for term, _ in known[len(rarer) :]]
         return [_having(some) for some in (rarer, others) if some]
 
 
-def _marked(shelves: Sequence[str], words: Sequence[str]) -> list[str]:
-    marks = [hashlib.sha256(shelf.encode()).hexdigest()[:12] for shelf in shelves]
+def _marked(partitions: Sequence[str], words: Sequence[str]) -> list[str]:
+    marks = [hashlib.sha256(partition.encode()).hexdigest()[:12] for partition in partitions]
     kept = [word for word in words if _WORD.fullmatch(word)]
     return [mark + word for mark in marks for word in kept]
 

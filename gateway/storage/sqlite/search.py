@@ -113,7 +113,7 @@ class SqliteSearch:
                     break
                 gathered.append(fresh)
                 more = fresh.more
-                if more or sum(len(each.said) for each in gathered) >= TURN_BATCH:
+                if more or sum(len(each.inputs) for each in gathered) >= TURN_BATCH:
                     await self._store(gathered)
                     gathered = []
         if gathered:
@@ -174,14 +174,14 @@ class SqliteSearch:
         return fresh
 
     async def _messages(self, session_id: str, after: int, until: int) -> Sequence[StoredMessage]:
-        said = await self._database.read(
+        part = await self._database.read(
             lambda connection: range_of(connection, session_id, after, until), snapshot=False
         )
         try:
-            return await said.read(self._archived)
+            return await part.read(self._archived)
         except ArchiveDamaged as error:
             log.warning("answers of session %s cannot be searched: %s", session_id, error.message)
-            return said.rows
+            return part.rows
 
     async def _store(self, gathered: Sequence[Fresh]) -> None:
         def work(connection: Connection) -> None:
@@ -207,7 +207,7 @@ def lacking(connection: Connection, session_id: str) -> Fresh | None:
         session_id,
         (owner, created_at, indexed_head),
         title,
-        [(turn_id, said) for turn_id, _, said in done],
+        [(turn_id, text) for turn_id, _, text in done],
         running,
         found[2] if found is not None else 0,
         last,
@@ -224,10 +224,10 @@ def small_ones(connection: Connection, session_ids: Sequence[str]) -> dict[str, 
         if fresh is None:
             found[session_id] = None
         elif fresh.last - fresh.position <= SMALL and not fresh.more:
-            said = range_of(connection, session_id, fresh.position, fresh.last)
-            if not any(row.to_position > fresh.position for row in said.archives):
+            part = range_of(connection, session_id, fresh.position, fresh.last)
+            if not any(row.to_position > fresh.position for row in part.archives):
                 fresh.take_inputs()
-                fresh.take(said.rows)
+                fresh.take(part.rows)
                 found[session_id] = fresh
     return found
 

@@ -16,13 +16,13 @@ MESSAGE_BATCH = 200
 @dataclass(slots=True)
 class Fresh:
     """What the index lacks of a session. `state` is what the session was when it was read: owner, time of
-    creation and how far the index had come. `said` are the turns and what the user said in each, in order,
+    creation and how far the index had come. `inputs` are the turns and what the user said in each, in order,
     `words` what is to be found in them; `position` is that of the last message whose words were taken."""
 
     session_id: str
     state: tuple[str, int, int]
     title: str | None
-    said: Sequence[tuple[str, str]]
+    inputs: Sequence[tuple[str, str]]
     running: str | None
     position: int
     last: int
@@ -33,7 +33,7 @@ class Fresh:
     @property
     def more(self) -> bool:
         """Whether further turns may wait behind these."""
-        return len(self.said) == TURN_BATCH
+        return len(self.inputs) == TURN_BATCH
 
     def next_until(self) -> int:
         """Where the next read of messages ends: none that came later is among them."""
@@ -41,7 +41,7 @@ class Fresh:
 
     def take_inputs(self) -> None:
         self.title_words = set(tokens(self.title or ""))
-        self.words = {turn_id: set(tokens(said)) for turn_id, said in self.said}
+        self.words = {turn_id: set(tokens(inputs)) for turn_id, inputs in self.inputs}
 
     def take(self, messages: Sequence[StoredMessage]) -> bool:
         """Takes the words of what was answered; False when a message is of a turn that comes later."""

@@ -214,9 +214,9 @@ class Writer:
                 self._packing = None  # what it counted may be undone
                 self._roll_back()
             flush.seconds = perf_counter() - started
-            if not self._tell(self._settle, flush):
+            if not self._call(self._settle, flush):
                 return
-        self._tell(self._end)
+        self._call(self._end)
 
     def _commit(self, flush: Flush) -> None:
         self._synchronise(flush.sync or self._durability == "synced")
@@ -253,7 +253,7 @@ class Writer:
         except sqlite3.Error:
             log.exception("a failed transaction could not be rolled back")
 
-    def _tell(self, callback: Callable[..., None], *arguments: Any) -> bool:
+    def _call(self, callback: Callable[..., None], *arguments: Any) -> bool:
         try:
             self._loop.call_soon_threadsafe(callback, *arguments)
         except RuntimeError:  # the loop was closed without closing the database: nobody is left to tell

@@ -93,7 +93,7 @@ class StoredArtifacts:
         observe = exposition.counters.observe
         observe(table.ARTIFACTS, lambda: self._of_stock("artifacts"))
         observe(table.ARTIFACTS_STORED, lambda: self._of_stock("size"))
-        observe(table.BLOBS_DOUBTFUL, lambda: self._of_stock("doubtful"))
+        observe(table.BLOBS_DOUBTFUL, lambda: self._of_stock("orphan_candidates"))
 
     async def run(self, store: CountedArtifacts) -> None:
         """Counts again and again until it is cancelled."""
@@ -105,5 +105,5 @@ class StoredArtifacts:
                 log.warning("artifacts_not_counted", code=error.code)
             await asyncio.sleep(max(INTERVAL, REST * (monotonic() - began)))
 
-    def _of_stock(self, field: Literal["artifacts", "size", "doubtful"]) -> Mapping[Labels, int]:
+    def _of_stock(self, field: Literal["artifacts", "size", "orphan_candidates"]) -> Mapping[Labels, int]:
         return {} if self._stock is None else {(): getattr(self._stock, field)}

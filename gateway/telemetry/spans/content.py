@@ -176,8 +176,8 @@ class Content(TelemetryReader):
 
     def _keep_arguments(self, content: _TurnContent, call_id: str, arguments: Any) -> None:
         content.arguments.pop(call_id, None)  # a person may have put others in their place
-        room = MAX_KEPT * self._limit - sum(map(len, content.arguments.values()))
-        content.arguments[call_id] = clean_json(arguments, max(min(self._limit, room), 0))
+        left = MAX_KEPT * self._limit - sum(map(len, content.arguments.values()))
+        content.arguments[call_id] = clean_json(arguments, max(min(self._limit, left), 0))
 
     def _result(self, turn: TurnFacts, content: _TurnContent, call_id: str, data: dict[str, Any]) -> None:
         result = self._clean(data["content"])

@@ -96,7 +96,7 @@ class OutcomeSampler(SpanProcessor):
         self._add(waiting, span)
         if _is_turn(span) or len(waiting.spans) >= TRACE_SPANS:
             self._decide(trace_id, keep=len(waiting.spans) >= TRACE_SPANS or waiting.special)
-        self._make_room(span.end_time or 0)
+        self._evict(span.end_time or 0)
 
     def shutdown(self) -> None:
         """What still waits belongs to turns that the next process goes on with: it is kept."""
@@ -122,7 +122,7 @@ class OutcomeSampler(SpanProcessor):
         self._spans += 1
         self._bytes += size
 
-    def _make_room(self, now: int) -> None:
+    def _evict(self, now: int) -> None:
         oldest = int(now - self._policy.longest_wait * 1e9)
         while self._waiting:
             trace_id, waiting = next(iter(self._waiting.items()))

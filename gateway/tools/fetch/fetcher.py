@@ -141,8 +141,10 @@ class Fetcher:
         try:
             found = [literal(address) for address in await self._resolve(host, port)]
         except TimeoutError:
-            told = f"The address of {host} was not found within {LOOKUP_SECONDS:g} seconds. Try again later."
-            raise ToolTimedOut(told) from None
+            message = (
+                f"The address of {host} was not found within {LOOKUP_SECONDS:g} seconds. Try again later."
+            )
+            raise ToolTimedOut(message) from None
         except (OSError, UnicodeError):
             raise not_public(host) from None
         public = [address for address in found if address is not None and is_public(address)]
@@ -194,9 +196,9 @@ async def _body(response: httpx2.Response, most: int) -> tuple[bytes, bool]:
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress if encoding == "gzip" else None
     body, arrived = bytearray(), 0
     async with aclosing(response.aiter_raw()) as raw:
-        async for piece in raw:
-            arrived += len(piece)
-            body += unpack(piece, most + 1 - len(body)) if unpack else piece
+        async for data in raw:
+            arrived += len(data)
+            body += unpack(data, most + 1 - len(body)) if unpack else data
             if max(arrived, len(body)) > most:
                 return bytes(body[:most]), False
     return bytes(body), True

@@ -40,7 +40,7 @@ class SystemNames:
             loop = asyncio.get_running_loop()
             outcome: Future[_Addresses] = Future()
             outcome.set_running_or_notify_cancel()  # from now on its place is taken until the system answers
-            outcome.add_done_callback(lambda _: _tell(loop, self._places.release))
+            outcome.add_done_callback(lambda _: _call_in(loop, self._places.release))
             _start(ask, outcome)
             return await asyncio.wrap_future(outcome)
 
@@ -58,6 +58,6 @@ def _start(ask: Callable[[], _Addresses], outcome: Future[_Addresses]) -> None:
         outcome.set_exception(OSError(str(error)))
 
 
-def _tell(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
+def _call_in(loop: asyncio.AbstractEventLoop, what: Callable[[], None]) -> None:
     with suppress(RuntimeError):  # the loop is closed: nobody waits any more
         loop.call_soon_threadsafe(what)

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 from urllib.parse import urljoin
 
-_PIECE = 16_384  # characters given to the parser at a time, at least
+_BATCH = 16_384  # characters given to the parser at a time, at least
 _MAX_LINK_LENGTH = 500
 
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
@@ -71,7 +71,7 @@ def readable(html: str, base: str, limit: int) -> Readable:
     html = html.replace("<![", "<! ")
     start = 0
     while start < len(html) and reader.length <= limit:
-        end = start + max(_PIECE, len(reader.rawdata))
+        end = start + max(_BATCH, len(reader.rawdata))
         reader.feed(html[start:end])
         start = end
     reader.feed("<br>")  # what stands before a tag is text that has ended

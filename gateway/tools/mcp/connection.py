@@ -56,7 +56,7 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def open_connection(
-    name: str, server: McpServer, hear: Callable[[str], None]
+    name: str, server: McpServer, on_stderr: Callable[[str], None]
 ) -> AsyncGenerator["McpConnection"]:
     """A session that is ready. When the context is left, a program that was started for it has ended.
 
@@ -68,7 +68,7 @@ async def open_connection(
     try:
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(server.connect_timeout):
-                await connection.open(stack, hear)
+                await connection.open(stack, on_stderr)
             yield connection
     except Exception as error:  # noqa: BLE001 - whatever the SDK and what is under it raise means the same here
         raise ServerUnreachable(connection.why(error), details=connection.detail) from None
@@ -86,13 +86,13 @@ class McpConnection:
         self._is_over = False
         self._left_out: list[LeftOut] = []
         self._looked_at = 0
-        self._room = bounds.LIST
+        self._budget = bounds.LIST
         self._check: asyncio.Task[None] | None = None
         self._client: Client
 
-    async def open(self, stack: AsyncExitStack, hear: Callable[[str], None]) -> None:
+    async def open(self, stack: AsyncExitStack, on_stderr: Callable[[str], None]) -> None:
         if self._server.command is not None:
-            transport = stdio_transport(self._server, self._ending, hear)
+            transport = stdio_transport(self._server, self._ending, on_stderr)
         else:
             http = await stack.enter_async_context(http_client(self._server, self._ending, self._over))
             transport = streamable_http_client(
@@ -120,8 +120,8 @@ class McpConnection:
     @property
     def detail(self) -> dict[str, Any] | None:
         """The server's own last word, for the log."""
-        said = self._ending.detail
-        return {"detail": scrubbed(said, self._server)} if said is not None else None
+        text = self._ending.detail
+        return {"detail": scrubbed(text, self._server)} if text is not None else None
 
     async def news(self) -> None:
         """Returns when the list of tools may have changed.
@@ -137,7 +137,7 @@ class McpConnection:
     async def list_tools(self) -> tuple[list[ListedTool], list[LeftOut]]:
         """What the server offers, in its own order, and what of it is no tool."""
         listed: list[ListedTool] = []
-        self._left_out, self._looked_at, self._room = [], 0, bounds.LIST
+        self._left_out, self._looked_at, self._budget = [], 0, bounds.LIST
         if self._client.server_capabilities.tools is None:
             return listed, self._left_out
         cursor: str | None = None
@@ -170,8 +170,8 @@ class McpConnection:
         except MCPError as error:
             if self._is_over or has_broken_off(error):
                 raise ServerUnreachable(self.why(error)) from None
-            told = f"The server refused the call: {error.message[: bounds.LINE]}"
-            return outside_output(told, self._name, is_error=True)
+            message = f"The server refused the call: {error.message[: bounds.LINE]}"
+            return outside_output(message, self._name, is_error=True)
         except (ValidationError, RuntimeError):
             raise ToolError(
                 f"The MCP server {self._name!r} answered with what is no result of a tool."
@@ -252,18 +252,18 @@ class McpConnection:
             return message
         result = message.message.result
         if self._is_open and isinstance(tools := result.get("tools"), list):
-            entries = [self._kept(tool) for tool in tools[: max(0, bounds.LISTED - self._looked_at)]]
+            entries = [self._checked(tool) for tool in tools[: max(0, bounds.LISTED - self._looked_at)]]
             self._looked_at += len(entries)
             result["tools"] = [kept for kept in entries if kept is not None]
             if "content" not in result:  # otherwise it is a call's
                 result.pop("_meta", None)
         return message
 
-    def _kept(self, tool: Any) -> dict[str, Any] | None:
+    def _checked(self, tool: Any) -> dict[str, Any] | None:
         kept = {key: tool[key] for key in _USED if key in tool} if isinstance(tool, dict) else {}
         try:
-            self._room -= len(to_json(kept)) if self._room > 0 else 0
-            if self._room <= 0:
+            self._budget -= len(to_json(kept)) if self._budget > 0 else 0
+            if self._budget <= 0:
                 raise ValueError(f"the list has more than {bounds.LIST} bytes")
             validate_server_result("tools/list", self.version, {**_PAGE, "tools": [kept]})
         except ValidationError as error:
@@ -302,8 +302,8 @@ def _progress(context: ToolContext) -> ProgressFnT:
         share = progress / total if total else None
         if share is not None:
             share = min(max(share, 0.0), 1.0) if isfinite(share) else None
-        said = clean_text(message[: bounds.LINE]) if message else None
+        text = clean_text(message[: bounds.LINE]) if message else None
         with suppress(ToolError):  # the call is over
-            context.emit(ToolProgress(message=said, progress=share))
+            context.emit(ToolProgress(message=text, progress=share))
 
     return report

@@ -29,25 +29,25 @@ def reason_of(error: BaseException, ending: ConnectionEnding, server: McpServer)
 def _in_words(error: BaseException, ending: ConnectionEnding, server: McpServer) -> str:
     match error:
         case ServerUnreachable():
-            told = error.message
+            reason = error.message
         case MCPError() if ending.status is not None:
-            told = f"it answers with HTTP status {ending.status}"
+            reason = f"it answers with HTTP status {ending.status}"
         case MCPError():
-            told = "it closed the connection" if has_broken_off(error) else "it refuses the session"
+            reason = "it closed the connection" if has_broken_off(error) else "it refuses the session"
         case TimeoutError():
-            told = f"it was not ready within {server.connect_timeout:g} seconds"
+            reason = f"it was not ready within {server.connect_timeout:g} seconds"
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
-            told = "it cannot be connected to"
+            reason = "it cannot be connected to"
         case httpx2.HTTPError():
-            told = "the connection to it broke"
+            reason = "the connection to it broke"
         case OSError():
-            told = f"its program cannot be started: {error.strerror}"
+            reason = f"its program cannot be started: {error.strerror}"
         case ValidationError():
-            told = "it answers with what is no message of the protocol"
+            reason = "it answers with what is no message of the protocol"
         case ValueError() | httpx2.InvalidURL():
-            told = "its settings hold a value that cannot be used there"
+            reason = "its settings hold a value that cannot be used there"
         case RuntimeError():
-            told = "it speaks no version of the protocol that is known here"
+            reason = "it speaks no version of the protocol that is known here"
         case _:
-            told = f"it breaks the protocol ({type(error).__name__})"
-    return told
+            reason = f"it breaks the protocol ({type(error).__name__})"
+    return reason

@@ -23,13 +23,13 @@ def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
         tool: name
         if len(name) <= MAX_NAME_LENGTH
         and (bearers[name] == 1 or name.endswith(f"__{tool}"))
-        and _says_something(tool)
+        and _is_distinct(tool)
         else _hashed(name, tool)
         for tool, name in fit.items()
     }
 
 
-def _says_something(tool: str) -> bool:
+def _is_distinct(tool: str) -> bool:
     return any(character.isascii() and character.isalnum() for character in tool)
 
 

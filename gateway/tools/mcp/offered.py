@@ -60,7 +60,7 @@ def offer(
     names = tool_names(server, (tool.name for tool in listed))
     tools: dict[str, RemoteTool] = {}
     left_out: list[LeftOut] = []
-    room = bounds.SCHEMAS
+    budget = bounds.SCHEMAS
     for tool in listed:
         name = names[tool.name]
         try:
@@ -70,12 +70,12 @@ def offer(
                 raise ValueError("another tool has its name")
             schema = usable_schema(tool.schema)
             size = len(orjson.dumps(schema))
-            if size > room:
+            if size > budget:
                 raise ValueError(f"the schemas of the server's tools have more than {bounds.SCHEMAS} bytes")
         except ValueError as error:
             left_out.append(LeftOut(tool.name, str(error)))
             continue
-        room -= size
+        budget -= size
         spec = ToolSpec(name, _described(tool), schema)
         tools[name] = RemoteTool(spec, _effect(tool, settings), settings.timeout, server, tool.name, call)
     return tuple(tools[name] for name in sorted(tools)), left_out

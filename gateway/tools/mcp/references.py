@@ -56,7 +56,7 @@ class _Cycles:
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._root = root
-        self._room = bounds.CHECKS
+        self._budget = bounds.CHECKS
         self._steps: dict[int, list[_Step]] = {}  # by the id of a schema, which `root` keeps alive
         self._walk()
 
@@ -79,8 +79,8 @@ class _Cycles:
 
     def _steps_from(self, schema: dict[str, Any], within: tuple[int, ...]) -> Iterator[_Step]:
         """The steps of a schema and of all that is checked at the same value, as often as they are taken."""
-        self._room -= 1
-        if self._room < 0:
+        self._budget -= 1
+        if self._budget < 0:
             raise _too_many()
         if id(schema) in within:
             raise RecursionError

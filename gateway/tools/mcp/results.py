@@ -26,22 +26,22 @@ _MAX_TYPE_LENGTH = 100  # characters of a declared type that are looked at
 def output_of(result: CallToolResult, server: str) -> ToolOutput:
     """Text as it is; what is no text as files; the structured result as JSON when there is no text, since
     servers that have both say the same twice. A message has bounds.MESSAGE bytes, so all of it is bounded."""
-    told: list[str] = []
+    parts: list[str] = []
     files: list[File] = []
     for block in result.content:
         try:
             file = _file(block)
         except binascii.Error:
-            told.append(f"[{block.type}: its data is no base64, so it cannot be read]")
+            parts.append(f"[{block.type}: its data is no base64, so it cannot be read]")
             continue
         if file is not None:
             files.append(file)
         else:
-            told.append(_block_text(block))
+            parts.append(_block_text(block))
     has_text = any(isinstance(block, TextContent) for block in result.content)
     if result.structured_content is not None and not has_text:
-        told.append(_json(result.structured_content))
-    text = "\n".join(told) or ("" if files else "(no output)")
+        parts.append(_json(result.structured_content))
+    text = "\n".join(parts) or ("" if files else "(no output)")
     return outside_output(text, server, is_error=result.is_error, files=files)
 
 

@@ -72,10 +72,10 @@ def _folded(schema: dict[str, Any]) -> dict[str, Any]:
         for branch in branches if isinstance(branches, list) else ():
             properties |= _properties(branch)
     own = {key: value for key, value in schema.items() if key not in (*_COMBINED, "unevaluatedProperties")}
-    told = f"The parameters must also fit {orjson.dumps(combined).decode()}"[: bounds.DESCRIPTION]
+    text = f"The parameters must also fit {orjson.dumps(combined).decode()}"[: bounds.DESCRIPTION]
     return own | {
         "properties": properties | _properties(schema),
-        "description": f"{own.get('description', '')}\n{told}".strip(),
+        "description": f"{own.get('description', '')}\n{text}".strip(),
     }
 
 
@@ -95,8 +95,8 @@ def _mended(schema: Any) -> Any:
         mended.pop("additionalProperties", None)
         mended.pop("unevaluatedProperties", None)
     if "pattern" in schema:
-        said = f"{schema.get('description', '')} (pattern: {schema['pattern']})".strip()
-        mended["description"] = shown(said)
+        text = f"{schema.get('description', '')} (pattern: {schema['pattern']})".strip()
+        mended["description"] = shown(text)
     return mended
 
 

@@ -26,9 +26,9 @@ STEADY = 60.0
 """Seconds after which a connection counts as a good one: the next pause is the shortest again."""
 SETTLING = 1.0
 """Seconds after news of a changed list in which more of it counts as the same."""
-_TOLD = 20  # tools that are left out and named in the log
+_MAX_NAMED = 20  # tools that are left out and named in the log
 
-_IN_DOUBT = "It may or may not have taken effect: verify before trying again."
+_UNKNOWN_OUTCOME = "It may or may not have taken effect: verify before trying again."
 
 log = structlog.get_logger(__name__)
 
@@ -59,7 +59,7 @@ class Server:
         self._connection: McpConnection | None = None
         self._listed: tuple[list[ListedTool], list[LeftOut]] | None = None
         self._left_out: list[LeftOut] = []
-        self._is_told = False
+        self._is_reported = False
 
     async def run(self) -> NoReturn:
         """Connects, and connects again, until it is cancelled. It may be run again after a failure."""
@@ -88,23 +88,23 @@ class Server:
         from gateway.tools.mcp.connection import open_connection  # noqa: PLC0415 - imports the SDK
 
         try:
-            async with open_connection(self.name, self._settings, self._hear) as connection:
+            async with open_connection(self.name, self._settings, self._log_stderr) as connection:
                 await self._follow(connection)
         except ServerUnreachable as lost:
             return lost
 
     def failed(self, error: str, **details: Any) -> None:
         """Says once that the server is not there."""
-        if not self._is_told:
+        if not self._is_reported:
             log.warning("mcp_server_unreachable", server=self.name, error=error, **details)
-            self._is_told = True
+            self._is_reported = True
         self._become("failed", error)
 
     async def _follow(self, connection: "McpConnection") -> NoReturn:
         await self._take_list(connection)
         self._connection = connection
         self._become("connected", None)
-        self._is_told = False
+        self._is_reported = False
         log.info("mcp_server_connected", server=self.name, tools=len(self.tools), protocol=connection.version)
         try:
             while True:
@@ -122,7 +122,7 @@ class Server:
             return
         tools, refused = await asyncio.to_thread(offer, self.name, self._settings, listed[0], self._call)
         self._listed = listed
-        self._tell_left_out([*listed[1], *refused])
+        self._log_left_out([*listed[1], *refused])
         if tools != self.tools:
             self.tools = tools
             self._changed()
@@ -138,18 +138,19 @@ class Server:
             return await connection.call(tool.remote_name, arguments, context)
         except ServerUnreachable as error:
             lost = f"The connection to the MCP server {self.name!r} was lost in the call: {error.message}."
-            raise ServerUnreachable(lost if tool.effect == "read_only" else f"{lost} {_IN_DOUBT}") from None
+            is_harmless = tool.effect == "read_only"
+            raise ServerUnreachable(lost if is_harmless else f"{lost} {_UNKNOWN_OUTCOME}") from None
 
     def _become(self, status: Literal["connected", "failed"], error: str | None) -> None:
         since = self.state.since if self.state.status == status else now_ms()
         self.state = ServerState(self.name, status, len(self.tools), error, since)
         self.tried.set()
 
-    def _tell_left_out(self, left_out: list[LeftOut]) -> None:
+    def _log_left_out(self, left_out: list[LeftOut]) -> None:
         if left_out != self._left_out:
             self._left_out = left_out
-            told = [scrubbed(f"{tool}: {reason}", self._settings) for tool, reason in left_out[:_TOLD]]
-            log.warning("mcp_tools_left_out", server=self.name, number=len(left_out), tools=told)
+            named = [scrubbed(f"{tool}: {reason}", self._settings) for tool, reason in left_out[:_MAX_NAMED]]
+            log.warning("mcp_tools_left_out", server=self.name, number=len(left_out), tools=named)
 
-    def _hear(self, line: str) -> None:
+    def _log_stderr(self, line: str) -> None:
         log.debug("mcp_server_stderr", server=self.name, line=scrubbed(line, self._settings))

@@ -34,10 +34,10 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 @asynccontextmanager
 async def stdio_transport(
-    server: McpServer, ending: ConnectionEnding, hear: Callable[[str], None]
+    server: McpServer, ending: ConnectionEnding, on_line: Callable[[str], None]
 ) -> AsyncGenerator[Streams]:
     """Starts the program and, whatever happens, ends it with all that it started itself, in at most three
-    times GRACE. `hear` gets the lines of its standard error.
+    times GRACE. `on_line` gets the lines of its standard error.
 
     Raises:
         OSError: it cannot be started.
@@ -46,7 +46,7 @@ async def stdio_transport(
     inbox, messages = anyio.create_memory_object_stream[SessionMessage | Exception]()
     answers, outbox = anyio.create_memory_object_stream[SessionMessage]()
     tasks = [
-        asyncio.create_task(_hear(process, ending, hear)),
+        asyncio.create_task(_read_stderr(process, ending, on_line)),
         asyncio.create_task(_read(process, inbox, ending)),
         asyncio.create_task(_write(process, outbox, inbox)),
     ]
@@ -119,16 +119,16 @@ async def _write(process: Process, outbox: Outbox, inbox: Inbox) -> None:
             await process.stdin.drain()
 
 
-async def _hear(process: Process, ending: ConnectionEnding, hear: Callable[[str], None]) -> None:
+async def _read_stderr(process: Process, ending: ConnectionEnding, on_line: Callable[[str], None]) -> None:
     assert process.stderr is not None
-    heard = 0
+    count = 0
     while chunk := await process.stderr.read(65_536):
         for line in chunk.decode(errors="replace").splitlines():
             if line.strip():
                 ending.detail = line
-                heard += 1
-                if heard <= bounds.STDERR_LINES:
-                    hear(line)
+                count += 1
+                if count <= bounds.STDERR_LINES:
+                    on_line(line)
 
 
 async def _stop(process: Process, ending: ConnectionEnding) -> None:
