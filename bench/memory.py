@@ -35,6 +35,7 @@ from gateway.memory.validation import NewMemory
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import AllScopes, Filter, MemoryRow, Scope, Vector
 from tests.loopback import served
+from tests.memory.pairs import PAIRS, confusion
 from tests.memory.search.recall_set import ASKED, NO_ANSWER, NOT_BY_WORDS, by_words, recall
 from tests.memory.search.saving import made, put, recall_rows
 
@@ -64,9 +65,20 @@ def main() -> None:
         asyncio.run(write(Path(folder), int(writer), int(count)))
         return
     share = 10 if given.quick else 1
-    measures = (in_turns, documented, saving, planted, recalling, searching, nearing, writing)
+    measures = (in_turns, documented, saving, planted, comparing, recalling, searching, nearing, writing)
     missed = show(figure for measure in measures for figure in asyncio.run(measure(share)))
     sys.exit(0 if share == 10 or not missed else 1)
+
+
+async def comparing(share: int) -> Sequence[Figure]:
+    """What is decided of pairs of memories."""
+    found = confusion()
+    found_share = {kind: 100 * found[kind, kind] / len(pairs) for kind, pairs in PAIRS.items()}
+    return [
+        Figure("pairs of one fact that are one", found_share["same"], "%", 90, at_most=False),
+        Figure("  of two facts that stay two", found_share["two"], "%", 100, at_most=False),
+        Figure("  of a correction that is found", found_share["corrections"], "%", 90, at_most=False),
+    ]
 
 
 async def recalling(share: int) -> Sequence[Figure]:

@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "events": 450,
     "files": 150,
     "history": 2880,
-    "memory": 4760,
+    "memory": 5010,
     "model": 1750,
     "prompt": 550,
     "service": 1940,

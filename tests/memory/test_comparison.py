@@ -1,5 +1,6 @@
 """When two memories say the same, when they contradict each other, and that most do neither."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.memory.similarity.comparison import compare, contradicts, is_same, replaces
+from tests.memory.pairs import PAIRS, confusion, decided
 from tests.memory.search.recall_set import KNOWN
 
 SAME = [
@@ -207,6 +209,31 @@ def test_a_word_of_change_does_not_bring_unrelated_things_together() -> None:
     assert not replaces("我住在北京" * 100, "我现在住在上海")
 
 
+@pytest.mark.parametrize("pair", PAIRS["two"], ids=" | ".join)
+def test_two_facts_stay_two(pair: Sequence[str]) -> None:
+    """That differ in a name, a number, a place, a negation, or in what a word of change is about."""
+    assert decided(*pair) == "two"
+
+
+def test_one_fact_is_one_and_a_correction_is_found() -> None:
+    """Nearly always; and where it is not seen, both are kept."""
+    found = confusion()
+
+    assert found["same", "same"] == len(PAIRS["same"])
+    assert found["corrections", "corrections"] >= 0.96 * len(PAIRS["corrections"])
+    assert found["corrections", "same"] == 0
+
+
+def test_a_correction_replaces_nothing_of_another_person() -> None:
+    """None of a hundred corrections touches any of the memories about other things."""
+    assert [
+        (known.content, new)
+        for known in KNOWN
+        for _, new, *said in PAIRS["corrections"]
+        if replaces(known.content, new, *said)
+    ] == []
+
+
 def test_unrelated_memories_never_retire_each_other() -> None:
     """Of a hundred memories of one person, in two languages, no two are the same or contradict each other."""
     contents = [known.content for known in KNOWN] + [one for one, _ in DIFFERENT if one]
@@ -231,5 +258,7 @@ def test_a_long_repetition_is_compared_at_once(piece: str) -> None:
     text = (piece * 400)[:290]
 
     assert is_same(text, text + " ")
+    for said in (f"now {text}", f"{text} moved to", f"从{text}换成", f"{text} instead of {text}"):
+        assert not replaces(text, said[:299])
     assert compare(f"预算是{text},", f"预算是{text[:-1]}1,") in {"same", "different"}
     assert compare(text, text * 100) == "different"

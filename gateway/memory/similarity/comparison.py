@@ -11,7 +11,6 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal
 
-from gateway.lexical import plain_form
 from gateway.memory.similarity.attributes import (
     Attribute,
     attribute_of,
@@ -19,6 +18,8 @@ from gateway.memory.similarity.attributes import (
     values_differ,
     values_exclude,
 )
+from gateway.memory.similarity.change_cues import cue_of, without_cues
+from gateway.memory.similarity.changes import gives_another_value
 from gateway.memory.similarity.normalization import NEGATIONS, NormalizedText, normalize, units
 
 Similarity = Literal["same", "contradicts", "different"]
@@ -37,22 +38,11 @@ _FILLER_UNITS = frozenset(
     )
 )
 
-_SENTENCE_END = re.compile(r"[。!?;\n]|\.(?:\s|$)")
+_SENTENCE_END = re.compile(r"[。!?;\n]|(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bst)\.(?:\s|$)")
 _TRANSIENT = re.compile(
     r"[昨今明前后]天|今[早晚]|刚才|[上下这本]个?[周月]|\b(?:today|yesterday|tomorrow|tonight|this|last|next)\b"
 )
 _RECURRING = re.compile(r"每个?|\bevery ")
-_CORRECTING = re.compile(
-    r"""
-      现在 | 目前 | 如今 | 不再 | 以后 | 今后 | 从此 | 搬[到去进] | 换[成到了] | 改[为成到在用]
-    | 更正 | 说错 | 搞错 | 调整[为到] | 推迟[到至] | 提前[到至] | 延期[到至]
-    | (?:^|[,;:。!\s]) 不[对是] (?=[,;:。!\s])
-    | \b(?: now | no\ longer | not\ any\ ?more | instead | these\ days | from\ now\ on | correction
-        | (?: moved | moving | changed | changing | switched | switching | postponed ) \ (?: it\ )? to )\b
-    """,
-    re.VERBOSE,
-)
-"""For the plain form of a text: words of correction and change."""
 
 
 def is_same(one: str, other: str) -> bool:
@@ -95,9 +85,14 @@ def replaces(old: str, new: str, source: str = "") -> bool:
         return False
     if _denies(first, second):
         return True
-    if not any(_CORRECTING.search(plain_form(text)) for text in (new, source)):
+    cue = cue_of(new, source)
+    if cue is None:
         return False
-    return _attributes_differ(first, second, values_exclude) or _recurrences_differ(first, second)
+    return (
+        _attributes_differ(first, second, values_exclude)
+        or (cue != "now" and _recurrences_differ(first, second))
+        or gives_another_value(first, second, cue)
+    )
 
 
 def _is_same_statement(one: NormalizedText, other: NormalizedText) -> bool:
@@ -106,20 +101,27 @@ def _is_same_statement(one: NormalizedText, other: NormalizedText) -> bool:
     own, others = (" ".join(names) for names in (one.names - other.names, other.names - one.names))
     if not set(units(own)).isdisjoint(units(others)):
         return False  # Mary and Marie have one stem
-    short, long = sorted((one, other), key=lambda each: len(each.units))
-    if not short.units:
+    stated, others = _without_user(one.units), _without_user(other.units)
+    short, long = sorted((stated, others), key=len)
+    if not short:
         return False
-    left, added = list(reversed(short.units)), list[str]()
-    for unit in long.units:
+    left, added = list(reversed(short)), list[str]()
+    for unit in long:
         if left and unit == left[-1]:
             left.pop()
         else:
             added.append(unit)
     return (
-        not left
-        and all(unit in _FILLER_UNITS for unit in added)
-        and _jaccard(one.units, other.units) >= MIN_SIMILARITY
+        not left and all(unit in _FILLER_UNITS for unit in added) and _jaccard(short, long) >= MIN_SIMILARITY
     )
+
+
+def _without_user(found: tuple[str, ...]) -> tuple[str, ...]:
+    """The units without the user as the subject: "I am allergic to nuts", "Allergic to nuts"."""
+    for subject in (("i", "be"), ("i",), ("be",), ("我",)):
+        if found[: len(subject)] == subject:
+            return found[len(subject) :]
+    return found
 
 
 def _jaccard(one: tuple[str, ...], other: tuple[str, ...]) -> float:
@@ -157,13 +159,10 @@ def _attributes_differ(
 
 
 def _recurrences_differ(one: NormalizedText, other: NormalizedText) -> bool:
-    first, second = _RECURRING.search(one.text), _RECURRING.search(other.text)
+    texts = without_cues(one.text), without_cues(other.text)
+    first, second = (_RECURRING.search(text) for text in texts)
     if first is None or second is None:
         return False
-    if _subject(one.text[: first.start()]) != _subject(other.text[: second.start()]):
+    if units(texts[0][: first.start()]) != units(texts[1][: second.start()]):
         return False
-    return values_differ(units(one.text[first.start() :]), units(other.text[second.start() :]))
-
-
-def _subject(text: str) -> tuple[str, ...]:
-    return units(_CORRECTING.sub("", text))
+    return values_differ(units(texts[0][first.start() :]), units(texts[1][second.start() :]))

@@ -9,13 +9,16 @@ from gateway.lexical import is_cjk, plain_form, tokens
 
 NEGATIONS = frozenset({"not", "never", "no", "without", "neither", "nor", *"不没未别勿无"})
 
+_CJK = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _UNIT = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # a CJK character
+    rf"[{_CJK}]"  # a CJK character
     r"|(?:(?<![\w.])-)?\d+(?:[.,:/-]\d+)*"  # a number, a time, a date
-    r"|[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af](?:[._/@:-]?[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])*[+#]*"
+    rf"|[^\W\d_{_CJK}](?:[._/@:-]?[^\W{_CJK}])*[+#]*"
     r"|[^\w\s.,;:!?'\"()\[\]{}。、「」…“”‘’-]"  # a sign with a meaning: $ % > 👍
 )
-_NAME = re.compile(r"[A-Za-z_]*[A-Z\d_][\w.+#-]*|[a-z][\w-]*[._/@][\w./@-]+")
+_NAME = re.compile(
+    rf"[A-Za-z_]*[A-Z\d_](?:[.+#-]|[^\W{_CJK}])*|[a-z](?:-|[^\W{_CJK}])*[._/@](?:[./@-]|[^\W{_CJK}])+"
+)
 _FILLERS = re.compile("非常|特别|十分|比较|目前|现在|[很挺的地得了也都]")
 _FILLER_WORDS = frozenset(("a", "an", "the", "really", "very", "quite", "just", "also", "currently", "now"))
 _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -96,11 +99,12 @@ def is_number(unit: str) -> bool:
 
 def mask_values(found: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """`found` with a placeholder for each number, weekday and month, and these values."""
-    values = tuple(unit for unit in found if _is_value(unit))
-    return tuple("#" if _is_value(unit) else unit for unit in found), values
+    values = tuple(unit for unit in found if is_value(unit))
+    return tuple("#" if is_value(unit) else unit for unit in found), values
 
 
-def _is_value(unit: str) -> bool:
+def is_value(unit: str) -> bool:
+    """Whether it is a number, a weekday or a month."""
     return is_number(unit) or _CALENDAR.fullmatch(unit) is not None
 
 
