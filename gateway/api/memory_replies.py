@@ -1,6 +1,7 @@
 """Memories as they go out."""
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -51,6 +52,7 @@ class MemoryItem(Reply):
     refs: list[str]
     skill: str | None = None
     reference: str | None = None
+    metadata: dict[str, Any] | None = Field(None, description="What the tool that suggested it said of it.")
     version: int = Field(description="Counts its changes from 1; the ETag.")
     created_at: int
     updated_at: int
@@ -85,10 +87,16 @@ class EvidenceItem(Reply):
     session_id: str
     position: int
     quote: str
+    author: Literal["assistant"] | None = Field(
+        None, description="Where they are the assistant's words, which the user agreed to."
+    )
 
     @classmethod
     def of(cls, evidence: Evidence) -> "EvidenceItem":
-        return cls.model_validate(evidence, from_attributes=True)
+        author = None if evidence.author == "user" else evidence.author
+        return cls(
+            session_id=evidence.session_id, position=evidence.position, quote=evidence.quote, author=author
+        )
 
 
 class VersionItem(Reply):

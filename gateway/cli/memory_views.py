@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -76,10 +77,7 @@ def show_details(found: Details, *, as_json: bool) -> None:
         _print_json(
             {
                 **_row_fields(row),
-                "evidence": [
-                    {"session_id": each.session_id, "position": each.position, "quote": each.quote}
-                    for each in found.evidence
-                ],
+                "evidence": [asdict(each) for each in found.evidence],
                 "links": [
                     {"from_id": each.from_id, "to_id": each.to_id, "relation": each.relation}
                     for each in found.links
@@ -103,7 +101,8 @@ def show_details(found: Details, *, as_json: bool) -> None:
         if value:
             print(f"{name + ':':<12} {printable(value)}")
     for each in found.evidence:
-        print(f"{'evidence:':<12} “{printable(each.quote)}” ({each.session_id}, message {each.position})")
+        where = f"{each.session_id}, message {each.position}, {each.author}"
+        print(f"{'evidence:':<12} “{printable(each.quote)}” ({where})")
     for link in found.links:
         print(f"{'link:':<12} {link.from_id} {link.relation.replace('_', ' ')} {link.to_id}")
     print()

@@ -7,10 +7,11 @@ export that fails on the way ends with {"kind":"error","code":"â€¦","message":"â
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from typing import Annotated, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from gateway.errors import (
     InvalidRequest,
@@ -21,6 +22,7 @@ from gateway.memory import validation
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import (
     AllScopes,
+    Author,
     Evidence,
     Filter,
     MemoryRow,
@@ -48,6 +50,7 @@ class ExportedQuote(BaseModel):
     session_id: str = Field(pattern=ID_PATTERN)
     position: int = Field(ge=1, le=10**9)
     quote: str = Field(min_length=1, max_length=validation.MAX_CONTENT)
+    author: Author = "user"
 
 
 MemoryId = Annotated[str, Field(pattern=r"^m_[0-9a-f]{16}$")]
@@ -91,6 +94,7 @@ class ExportedMemory(BaseModel):
     refs: tuple[str, ...] = ()
     skill: Name | None = None
     reference: Name | None = None
+    metadata: Annotated[dict[str, Any] | None, AfterValidator(validation.checked_metadata)] = None
     created_at: int | None = Field(None, ge=0)
     updated_at: int | None = Field(None, ge=0)
     last_used: int | None = Field(None, ge=0)
@@ -106,7 +110,7 @@ class ExportedMemory(BaseModel):
 
     @property
     def quotes(self) -> list[Evidence]:
-        return [Evidence(each.session_id, each.position, each.quote) for each in self.evidence]
+        return [Evidence(each.session_id, each.position, each.quote, each.author) for each in self.evidence]
 
 
 async def export(store: MemoryStore, viewer: AllScopes) -> AsyncGenerator[bytes]:
@@ -134,10 +138,7 @@ async def _line(store: MemoryStore, viewer: AllScopes, row: MemoryRow) -> bytes:
         name: getattr(row, name) for name in ExportedMemory.model_fields if name not in {"evidence", "links"}
     }
     quotes = await store.evidence(viewer, row.id) if row.evidence_count else ()
-    copied["evidence"] = [
-        {"session_id": each.session_id, "position": each.position, "quote": each.quote}
-        for each in quotes[:MAX_QUOTES]
-    ]
+    copied["evidence"] = [asdict(each) for each in quotes[:MAX_QUOTES]]
     links = [link for link in await store.links(row.id) if link.from_id == row.id]
     copied["links"] = [{"to_id": each.to_id, "relation": each.relation} for each in links[:MAX_LINKS]]
     return (

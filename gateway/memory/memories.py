@@ -124,7 +124,7 @@ class Memories:
             errors.DuplicateMemory: the `key` made a memory that was forgotten since.
         """
         row = validation.make(new, scope, new_memory_id(), now_ms())
-        row = replace(row, evidence_count=len(evidence))
+        row = replace(row, evidence_count=statements(evidence))
         links = await self._dependence(viewer or scope, row.id, depends_on)
         step = await self.step(
             row, "remembered", by, evidence=evidence, stated_by=scope.user_id, links=links, key=key
@@ -238,7 +238,7 @@ class Memories:
 
     async def step(self, row: MemoryRow, operation: Operation, by: Attribution, **more: Any) -> Change:
         """A change for `apply`, with the words by which the memory is found."""
-        words = await asyncio.to_thread(validation.indexed, row)
+        words = await asyncio.to_thread(validation.search_tokens, row)
         return Change(row, operation, by.actor, by.reason, words, turn_id=by.turn_id, **more)
 
     async def _change(
@@ -283,7 +283,7 @@ class Memories:
         def reinforce(row: MemoryRow) -> MemoryRow:
             return replace(
                 row,
-                evidence_count=row.evidence_count + max(1, len(evidence)),
+                evidence_count=row.evidence_count + max(1, statements(evidence)),
                 importance=max(row.importance, said.importance),
                 confidence=max(row.confidence, said.confidence),
                 last_used=max(now_ms(), row.last_used),
@@ -323,6 +323,11 @@ class Memories:
             f"{full.message} Merge or delete some first{f', for example: {examples}' if examples else ''}.",
             details={**(full.details or {}), "candidates": [row.id for row in weakest]},
         )
+
+
+def statements(evidence: Sequence[Evidence]) -> int:
+    """How many of the quotes are the user's: what they agreed to with one is no second."""
+    return sum(each.author == "user" for each in evidence)
 
 
 def not_found(memory_id: str) -> NotFound:

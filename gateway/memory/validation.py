@@ -2,22 +2,16 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 from gateway.errors import InvalidRequest
 from gateway.lexical import plain_form, tokens
-from gateway.memory.passages import passages
 from gateway.messages import clean_text
-from gateway.storage.memories import (
-    Indexed,
-    MemoryRow,
-    MemorySource,
-    MemoryType,
-    OwnerType,
-    Scope,
-    Visibility,
-)
+from gateway.storage.memories import MemoryRow, MemorySource, MemoryType, OwnerType, Scope, Visibility
 from gateway.tools.wrapping import visible
 
 MAX_CONTENT = 8_000
@@ -28,6 +22,8 @@ MAX_TAGS = 20
 MAX_REFS = 20
 MAX_REF = 1_000
 MAX_NAME = 256
+MAX_METADATA = 4_096
+"""Bytes of JSON, as much as a tool may give (`tools.result.METADATA_SIZE`)."""
 
 _WRITES = {
     "user": "leave owner_id out to write for yourself.",
@@ -62,6 +58,7 @@ class NewMemory:
     refs: Sequence[str] = ()
     skill: str | None = None
     reference: str | None = None
+    metadata: Mapping[str, Any] | None = None
 
 
 def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
@@ -107,6 +104,7 @@ def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
         refs=checked_lines(new.refs),
         skill=checked_name(new.skill),
         reference=checked_name(new.reference),
+        metadata=checked_metadata(new.metadata),
         created_at=at,
         updated_at=at,
         last_used=at,
@@ -174,19 +172,10 @@ def digest_of(content: str) -> str:
     return hashlib.sha256(plain_form(content).encode()).hexdigest()
 
 
-def indexed(row: MemoryRow) -> list[Indexed]:
-    """By what a memory is found: the search tokens of its content, summary, tags and names, or of a long one
-    those of each passage with its headings. The passages have in common what says the subject, so that what
-    differs decides which of them is found; a document's description goes with the first."""
-    named = "\n".join(filter(None, (row.summary, *row.tags, row.skill, row.reference, row.owner_id)))
-    about = row.context if row.source == "document" and row.context else ""
-    parts = passages(row.content)
-    if not parts:
-        return [Indexed(tokens(f"{row.content}\n{named}\n{about}"))]
-    return [
-        Indexed(tokens("\n".join((row.content[part.begin : part.end], *part.headings, named, more))), part)
-        for part, more in zip(parts, (about, *[""] * (len(parts) - 1)), strict=True)
-    ]
+def search_tokens(row: MemoryRow) -> list[str]:
+    """The search tokens of a memory: of its content, summary, tags and names."""
+    named = " ".join(filter(None, (row.summary, *row.tags, row.skill, row.reference, row.owner_id)))
+    return tokens(f"{row.content}\n{named}")
 
 
 def clean(text: str) -> str:
@@ -233,6 +222,13 @@ def checked_lines(lines: Sequence[str]) -> tuple[str, ...]:
     if len(kept) > MAX_REFS or any(len(line) > MAX_REF for line in kept):
         raise _invalid(f"At most {MAX_REFS} decisions or refs of {MAX_REF} characters are kept.")
     return kept
+
+
+def checked_metadata(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """JSON that a tool gave, at most MAX_METADATA bytes. Raises InvalidRequest."""
+    if given and len(orjson.dumps(given)) > MAX_METADATA:
+        raise _invalid(f"The metadata is over {MAX_METADATA} bytes.")
+    return given or None
 
 
 def _invalid(message: str) -> InvalidRequest:

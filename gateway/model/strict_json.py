@@ -1,6 +1,7 @@
 """JSON from a model, read without guessing: what a tool gets is what the model wrote, or nothing."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import orjson
@@ -9,6 +10,10 @@ from gateway.messages import clean_text
 
 MAX_DEPTH = 64
 """Levels of arrays and objects in a tool's input."""
+MAX_SCANNED = 100_000
+"""Characters that `objects_in` looks at: twenty memories with their quotes have a tenth of it."""
+_MIN_ATTEMPT = 200
+"""What an attempt at a brace where no object begins counts at least, in characters."""
 
 
 _MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**64 - 1
@@ -43,6 +48,25 @@ def parse_object(text: str) -> dict[str, Any]:
     if clean_json(value) != value:
         raise ValueError("a string holds NUL or half a surrogate pair")
     return value
+
+
+def objects_in(text: str, key: str) -> Iterator[dict[str, Any]]:
+    """The whole JSON objects with this key that stand in a text, one after the other: whatever is written
+    around them, and also when the text breaks off. Reads MAX_SCANNED characters, in vain at most as many
+    again."""
+    text, place, in_vain = clean_text(text[:MAX_SCANNED]), 0, 0
+    while in_vain < MAX_SCANNED and (place := text.find("{", place)) >= 0:
+        try:
+            value, end = _DECODER.raw_decode(text, place)
+            found = clean_json(value)
+        except (ValueError, RecursionError) as error:
+            in_vain += max(_MIN_ATTEMPT, getattr(error, "pos", 0) - place)
+            place += 1
+            continue
+        is_wanted = key in found
+        place = end if is_wanted else place + 1
+        if is_wanted:
+            yield found
 
 
 def parse_event(data: bytes) -> Any:

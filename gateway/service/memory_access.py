@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from gateway.auth import Principal
 from gateway.errors import Forbidden, InvalidRequest, NotFound
 from gateway.memory.editor import Editor
-from gateway.memory.learning.user_messages import user_text
+from gateway.memory.learning.user_messages import assistant_text, user_text
 from gateway.memory.memories import not_found
 from gateway.memory.services import MemoryServices, households_of, housemates_of
 from gateway.memory.validation import clean
@@ -93,7 +93,8 @@ class MemoryAccess:
             return None
         position, quote = evidence.position, _on_one_line(clean(evidence.quote))
         found = await self._deps.sessions.messages(evidence.session_id, after=position - 1, until=position)
-        if quote and any(quote in _on_one_line(user_text(each.message)) for each in found):
+        of = user_text if evidence.author == "user" else assistant_text
+        if quote and any(quote in _on_one_line(of(each.message)) for each in found):
             return replace(evidence, quote=quote)
         return None
 

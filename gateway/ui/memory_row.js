@@ -147,10 +147,10 @@ function about({ content, summary, flagged, tags = [], evidence = [], versions =
   return parts;
 }
 
-function quoted({ session_id: session, quote }) {
+function quoted({ session_id: session, quote, author }) {
   const chat = make("a", "", words.inChat);
   chat.href = `#s=${encodeURIComponent(session)}`;
-  return make("li", "", fill(words.said, { quote }), " ", chat);
+  return make("li", "", fill(author === "assistant" ? words.proposed : words.said, { quote }), " ", chat);
 }
 
 // One version; its text where it is another than that of the version `before`.

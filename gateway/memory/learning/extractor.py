@@ -14,6 +14,7 @@ from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
 from gateway.lexical import plain_form
 from gateway.memory.corrections.corrections import Corrections
+from gateway.memory.learning.assents import is_answered_by, is_assent
 from gateway.memory.learning.candidates import Candidate, find_candidates
 from gateway.memory.learning.grounding import GroundedCandidate, ground
 from gateway.memory.learning.reconciler import Reconciler, TurnTimes, find_neighbours
@@ -36,8 +37,10 @@ MAX_CALLS = 4
 """Model calls for one conversation; of a longer one the end is read."""
 SUGGESTED_CONFIDENCE = 0.5
 """The confidence of what a tool suggests."""
-ACTOR, REASON = "keeper", "The user said so in a conversation."
-"""How versions and events name the extractor, and why it changed something."""
+ACTOR = "keeper"
+"""How versions and events name the extractor."""
+SAID, AGREED = "The user said so in a conversation.", "The user agreed to it in a conversation."
+"""Why it changed something; followed by the doubt or the note of the candidate."""
 
 log = structlog.get_logger(__name__)
 
@@ -131,7 +134,7 @@ class Extractor:
             for excerpt in found[-MAX_CALLS:]:
                 for candidate in await self._accepted(name, excerpt, retracted, counters, context):
                     turn_id = excerpt.messages[candidate.position].turn_id
-                    await reconciler.reconcile(candidate, Attribution(ACTOR, REASON, turn_id))
+                    await reconciler.reconcile(candidate, Attribution(ACTOR, _reason(candidate), turn_id))
             if reconciler.full is not None and not reconciler.changed:
                 raise reconciler.full
         except BaseException as failed:
@@ -197,6 +200,7 @@ class Extractor:
             importance=write.importance,
             confidence=SUGGESTED_CONFIDENCE,
             quarantined=True,
+            metadata=write.metadata,
         )
         by = Attribution(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id)
         key = f"{source.turn_id}\0{source.tool_call_id}\0{number}"
@@ -213,12 +217,15 @@ class Extractor:
 
 
 def _excerpts_to_read(messages: Sequence[StoredMessage], after: int, max_tokens: int) -> list[Excerpt]:
-    """The excerpts in which the user states a possibly durable fact: for the others no model is asked."""
+    """The excerpts in which the user states a possibly durable fact, or agrees to a proposal: for the others
+    no model is asked."""
     return [
         excerpt
         for excerpt in excerpts(messages, after=after, max_tokens=max_tokens)
         if any(
-            transient_kind(clause) is None for text in excerpt.user_texts.values() for clause in clauses(text)
+            is_answered_by(text, "\n".join(excerpt.answers_before(position).values()))
+            or any(transient_kind(clause) is None for clause in clauses(text))
+            for position, text in excerpt.user_texts.items()
         )
     ]
 
@@ -235,7 +242,7 @@ def _accept(
     for candidate in candidates:
         grounded = ground(candidate, excerpt)
         if grounded is None:
-            dropped["not_said"] += 1
+            dropped["assent" if is_assent(candidate.quote) else "not_said"] += 1
             continue
         before = (text for position, text in answers.items() if position < grounded.position)
         reason = rejection_reason(grounded, before)
@@ -246,6 +253,11 @@ def _accept(
         else:
             dropped[reason] += 1
     return sorted(accepted, key=lambda each: each.position)
+
+
+def _reason(candidate: GroundedCandidate) -> str:
+    parts = (SAID if candidate.proposal is None else AGREED, candidate.doubt, candidate.note)
+    return " ".join(filter(None, parts))
 
 
 def _log(session_id: str, model: str, counters: RunCounters, reconciler: Reconciler, *, unread: int) -> None:

@@ -1,29 +1,33 @@
 """Grounding of candidates: each is tied to the user's own words, or dropped. Pure."""
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
-from gateway.memory.learning.candidates import MAX_CONTENT, Candidate
+from gateway.lexical import tokens
+from gateway.memory.learning.assents import assents_to_all, is_assent, proposal_in, sentences
+from gateway.memory.learning.candidates import MAX_CONTENT, MAX_QUOTE, Candidate
+from gateway.memory.learning.quotes import locate
 from gateway.memory.learning.user_messages import Excerpt, clause_of, sentence_of
-from gateway.memory.similarity.comparison import contradicts
+from gateway.memory.learning.wording import content_words, says_nothing, wording_of
 from gateway.memory.validation import clean
 
-_FUNCTION_WORDS = frozenset(
-    tokens(
-        "the user's users he she him his her hers they also am been being was were has had having do does "
-        "did by who which while or but because both very just "
-        "用户的 使用者 本人 其 于 为 把 被 及 之 很 对 以 而"
-    )
-)
-"""Function words beside those that `query_tokens` leaves out. None of them is a negation."""
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+MIN_OWN_WORDS = 3
+"""Content words of a quote that says something without the sentences around it."""
+_EARLIER = "The user did not agree to it just after it was proposed."
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What the user agreed to: verbatim text of the assistant's message at `position`."""
+
+    position: int
+    quote: str
 
 
 @dataclass(frozen=True, slots=True)
 class GroundedCandidate:
     """A candidate with its evidence: `quote` is verbatim text of the user's message at `position`, from
-    character `start` on, within `clause`, and that within `sentence`."""
+    character `start` on, within `clause`, and that within `sentence`. An assent has the `proposal` that it is
+    one to. `doubt` says why a person has to confirm it first, `note` what else is to be known of it."""
 
     candidate: Candidate
     position: int
@@ -31,66 +35,89 @@ class GroundedCandidate:
     quote: str
     clause: str
     sentence: str
+    proposal: Proposal | None = None
+    doubt: str | None = None
+    note: str | None = None
 
     @property
     def content(self) -> str:
         return self.candidate.content
 
+    def saying(self, content: str, **fields: str | None) -> "GroundedCandidate":
+        """The same with another content."""
+        said = self.candidate.model_copy(update={"content": content[:MAX_CONTENT]})
+        return replace(self, candidate=said, **fields)
+
 
 def ground(candidate: Candidate, excerpt: Excerpt) -> GroundedCandidate | None:
-    """The candidate with its quote located in the user's messages; None when the quote is not found.
+    """The candidate with its quote located in the user's messages, and what they agree to with it; None when
+    the quote is not found, or is an assent to nothing.
 
-    The message that the candidate names is searched first, then the user's others; only whitespace may
-    differ. Content that is not grounded in the user's messages (another language, a number or another word
-    that is not in them) is replaced by the quote itself.
+    The message that the candidate names is searched first, then the user's others. Where the content is told
+    in other words than the user's (`wording`), a person has to confirm it, unless it says the same; what is
+    told in another language or script is kept in the user's words.
     """
-    wanted = re.compile(r"\s+".join(map(re.escape, candidate.quote.split())) or r"(?!)")
     texts = excerpt.user_texts
-    for position in [candidate.message, *texts] if candidate.message in texts else texts:
-        text = texts[position]
-        if (match := wanted.search(text)) is not None:
-            content = clean(candidate.content)
-            if not content or not is_grounded(content, match[0], "\n".join(texts.values())):
-                content = match[0][:MAX_CONTENT]
-            span = (text, match.start(), match.end())
-            return GroundedCandidate(
-                candidate.model_copy(update={"content": content}),
+    for position in dict.fromkeys([candidate.message, *texts]):
+        text = texts.get(position, "")
+        if (span := locate(candidate.quote, text)) is not None:
+            quote = text[slice(*span)]
+            found = GroundedCandidate(
+                candidate.model_copy(update={"content": clean(candidate.content) or quote[:MAX_CONTENT]}),
                 position,
-                match.start(),
-                match[0],
-                clause_of(*span),
-                sentence_of(*span),
+                span[0],
+                quote,
+                clause_of(text, *span),
+                sentence_of(text, *span),
             )
+            return _worded(found, excerpt)
     return None
 
 
-def is_grounded(content: str, quote: str, user_text: str) -> bool:
-    """Whether `content` follows from the user's messages (`user_text`, all of them): it has their language
-    and script, does not contradict the quote, and has no number and no word that they lack. Chinese is
-    compared by characters: word boundaries depend on the neighbours."""
-    translated = _is_cjk(quote) if not _is_cjk(content) else not _is_cjk(user_text)
-    if translated or _script_changed(content, user_text):
-        return False
-    if contradicts(content, quote) or not set(_NUMBER.findall(content)) <= set(_NUMBER.findall(user_text)):
-        return False
+def _worded(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | None:
+    said = "\n".join(excerpt.user_texts.values())
+    own = found.quote
+    if is_assent(own) or found.candidate.proposal is not None:
+        with_proposal = _with_proposal(found, excerpt)
+        if with_proposal is None and is_assent(own):
+            return None
+        found = with_proposal or found
+    if found.proposal is not None:
+        own, said = found.proposal.quote, f"{said}\n{excerpt.answers[found.proposal.position]}"
+        if is_assent(found.content) or says_nothing(found.content):
+            return found.saying(own)
+    match wording_of(found.content, own, said):
+        case "agrees":
+            return found
+        case "translated" if len(content_words(own)) >= MIN_OWN_WORDS:
+            return found.saying(own, note="It is kept in the words in which it was said.")
+        case _:
+            return replace(found, doubt=found.doubt or "It is told in other words than it was said in.")
+
+
+def _with_proposal(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | None:
+    """With what the user agrees to. What the model cites as that is looked for in the assistant's words
+    before it; where it cites nothing, the sentence that is closest to the content, or else the one that
+    proposes something, is taken. None: there is no such thing."""
+    just_before = excerpt.answers_before(found.position)
+    agreed = assents_to_all(found.quote, excerpt.user_texts[found.position])
+    doubt = None if agreed else "It is not certain that the user agreed to all of that."
+    for position, text in reversed(excerpt.answers.items()):
+        cited = locate(found.candidate.proposal or "", text) if position < found.position else None
+        if cited is not None:
+            proposal = Proposal(position, text[slice(*cited)])
+            sure = doubt is None and position in just_before
+            return replace(found, proposal=proposal, doubt=None if sure else doubt or _EARLIER)
+    for position, text in reversed(just_before.items()):
+        if (named := _closest(found.content, text) or proposal_in(text)) is not None:
+            return replace(found, proposal=Proposal(position, named[:MAX_QUOTE]), doubt=doubt)
+    return None
+
+
+def _closest(content: str, text: str) -> str | None:
+    """The sentence that has most words of the content, if it has many."""
+    if is_assent(content) or says_nothing(content):
+        return None
     words = content_words(content)
-    return bool(words) and words <= set(tokens(user_text))
-
-
-def content_words(text: str) -> set[str]:
-    """The content words and Chinese characters of a text, without function words."""
-    single = {token for token in query_tokens(text) if len(token) == 1 or not is_cjk(token)}
-    return single - _FUNCTION_WORDS
-
-
-def _is_cjk(text: str) -> bool:
-    return any(map(is_cjk, text))
-
-
-def _script_changed(content: str, user_text: str) -> bool:
-    """Whether a character of the user's is written in the other script: simplified for traditional, or the
-    reverse."""
-    others = {sign for sign in content if is_cjk(sign)} - set(user_text)
-    if not others:
-        return False
-    return not set(map(plain_form, others)).isdisjoint(map(plain_form, filter(is_cjk, set(user_text))))
+    best = max(sentences(text), key=lambda each: len(words & set(tokens(each))), default="")
+    return best if 2 * len(words & set(tokens(best))) >= len(words) else None

@@ -9,7 +9,8 @@ from gateway.errors import DuplicateMemory, MemoryFull, RequestRefused
 from gateway.ids import now_ms
 from gateway.lexical import plain_form, query_tokens
 from gateway.memory.corrections.corrections import Corrections
-from gateway.memory.learning.grounding import GroundedCandidate, content_words
+from gateway.memory.learning.grounding import GroundedCandidate
+from gateway.memory.learning.wording import content_words
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.similarity.comparison import Similarity, compare, is_same, replaces
 from gateway.memory.validation import NewMemory, digest_of
@@ -67,7 +68,7 @@ class Reconciler:
         try:
             changed = await self._reconcile(candidate, by, key, neighbours)
         except MemoryFull as full:
-            self.full, changed = full, "full"
+            self.full, changed = self.full if candidate.doubt else full, "full"
         except RequestRefused as refused:  # for instance a neighbour was changed meanwhile
             changed = refused.code
         if isinstance(changed, str):
@@ -80,12 +81,16 @@ class Reconciler:
     ) -> Sequence[Changed] | str:
         for row, similarity in neighbours:
             if similarity == "same":
-                return await self._reinforce(row, candidate, by)
+                return "known" if candidate.doubt else await self._reinforce(row, candidate, by)
         stated_at = await self._stated_at(by)
         if await self._is_forgotten(candidate, stated_at):
             return "forgotten"
         for row, _ in neighbours:
-            if self._is_own(row) and replaces(row.content, candidate.content, candidate.clause):
+            if (
+                candidate.doubt is None
+                and self._is_own(row)
+                and replaces(row.content, candidate.content, candidate.clause)
+            ):
                 return await self._replace(row, candidate, by, stated_at)
         return await self._add(candidate, by, key)
 
@@ -123,7 +128,7 @@ class Reconciler:
             importance=row.importance,
             confidence=candidate.candidate.confidence,
         )
-        return [await self._memories.save(self._scope, again, by, evidence=[self._evidence(candidate)])]
+        return [await self._memories.save(self._scope, again, by, evidence=self._evidence(candidate))]
 
     async def _replace(
         self, row: MemoryRow, candidate: GroundedCandidate, by: Attribution, stated_at: int
@@ -136,7 +141,7 @@ class Reconciler:
             row.id,
             "replace",
             by,
-            evidence=self._evidence(candidate),
+            evidence=self._evidence(candidate)[0],
             new_content=candidate.content,
             source="conversation",
         )
@@ -151,10 +156,11 @@ class Reconciler:
             importance=proposed.importance,
             confidence=proposed.confidence,
             tags=proposed.tags,
+            quarantined=candidate.doubt is not None,
         )
         try:
             changed = await self._memories.save(
-                self._scope, new, by, evidence=[self._evidence(candidate)], key=key
+                self._scope, new, by, evidence=self._evidence(candidate), key=key
             )
         except DuplicateMemory:
             return "forgotten"  # the memory of these words was deleted since
@@ -172,8 +178,12 @@ class Reconciler:
         """Whether a statement of the user may replace the memory without a question."""
         return row.user_id == self._scope.user_id and row.recallable and row.source != "document"
 
-    def _evidence(self, candidate: GroundedCandidate) -> Evidence:
-        return Evidence(self._session_id, candidate.position, candidate.quote)
+    def _evidence(self, candidate: GroundedCandidate) -> Sequence[Evidence]:
+        """The user's words, and then those of the assistant that they agree to."""
+        said = Evidence(self._session_id, candidate.position, candidate.quote)
+        if (proposal := candidate.proposal) is None:
+            return [said]
+        return [said, Evidence(self._session_id, proposal.position, proposal.quote, "assistant")]
 
     async def _evidence_positions(self, row: MemoryRow) -> Sequence[int]:
         """Positions of this session's messages that are evidence of the memory."""

@@ -152,10 +152,12 @@ def rejection_reason(candidate: GroundedCandidate, answers: Iterable[str]) -> Re
     """Why a candidate is not stored; None when it is. `answers` are the assistant's earlier messages in their
     plain form."""
     proposed, content = candidate.candidate, candidate.content
-    for text in (candidate.sentence, content, *proposed.tags):
+    agreed_to = (candidate.proposal.quote,) if candidate.proposal else ()
+    for text in (candidate.sentence, content, *proposed.tags, *agreed_to):
         if (reason := unsafe(text)) is not None:
             return reason
-    if (reason := transient_kind(candidate.quote) or _context_reason(candidate)) is not None:
+    transient = None if agreed_to else transient_kind(candidate.quote)
+    if (reason := transient or _context_reason(candidate)) is not None:
         return reason
     if (
         proposed.confidence < MIN_CONFIDENCE
@@ -164,7 +166,7 @@ def rejection_reason(candidate: GroundedCandidate, answers: Iterable[str]) -> Re
     ):
         return "weak"
     quote = plain_form(candidate.quote)
-    repeats = any(quote in answer for answer in answers)
+    repeats = not agreed_to and any(quote in answer for answer in answers)
     return "restated" if repeats and len(query_tokens(quote)) >= MIN_RESTATED_TOKENS else None
 
 

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gateway.lexical import estimate_tokens
+from gateway.memory.learning.assents import is_assent
 from gateway.memory.validation import clean
 from gateway.messages import Message
 from gateway.storage.messages import StoredMessage
@@ -14,6 +16,8 @@ MAX_TEXT = 16_000
 """Characters of one message that are read: a longer one is a pasted document."""
 MAX_CONTEXT = 1_500
 """Characters of a message that is shown as context."""
+MAX_PROPOSED = 6_000
+"""Characters of a message of the assistant to which the user assents."""
 CONTEXT = 6
 """Messages before the new ones that are shown as context."""
 MAX_LEAD_IN = 10
@@ -32,17 +36,24 @@ _CLAUSE = re.compile(r"(?:[^\n。！？!?；;.,，]|[.,](?!\s|$))+[？?]*")
 @dataclass(slots=True)
 class Excerpt:
     """As much of a conversation as one model call reads. `text` is its rendering; by position, `messages` are
-    the user's new messages, `user_texts` the user's own text in them, `answers` the assistant's messages."""
+    the user's new messages, `user_texts` the user's own text in them, `answers` the assistant's messages;
+    `user_positions` are those of all messages of the user, also of earlier ones."""
 
     lines: list[str] = field(default_factory=list[str])
     messages: dict[int, StoredMessage] = field(default_factory=dict[int, StoredMessage])
     user_texts: dict[int, str] = field(default_factory=dict[int, str])
     answers: dict[int, str] = field(default_factory=dict[int, str])
+    user_positions: list[int] = field(default_factory=list[int])
     tokens: int = 0
 
     @property
     def text(self) -> str:
         return "\n".join(self.lines)
+
+    def answers_before(self, position: int) -> dict[int, str]:
+        """What the assistant said, by position, between the user's message there and the one before it."""
+        former = max((each for each in self.user_positions if each < position), default=0)
+        return {place: text for place, text in self.answers.items() if former < place < position}
 
 
 def user_text(message: Message) -> str:
@@ -55,6 +66,11 @@ def user_text(message: Message) -> str:
     for pattern in (_WRAPPED, _CODE_BLOCK, _QUOTED_LINE):
         text = pattern.sub("\n", text)
     return clean(text)
+
+
+def assistant_text(message: Message) -> str:
+    """The text of a message of the assistant, "" for any other role."""
+    return clean(_texts(message)) if message.role == "assistant" else ""
 
 
 def clauses(text: str) -> list[str]:
@@ -95,16 +111,12 @@ def excerpts(messages: Sequence[StoredMessage], *, after: int, max_tokens: int) 
     All other lines are indented by two spaces, so that no text can pass for a header.
     """
     found: list[Excerpt] = []
-    shown: list[tuple[int, str, str]] = []  # position, role, text: of all until now
+    shown: list[_Shown] = []  # all until now
     excerpt = Excerpt()
-    for stored in messages:
+    for stored, text, limit in _limited(messages):
         by_user = stored.message.role == "user"
-        text = user_text(stored.message) if by_user else clean(_texts(stored.message))
-        if not text:
-            continue
-        is_new = stored.position > after
-        if is_new:
-            lines = list(_lines(stored.position, "user" if by_user else "assistant", text, in_full=by_user))
+        if stored.position > after:
+            lines = list(_lines(stored.position, "user" if by_user else "assistant", text, limit))
             tokens = sum(map(estimate_tokens, lines))
             if not found or excerpt.tokens + tokens > max_tokens:
                 excerpt = _with_context(shown[-CONTEXT:])
@@ -113,20 +125,49 @@ def excerpts(messages: Sequence[StoredMessage], *, after: int, max_tokens: int) 
             excerpt.tokens += tokens
             if by_user:
                 excerpt.messages[stored.position], excerpt.user_texts[stored.position] = stored, text
+                excerpt.user_positions.append(stored.position)
         if not by_user and found:
             excerpt.answers[stored.position] = text
-        shown.append((stored.position, "user, before" if by_user else "assistant", text))
+        role, brief = ("user, before", MAX_CONTEXT) if by_user else ("assistant", limit)
+        shown.append(_Shown(stored.position, role, text, brief))
     return [excerpt for excerpt in found if excerpt.messages]
 
 
-def _with_context(context: Sequence[tuple[int, str, str]]) -> Excerpt:
-    lines = [line for position, role, text in context for line in _lines(position, role, text, in_full=False)]
-    answers = {position: text for position, role, text in context if role == "assistant"}
-    return Excerpt(lines, answers=answers, tokens=sum(map(estimate_tokens, lines)))
+class _Shown(NamedTuple):
+    """A message as it is shown, and so many characters of it."""
+
+    position: int
+    role: str
+    text: str
+    limit: int
 
 
-def _lines(position: int, role: str, text: str, *, in_full: bool) -> Iterator[str]:
-    limit = MAX_TEXT if in_full else MAX_CONTEXT
+def _limited(messages: Sequence[StoredMessage]) -> list[tuple[StoredMessage, str, int]]:
+    """The messages that have a text, the text, and how many characters of it are shown. Of the assistant's
+    more are where the user assents to them."""
+    found: list[tuple[StoredMessage, str, int]] = []
+    assented = False
+    for stored in reversed(messages):
+        if stored.message.role == "user":
+            if text := user_text(stored.message):
+                assented = is_assent(text)
+                found.append((stored, text, MAX_TEXT))
+        elif text := clean(_texts(stored.message)):
+            found.append((stored, text, MAX_PROPOSED if assented else MAX_CONTEXT))
+    return found[::-1]
+
+
+def _with_context(context: Sequence[_Shown]) -> Excerpt:
+    lines = [line for each in context for line in _lines(*each)]
+    return Excerpt(
+        lines,
+        answers={each.position: each.text for each in context if each.role == "assistant"},
+        user_positions=[each.position for each in context if each.role != "assistant"],
+        tokens=sum(map(estimate_tokens, lines)),
+    )
+
+
+def _lines(position: int, role: str, text: str, limit: int) -> Iterator[str]:
     yield f"[{position}] {role}:"
     yield from (f"  {line}" for line in text[:limit].splitlines())
     if len(text) > limit:

@@ -2,7 +2,7 @@
 a memory: its audience is one of the viewer's."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -39,6 +39,7 @@ Operation = Literal[
     "deleted",
     "erased",
 ]
+Author = Literal["user", "assistant"]
 Relation = Literal["depends_on", "merged_from", "contradicts"]
 ProfileKind = Literal["user", "household"]
 
@@ -123,6 +124,8 @@ class MemoryRow:
     skill: str | None = None
     reference: str | None = None
     version: int = 1
+    metadata: Mapping[str, Any] | None = None
+    """What the tool that suggested it said of it, JSON."""
 
     @property
     def audience(self) -> str:
@@ -147,11 +150,13 @@ class MemoryRow:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why something is remembered: a verbatim quote of a message, by its session and position."""
+    """Why something is remembered: a verbatim quote of a message, by its session and position. `author` is
+    the assistant where the user agreed to its words, in a quote of theirs beside this one."""
 
     session_id: str
     position: int
     quote: str
+    author: Author = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,35 +168,17 @@ class Link:
     relation: Relation
 
 
-class Passage(NamedTuple):
-    """A part of a long content, by its characters: the `number`th of `of`, from 1. `headings` are those above
-    its beginning, the outermost first."""
-
-    number: int
-    of: int
-    begin: int
-    end: int
-    headings: tuple[str, ...] = ()
-
-
-class Indexed(NamedTuple):
-    """By which search tokens a memory is found, or one passage of a long one."""
-
-    tokens: Sequence[str]
-    passage: Passage | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """One step of a transaction: `row` is the new state. With `row.version` 1 it is a new memory; otherwise
     that of version `row.version - 1` becomes it. `deletes` leaves a tombstone: the memory is gone from every
-    list and index, its versions stay until it is erased. `index` is by what `row` is found."""
+    list and index, its versions stay until it is erased. `tokens` are the search tokens of `row`."""
 
     row: MemoryRow
     operation: Operation
     actor: str
     reason: str
-    index: Sequence[Indexed] = ()
+    tokens: Sequence[str] = ()
     evidence: Sequence[Evidence] = ()
     stated_by: str | None = None
     """The user whose words `evidence` are; it is not stored without."""
@@ -257,23 +244,19 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that has some of the words looked for, and of a long one the passage that matches best;
-    `score` is BM25, higher is better."""
+    """A memory that has some of the words looked for; `score` is BM25, higher is better."""
 
     row: MemoryRow
     score: float
-    passage: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """The embedding of a memory's content with `digest` by one model, or of the passage of it with that
-    number: float32, little-endian."""
+    """The embedding of a memory's content with `digest` by one model: float32, little-endian."""
 
     memory_id: str
     digest: str
     data: bytes
-    passage: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ MAX_HISTORY = 500
 EVERYTHING = Filter()
 
 EVIDENCE = Prepared(
-    select(memory_evidence.c.session_id, memory_evidence.c.position, memory_evidence.c.quote)
+    select(*(memory_evidence.c[name] for name in ("session_id", "position", "quote", "author")))
     .join(memories, memories.c.number == memory_evidence.c.memory)
     .where(
         memories.c.id == bindparam("id"),
@@ -121,17 +121,15 @@ def match(
 ) -> Sequence[Match]:
     for found in index.found(connection, partitions(viewer, which), words):
         best = (
-            select(memories.c.number, found.c.score, found.c.entry)
+            select(memories.c.number, found.c.score)
             .join(found, found.c.number == memories.c.number)
             .where(asked(which, viewer))
             .order_by(found.c.score.desc(), memories.c.number.desc())
             .limit(limit)
         )
-        if matched := connection.execute(best).all():
-            rows = numbered(connection, [number for number, _, _ in matched])
-            passages = index.passages(connection, [entry for _, _, entry in matched])
-            scores = [score for _, score, _ in matched]
-            return [Match(*each) for each in zip(rows, scores, passages, strict=True)]
+        if scores := connection.execute(best).all():
+            rows = numbered(connection, [number for number, _ in scores])
+            return [Match(row, score) for row, (_, score) in zip(rows, scores, strict=True)]
     return ()
 
 

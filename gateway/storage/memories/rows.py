@@ -34,6 +34,7 @@ def values_of(row: MemoryRow) -> dict[str, Any]:
     """Its columns."""
     values = as_json(row)
     values |= {name: orjson.dumps(values[name]).decode() for name in _LISTS}
+    values["metadata"] = orjson.dumps(row.metadata).decode() if row.metadata else None
     return values | {"audience": row.audience, "subject": subject_of(row)}
 
 
@@ -42,6 +43,7 @@ def memory_of(stored: Sequence[Any]) -> MemoryRow:
     values = dict(zip(FIELDS, stored, strict=True))
     values |= {name: tuple(orjson.loads(values[name])) for name in _LISTS}
     values |= {name: bool(values[name]) for name in _FLAGS}
+    values["metadata"] = orjson.loads(values["metadata"]) if values["metadata"] else None
     return MemoryRow(**values)
 
 

@@ -63,6 +63,7 @@ memories = Table(
     Column("context", Text),
     Column("decisions", Text, nullable=False),
     Column("refs", Text, nullable=False),
+    Column("metadata", Text),
 )
 # The same content may be said by several documents: their files are what decides.
 LIVE = text("deleted_at IS NULL AND status IN ('active', 'suppressed') AND source != 'document'")
@@ -131,8 +132,9 @@ memory_versions = Table(
 )
 Index("memory_versions_by_key", memory_versions.c.key, sqlite_where=_keyed)
 
-# A quote is of what `user_id` said (members of a household give evidence of one memory), and of the content
-# with `digest`: once that has changed it counts no more.
+# A quote is of what `user_id` said (members of a household give evidence of one memory), or of what the
+# assistant said and they agreed to (`author`), and of the content with `digest`: once that has changed it
+# counts no more.
 memory_evidence = Table(
     "memory_evidence",
     metadata,
@@ -143,6 +145,7 @@ memory_evidence = Table(
     Column("session_id", Text, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("quote", Text, nullable=False),
+    Column("author", Text, nullable=False, server_default=text("'user'")),
 )
 Index("memory_evidence_by_memory", memory_evidence.c.memory, memory_evidence.c.number)
 
@@ -161,14 +164,12 @@ memory_links = Table(
 )
 Index("memory_links_to", memory_links.c.to_id)
 
-# The vector of the content with `digest`, or of one passage of it (0: the whole): once that has changed it
-# counts no more.
+# The vector of the content with `digest`: once that has changed it counts no more.
 memory_vectors = Table(
     "memory_vectors",
     metadata,
     _memory(is_key=True),
     Column("model", Text, primary_key=True, nullable=False),
-    Column("passage", Integer, primary_key=True, nullable=False, autoincrement=False),
     Column("digest", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )

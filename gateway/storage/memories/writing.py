@@ -72,7 +72,10 @@ OLD_TOMBSTONES = Prepared(
 )
 ADD_EVIDENCE = Prepared(
     insert(memory_evidence).values(
-        {name: bindparam(name) for name in ("memory", "user_id", "digest", "session_id", "position", "quote")}
+        {
+            name: bindparam(name)
+            for name in ("memory", "user_id", "digest", "session_id", "position", "quote", "author")
+        }
     )
 )
 FORGET_VECTORS = Prepared(delete(memory_vectors).where(memory_vectors.c.memory == _NUMBER))
@@ -194,7 +197,7 @@ def _apply(connection: Connection, words: Words, change: Change) -> Sequence[Kin
         words.remove(connection, number)
         FORGET_VECTORS.run(connection, number=number)
     else:
-        words.put(connection, number, partitions_of(row), change.index)
+        words.put(connection, number, partitions_of(row), change.tokens)
     return before
 
 
@@ -237,6 +240,7 @@ def _append(connection: Connection, number: int, change: Change) -> None:
             session_id=each.session_id,
             position=each.position,
             quote=each.quote,
+            author=each.author,
         )
 
 

@@ -45,6 +45,18 @@ async def test_a_suggestion_is_not_recalled_before_somebody_confirms_it(learner:
     assert await learner.recallable() == [SEAT]
 
 
+async def test_what_the_tool_says_of_it_is_kept(learner: Learner) -> None:
+    """As it gave it, in the memory and in its versions."""
+    given = {"seat": {"row": 12, "window": True}, "from": "航班"}
+    await learner.suggest(write(metadata=given), write("我的狗叫小白"))
+
+    seat, dog = await learner.all()
+    assert (seat.metadata, dog.metadata) == (given, None)
+    confirmed = (await learner.memories.confirm(ANN, seat.id, Attribution("ann", "it is so"))).row
+    (first, _) = await learner.memories.store.versions(ANN, seat.id)
+    assert (confirmed.metadata, first.row.metadata) == (given, given)
+
+
 async def test_what_the_user_says_themselves_confirms_it(learner: Learner) -> None:
     await learner.suggest(write())
     await learner.learn(user(f"我{SEAT}"), said=offers(offer(SEAT)))

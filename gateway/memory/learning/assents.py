@@ -1,0 +1,177 @@
+"""Assents ("sounds good", 就按这个来): whether a text only agrees, and what the assistant proposed before it.
+Pure."""
+
+import re
+
+from gateway.lexical import plain_form
+
+MAX_ASSENT = 120
+"""Characters of a text that says no more than that it agrees."""
+MIN_PROPOSAL = 24
+"""Characters of a question that says what is proposed: “shall we do that?” does not."""
+MAX_PROPOSAL = 600
+"""Characters of a proposal that is cited where the model cited none."""
+
+_THIS = (
+    r"(?:it|that|this|so|(?:that|this|the\s(?:first|second|third|last|former|latter|other))(?:\sone)?"
+    r"(?:\s(?:plan|option|idea|approach|design|way|version|proposal|suggestion))?"
+    r"|(?:option|plan|version)\s[a-z0-9]|your\s(?:plan|option|idea|approach|design|proposal|suggestion))"
+)
+_FINE = (
+    r"(?:good|great|fine|perfect|excellent|nice|lovely|wonderful|reasonable|right|sensible|awesome|ok(?:ay)?"
+    r"|brilliant|like\sa\s(?:good\s)?plan|good\sto\sme)"
+)
+_ASSENT = re.compile(
+    rf"""
+    (?: (?: ok(?:ay)? | yes | yeah | yep | yup | well | then | and | alright | all\sright | great | sure | so
+          | please )\s )*
+    (?: ok(?:ay)? | yes | yeah | yep | yup | sure(?:\sthing)? | alright | all\sright | right | correct
+      | exactly
+      | absolutely | definitely | certainly | of\scourse | deal | done | agreed | approved | confirmed | lgtm
+      | {_FINE}
+      | (?:we|i|i\sfully|i\stotally|we\sall|i'd)\sagree (?:\s(?:with|to)\s{_THIS})?
+      | i(?:'m|\sam)\s(?:in|fine|happy|ok(?:ay)?|good)(?:\swith\s{_THIS})?
+      | (?:(?:that|this|it|{_THIS})(?:'s|\sis|\sall|\swould\sbe)?\s)?
+        (?:sounds?|looks?|works?|seems?|is|would\sbe)\s(?:all\s|very\s|really\s|pretty\s)?(?:{_FINE}|well)
+      | (?:that|this|it)'s\s(?:{_FINE}|it|settled|a\s(?:deal|plan|good\sidea|great\sidea))
+      | (?:(?:that|this|it)\s)?(?:works|makes\ssense|does\sit|will\sdo|suits\s(?:me|us))
+      | (?:a\s)?(?:good|great|nice|excellent)\s(?:idea|plan|choice|proposal|suggestion)
+      | (?:let's|let\sus|we(?:'ll|\swill|\sshould|\scan)?|i(?:'ll|\swill|'d)|you\s(?:can|may|should))\s
+        (?:do|go(?:\sahead)?|go\s(?:with|for)|take|use|try|keep|stick\s(?:with|to)|settle\son
+          |proceed(?:\swith)?
+          |pick|choose|follow|have|adopt|start(?:\swith)?|make\sit)(?:\s{_THIS})?(?:\sway)?
+      | (?:please\s)?(?:do|take|use|go\s(?:with|for)|proceed(?:\swith)?|go\sahead(?:\swith)?
+        |make)(?:\s{_THIS})?
+      | make\sit\sso | go\sfor\sit | ship\sit | by\sall\smeans | why\snot | count\sme\sin
+      | i\s(?:like|love|prefer|want|choose|take)\s{_THIS} | {_THIS}
+    )
+    (?: \s (?: then | please | thanks | thank\syou | for\s(?:me|us|now) | to\s(?:me|us) | with\s(?:me
+      |us) | indeed
+        | too | by\s(?:me|us) | from\smy\sside | so | it\sis | let's\sgo | all | exactly ) )*
+    | (?! 我们?[也都]?[很挺蛮]?(?:非常)?好 )
+      (?: [那好嗯行就我们也都看这个样挺很蛮你您的] | 大家 | 觉得 | 完全 | 听起来 | 听上去 | 看起来
+        | 感觉 | 非常 | 方案 | 建议
+        | 提议 | 计划 | 安排 | 设计 | 想法 )*
+      (?: 可以 | 行 | 好 | 没问题 | 没意见 | 没有?异议 | 同意 | 赞成 | 赞同 | 支持 | 不错 | 合适 | 合理
+        | 可行 | 靠谱 | 嗯 | 对 | 是
+        | 没错 | 正是 | ok | 中 | 妥 | 批准 | 通过 | 确认 | 采纳 | 接受 | 成交 | 一言为定 | 说定 | 定
+          | 听你的 | 依你
+        | 照办 | 照做 | (?: 按照? | 照着? | 依 | 根据 | 用 | 选 | 要 | 采用 | 选择 | 走 | 就 | 这么
+          | 那么 | 如此 )
+        | 第[一二三四五1-5][个种]? | 方案[a-e甲乙丙丁1-5一二三四五] )
+      (?: [这那个样你您们它的种说讲提写列] | 上面 | 上述 | 刚才 | 前面 | 第[一二三四五1-5] | 方案 | 计划
+        | 建议 | 提议 | 方式
+        | 办法 | 思路 | 想法 | 选项 | 后者 | 前者 | [a-e甲乙丙丁1-5] )*
+      (?: [来办做定走弄干吧啊呀的了哦啦嘛哈呢就好行] | 执行 | 进行 | 实施 | 推进 | 开始 | 决定 | 可以 )*
+    | [👍👌🆗✅🙆💯]
+    """,
+    re.VERBOSE,
+)
+"""For the plain form of a clause, with plain apostrophes."""
+_BETWEEN = re.compile(r"[,，、;；:：。.!！~～…\n]+|([👍👌🆗✅🙆💯])")
+_COURTESY = re.compile(
+    r"(?:thanks?|thank\syou|cheers|great|perfect|cool|nice|lovely|good\s(?:job|work|point)"
+    r"|谢谢|多谢|感谢|辛苦了?|太好了?|棒)"
+    r"(?:\s?(?:so|very|a|much|lot|you|all|again|你|您|啦|了))*"
+)
+_QUESTION = re.compile(r"[?？]|[吗嗎么麼]\s*$")
+_HESITANT = frozenset(
+    [
+        "ok",
+        "okay",
+        "yes",
+        "yeah",
+        "yep",
+        "yup",
+        "sure",
+        "right",
+        "well",
+        "great",
+        "good",
+        "fine",
+        "nice",
+        "cool",
+        "好",
+        "好的",
+        "嗯",
+        "嗯嗯",
+        "行",
+        "对",
+        "是",
+        "是的",
+        "对的",
+    ]
+)
+"""What is also said to nothing in particular."""
+_ADVICE = re.compile(
+    r"""
+      \b(?: propos(?:e|al|ed) | suggest(?:ion|ed|s)? | recommend(?:ation|ed|s)? | advise | let's | shall\swe
+        | we\s(?:could|should|can) | you\s(?:could|should) | i(?:'d|\swould|'ll)\s | how\sabout | what\sabout
+        | my\s(?:plan|idea|approach) | the\splan | option\s[a-z0-9]\b | want\sme\sto | would\syou\slike )
+    | 建议 | 提议 | 推荐 | 方案 | 计划 | 不如 | 要不 | 可以考虑 | 我们?可以 | 你可以 | 打算 | 采用
+      | 选用 | 改用 | 应该 | 最好
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_RESERVED = re.compile(
+    r"\b(?:but|except|however|instead|although|though|unless|only|rather|if|no|not|wait)\b"
+    r"|不过|但|除了|只是|换成|改成|改为|不要|别|如果|要是|等等|先不"
+)
+_SENTENCE = re.compile(r"(?:[^\n。！？!?.]|[.](?!\s|$))+[。！？!?.]*")
+
+
+def is_assent(text: str) -> bool:
+    """Whether a text agrees and says nothing else: whatever it agrees to was said before it."""
+    found = _parts(text)
+    if len(text) > MAX_ASSENT or _QUESTION.search(text) or not any(map(_ASSENT.fullmatch, found)):
+        return False
+    return all(_ASSENT.fullmatch(each) or _COURTESY.fullmatch(each) for each in found)
+
+
+def assents_to_all(quote: str, message: str) -> bool:
+    """Whether the user agrees with `quote`, a part of their message, and says nothing in it against a part of
+    what they agree to."""
+    if not any(map(_ASSENT.fullmatch, _parts(quote))):
+        return False
+    return is_assent(message) or not (_RESERVED.search(plain_form(message)) or _QUESTION.search(message))
+
+
+def is_answered_by(text: str, proposal: str) -> bool:
+    """Whether an assent is one to `proposal`, the assistant's words before it. “Ok” is also said to what
+    proposes nothing."""
+    if not proposal or not is_assent(text):
+        return False
+    return not _HESITANT.issuperset(_parts(text)) or proposes(proposal)
+
+
+def proposes(text: str) -> bool:
+    """Whether a text of the assistant proposes or asks something."""
+    return _QUESTION.search(text) is not None or _ADVICE.search(plain_form(text)) is not None
+
+
+def sentences(text: str) -> list[str]:
+    return [each for found in _SENTENCE.finditer(text) if (each := found[0].strip())]
+
+
+def proposal_in(text: str) -> str | None:
+    """The sentence of the assistant that proposes something, with the list that follows it."""
+    for sentence in _SENTENCE.finditer(text):
+        if not _ADVICE.search(plain_form(sentence[0])) or _is_only_asked(sentence[0]):
+            continue
+        end = sentence.end()
+        if sentence[0].rstrip().endswith((":", "：")):
+            following = text[end : end + MAX_PROPOSAL].lstrip("\n")
+            listed, _, _ = following.partition("\n\n")
+            end = text.index(listed, end) + len(listed) if listed.strip() else end
+        return text[sentence.start() : end].strip()[:MAX_PROPOSAL]
+    return None
+
+
+def _is_only_asked(sentence: str) -> bool:
+    return _QUESTION.search(sentence) is not None and len(plain_form(sentence)) < MIN_PROPOSAL
+
+
+def _parts(text: str) -> list[str]:
+    """The plain forms of what stands between its signs."""
+    written = text.replace("\u2019", "'").replace("\ufe0f", "")
+    return [plain for part in _BETWEEN.split(written) if part and (plain := plain_form(part))]

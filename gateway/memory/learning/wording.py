@@ -1,0 +1,179 @@
+"""Whether a memory that a model tells in words of its own says what the user said. Pure.
+
+By the words alone a faithful paraphrase and an invention look alike where few of them are shared. So a
+content stands when most of its words are the user's and it brings in no number, name or negation; of all
+others a person is asked.
+"""
+
+import re
+from typing import Literal
+
+from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
+from gateway.memory.learning.user_messages import clauses
+from gateway.memory.similarity.comparison import contradicts
+from gateway.memory.similarity.normalization import NEGATIONS, normalize
+
+Wording = Literal["agrees", "translated", "differs"]
+
+MIN_SHARED = 0.7
+"""The share of a content's words that are the user's."""
+MIN_QUOTED = 0.25
+"""The share of them that are in the very quote, or in its sentence: others may be of what was said before."""
+MAX_NEW_RUN = 1
+"""Chinese characters in a row that the user did not write: two may be a name."""
+
+_FUNCTION_WORDS = frozenset(
+    tokens(
+        "the user's users he she him his her hers they also am been being was were has had having do does "
+        "did by who which while or but because both very just "
+        "用户的 使用者 本人 其 于 为 把 被 及 之 很 对 以 而"
+    )
+)
+"""Function words beside those that `query_tokens` leaves out. None of them is a negation."""
+_TELLING = frozenset(
+    tokens(
+        "prefers likes loves enjoys wants wishes needs requests asks says mentions states decided agreed "
+        "chose chosen selected selects uses using plans intends favors favours favorite favourite named "
+        "called team people person member currently usually generally always regularly own owns lives "
+        "living resides works working employed based located takes goes gets keeps made makes set "
+        "scheduled planned should must avoids refuses dislikes hates not never no without"
+    )
+)
+"""Words in which models tell of a user, and negations, which are compared apart."""
+_TELLING_ZH = re.compile(
+    "用户|使用者|本人|偏好|偏爱|倾向|喜欢|喜爱|热爱|希望|想要|要求|需要|需求|决定|选择|选定|选用|采用|使用|计划|打算|认为|觉得"
+    "|表示|提到|同意|团队|成员|目前|当前|现在|通常|一般|经常|习惯|总是|应该|应当|必须|进行|作为|以及|并且|关于|位于|居住|工作|任职|就职"
+    "|养了?|拥有|名叫|名为|叫做|姓名|名字|安排|定于|定在|设定|设为|时间|日期|患有|存在|具有|避免|不会|不要|不能|没有|不用|不喜欢|讨厌|[一两]?[只条位名个件台]"
+)
+_AGREEING = re.compile(
+    r"\b(?:agree[sd]?|accept(?:s|ed)?|approve[sd]?|confirm(?:s|ed)?|like[sd]?|proceed(?:s|ed)?|follow(?:s|ed)?"
+    r"|wants?|going|goes|go|ahead|with|to|the|assistant|proposal|proposed|suggestion|suggested|recommendation"
+    r"|plan|idea|option|approach|solution|design|that|this|it|sounds?|good|ok(?:ay)?)\b"
+    r"|[接采]受|采纳|批准|确认|认可|赞同|赞成|助手|助理|提出|提议|建议|方案|计划|推荐|上述|这个|那个|该|按照?|来|做|办"
+)
+_CONTRACTED = re.compile(r"n['’]t\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_NAME = re.compile(
+    r"(?<![\w])(?:(?<![.!?。！？\"“]\s)(?<!^)[A-Z][\w.+#-]*"
+    r"|[A-Z]+[a-z]*[A-Z][\w.+#-]*|\w*\d[\w.-]*[A-Za-z][\w.-]*|[a-z][\w-]*[._/@][\w./@-]*\w)"
+)
+_NEGATIVE = re.compile(
+    r"\b(?:avoid|refus|declin|stop|quit|hardly|unable|dislik|hate|can't\sstand|instead\sof|rather\sthan|free\sof)\w*"
+    r"|避免|拒绝|禁止|忌口|忌|戒|谢绝|不|没|未|别|勿|无"
+)
+_NOT_NEGATIVE = re.compile(
+    r"不错|不过|不仅|不但|不只|不少|不同|不断|不久|差不多|不管|不论|不得不|未来|无论|无线|无人机|别人|特别|分别|区别|性别|级别|类别|别墅|告别"
+)
+
+
+def wording_of(content: str, quote: str, said: str) -> Wording:
+    """How `content` relates to the quote it is drawn from, and to all that was `said` around it, the quote
+    included. translated: it is in another language, or in the other Chinese script."""
+    if _is_cjk(content) != _is_cjk(quote) and not (_is_cjk(content) and _is_cjk(said)):
+        return "translated"
+    if brings_in(content, said):
+        return "differs"
+    words = {word for word in content_words(content) if not word[0].isdigit()}
+    if (
+        not words
+        or contradicts(content, quote)
+        or _is_negative(content) != _is_negative(_about(words, quote))
+    ):
+        return "differs"
+    if not _are_shared(words, content, quote, said):
+        return "differs"
+    return "translated" if _is_script_changed(content, said) else "agrees"
+
+
+def says_nothing(content: str) -> bool:
+    """Whether a content tells only that the user agreed, and not to what."""
+    told = _AGREEING.sub(" ", _TELLING_ZH.sub(" ", plain_form(content)))
+    return not (content_words(told) if told else set[str]()) - _TELLING
+
+
+def brings_in(content: str, said: str) -> bool:
+    """Whether a content has a number or a name in Latin script that was not `said`."""
+    return not (_numbers(content) <= _numbers(said) and _names(content) <= set(tokens(said)))
+
+
+def content_words(text: str) -> set[str]:
+    """The content words and Chinese characters of a text, without function words."""
+    text = _CONTRACTED.sub(" not", text)
+    single = {token for token in query_tokens(text) if len(token) == 1 or not is_cjk(token)}
+    return single - _FUNCTION_WORDS
+
+
+def _are_shared(words: set[str], content: str, quote: str, said: str) -> bool:
+    there = set(tokens(said))
+    if words <= there:
+        return True
+    told = _TELLING_ZH.sub(" ", plain_form(content))
+    bearing = (content_words(told) if told.strip() else words) - _TELLING or words
+    if len(bearing & there) < MIN_SHARED * len(bearing):
+        return False
+    if len(bearing & set(tokens(quote))) < MIN_QUOTED * len(bearing):
+        return False
+    return not _has_new_run(told, there) and not _is_substituted(told, plain_form(quote), there)
+
+
+def _has_new_run(told: str, there: set[str]) -> bool:
+    run = 0
+    for sign in told:
+        run = run + 1 if _is_new(sign, there) else 0
+        if run > MAX_NEW_RUN:
+            return True
+    return False
+
+
+def _is_substituted(told: str, quote: str, there: set[str]) -> bool:
+    """Whether one character stands in the place of another: 南京 for 北京, 小李 for 小王."""
+    for left, sign, right in zip(f" {told}", told, f"{told[1:]} ", strict=False):
+        if not _is_new(sign, there):
+            continue
+        for frame in (
+            rf"{re.escape(left)}(.)" if is_cjk(left) else None,
+            rf"(.){right}" if is_cjk(right) else None,
+        ):
+            if frame and any(
+                is_cjk(each) and each not in told and each not in _FUNCTION_WORDS
+                for each in re.findall(frame, quote)
+            ):
+                return True
+    return False
+
+
+def _is_new(sign: str, there: set[str]) -> bool:
+    return is_cjk(sign) and sign not in there and sign not in _FUNCTION_WORDS
+
+
+def _about(words: set[str], quote: str) -> str:
+    """The clauses of a quote that have some of the words; all of it where none has."""
+    return ", ".join(each for each in clauses(quote) if words & set(tokens(each))) or quote
+
+
+def _numbers(text: str) -> set[str]:
+    """The numbers, also those that are written in words. An article counts for none: 一 is also that."""
+    found = set(_NUMBER.findall(normalize(text).text))
+    return found if re.search(r"(?<!\d)1(?!\d)", plain_form(text)) else found - {"1"}
+
+
+def _names(text: str) -> set[str]:
+    """The tokens of names and identifiers in Latin script; a word that only begins a sentence is none."""
+    return {token for name in _NAME.findall(text) for token in tokens(name)} - _FUNCTION_WORDS
+
+
+def _is_negative(text: str) -> bool:
+    plain = _NOT_NEGATIVE.sub("", plain_form(text).replace("’", "'"))
+    return _NEGATIVE.search(plain) is not None or not NEGATIONS.isdisjoint(normalize(plain).units)
+
+
+def _is_cjk(text: str) -> bool:
+    return any(map(is_cjk, text))
+
+
+def _is_script_changed(content: str, said: str) -> bool:
+    """Whether a character of the user's is written in the other script."""
+    others = {sign for sign in content if is_cjk(sign)} - set(said)
+    if not others:
+        return False
+    return not set(map(plain_form, others)).isdisjoint(map(plain_form, filter(is_cjk, set(said))))
