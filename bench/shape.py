@@ -27,7 +27,7 @@ BUDGETS: Mapping[str, int] = {
     "demo": 2300,
     "events": 450,
     "files": 150,
-    "history": 2880,
+    "history": 2900,
     "memory": 5440,
     "model": 1750,
     "prompt": 550,

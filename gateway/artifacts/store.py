@@ -141,7 +141,8 @@ class ArtifactStore:
         long been candidates, or since before the process `began`: nobody writes those any more. One process
         at a time has the database (`FolderLock`, held since before `began`), and imports and uploads come to
         it over HTTP. Of what it writes itself an artifact's blob waits for its turn (`turn_of`), and an
-        archive whose blobs were removed before its row came is refused (`insert_archive`).
+        archive or a version whose blobs were removed before its row came is refused (`insert_archive`,
+        `insert_version`).
 
         Raises:
             errors.StorageError: the database cannot do its work. A blob that cannot be removed waits for

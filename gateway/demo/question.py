@@ -18,7 +18,7 @@ _CHINESE = re.compile(r"[\u3400-\u9fff]")
 _REFERENCE = re.compile(ARTIFACT_PATTERN)
 _TAG = re.compile(r"<(\w+)>")
 _SKILLS = re.compile(r"^<skills>\n(.*?)\n</skills>$", re.DOTALL | re.MULTILINE)
-_SKILL = re.compile(r"^- (\S+?)(?:: (.*))?$", re.MULTILINE)
+_SKILL = re.compile(r"^- (\S+?)(?: \([^\n]*?SKILL\.md\))?(?:: (.*))?$", re.MULTILINE)
 _RECALLED = re.compile(r"^<(long_term_memory|retrieved_context)>\n.*?^</\1>", re.DOTALL | re.MULTILINE)
 _MEMORY = re.compile(
     r"^\[([\w-]{1,64})\] [a-z_]{1,40}(?:, importance [1-5])?(?:, [\d-]{10})?: (\S.*)$", re.MULTILINE

@@ -68,6 +68,18 @@ class TokenMeter:
         system prompt and tools), estimated from there on. Without such an answer all is estimated: `overhead`
         is then the estimate of system prompt and tools, as `overhead_of` gives it.
         """
+        counted = self._counted(model, history)
+        if counted is not None:
+            return counted
+        return round(self.factor(model) * (tokens_of(view(history)) + overhead))
+
+    def size_of_prompt(self, model: str, history: History) -> int | None:
+        """Tokens of system prompt and tools alone: by how much the newest answer's usage exceeds the estimate
+        of the messages. None without such an answer in this prompt generation."""
+        counted = self._counted(model, history)
+        return None if counted is None else counted - self.estimate(model, view(history))
+
+    def _counted(self, model: str, history: History) -> int | None:
         for index in range(len(history.messages) - 1, -1, -1):
             stored = history.messages[index]
             if stored.position <= history.generation_from:
@@ -75,7 +87,7 @@ class TokenMeter:
             if stored.usage is not None and stored.message.role == "assistant":
                 since = [item.message for item in history.messages[index + 1 :]]
                 return stored.usage.total + self.estimate(model, since)
-        return round(self.factor(model) * (tokens_of(view(history)) + overhead))
+        return None
 
     def learn(self, model: str, estimated: int, actual: int) -> None:
         """Takes in that what was estimated as `estimated` tokens (`request_tokens`, without any factor) was

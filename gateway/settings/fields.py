@@ -274,6 +274,11 @@ class Settings(BaseSettings):
         le=20,
         description="Summaries of a user's former sessions that one in the same project and role is shown.",
     )
+    share_summaries: Literal["role", "project"] = Field(
+        "role",
+        description="Whether a session is shown summaries of its own role alone, or, in a project, of every "
+        "role in it.",
+    )
     archive_after: float | None = Field(
         None, gt=0, description="Idle time after which a session's rows move to its archive."
     )

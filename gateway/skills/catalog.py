@@ -82,7 +82,11 @@ def build_catalog(
     for name, tool in served.items():
         if enabled(name):
             by_server[tool.server].append(name)
-    text = snapshot(readable, [name for name in own if enabled(name)], by_server, share_tokens)
+    by_source: defaultdict[str, list[str]] = defaultdict(list)
+    for name, function in own.items():
+        if enabled(name):
+            by_source[function.source].append(name)
+    text = snapshot(readable, by_source, by_server, share_tokens)
     return Catalog(
         skills=tuple(sorted(rows, key=lambda row: (row.type, row.name))),
         tools=Tools(callable_now),

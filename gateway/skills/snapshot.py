@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.lexical import estimate_tokens, is_cjk
-from gateway.skills.definition import TIERS, MarkdownSkill
+from gateway.skills.definition import SKILL_FILE, TIERS, MarkdownSkill
 from gateway.tools.wrapping import visible
 
 TOKENS_PER_SKILL = 60
@@ -37,26 +37,28 @@ class SkillsSnapshot:
 
 def snapshot(
     written: Mapping[str, MarkdownSkill],
-    functions: Sequence[str],
+    functions: Mapping[str, Sequence[str]],
     servers: Mapping[str, Sequence[str]],
     share_tokens: int,
 ) -> SkillsSnapshot:
-    """The written skills by name and description, then the names of functions and of each server's tools,
-    in at most `share_tokens` (estimated). "" when there is no written skill, since tools are told by their
-    definitions, and when there is no room for anything.
+    """The written skills by type, location, name and description, then the names of the functions of each
+    source and of each server's tools, in at most `share_tokens` (estimated). "" when there is no written
+    skill, since tools are told by their definitions, and when there is no room for anything.
 
     What is too long loses first the names of tools, which the model knows anyway, then descriptions, then
     names of written skills: the bundled ones' first, then the user's, then the project's, each from the end.
     """
     if not written:
         return SkillsSnapshot("")
-    budget = share_tokens - _cost(_framed([]))
+    by_tier = [(tier, [name for name in sorted(written) if written[name].tier == tier]) for tier in TIERS]
+    heads = [_head(tier) for tier, names in by_tier if names]
+    budget = share_tokens - _cost(_framed([]), *heads)
     groups = [
-        ("Functions", functions),
-        *((f"Tools of MCP server {name}", servers[name]) for name in sorted(servers)),
+        *((f"Type function, in {name}", functions[name]) for name in sorted(functions)),
+        *((f"Type mcp, of the server {name}", servers[name]) for name in sorted(servers)),
     ]
     listed = [f"{title}: {', '.join(sorted(names))}." for title, names in groups if names]
-    lines = {name: _line(name, written[name].description) for name in sorted(written)}
+    lines = {name: _line(name, written[name]) for name in sorted(written)}
     if _cost(*listed, *lines.values()) > budget:
         listed = [f"{title}: {len(names)}." for title, names in groups if names]
     over = _cost(*listed, *lines.values()) - budget
@@ -75,7 +77,13 @@ def snapshot(
         listed.insert(0, _more(left_out))
     if over > 0:
         return SkillsSnapshot("", 0, len(written))
-    return SkillsSnapshot(_framed([*lines.values(), *listed]), shortened - left_out, left_out)
+    grouped = [
+        line
+        for tier, names in by_tier
+        for line in [_head(tier), *(lines[name] for name in names if name in lines)]
+        if any(name in lines for name in names)
+    ]
+    return SkillsSnapshot(_framed([*grouped, *listed]), shortened - left_out, left_out)
 
 
 def _framed(lines: Sequence[str]) -> str:
@@ -91,19 +99,31 @@ def _cost(*lines: str) -> int:
     return sum(estimate_tokens(f"{line}\n") for line in lines)
 
 
-def _line(name: str, description: str) -> str:
-    """A skill in one line, its description cut where it reads well, and without anything that is a tag."""
-    shown = _TAG.sub("&lt;", " ".join(visible(description).split()))
-    line = f"- {name}: {shown}"
+def _head(tier: str) -> str:
+    return f"Type markdown, in {tier}/NAME/SKILL.md:"
+
+
+def _line(name: str, skill: MarkdownSkill) -> str:
+    """A skill in one line, its description cut where it reads well, and without anything that is a tag. It
+    tells where it lies if that is not NAME/SKILL.md and takes no more than half of the line."""
+    shown, begin = _plain(skill.description), f"- {name}: "
+    if skill.location != f"{name}/{SKILL_FILE}":
+        located = f"- {name} ({_plain(skill.location)}): "
+        begin = located if _cost(located) <= TOKENS_PER_SKILL // 2 else begin
+    line = f"{begin}{shown}"
     if _cost(line) <= TOKENS_PER_SKILL:
         return line
-    start = len(f"- {name}: ")
+    start = len(begin)
     most = (
         bisect_right(range(start, len(line)), TOKENS_PER_SKILL, key=lambda end: _cost(f"{line[:end]}…")) - 1
     )
     if most <= 0:
         return f"- {name}"
     return f"{line[: start + _boundary(shown, most)].rstrip(' ,;:，；：、')}…"
+
+
+def _plain(text: str) -> str:
+    return _TAG.sub("&lt;", " ".join(visible(text).split()))
 
 
 def _boundary(text: str, most: int) -> int:

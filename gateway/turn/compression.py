@@ -21,7 +21,8 @@ PAUSED = (
 async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
     """Before the model is sent `request`, where `compress_at` is set: compresses when that is over this share
     of the window. Whether it did; whatever comes of it, the turn goes on, without success with the old
-    view."""
+    view. Where what comes before the messages is over that share, none is made, as each turn would be over it
+    again, and a warning says so once."""
     if turn.incompressible:
         return False
     deps, row, history = turn.deps, turn.row, turn.history
@@ -36,7 +37,20 @@ async def compress_if_due(turn: TurnContext, request: ModelRequest) -> bool:
     shown = await with_files(turn, request) if near else None
     if await deps.meter.count(deps.model, request, size, threshold, shown=shown) < threshold:
         return False
+    alone = deps.meter.size_of_prompt(row.model, history) or 0
+    if deps.compressor.announces_full_prompt(row.session_id, full=alone >= threshold):
+        turn.emit(TurnWarning(code="prompt_too_long", message=_too_long(alone, threshold)))
+    if alone >= threshold:
+        return False
     return await _compress(turn, "automatic")
+
+
+def _too_long(alone: int, threshold: int) -> str:
+    return (
+        f"The prompt and the tools alone take about {alone} tokens, and a compression is due at {threshold}: "
+        "none would help, so none is made automatically. Shorten the prompt, switch skills off, or raise "
+        "GATEWAY_COMPRESS_AT."
+    )
 
 
 async def compress_overflow(turn: TurnContext) -> bool:

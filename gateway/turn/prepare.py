@@ -93,7 +93,12 @@ async def _carry(turn: TurnContext) -> str | None:
     settings, deps, row = turn.settings, turn.deps, turn.row
     if not settings.session_summaries or not settings.carried_summaries:
         return None
-    rows = await deps.summaries.carried(row.session_id, row.owner, limit=settings.carried_summaries)
+    rows = await deps.summaries.carried(
+        row.session_id,
+        row.owner,
+        limit=settings.carried_summaries,
+        any_role=settings.share_summaries == "project",
+    )
     if not rows:
         return None
     text = render_carried(rows)

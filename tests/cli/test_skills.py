@@ -176,7 +176,7 @@ def test_the_snapshot_is_the_file_of_a_gateway(
 
     assert shown.code == 0
     assert shown.out == (folder / "SKILLS_SNAPSHOT.md").read_text()
-    assert "- hand-over: " in shown.out
+    assert "Type markdown, in bundled/NAME/SKILL.md:\n- " in shown.out
     assert shown.err.startswith("About ")
 
 

@@ -8,7 +8,7 @@ from gateway.errors import Conflict, NotFound
 from gateway.storage.log import Closing
 from gateway.storage.messages import GENERATION_OPEN
 from gateway.wiring import Storage
-from tests.storage.saying import archive, ask, positions, talk, tell, version
+from tests.storage.saying import add_version, archive, ask, positions, talk, tell, version
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ async def test_versions_are_kept_as_they_were_added(storage: Storage) -> None:
     rows = [version(1, 1, 2), replace(version(2, 3, 4, parent=1, kept=3), usage=None, cost=None)]
     assert await storage.compressions.next_version("s") == 1
     for row in rows:
-        await storage.compressions.add(row)
+        await add_version(storage, row)
 
     assert await storage.compressions.list("s") == rows
     assert [await storage.compressions.get("s", row.version) for row in rows] == rows
@@ -38,28 +38,44 @@ async def test_versions_are_kept_as_they_were_added(storage: Storage) -> None:
 async def test_a_version_whose_parent_is_not_in_force_is_refused(storage: Storage) -> None:
     """Of two that were made at once one is added, and the other leaves no trace."""
     await talk(storage, 3)
-    await storage.compressions.add(version(1, 1, 2))
+    await add_version(storage, version(1, 1, 2))
 
     for late in (version(2, 1, 4), version(1, 3, 4, parent=1), version(2, 3, 4, parent=7)):
         with pytest.raises(Conflict) as refused:
-            await storage.compressions.add(late)
+            await add_version(storage, late)
         assert refused.value.code == "compression_conflict"
     with pytest.raises(NotFound) as gone:
-        await storage.compressions.add(version(1, 1, 2, session_id="nowhere"))
+        await add_version(storage, version(1, 1, 2, session_id="nowhere"))
     assert gone.value.code == "session_not_found"
     assert await storage.compressions.list("s") == [version(1, 1, 2)]
     assert await positions(storage) == [3, 4, 5, 6]
 
 
+async def test_a_version_whose_archive_may_be_gone_is_refused(storage: Storage) -> None:
+    """However long the writing took: what no archive holds stays in the view."""
+    await talk(storage, 2)
+    row = version(1, 1, 2)
+    await storage.orphans.suspect([row.archive_path], 1)
+    assert await storage.orphans.resolve(row.archive_path)  # as a sweep does after it removed the blob
+
+    with pytest.raises(Conflict, match="took too long") as refused:
+        await storage.compressions.add(row)
+
+    assert (refused.value.code, refused.value.retryable) == ("compression_conflict", True)
+    assert await storage.compressions.list("s") == []
+    assert await storage.compressions.in_force("s") is None
+    assert await positions(storage) == [1, 2, 3, 4]
+
+
 async def test_an_undone_version_may_be_followed_by_another(storage: Storage) -> None:
     """Activation moves the pointer and nothing else: to another version, to none, and back."""
     await talk(storage, 3)
-    await storage.compressions.add(version(1, 1, 2))
-    await storage.compressions.add(version(2, 3, 4, parent=1))
+    await add_version(storage, version(1, 1, 2))
+    await add_version(storage, version(2, 3, 4, parent=1))
 
     await storage.compressions.activate("s", 1)
     assert await positions(storage) == [3, 4, 5, 6]
-    await storage.compressions.add(version(3, 3, 5, parent=1))
+    await add_version(storage, version(3, 3, 5, parent=1))
     assert await positions(storage) == [6]
     await storage.compressions.activate("s", None)
     assert await positions(storage) == [1, 2, 3, 4, 5, 6]
@@ -78,7 +94,7 @@ async def test_failures_in_a_row_are_counted_until_one_succeeds(storage: Storage
     assert [await storage.compressions.failed("s") for _ in range(2)] == [1, 2]
     assert (await storage.sessions.history("s")).failed_compressions == 2
 
-    await storage.compressions.add(version(1, 1, 2))
+    await add_version(storage, version(1, 1, 2))
 
     assert (await storage.sessions.history("s")).failed_compressions == 0
     assert await storage.compressions.failed("nowhere") == 0
@@ -90,7 +106,7 @@ async def test_failures_in_a_row_are_counted_until_one_succeeds(storage: Storage
 async def test_a_version_begins_an_epoch_after_the_last_message(storage: Storage) -> None:
     """Whether that message is a row or archived, and also when the pointer goes back; not when it stays."""
     await talk(storage, 2)
-    await storage.compressions.add(version(1, 1, 2))
+    await add_version(storage, version(1, 1, 2))
     assert (await storage.sessions.history("s")).generation_from == 4
     await archive(storage, "s")
     await storage.sessions.begin_generation("s", 0, instead_of=4)
@@ -105,7 +121,7 @@ async def test_a_turn_that_did_not_ask_leaves_the_epoch_open(storage: Storage) -
     await talk(storage, 2)
     await ask(storage, "s", "t3", "what else?")
 
-    await storage.compressions.add(version(1, 1, 2, trigger="manual"))
+    await add_version(storage, version(1, 1, 2, trigger="manual"))
     assert (await storage.sessions.history("s")).generation_from == GENERATION_OPEN
     await storage.sessions.begin_generation("s", 3, instead_of=0)
     assert (
@@ -113,7 +129,7 @@ async def test_a_turn_that_did_not_ask_leaves_the_epoch_open(storage: Storage) -
     ).generation_from == GENERATION_OPEN  # a newer one began meanwhile
     await storage.sessions.begin_generation("s", 4, instead_of=GENERATION_OPEN)
     assert (await storage.sessions.history("s")).generation_from == 4
-    await storage.compressions.add(version(2, 3, 4, parent=1, trigger="overflow"))
+    await add_version(storage, version(2, 3, 4, parent=1, trigger="overflow"))
     assert (await storage.sessions.history("s")).generation_from == 5
     await storage.compressions.activate("s", 1)
     assert (await storage.sessions.history("s")).generation_from == GENERATION_OPEN
@@ -126,7 +142,7 @@ async def test_the_prefix_hash_is_that_of_the_last_turn_that_had_one(storage: St
     async def turn(number: int, prefix_hash: str | None, *, compress: bool = False) -> str | None:
         writer = await ask(storage, "s", f"t{number}", "question")
         if compress:
-            await storage.compressions.add(version(1, 1, 1, trigger="manual"))
+            await add_version(storage, version(1, 1, 1, trigger="manual"))
         closing = Closing("completed", 1, None, None, 9, prefix_hash)
         await tell(writer, "done", closing=closing)
         return (await storage.sessions.history("s")).prefix_hash

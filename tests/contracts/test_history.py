@@ -14,7 +14,7 @@ from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.store import MAX_HISTORY_MESSAGES
 from gateway.wiring import Storage
-from tests.storage.saying import archive, finish, positions, said, snapshot, talk, version
+from tests.storage.saying import add_version, archive, finish, positions, said, snapshot, talk, version
 from tests.storage.writing import OWNER, Factory, accepted, running, sqlite_storage, writer_of
 
 pytestmark = pytest.mark.anyio
@@ -70,7 +70,7 @@ async def test_an_archive_that_is_missing_is_named_and_the_rest_is_readable(stor
         with pytest.raises(ArchiveDamaged, match=row.messages_path):
             await reading
     assert [each.position for each in await storage.sessions.messages("s", after=4)] == [5, 6]
-    await storage.compressions.add(version(1, 1, 4))
+    await add_version(storage, version(1, 1, 4))
     assert await positions(storage) == [5, 6]
 
 
@@ -90,9 +90,9 @@ async def test_a_version_stands_for_what_it_covers(storage: Storage) -> None:
     """The view is what comes after the version in force, and the one message it keeps; `whole` ignores it."""
     await talk(storage, 3)
     first = version(1, 1, 3, kept=3)
-    await storage.compressions.add(first)
+    await add_version(storage, first)
     kept = await storage.sessions.history("s")
-    await storage.compressions.add(version(2, 4, 4, parent=1))
+    await add_version(storage, version(2, 4, 4, parent=1))
 
     assert [stored.position for stored in kept.messages] == [3, 4, 5, 6]
     assert kept.compression == first
@@ -108,7 +108,7 @@ async def test_a_version_stands_for_what_it_covers(storage: Storage) -> None:
 async def test_a_kept_message_may_lie_in_an_archive(storage: Storage) -> None:
     """The view of a compressed session is the same before and after its rows were moved."""
     await talk(storage, 3)
-    await storage.compressions.add(version(1, 1, 4, kept=3))
+    await add_version(storage, version(1, 1, 4, kept=3))
     before = await storage.sessions.history("s")
     await archive(storage, "s")
 
@@ -122,7 +122,7 @@ async def test_a_turn_that_is_accepted_has_the_history_before_it_at_hand(storage
     assert first.history is None
     await finish(writer_of(storage, first), "an answer")
     await talk(storage, 3)
-    await storage.compressions.add(version(1, 1, 3, kept=3))
+    await add_version(storage, version(1, 1, 3, kept=3))
     before = await storage.sessions.history("s")
 
     assert (await accepted(storage, "s", "t")).history == before
@@ -154,7 +154,7 @@ async def test_covered_and_view_are_everything(
             turns += more
             last = data.draw(st.integers(covered, 2 * turns))
             if last > covered:
-                await storage.compressions.add(version(number + 1, covered + 1, last, parent=number or None))
+                await add_version(storage, version(number + 1, covered + 1, last, parent=number or None))
                 number, covered = number + 1, last
             if data.draw(st.booleans()):
                 await archive(storage, "s")
@@ -175,7 +175,7 @@ async def test_the_history_survives_a_restart(factory: Factory, tmp_path: Path) 
     async with factory(tmp_path) as first:
         await talk(first, 2)
         await first.sessions.carry("s", "carried")
-        await first.compressions.add(version(1, 1, 3, kept=3))
+        await add_version(first, version(1, 1, 3, kept=3))
         before = await first.sessions.history("s")
 
     async with factory(tmp_path) as second:
@@ -198,7 +198,7 @@ async def test_a_session_made_by_its_first_turn_belongs_to_that_project(storage:
 async def test_deleting_a_session_deletes_its_versions(storage: Storage) -> None:
     """A session of the same id begins with nothing."""
     await talk(storage, 1)
-    await storage.compressions.add(version(1, 1, 2))
+    await add_version(storage, version(1, 1, 2))
     await archive(storage, "s")
     await storage.sessions.delete("s", OWNER)
     await storage.sessions.create("s", OWNER, None, 1)

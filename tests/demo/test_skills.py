@@ -75,7 +75,7 @@ async def turn(
 ) -> Told:
     """Plays a gateway whose tools give back these texts; an exception is a result that is an error."""
     offered = [{"name": name, "description": name, "input_schema": {"type": "object"}} for name in tools]
-    system = f"# Who you are\n\n{snapshot(skills, sorted(tools), {}, PLENTY).text}"
+    system = f"# Who you are\n\n{snapshot(skills, {'shop': sorted(tools)}, {}, PLENTY).text}"
     messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
     calls: list[tuple[str, dict[str, Any]]] = []
     while len(messages) < 60:

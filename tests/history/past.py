@@ -18,7 +18,7 @@ from gateway.storage.log import Closing
 from gateway.storage.turns import NewTurn
 from gateway.wiring import Storage
 from tests.storage.archiving import append
-from tests.storage.saying import version
+from tests.storage.saying import add_version, version
 from tests.storage.writing import OWNER
 
 BEGAN = 1_795_187_109_422
@@ -123,7 +123,7 @@ async def compress_past(storage: Storage, session_id: str, to: int) -> Compressi
         sha256=sha256,
         summary={"goal": "目标", "facts": ["a", None, 1.5]},
     )
-    await storage.compressions.add(row)
+    await add_version(storage, row)
     return row
 
 

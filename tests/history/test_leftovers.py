@@ -14,7 +14,7 @@ from gateway.wiring import Storage, open_artifact_store
 from tests.forked import telling
 from tests.harness import settings_for
 from tests.storage.archiving import archive, archive_without_end, converse, everything
-from tests.storage.saying import version
+from tests.storage.saying import add_version, version
 from tests.storage.writing import OWNER, sqlite_storage
 
 pytestmark = pytest.mark.anyio
@@ -115,7 +115,7 @@ async def test_a_deletion_that_is_killed_before_the_blobs_are_gone_is_finished(
     assert kept is not None
     old = "sessions/s/archive/1.jsonl.gz"
     await storage.blobs.put(old, [b"lines"])
-    await storage.compressions.add(version(1, 1, 2))
+    await add_version(storage, version(1, 1, 2))
     assert (await storage.compressions.get("s", 1)).archive_path == old
 
     candidates = await storage.sessions.delete("s", OWNER)

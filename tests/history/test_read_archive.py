@@ -28,7 +28,7 @@ from gateway.storage.log import Closing
 from gateway.tools.base import ToolContext
 from gateway.wiring import Storage
 from tests.storage.archiving import archive
-from tests.storage.saying import version
+from tests.storage.saying import add_version, version
 from tests.storage.writing import running
 
 pytestmark = pytest.mark.anyio
@@ -61,7 +61,7 @@ async def compress(storage: Storage, to: int, *, session: str = "s") -> None:
     former = (await storage.sessions.history(session)).compression
     number = await storage.compressions.next_version(session)
     parent, begin = (former.version, former.to_position + 1) if former else (None, 1)
-    await storage.compressions.add(version(number, begin, to, parent=parent, session_id=session))
+    await add_version(storage, version(number, begin, to, parent=parent, session_id=session))
 
 
 async def ask(storage: Storage, *, session: str = "s", **arguments: Any) -> tuple[str, list[EventData]]:

@@ -12,7 +12,7 @@ from gateway.history.transcript import Folding, fold, view
 from gateway.messages import Message, text_block, tool_result_block
 from gateway.storage.sessions.store import MAX_PAGE, PAGE_SIZE
 from gateway.wiring import Storage
-from tests.storage.saying import ask, finish, talk, tell, version
+from tests.storage.saying import add_version, ask, finish, talk, tell, version
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +66,7 @@ async def test_a_long_session_comes_in_pages_that_are_bounded(storage: Storage) 
     assert max(sizes) <= MAX_PAGE
     assert sizes[-9:] == [1] * 9
     assert await read(storage) == fold(view(await storage.sessions.history("s")))
-    await storage.compressions.add(version(1, 1, 5, kept=3))
+    await add_version(storage, version(1, 1, 5, kept=3))
     assert await read(storage) == fold(view(await storage.sessions.history("s")))
 
 

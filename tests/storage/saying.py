@@ -111,6 +111,12 @@ def version(
     )
 
 
+async def add_version(storage: Storage, row: CompressionRow) -> None:
+    """As a compressor does: its archive is a candidate before the row names it."""
+    await storage.orphans.suspect([row.archive_path], 1)
+    await storage.compressions.add(row)
+
+
 def summary(session_id: str, at: int, *, project_id: str | None = None, to: int = 2) -> SummaryRow:
     """A summary of a session of OWNER."""
     return SummaryRow(

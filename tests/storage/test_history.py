@@ -15,7 +15,7 @@ from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import SqliteSearch
 from gateway.wiring import Storage
-from tests.storage.saying import archive, snapshot, talk, version
+from tests.storage.saying import add_version, archive, snapshot, talk, version
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def test_a_version_that_cannot_be_added_whole_is_not_added(
 ) -> None:
     """Whichever statement fails after the row was there: no row, the old pointer, the old generation."""
     await talk(storage, 2)
-    await storage.compressions.add(version(1, 1, 2))
+    await add_version(storage, version(1, 1, 2))
     await storage.compressions.failed("s")
     before = await storage.sessions.history("s")
     await run(
@@ -40,12 +40,12 @@ async def test_a_version_that_cannot_be_added_whole_is_not_added(
     )
 
     with pytest.raises(Exception, match="fault"):
-        await storage.compressions.add(version(2, 3, 4, parent=1))
+        await add_version(storage, version(2, 3, 4, parent=1))
 
     assert await storage.sessions.history("s") == before
     assert await storage.compressions.list("s") == [version(1, 1, 2)]
     await run(database, "DROP TRIGGER fault")
-    await storage.compressions.add(version(2, 3, 4, parent=1))
+    await add_version(storage, version(2, 3, 4, parent=1))
 
 
 async def test_nothing_is_lost_to_a_reader_while_a_session_is_archived(storage: Storage) -> None:

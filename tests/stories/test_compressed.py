@@ -142,6 +142,24 @@ async def test_a_failed_summary_keeps_the_old_view_and_pauses_after_two(settings
         assert by_hand.status_code == 201, by_hand.text
 
 
+async def test_a_prompt_that_is_too_long_by_itself_is_told_once(settings: Settings) -> None:
+    """No compression is tried, however long the conversation: none could help. One by hand still can be."""
+    given = {"context_window": SMALL, "compress_at": 0.05, "summary_tokens": 300}
+    async with running_gateway(settings.model_copy(update=given)) as client:
+        session, other = await client.session(), await client.session()
+        told = [event for _ in range(4) for event in await client.chat(LONG, session_id=session)]
+        beside = [event for _ in range(3) for event in await client.chat("Hello.", session_id=other)]
+        by_hand = await client.post(f"/api/sessions/{session}/compress")
+
+    assert not compressions(told)
+    (warning,) = [event["data"] for event in told if event["type"] == "warning"]
+    assert warning["code"] == "prompt_too_long"
+    assert "GATEWAY_COMPRESS_AT" in warning["message"]
+    assert [event["data"]["code"] for event in beside if event["type"] == "warning"] == ["prompt_too_long"]
+    assert [event["data"]["status"] for event in told if event["type"] == "done"] == ["completed"] * 4
+    assert by_hand.status_code == 201, by_hand.text
+
+
 async def test_a_message_that_arrives_while_a_compression_runs_is_kept(client: Client) -> None:
     """The turn is answered beside the compression, and what it said is in the new view word for word."""
     session = await client.session()
@@ -274,6 +292,30 @@ async def test_what_a_lawyer_was_told_does_not_stand_in_a_cooks_prompt(client: C
     for role, told in (("lawyer", ["first"]), ("cook", [])):
         listed = (await client.get(f"/api/session/summaries?role_id={role}")).json()["summaries"]
         assert [row["session_id"] for row in listed] == told
+
+
+async def test_within_a_project_roles_may_share_their_summaries(settings: Settings) -> None:
+    """Where the operator says so: another role in the same project is shown them, one in another project or
+    in none is not, and neither is another role without a project."""
+    sharing = settings.model_copy(update={"share_summaries": "project"})
+    async with running_gateway(sharing) as client:
+        for session, place in (("planned", {"project_id": "site"}), ("alone", {})):
+            said = f"The {session} colour is {session}-77."
+            await client.chat(said, session_id=session, role_id="planner", **place)
+            made = await client.post("/api/session/summary", {"session_id": session})
+            assert made.status_code == 201, made.text
+
+        told = await client.chat("Which colour?", session_id="built", role_id="coder", project_id="site")
+        for session, place in (("other", {"project_id": "shop"}), ("nowhere", {})):
+            await client.chat("Hello.", session_id=session, role_id="coder", **place)
+        carried = {
+            session: (await client.get(f"/api/sessions/{session}")).json().get("carried_context", "")
+            for session in ("built", "other", "nowhere")
+        }
+
+    assert "planned-77" in carried["built"]
+    assert "planned-77" in text_of(told)
+    assert (carried["other"], carried["nowhere"]) == ("", "")
 
 
 async def test_what_was_streamed_live_is_replayed_elsewhere(

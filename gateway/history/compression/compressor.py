@@ -46,7 +46,7 @@ Notify = Callable[[Compression], Awaitable[None]]
 MAX_FAILURES = 2
 """Failed attempts in a row after which none is made automatically."""
 _MIN_SHARE = 0.1  # of the trigger, that an automatic compression must cover: else it would soon be due again
-_REMEMBERED = 10_000  # sessions whose pause was told
+_REMEMBERED = 10_000  # sessions whose pause, or whose full prompt, was told
 
 
 class Compressor:
@@ -71,7 +71,7 @@ class Compressor:
         self._meter = meter
         self._settings = settings
         self._busy: set[str] = set()
-        self._paused = BoundedDict[str, None](_REMEMBERED)
+        self._paused, self._full = (BoundedDict[str, None](_REMEMBERED) for _ in range(2))
 
     async def window(self, model: str) -> int:
         """The tokens that `model` can read at once: as set, as known for it, or 200,000."""
@@ -96,6 +96,17 @@ class Compressor:
         if session_id in self._paused:
             return False
         self._paused[session_id] = None
+        return True
+
+    def announces_full_prompt(self, session_id: str, *, full: bool) -> bool:
+        """Whether the prompt without any message is too long for a compression to help, and nobody was told
+        so yet: True once for each time that it becomes so (and process)."""
+        if not full:
+            self._full.pop(session_id, None)
+            return False
+        if session_id in self._full:
+            return False
+        self._full[session_id] = None
         return True
 
     async def compress(

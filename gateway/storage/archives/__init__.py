@@ -111,7 +111,8 @@ class Compressions(Protocol):
 
         Raises:
             errors.Conflict: (code compression_conflict) the version in force is no longer `row.parent`, or
-                the number is taken: somebody else was faster.
+                the number is taken: somebody else was faster. Or its archive is no candidate any more (see
+                `Orphans`): writing it took so long that it was swept.
             errors.NotFound: the session is gone.
         """
         ...
@@ -151,9 +152,12 @@ class Summaries(Protocol):
         far as they are given. `except_for` is a session that is left out."""
         ...
 
-    async def carried(self, session_id: str, owner: str, *, limit: int) -> Sequence[SummaryRow]:
+    async def carried(
+        self, session_id: str, owner: str, *, limit: int, any_role: bool = False
+    ) -> Sequence[SummaryRow]:
         """What a new session is shown: the newest summaries of the owner's other sessions of exactly its
-        project and its role (or, like it, of none). Costs nothing while no summary was ever made."""
+        project and its role (or, like it, of none); within a project with `any_role` of every role. Costs
+        nothing while no summary was ever made."""
         ...
 
     async def due(self, *, idle_before: int, limit: int) -> Sequence[tuple[str, str, str | None]]:

@@ -95,8 +95,15 @@ def add(connection: Connection, row: CompressionRow) -> None:
 
 
 def insert_version(connection: Connection, row: CompressionRow) -> None:
-    """Adds the row and changes nothing else: which version is in force stays as it is."""
-    resolve(connection, row.archive_path)
+    """Adds the row and changes nothing else: which version is in force stays as it is. Raises errors.Conflict
+    when its archive is no candidate any more: it may have been removed."""
+    if not resolve(connection, row.archive_path):
+        raise Conflict(
+            f"The archive of version {row.version} of session {row.session_id} took too long to be written, "
+            "and was removed meanwhile. Nothing was changed.",
+            code="compression_conflict",
+            retryable=True,
+        )
     COMPRESSIONS.add(connection, row)
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import (
     delete,
     func,
     not_,
+    or_,
     select,
 )
 
@@ -71,15 +72,18 @@ def newest(
     return _newest(connection, owner, place, limit, except_for)
 
 
-def carried(connection: Connection, session_id: str, owner: str, limit: int) -> Sequence[SummaryRow]:
+def carried(
+    connection: Connection, session_id: str, owner: str, limit: int, *, any_role: bool
+) -> Sequence[SummaryRow]:
     here = sessions.alias()
 
     def here_in(column: ColumnElement[str]) -> ScalarSelect[Any]:
         return select(column).where(here.c.id == session_id).scalar_subquery()
 
+    same_role = sessions.c.role_id.is_not_distinct_from(here_in(here.c.role_id))
     place = [
         summaries.c.project_id.is_not_distinct_from(here_in(here.c.project_id)),
-        sessions.c.role_id.is_not_distinct_from(here_in(here.c.role_id)),
+        or_(same_role, summaries.c.project_id.is_not(None)) if any_role else same_role,
     ]
     return _newest(connection, owner, place, limit, session_id)
 
@@ -135,7 +139,9 @@ class SqlSummaries(Store):
         """A summary was saved by another way than `save`."""
         self._any = True
 
-    async def carried(self, session_id: str, owner: str, *, limit: int) -> Sequence[SummaryRow]:
+    async def carried(
+        self, session_id: str, owner: str, *, limit: int, any_role: bool = False
+    ) -> Sequence[SummaryRow]:
         """See `Summaries.carried`."""
         if self._any is None:
             found = await self.database.read(ANY.one, snapshot=False)
@@ -143,5 +149,6 @@ class SqlSummaries(Store):
         if not self._any:
             return ()
         return await self.database.read(
-            lambda connection: carried(connection, session_id, owner, limit), snapshot=False
+            lambda connection: carried(connection, session_id, owner, limit, any_role=any_role),
+            snapshot=False,
         )

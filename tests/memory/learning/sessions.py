@@ -26,7 +26,7 @@ from gateway.turn.suggestions import Suggestions
 from gateway.wiring import Storage, assemble, open_memory, open_skills, storage_on
 from tests.history.scripted import ScriptedModel, says, user
 from tests.memory.learning.conversing import NOTHING
-from tests.storage.saying import tell, version
+from tests.storage.saying import add_version, tell, version
 from tests.storage.writing import OWNER, accepted, writer_of
 
 
@@ -87,7 +87,7 @@ class Sessions:
     async def compress(self, session_id: str = "s") -> None:
         """The session's history is summarised, all but its end."""
         last = (await self.storage.sessions.messages(session_id))[-1].position
-        await self.storage.compressions.add(version(1, 1, last - 2, session_id=session_id, trigger="manual"))
+        await add_version(self.storage, version(1, 1, last - 2, session_id=session_id, trigger="manual"))
 
 
 @asynccontextmanager
