@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from gateway.demo.question import blocks, is_question, sentences
+from gateway.demo.report import short
 from gateway.lexical import estimate_tokens
 
 MAX_MEMORIES = 20
@@ -69,7 +70,7 @@ def _summary(body: Mapping[str, Any]) -> str:
     """The statements and questions of the user, after those of the summary so far, in as many tokens as the
     request allows: when there are more, the newest statements are left out."""
     messages = list(_messages(body))
-    inputs = [_brief(each) for _, author, text in messages if author == "user" for each in sentences(text)]
+    inputs = [short(each, MAX_ITEM) for _, by, text in messages if by == "user" for each in sentences(text)]
     former = _former(_text(body))
     named = _LIMIT.search(_text(body).rpartition("</conversation>")[2])
     limit = min(int(named[1]) if named else SUMMARY_TOKENS, body["max_tokens"])
@@ -133,10 +134,6 @@ def _first_line(body: Mapping[str, Any]) -> str:
     """How an artifact begins."""
     beginning = _text(body).partition("How it begins.")[2].partition("</")[0]
     return " ".join(beginning.split())[:200] or "It is empty."
-
-
-def _brief(text: str) -> str:
-    return text if len(text) <= MAX_ITEM else f"{text[: MAX_ITEM - 1]}…"
 
 
 def _once(items: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ and what the gateway put beside the user's words: skills, memories, summaries.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from gateway.ids import ARTIFACT_PATTERN
@@ -35,6 +36,13 @@ _COMPACT = re.compile(
 )
 _GONE = re.compile(rf"\[{ARTIFACT_PATTERN} (?:is not shown any more|cannot be shown)")
 _END = re.compile(r"(?<=[。！？；])|(?<=[.!?])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?=\s)|\n")
+_WISH = re.compile(
+    r"\b(?:answer|reply|respond)\b[^.?!\n]{0,40}?\b(english|(?:traditional |simplified )?chinese)\b"
+    r"|用(英[文语語]|[简簡繁][体體]|中文)[^。？！\n]{0,6}[回答]",
+    re.IGNORECASE,
+)
+_LANGUAGES = {"eng": "english", "英": "english", "trad": "traditional", "繁": "traditional"}
+_NAMING = {"call": "name", "名": "叫", "字": "叫"}
 _BULLET = re.compile(r"^(?:[-*•]|\d+\.)\s+")
 
 
@@ -78,7 +86,8 @@ class Result:
 @dataclass(frozen=True, slots=True)
 class Question:
     """`step` counts the model calls of the turn from 1; `results` are those of all its tool calls; `earlier`
-    is what the user said before, summaries included; `skills` are descriptions by name."""
+    is what the user said before, summaries included; `skills` are descriptions by name; `language` is that of
+    the answer, see `language_for`."""
 
     text: str
     step: int = 1
@@ -89,10 +98,7 @@ class Question:
     skills: Mapping[str, str] = field(default_factory=dict[str, str])
     memories: Sequence[QuestionMemory] = ()
     files: Sequence[QuestionFile] = ()
-
-    @property
-    def chinese(self) -> bool:
-        return bool(_CHINESE.search(self.text))
+    language: str = "english"
 
     @property
     def artifact(self) -> str | None:
@@ -128,11 +134,18 @@ def read(body: Mapping[str, Any]) -> Question:
         thinking=body.get("thinking", {}).get("type", "disabled") != "disabled",
         earlier=earlier[:-1],
         skills={line[1]: line[2] or "" for skills in listed for line in _SKILL.finditer(skills)},
-        memories=[
-            each for text in beside for match in _RECALLED.finditer(text) for each in memories_in(match[0])
-        ],
+        memories=[one for text in beside for hit in _RECALLED.finditer(text) for one in memories_in(hit[0])],
         files=list(_files(blocks(messages[at]))),
     )
+
+
+def language_for(question: Question) -> str:
+    """The language to answer in, "english", "chinese" or "traditional": the newest wish of the user, in what
+    is remembered or in this conversation, or else the question's."""
+    texts = [*(each.text for each in question.memories), *question.earlier, question.text][-MAX_STATEMENTS:]
+    wishes = (found for text in reversed(texts) for found in _WISH.findall(text[:MAX_READ])[-1:])
+    wish = "".join(next(wishes, ())).casefold() or ("" if _CHINESE.search(question.text) else "english")
+    return next((name for sign, name in _LANGUAGES.items() if sign in wish), "chinese")
 
 
 def blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -159,13 +172,18 @@ def is_question(sentence: str) -> bool:
 
 
 def closest(question: str, statements: Iterable[str], least: float = 0.45) -> str | None:
-    """The statement that has most of the question's words, the last of equals; None when none has the share
-    `least` of them."""
-    wanted = _words(query_tokens(question[:MAX_READ]))
-    distinct = list(dict.fromkeys(statements))[-MAX_STATEMENTS:]
-    known = [(len(wanted & _words(tokens(each))), at, each) for at, each in enumerate(distinct)]
-    share, _, found = max(known, default=(0, 0, ""))
-    return found if wanted and share / len(wanted) >= least else None
+    """The statement that has most of the question's words, of equals the one with most of its pairs of words
+    ("my name"), of equals the last; None when none has the share `least` of the words."""
+    asked = question[:MAX_READ]
+    wanted, pairs = _words(query_tokens(asked)), frozenset(pairwise(tokens(asked)))
+
+    def shared(statement: str) -> tuple[int, int]:
+        found = tokens(statement)
+        return len(wanted & _words(found)), len(pairs.intersection(pairwise(found)))
+
+    newest = list(dict.fromkeys(statements))[: -MAX_STATEMENTS - 1 : -1]
+    nearest = max(newest, key=shared, default="")
+    return nearest if wanted and shared(nearest)[0] / len(wanted) >= least else None
 
 
 def related(text: str, other: str) -> bool:
@@ -174,8 +192,9 @@ def related(text: str, other: str) -> bool:
 
 
 def _words(found: Iterable[str]) -> frozenset[str]:
-    """Latin words of more than one letter and single Chinese characters."""
-    return frozenset(word for word in found if (len(word) == 1) != word.isascii() or word.isdecimal())
+    """Latin words of more than one letter and single Chinese characters. What is called so has that name."""
+    words = (word for word in found if (len(word) == 1) != word.isascii() or word.isdecimal())
+    return frozenset(_NAMING.get(word, word) for word in words)
 
 
 def _is_put_beside(text: str) -> bool:

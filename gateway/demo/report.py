@@ -99,7 +99,7 @@ def _quote(text: str) -> str:
 
 def phrase(what: str, question: Question, *values: object) -> str:
     """One of these phrases, in the language of the question."""
-    return _WORDS[what][question.chinese].format(*values)
+    return _WORDS[what][question.language != "english"].format(*values)
 
 
 def short(text: str, most: int) -> str:

@@ -86,7 +86,7 @@ class Demo:
 
     def _messages(self, request: Request) -> list[Act]:
         self._record.add(request)
-        body = self._checked(request)
+        body = checked_body(request, self._versions)
         _fit(body, self._window)
         script = request.headers.get("x-demo")
         if self._next_summaries and asides.wants_summary(body):
@@ -105,10 +105,7 @@ class Demo:
         return reply_json(200, wire.message(planned.reply), headers)
 
     def _count_tokens(self, request: Request) -> list[Act]:
-        return reply_json(200, {"input_tokens": count(self._checked(request, counting=True))})
-
-    def _checked(self, request: Request, *, counting: bool = False) -> dict[str, Any]:
-        return checked_body(request, self._versions, counting=counting)
+        return reply_json(200, {"input_tokens": count(checked_body(request, self._versions, counting=True))})
 
     def _seen(self, request: Request) -> list[Act]:
         limit = request.query.get("limit", "20")

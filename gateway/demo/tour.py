@@ -5,13 +5,14 @@ Everything follows from the request alone, so a turn that another process goes o
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 from gateway.demo import skills
 from gateway.demo.directives import ScriptedCall, Think, Wanted
-from gateway.demo.question import MAX_READ, Question, closest, is_question, related, sentences
+from gateway.demo.question import MAX_READ, Question, closest, is_question, language_for, related, sentences
 from gateway.demo.report import MAX_LISTED, phrase, report, short
 from gateway.demo.tools import MAX_ORDERS, NOTE, ORDERS, TOTALS
 from gateway.demo.wire import text_block
@@ -24,7 +25,8 @@ _STATEMENT = r"(?P<text>[^\s?？][^?？]*)$"
 _LONG_LINES = 28
 _LONG = re.compile(r"(?<!how )\blong\b|长文|長文|长长|很长|长一点", re.IGNORECASE)
 _THINK = re.compile(r"\bthink|思考|想一想|想想", re.IGNORECASE)
-_LIKES = re.compile(r"\b(?:like|love|prefer|hate|always|never)\b|喜欢|喜歡|偏好|以后|以後", re.IGNORECASE)
+_LIKES = re.compile(r"(?i)\b(?:like|love|prefer|hate|always|never|now on)\b|喜[欢歡]|偏好|以[后後]|[现現]在")
+_FORGET = re.compile(r"\bforget\b(?! to\b)(?:.*\babout\b|\s+that\b)?|忘[掉记記]", re.IGNORECASE)
 _SIGNS = {"×": "*", "÷": "/", "乘以": "*", "除以": "/", "加": "+", "减": "-", "times": "*", "plus": "+"}
 _SIGN = re.compile(rf"(?<=[\d)])\s*({'|'.join(_SIGNS)})\s*(?=[\d(])")
 _DATE = re.compile(r"\b\d{4}-\d{1,2}(?:-\d{1,2})?\b|\b\d+(?:\.\d+){2,}\b")
@@ -58,7 +60,9 @@ def _count(found: re.Match[str]) -> dict[str, Any]:
 ALONE = (
     _stop(
         MEMORY,
-        r"^\s*(?:(?:please\s+)?remember\b(?! to\b)(?:\s+that\b)?|[请請]?[记記]住)[\s:：,，]*" + _STATEMENT,
+        r"(?:^|[,，.!。！])\s*(?:(?:please\s+)?remember\b(?! to\b)(?:\s+that\b)?|[请請]?[记記]住"
+        r"|(?=my name is\b|call me\b|from now on\b|我叫|[从從][今现現]|以[后後][请請用叫]))[\s:：,，]*"
+        + _STATEMENT,
         _saved,
         "Remember that I like a plain design style.",
         "记住，我喜欢简约的设计风格",
@@ -105,7 +109,8 @@ TOGETHER = (
     ),
     _stop(
         TIME,
-        r"\bwhat(?:'s| is)? (?:the )?(?:time|date)\b|[几幾][点點]|[现現]在的?[时時][间間]|今天.{0,4}星期",
+        r"\bwhat(?: time is it|(?:'s| is) the (?:time|date))\b(?! of)"
+        r"|[几幾][点點]|[现現]在的?[时時][间間]|今天.{0,4}星期",
         lambda _: {},
         "What time is it?",
         "现在几点？",
@@ -120,27 +125,29 @@ _ALSO = (
 
 def answer(question: Question) -> list[Wanted]:
     """The parts of the next model call's answer."""
-    question = replace(question, text=question.text[:MAX_READ])
+    question = replace(question, text=question.text[:MAX_READ], language=language_for(question))
     if question.step > 1:
-        calls = _next_calls(question)
-        text = _announced(calls, question) if calls else report(question)
-        return [text_block(text), *calls]
-    calls = skills.begin(question) or _calls(question) or _lookup(question)
-    text = _announced(calls, question) if calls else _own_words(question)
-    thought = question.thinking and _THINK.search(question.text)
+        calls, otherwise = _next_calls(question), report
+    else:
+        calls, otherwise = skills.begin(question) or _calls(question) or _lookup(question), _own_words
+    comma = ", " if question.language == "english" else "、"
+    names = comma.join(dict.fromkeys(f"`{call.name}`" for call in calls))
+    text = phrase("calls", question, names) if calls else otherwise(question)
+    if question.language == "traditional":
+        text = _traditional().convert(text)
+    thought = question.step == 1 and question.thinking and _THINK.search(question.text)
     thoughts = [Think(phrase("thought", question, short(question.text, 200)))] if thought else []
     return [*thoughts, text_block(text), *calls]
-
-
-def _announced(calls: Sequence[ScriptedCall], question: Question) -> str:
-    names = dict.fromkeys(f"`{call.name}`" for call in calls)
-    return phrase("calls", question, ("、" if question.chinese else ", ").join(names))
 
 
 def _calls(question: Question) -> list[ScriptedCall]:
     """The calls that a message is for, among the tools the request offers."""
     if _LONG.search(question.text):
         return []
+    if MEMORY in question.tools and _FORGET.search(question.text) and not is_question(question.text):
+        ids = {each.text: each.id for each in question.memories}
+        if found := closest(_FORGET.sub(" ", question.text), ids):
+            return [ScriptedCall(MEMORY, {"action": "delete", "id": ids[found]})]
     for stop in ALONE:
         if stop.tool in question.tools and (found := stop.pattern.search(question.text)):
             return [ScriptedCall(stop.tool, stop.arguments(found))]
@@ -160,23 +167,27 @@ def _own_words(question: Question) -> str:
         return "\n".join(phrase("long", question, line, _LONG_LINES) for line in range(1, _LONG_LINES + 1))
     if found := _recalled(question):
         return phrase("said", question, found)
-    paragraphs: list[str] = []
-    if question.files:
-        paragraphs += [
-            phrase("files", question),
-            *(f"- `{file.name}`: {short(' '.join(file.about.split()), 200)}" for file in question.files),
-        ]
-    if memories := [each for each in question.memories if related(question.text, each.text)]:
-        paragraphs += [phrase("memories", question), *(f"- {each.text} (`{each.id}`)" for each in memories)]
+    files = [f"- `{file.name}`: {short(' '.join(file.about.split()), 200)}" for file in question.files]
+    fit = (each for each in question.memories if related(question.text, each.text))
+    known = [f"- {each.text} (`{each.id}`)" for each in fit]
+    paragraphs = [phrase("files", question), *files] if files else []
+    paragraphs += [phrase("memories", question), *known] if known else []
     return "\n\n".join([*paragraphs[: MAX_LISTED + 2], _introduction(question)])
 
 
 def _introduction(question: Question) -> str:
-    chinese = question.chinese
+    chinese = question.language != "english"
     examples = [stop.example[chinese] for stop in (*ALONE, *TOGETHER) if stop.tool in question.tools]
     examples += [example[chinese] for example in _ALSO]
     lines = "\n".join(f"- “{example}”" for example in examples)
     return f"{phrase('who', question)}\n\n{lines}\n\n{phrase('real', question)}"
+
+
+@cache
+def _traditional() -> Any:
+    import opencc  # noqa: PLC0415 - reads its dictionaries, for those who want them
+
+    return opencc.OpenCC("s2t")
 
 
 def _recalled(question: Question) -> str | None:
@@ -184,7 +195,8 @@ def _recalled(question: Question) -> str | None:
     if not is_question(question.text):
         return None
     memories = {each.text: f"{each.text} (`{each.id}`)" for each in question.memories}
-    statements = [each for text in question.earlier for each in sentences(text) if not is_question(each)]
+    earlier = (each for text in question.earlier for each in sentences(text))
+    statements = [each for each in earlier if not (is_question(each) or _FORGET.search(each))]
     found = closest(question.text, [*memories, *statements])
     return memories.get(found, found) if found else None
 
@@ -192,14 +204,8 @@ def _recalled(question: Question) -> str | None:
 def _lookup(question: Question) -> list[ScriptedCall]:
     """A question to what was compressed, where the summary has no answer."""
     compressed = any("<conversation_summary>" in text for text in question.earlier)
-    if (
-        ARCHIVE not in question.tools
-        or not compressed
-        or not is_question(question.text)
-        or _recalled(question)
-    ):
-        return []
-    return [ScriptedCall(ARCHIVE, {"search": question.text[:200]})]
+    asks = compressed and ARCHIVE in question.tools and is_question(question.text)
+    return [] if not asks or _recalled(question) else [ScriptedCall(ARCHIVE, {"search": question.text[:200]})]
 
 
 def _next_calls(question: Question) -> list[ScriptedCall]:

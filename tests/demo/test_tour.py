@@ -84,6 +84,22 @@ async def after_the_tools(send: Send, question: str, said: dict[str, str] = RESU
             "請記住我住在杭州。",
             [("manage_memory", {"action": "save", "content": "我住在杭州", "type": "fact"})],
         ),
+        (
+            "Hi, call me Sam from now on",
+            [
+                (
+                    "manage_memory",
+                    {"action": "save", "content": "call me Sam from now on", "type": "preference"},
+                )
+            ],
+        ),
+        (
+            "以後請叫我小林",
+            [("manage_memory", {"action": "save", "content": "以後請叫我小林", "type": "preference"})],
+        ),
+        ("What time is the dentist?", []),
+        ("以后再说吧", []),
+        ("Did you forget about the gift?", []),
         ("What do you remember about me?", [("manage_memory", {"action": "list"})]),
         ("你都记得我什么？", [("manage_memory", {"action": "list"})]),
         ("Remember to buy milk", []),
@@ -283,6 +299,8 @@ def history(*said: str) -> list[dict[str, Any]]:
         (["My cat is called Tofu.", "My dog is called Rex."], "What is my cat called?", "Tofu"),
         (["记住：我的车牌号是沪A12345。", "我的狗叫阿福。"], "我的車牌號是多少？", "沪A12345"),
         (["My car is red.", "My car is blue."], "What colour is my car?", "blue"),
+        (["My name is Lena.", "My cat's name is Tofu."], "What's my name?", "Lena"),
+        (["我叫林晓舟", "我的猫叫豆腐。"], "我叫什么名字？", "林晓舟"),
         ([SUMMARY], "When is my sister's birthday?", "14 March"),
         ([SUMMARY], "我的貓叫什麼名字？", "豆腐"),
     ],

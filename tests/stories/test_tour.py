@@ -91,3 +91,53 @@ async def test_every_stop_of_the_tour_is_shown(settings: Settings, words: Words)
     assert words.try_to_say in text_of(anything)
     assert compressed.status_code == 201
     assert words.known in text_of(about_it)
+
+
+class Natural(NamedTuple):
+    """What a person says of themselves in one session, and asks in the next ones."""
+
+    name: str
+    asks_name: str
+    known: str
+    wish: str
+    heeded: str
+    forget: str
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Natural(
+            name="Hello! My name is Lena.",
+            asks_name="what's my name?",
+            known="Lena",
+            wish="From now on answer in traditional Chinese",
+            heeded="你告訴過我的話",
+            forget="Please forget what I told you about my name.",
+        ),
+        Natural(
+            name="你好，我叫林晓舟。",
+            asks_name="我叫什么名字?",
+            known="林曉舟",
+            wish="以后请用繁體中文回答",
+            heeded="你告訴過我的話",
+            forget="请把我的名字忘掉。",
+        ),
+    ],
+    ids=["english", "chinese"],
+)
+async def test_natural_sentences_about_memory_are_understood(settings: Settings, said: Natural) -> None:
+    """What somebody is called, how they want to be answered and what is to be forgotten hold in the sessions
+    that follow."""
+    async with running_gateway(settings) as user:
+        assert "memory" in types(await user.chat(said.name, session_id="first"))
+        wished = text_of(await user.chat(said.wish, session_id="second"))
+        answered = text_of(await user.chat(said.asks_name, session_id="third"))
+        await user.chat(said.forget, session_id="third")
+        at_last = text_of(await user.chat(said.asks_name, session_id="fourth"))
+
+    assert "我記住了" in wished
+    assert said.heeded in answered
+    assert said.known in answered
+    assert said.known not in at_last
+    assert "導覽" in at_last
