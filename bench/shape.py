@@ -23,7 +23,7 @@ BUDGETS: Mapping[str, int] = {
     "adapters": 150,
     "api": 3220,
     "artifacts": 2600,
-    "cli": 2900,
+    "cli": 3480,
     "demo": 2300,
     "events": 450,
     "files": 150,

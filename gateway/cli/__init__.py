@@ -22,6 +22,7 @@ def main() -> NoReturn:
     from gateway.cli.config import config
     from gateway.cli.dev import dev
     from gateway.cli.doctor import doctor
+    from gateway.cli.eval import eval_
     from gateway.cli.files import export, import_
     from gateway.cli.mcp import mcp
     from gateway.cli.migrate import migrate
@@ -41,7 +42,7 @@ def main() -> NoReturn:
     ) -> None:
         """Chat Gateway: a message in, a durable stream of typed events out."""
 
-    app = _group("gateway", dev, serve, chat, replay, export, import_, config, migrate, doctor, mcp)
+    app = _group("gateway", dev, serve, chat, replay, export, import_, config, migrate, doctor, eval_, mcp)
     app.callback()(gateway)
     written = _group("skills", skills.list_, skills.check, skills.new, skills.snapshot)
     app.add_typer(written, help="Skills: list them, check and write SKILL.md files.")

@@ -1,0 +1,116 @@
+"""`gateway eval`: how well models work with the memory, shown by conversations that are held with them."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.cli.evaluation.conversations import Conversation
+    from gateway.cli.evaluation.results import ModelResult
+
+
+def eval_(  # noqa: PLR0917 - each is given by its name, MODEL aside
+    models: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MODEL[@URL[#VARIABLE]]]...",
+            help="Models, each at the configured endpoint or at a URL, whose key is in a variable of the "
+            "environment; `demo` is built in. [default: the configured model, or demo]",
+            show_default=False,
+        ),
+    ] = None,
+    conversations: Annotated[
+        Path | None,
+        typer.Option("--conversations", help="YAML with your own. [default: those that come along]"),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only the conversations with this in their names; repeatable.")
+    ] = None,
+    turn_timeout: Annotated[float, typer.Option(min=1, help="Seconds of one turn.")] = 120,
+    model_timeout: Annotated[float, typer.Option(min=1, help="Seconds of all turns of one model.")] = 3600,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON with every turn, not a table.")] = False,
+) -> None:
+    """Check what models make of the memory: conversations in English and Chinese, with a gateway and data of
+    their own. Exit code 1: some model did not pass. Your endpoint bills what is asked."""
+    from gateway.cli.evaluation.conversations import BUNDLED, load_conversations
+    from gateway.errors import SettingsError
+
+    path = conversations or BUNDLED
+    chosen = [
+        each
+        for each in load_conversations(path)
+        if not only or any(part.casefold() in each.name.casefold() for part in only)
+    ]
+    if not chosen:
+        raise SettingsError(f"No conversation in {path} has a name with {' or '.join(only or ())} in it.")
+    results: list[ModelResult] = []
+    try:
+        _evaluate(models or [], chosen, turn_timeout, model_timeout, results)
+    finally:  # what there is, also when Ctrl-C has ended it
+        if results:
+            _show(results, "bundled" if path == BUNDLED else str(path), as_json=as_json)
+    sys.exit(0 if all(each.passed for each in results) else 1)
+
+
+def _evaluate(
+    models: "Sequence[str]",
+    conversations: "Sequence[Conversation]",
+    turn_timeout: float,
+    model_timeout: float,
+    results: "list[ModelResult]",
+) -> None:
+    """Puts a result for each model into `results`, in which it grows turn by turn."""
+    import asyncio
+    import logging
+    from collections import Counter
+
+    from gateway.cli.catalog import to_stderr
+    from gateway.cli.evaluation.checks import Kind, missed
+    from gateway.cli.evaluation.conversing import Limits, converse
+    from gateway.cli.evaluation.endpoints import DEMO, check_askable, endpoint_of, shown
+    from gateway.cli.evaluation.results import Failure, ModelResult, progress
+    from gateway.settings import load_settings
+
+    settings = load_settings()
+    messages = [message for each in conversations for message in each.messages]
+    wanted = Counter[Kind](check.kind for message in messages for check in missed(message))
+    endpoints = [endpoint_of(each) for each in models or [settings.model if settings.has_model else DEMO]]
+    for endpoint in endpoints:
+        check_askable(endpoint, settings)
+    limits = Limits(turn_timeout, model_timeout)
+    for endpoint in endpoints:
+        result = ModelResult(endpoint.model, shown(endpoint, settings), wanted)
+        results.append(result)
+
+        def on_turn(result: ModelResult = result) -> None:
+            to_stderr(progress(result, len(messages)))
+
+        logging.disable()  # what a gateway logs of a failure is told by the table
+        try:
+            asyncio.run(
+                converse(conversations, endpoint, settings, limits=limits, result=result, on_turn=on_turn)
+            )
+        except KeyboardInterrupt:
+            result.given_up = Failure("interrupted", "It was stopped by Ctrl-C.")
+            raise
+        finally:
+            logging.disable(logging.NOTSET)
+
+
+def _show(results: "Sequence[ModelResult]", source: str, *, as_json: bool) -> None:
+    from gateway.cli.catalog import show_table, to_stderr
+    from gateway.cli.evaluation.results import described, remarks, table
+
+    if as_json:
+        import orjson
+
+        sys.stdout.write(orjson.dumps(described(results, source), option=orjson.OPT_INDENT_2).decode() + "\n")
+        return
+    show_table(*table(results))
+    for result in results:
+        for line in remarks(result):
+            to_stderr(line)
