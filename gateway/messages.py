@@ -67,8 +67,8 @@ RECALLED = "recalled"
 
 
 class Recalled(BaseModel):
-    """A memory as a turn was told of it: by its summary, or everything (`full`). `digest` is of all that may
-    be told of it: with another one it is no longer so."""
+    """A memory as a turn was told of it: by its summary, by one `passage` of it, or everything (`full`).
+    `digest` is of all that may be told of it: with another one it is no longer so."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -76,10 +76,11 @@ class Recalled(BaseModel):
     digest: str
     full: bool
     text: str
+    passage: int | None = None
 
 
 def recalled_block(memories: Sequence[Recalled]) -> Block:
-    return {"type": RECALLED, "memories": [each.model_dump() for each in memories]}
+    return {"type": RECALLED, "memories": [each.model_dump(exclude_none=True) for each in memories]}
 
 
 def recalled_in(block: Block) -> list[Recalled]:

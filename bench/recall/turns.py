@@ -69,7 +69,7 @@ class Desk:
         decision = await self.memory.controller.decide(message, message_count=1)
         query = MemoryQuery(
             message,
-            budget_tokens=decision.budget_tokens,
+            line_tokens=decision.budget_tokens,
             mode=decision.mode,
             likely_types=decision.types,
             plainly=decision.needed == "no",

@@ -91,7 +91,8 @@ class RetrieveBody(Placed):
 
 
 class RetrievedMemory(Reply):
-    """A memory that fits. `context` and what follows it is there in mode details."""
+    """A memory that fits. `context` and what follows it is there in mode details, as far as there is room for
+    all of it."""
 
     id: str
     summary: str
@@ -104,6 +105,7 @@ class RetrievedMemory(Reply):
     freshness: float
     created_at: int = Field(description="Unix milliseconds, as is updated_at.")
     updated_at: int
+    passage: str | None = Field(None, description="Of a long memory: what of it fits the query.")
     content: str | None = None
     context: str | None = None
     decisions: list[str] | None = None
@@ -112,10 +114,10 @@ class RetrievedMemory(Reply):
 
     @classmethod
     def of(cls, hit: Hit, quotes: Sequence[Evidence] | None) -> "RetrievedMemory":
-        """In full where there are `quotes`, if only none."""
-        row = hit.row
+        """In full where there are `quotes`, if only none, and room was for it."""
+        row, passage = hit.row, hit.passage if hit.form == "passage" else None
         full: dict[str, Any] = {}
-        if quotes is not None:
+        if quotes is not None and hit.form == "full":
             full = {
                 "content": row.content,
                 "context": row.context,
@@ -135,6 +137,7 @@ class RetrievedMemory(Reply):
             freshness=hit.freshness,
             created_at=row.created_at,
             updated_at=row.updated_at,
+            passage=row.content[passage.begin : passage.end] if passage else None,
             **full,
         )
 

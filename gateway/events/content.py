@@ -41,13 +41,17 @@ class RetrievalHit(Part):
         default=None,
         description="`before`: the model knows it already in this session, it is not told again.",
     )
+    form: Literal["full", "passage", "summary"] | None = Field(
+        default=None, description="How a memory is told; of a passage `snippet` is its text."
+    )
+    passage: int | None = Field(default=None, ge=1, description="The number of that passage.")
 
 
 class Omission(Part):
-    """Something that was found and not shown, and why."""
+    """Something that was found and not shown, and why; `too_long`: it is shown by its summary alone."""
 
     id: str
-    reason: Literal["budget", "similar"]
+    reason: Literal["budget", "similar", "too_long"]
 
 
 class Retrieval(EventData):
@@ -63,7 +67,9 @@ class Retrieval(EventData):
     degraded: bool | None = Field(default=None, description="True when a part of the search did not work.")
     duration_ms: int | None = Field(default=None, ge=0, description="How long the search took.")
     omissions: list[Omission] | None = Field(
-        default=None, description="The first of what `omitted` counts, where that is known."
+        default=None,
+        description="The first of what `omitted` counts, and of what is shown by its summary alone for want "
+        "of room.",
     )
     mode: Literal["snapshot", "catalog", "details"] | None = Field(
         default=None,

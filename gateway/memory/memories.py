@@ -238,7 +238,7 @@ class Memories:
 
     async def step(self, row: MemoryRow, operation: Operation, by: Attribution, **more: Any) -> Change:
         """A change for `apply`, with the words by which the memory is found."""
-        words = await asyncio.to_thread(validation.search_tokens, row)
+        words = await asyncio.to_thread(validation.indexed, row)
         return Change(row, operation, by.actor, by.reason, words, turn_id=by.turn_id, **more)
 
     async def _change(

@@ -12,7 +12,7 @@ from gateway.ids import now_ms
 from gateway.lexical import query_tokens, tokens
 from gateway.memory import rendering, snapshot
 from gateway.memory.control.controller import Controller, RetrievalDecision, start_of
-from gateway.memory.search.query import MemoryQuery, Mode, SearchResult
+from gateway.memory.search.query import MemoryQuery, SearchResult, known_key
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.snapshot import MemorySnapshot
 from gateway.messages import Recalled
@@ -33,31 +33,39 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class InContext:
-    """The memories that a session has in context: those in `full` completely, the others by summary."""
+    """The memories that a session has in context: those in `full` completely, the others by summary, and
+    of long ones these `passages`, by memory and number."""
 
     full: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+    passages: frozenset[tuple[str, int]] = frozenset()
 
-    def in_mode(self, mode: Mode) -> frozenset[str]:
-        """The memories to which a retrieval in that mode would add nothing."""
-        return self.full if mode == "details" else self.full | self.named
+    @property
+    def keys(self) -> frozenset[str]:
+        """See `MemoryQuery.known`."""
+        full = {known_key(each, "full") for each in self.full}
+        return self.full | self.named | full | {known_key(*each) for each in self.passages}
 
 
 @dataclass(frozen=True, slots=True)
 class RetrievalResult:
-    """What was found for a message, the decision behind it, and which of it was in context (`known`)."""
+    """What was found for a message, and the decision behind it."""
 
     decision: RetrievalDecision
     found: SearchResult
-    known: Collection[str]
 
     def new_memories(self) -> Sequence[Recalled]:
         """The found memories that are not in context, rendered."""
-        full = self.decision.mode == "details"
-        write = rendering.details if full else rendering.catalog_line
-        rows = [hit.row for hit in self.found.hits if hit.row.id not in self.known]
         return [
-            Recalled(id=row.id, digest=snapshot.digest_of(row), full=full, text=write(row)) for row in rows
+            Recalled(
+                id=hit.row.id,
+                digest=snapshot.digest_of(hit.row),
+                full=hit.form == "full",
+                text=rendering.in_form(hit),
+                passage=hit.passage.number if hit.passage and hit.form == "passage" else None,
+            )
+            for hit in self.found.hits
+            if not hit.known
         ]
 
 
@@ -145,16 +153,17 @@ class Recall:
             return None
         query = MemoryQuery(
             text=message,
-            budget_tokens=decision.budget_tokens,
+            budget_tokens=budget,
+            line_tokens=decision.budget_tokens,
             mode=decision.mode,
-            known=known.in_mode(decision.mode),
+            known=known.keys,
             # A guess: a decision may have been saved as a preference, or be older than the message says.
             likely_types=decision.types,
             likely_since=start_of(decision.time_range, now_ms()),
             plainly=decision.needed == "no",
         )
         found = await self._searcher.find(scope, query)
-        return RetrievalResult(decision, found, query.known) if found.hits else None
+        return RetrievalResult(decision, found) if found.hits else None
 
     def record_citations(self, rows: Sequence[MemoryRow], answer: str) -> None:
         """Records, in the background, which of `rows` the answer cites, by their ids or by their words: their

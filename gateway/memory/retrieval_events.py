@@ -1,7 +1,7 @@
 """`retrieval` events: what was recalled, and why."""
 
-from collections.abc import Collection, Sequence
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 from gateway.events.content import Omission, Retrieval, RetrievalHit
 from gateway.lexical import estimate_tokens
@@ -39,15 +39,14 @@ def search_event(
     found: SearchResult,
     mode: Literal["catalog", "details"],
     *,
-    known: Collection[str] = (),
     notes: Sequence[str] = (),
 ) -> Retrieval:
-    """The event of a search with hits; the memories in `known` were in the model's context before."""
+    """The event of a search with hits."""
     omitted = found.omitted + max(0, len(found.hits) - MAX_SHOWN)
     return Retrieval(
         query=query,
         source=SOURCE,
-        results=[_of(hit, "before" if hit.row.id in known else "now") for hit in found.hits[:MAX_SHOWN]],
+        results=[_of(hit) for hit in found.hits[:MAX_SHOWN]],
         omitted=omitted or None,
         omissions=[Omission(id=each.id, reason=each.reason) for each in found.omissions[:MAX_SHOWN]] or None,
         tokens=found.tokens,
@@ -58,10 +57,15 @@ def search_event(
     )
 
 
-def _of(hit: Hit, told: Literal["now", "before"]) -> RetrievalHit:
-    shown = _hit(hit.row, told=told, score=round(hit.score, 4))
-    ranks = {"lexical_rank": hit.lexical_rank, "vector_rank": hit.vector_rank}
-    return shown.model_copy(update=ranks | {"freshness": round(hit.freshness, 3)})
+def _of(hit: Hit) -> RetrievalHit:
+    row, passage = hit.row, hit.passage
+    told = _hit(row, told="before" if hit.known else "now", score=round(hit.score, 4))
+    more: dict[str, Any] = {"lexical_rank": hit.lexical_rank, "vector_rank": hit.vector_rank}
+    more |= {"freshness": round(hit.freshness, 3), "form": hit.form}
+    if passage is not None and hit.form == "passage":
+        more |= {"snippet": row.content[passage.begin : passage.end], "passage": passage.number}
+        more |= {"title": " › ".join(passage.headings) or None}
+    return told.model_copy(update=more)
 
 
 def _hit(row: MemoryRow, *, told: Literal["now", "before"], score: float) -> RetrievalHit:

@@ -95,7 +95,7 @@ def _render(
     parts += ["\n".join(rendering.line(row) for row in full)] if full else []
     if brief:
         lines = "\n".join(map(rendering.catalog_line, brief))
-        parts.append(f"Further memories, by their summaries:\n{lines}")
+        parts.append(f"Further memories, by their summaries ({rendering.READ_ALL}):\n{lines}")
     if omitted:
         parts.append(f"And {omitted} more, which are not listed here: search them with manage_memory.")
     digests = {row.id: digest_of(row) for row in (*full, *brief)}

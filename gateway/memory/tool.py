@@ -12,7 +12,7 @@ from gateway.memory.editor import Editor
 from gateway.memory.memories import MAX_DEPENDS_ON, Attribution, Changed, Memories
 from gateway.memory.provenance import evidence_of, is_tainted
 from gateway.memory.retrieval_events import search_event
-from gateway.memory.search.query import MemoryQuery
+from gateway.memory.search.query import Hit, MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import NewMemory, digest_of
 from gateway.storage.memories import Filter, MemoryRow, MemoryType, Scope
@@ -25,6 +25,8 @@ LISTED = 30
 """Memories that one list shows."""
 FOUND = 10
 """Memories that one search shows at most."""
+LISTED_TOKENS = 2000
+"""Of one memory that is listed, as far as it has passages: about what a tool's result has inline."""
 SHORT = 300
 """Characters of a memory that stands in a list in full; of a longer one its summary does."""
 QUOTES = 10
@@ -87,6 +89,7 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
         pinned: bool | None = None,
         based_on: Annotated[list[str] | None, Field(max_length=MAX_DEPENDS_ON)] = None,
         version: int | None = None,
+        passage: Annotated[int | None, Field(ge=1)] = None,
     ) -> str:
         """Keeps what is worth knowing about the user in later conversations, and looks it up or corrects it.
 
@@ -97,12 +100,12 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
         counts more than a memory: update or delete what is no longer true, and delete what they want
         forgotten.
 
-        Actions: save (content), list (the newest; with an id everything about that one), search (search),
-        update (id and what changes), delete (id).
+        Actions: save (content), list (the newest; with an id everything about that memory or document, of a
+        long one some passages), search (search), update (id and what changes), delete (id).
 
         Args:
             action: What to do.
-            id: Of the memory, as it stands before it in brackets: m_ and 16 hex digits.
+            id: Of the memory or document, as it stands before it in brackets, such as m_ and 16 hex digits.
             content: What to remember, in one sentence, such as "Prefers a plain design style." or
                 "喜欢简约的设计风格。"
             search: What to look for: a few words or a question, in any language the memories are in.
@@ -112,6 +115,7 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
             pinned: Whether it stands in your prompt before all others, however much is remembered.
             based_on: Ids of memories that it follows from: once one of them is corrected, it is in doubt.
             version: The version that you read, to change or delete it only if nobody else did since.
+            passage: Of a long one: the number of the passage to list from, the first if absent.
         """
         call = begin(context)
         named = {
@@ -131,7 +135,7 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
                 case "delete":
                     return await call.delete(_needed("id", id, action), version)
                 case "list" if id:
-                    return await call.show(id.strip())
+                    return await call.show(id.strip(), passage or 1)
                 case "list" if not search:
                     return await call.list(type)
                 case _:
@@ -213,13 +217,14 @@ class _Call:
         self._emit(deleted)
         return f"Forgotten: {deleted.row.id} is not recalled any more."
 
-    async def show(self, memory_id: str) -> str:
+    async def show(self, memory_id: str, begin: int) -> str:
         found = await self.memories.details(self.scope, memory_id)
         if not found.row.recallable:
             why = "waits for the user to confirm it" if found.row.quarantined else f"is {found.row.status}"
             raise ToolError(f"{memory_id} {why}: it is not recalled.")
-        shown = rendering.details(found.row, found.evidence[-QUOTES:])
-        return _wrapped(f"It is at version {found.row.version}.", [shown])
+        part = rendering.read_from(found.row, begin, LISTED_TOKENS)
+        shown, note = part or (rendering.details(found.row, found.evidence[-QUOTES:]), "")
+        return _wrapped(f"It is at version {found.row.version}.{note}", [shown])
 
     async def list(self, type: MemoryType | None) -> str:
         which = Filter(types=(type,) if type else (), recallable=True, runtime=True)
@@ -239,7 +244,7 @@ class _Call:
             return "Nothing like that is remembered. Try other or fewer words, or list what there is."
         self.context.emit(search_event(text, found, "catalog"))
         more = f" {found.omitted} more are not shown: look for fewer things at once." if found.omitted else ""
-        return _wrapped(f"The best first.{more}", [_line(hit.row) for hit in found.hits])
+        return _wrapped(f"The best first.{more}", [_found(hit) for hit in found.hits])
 
     async def _deleted_before(self, memory_id: str, reason: str) -> Changed | None:
         """The deletion by this very turn, whose process ended before it could tell."""
@@ -276,9 +281,11 @@ def _at(row: MemoryRow) -> str:
 
 
 def _line(row: MemoryRow) -> str:
-    if len(row.content) <= SHORT:
-        return rendering.line(row)
-    return f"{rendering.catalog_line(row)} (a summary: list with this id shows everything)"
+    return rendering.line(row) if len(row.content) <= SHORT else rendering.summary_line(row)
+
+
+def _found(hit: Hit) -> str:
+    return _line(hit.row) if hit.form == "summary" else rendering.in_form(hit)
 
 
 def _wrapped(note: str, lines: Sequence[str]) -> str:

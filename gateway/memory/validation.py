@@ -10,8 +10,17 @@ import orjson
 
 from gateway.errors import InvalidRequest
 from gateway.lexical import plain_form, tokens
+from gateway.memory.passages import passages
 from gateway.messages import clean_text
-from gateway.storage.memories import MemoryRow, MemorySource, MemoryType, OwnerType, Scope, Visibility
+from gateway.storage.memories import (
+    Indexed,
+    MemoryRow,
+    MemorySource,
+    MemoryType,
+    OwnerType,
+    Scope,
+    Visibility,
+)
 from gateway.tools.wrapping import visible
 
 MAX_CONTENT = 8_000
@@ -172,10 +181,19 @@ def digest_of(content: str) -> str:
     return hashlib.sha256(plain_form(content).encode()).hexdigest()
 
 
-def search_tokens(row: MemoryRow) -> list[str]:
-    """The search tokens of a memory: of its content, summary, tags and names."""
-    named = " ".join(filter(None, (row.summary, *row.tags, row.skill, row.reference, row.owner_id)))
-    return tokens(f"{row.content}\n{named}")
+def indexed(row: MemoryRow) -> list[Indexed]:
+    """By what a memory is found: the search tokens of its content, summary, tags and names, or of a long one
+    those of each passage with its headings. The passages have in common what says the subject, so that what
+    differs decides which of them is found; a document's description goes with the first."""
+    named = "\n".join(filter(None, (row.summary, *row.tags, row.skill, row.reference, row.owner_id)))
+    about = row.context if row.source == "document" and row.context else ""
+    parts = passages(row.content)
+    if not parts:
+        return [Indexed(tokens(f"{row.content}\n{named}\n{about}"))]
+    return [
+        Indexed(tokens("\n".join((row.content[part.begin : part.end], *part.headings, named, more))), part)
+        for part, more in zip(parts, (about, *[""] * (len(parts) - 1)), strict=True)
+    ]
 
 
 def clean(text: str) -> str:

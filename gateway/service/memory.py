@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from gateway.auth import Principal
@@ -69,19 +70,20 @@ class UserMemories:
     async def recall(
         self, who: Principal, scope_ids: ScopeIds, ids: Sequence[str], budget_tokens: int
     ) -> SearchResult:
-        """Those of `ids` that may be recalled there, in this order, as far as they fit the budget in full.
-        They do not count as used: somebody looks at them. Raises as `find` does."""
+        """Those of `ids` that may be recalled there, in this order: in full as far as they fit the budget,
+        else by their summary. They do not count as used: somebody looks at them. Raises as `find` does."""
         rows = await self._for.services.store.get(await self._for.scope(who, scope_ids), *ids)
         now, tokens, hits, omissions = now_ms(), 0, list[Hit](), list[Omission]()
         for row in rows:
             if not row.recallable:
                 continue
-            if tokens + (cost := rendered_tokens(row, "details")) > budget_tokens:
-                omissions.append(Omission(id=row.id, reason="budget"))
-            else:
-                tokens += cost
-                hits.append(Hit(row, 0, None, None, freshness(row, now)))
-        return SearchResult(hits, omissions, len(omissions), tokens)
+            hit = Hit(row, 0, None, None, freshness(row, now))
+            if tokens + rendered_tokens(hit) > budget_tokens:
+                hit = replace(hit, form="summary")
+                omissions.append(Omission(id=row.id, reason="too_long"))
+            tokens += rendered_tokens(hit)
+            hits.append(hit)
+        return SearchResult(hits, omissions, 0, tokens)
 
     async def quotes(self, who: Principal, row: MemoryRow) -> Sequence[Evidence]:
         """What the user said that `row` is remembered of."""

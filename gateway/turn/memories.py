@@ -98,7 +98,7 @@ async def retrieve(turn: TurnContext, history: History) -> History:
     new = looked_up.new_memories()
     message = Message("user", [recalled_block(new)]) if new else None
     found, decision = looked_up.found, looked_up.decision
-    event = search_event(row.input, found, decision.mode, known=looked_up.known, notes=decision.notes)
+    event = search_event(row.input, found, decision.mode, notes=decision.notes)
     _record(turn, event, message)
     state.rows = [*state.rows, *(hit.row for hit in found.hits)]
     return with_message(history, row.id, message) if message is not None else history
@@ -126,7 +126,9 @@ def known_of(history: History, rows: Sequence[MemoryRow]) -> InContext:
     full = (prompted.digests.keys() - prompted.named) & plain
     recalled = recalled_in_view(history)
     full |= {each.id for each in recalled if each.full}
-    return InContext(frozenset(full), frozenset({*prompted.digests, *(each.id for each in recalled)}))
+    named = frozenset({*prompted.digests, *(each.id for each in recalled)})
+    passages = frozenset((each.id, each.passage) for each in recalled if each.passage is not None)
+    return InContext(frozenset(full), named, passages)
 
 
 def recalled_in_view(history: History, turn_id: str | None = None) -> list[Recalled]:

@@ -12,7 +12,7 @@ export function recalled({ query, results, mode, notes = [], omitted, omissions 
     make("i", "", fill(standing ? words.standing : words.lookedUp, { count })));
   if (!standing) head.title = query;
   const why = [words.recallModes[mode], ...notes].filter(Boolean).join(" · ");
-  const left = omitted ? [fill(words.notTold, { count: omitted }), ...reasonsOf(omissions)].join(" · ") : "";
+  const left = [omitted && fill(words.notTold, { count: omitted }), ...reasonsOf(omissions)].filter(Boolean).join(" · ");
   const lines = [why, left, degraded && words.degraded].filter(Boolean).map((line) => make("p", "", line));
   return make("details", "step found recalled", head, make("ul", "", ...results.map(hit)), ...lines);
 }
@@ -28,7 +28,7 @@ function hit({ snippet, type, importance, told, lexical_rank: byWords, vector_ra
 
 function reasonsOf(omissions) {
   const counted = (reason) => omissions.filter((each) => each.reason === reason).length;
-  return [[counted("budget"), words.tooMuch], [counted("similar"), words.tooAlike]]
+  return [[counted("budget"), words.tooMuch], [counted("similar"), words.tooAlike], [counted("too_long"), words.tooLong]]
     .filter(([count]) => count).map(([count, text]) => fill(text, { count }));
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.memory.validation import NewMemory, make, search_tokens
+from gateway.memory.validation import NewMemory, indexed, make
 from gateway.storage.memories import Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -295,7 +295,7 @@ def test_a_list_for_a_role_has_no_documents(memory: Memory, tmp_path: Path) -> N
 
     async def put() -> None:
         async with await SharedDatabase.open(tmp_path / "data" / "memory.db") as database:
-            await SqlMemories(database).put_documents([(document, search_tokens(document))])
+            await SqlMemories(database).put_documents([(document, indexed(document))])
 
     memory.saved("Likes tea")
     asyncio.run(put())

@@ -12,6 +12,7 @@ from gateway.storage.memories import (
     AllScopes,
     Change,
     Filter,
+    Indexed,
     MemoryRow,
     Scope,
     Vector,
@@ -33,6 +34,7 @@ pytestmark = pytest.mark.anyio
 
 
 MAX_MEMORIES = 10_000
+FACT = [Indexed(["fact"])]
 
 
 async def test_the_newest_come_first_page_by_page(store: MemoryStore) -> None:
@@ -284,8 +286,8 @@ async def test_nobody_is_shown_what_is_outside_of_their_audiences(
     """Whatever is stored and whoever asks: list, get, count, match, versions, vectors, lacking and erase."""
     await emptied(store)
     runtime = [row for row in made if row.source != "document"]
-    await store.write([Change(row, "remembered", "x", "y", ["fact"]) for row in runtime], most=MAX_MEMORIES)
-    await store.put_documents([(row, ["fact"]) for row in made if row.source == "document"])
+    await store.write([Change(row, "remembered", "x", "y", FACT) for row in runtime], most=MAX_MEMORIES)
+    await store.put_documents([(row, FACT) for row in made if row.source == "document"])
     await store.put_vectors("small", [Vector(row.id, row.digest, b"") for row in made])
 
     for viewer in viewers:

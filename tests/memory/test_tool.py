@@ -13,11 +13,13 @@ from gateway.errors import BadArguments, ToolError
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
 from gateway.events.upkeep import Memory
+from gateway.lexical import estimate_tokens
 from gateway.memory.corrections.corrections import Corrections
+from gateway.memory.documents.document import document_of
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.tool import manage_memory, manage_nothing
-from gateway.memory.validation import NewMemory
+from gateway.memory.validation import NewMemory, indexed
 from gateway.storage.memories import AllScopes, Evidence, Filter, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -290,6 +292,30 @@ async def test_a_long_memory_stands_in_lists_by_its_summary(model: Model) -> Non
     listed = await model("list")
     assert re.search(rf"\[{memory_id}\] fact, importance 3, [\d-]{{10}}: Plans a house\. \(a summary", listed)
     assert "墙是白色的。" * 100 in await model("list", id=memory_id)
+
+
+async def test_a_document_and_a_long_memory_are_read_passage_by_passage(model: Model) -> None:
+    """By the id that a search shows: all of it, each part once, and where to go on."""
+    said = "\n\n".join(f"Rule {number}. " + f"墙{number}是白色的。" * 20 for number in range(120))
+    fields = {"type": "reference", "skill": "house", "reference": "walls", "content": said}
+    row = document_of(fields, 1).as_row
+    await model.memories.store.put_documents([(row, indexed(row))])
+
+    found = await model("search", search="墙77")
+    assert "墙77是白色的。" in found
+    head = r"(?m)^\[(d_\w+)\] .*passage \d+ of \d+, manage_memory list with its id"
+    (memory_id,) = re.findall(head, found)
+    read, passage = "", 1
+    while True:
+        part = await model("list", id=memory_id, passage=passage)
+        assert estimate_tokens(part) < 3000
+        read += part
+        if not (more := re.search(r"Go on with passage (\d+)", part)):
+            break
+        assert int(more[1]) > passage
+        passage = int(more[1])
+    assert [read.count(f"Rule {number}. ") for number in range(120)] == [1] * 120
+    assert "Rule 119. " in await model("list", id=memory_id, passage=9999)
 
 
 async def test_a_list_is_bounded_and_says_so(tmp_path: Path, anyio_backend: str) -> None:

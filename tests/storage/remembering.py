@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gateway.lexical import query_tokens, tokens
-from gateway.memory.validation import digest_of, search_tokens
-from gateway.storage.memories import Change, Filter, MemoryRow, Operation, Scope, Viewer
+from gateway.memory.validation import digest_of, indexed
+from gateway.storage.memories import Change, Filter, Indexed, MemoryRow, Operation, Scope, Viewer
 from gateway.storage.memories.contract import MemoryStore
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -46,15 +46,15 @@ def memory(memory_id: str, content: str = "", **fields: Any) -> MemoryRow:
     return replace(row, **fields)
 
 
-def document(memory_id: str, content: str = "", **fields: Any) -> tuple[MemoryRow, list[str]]:
-    """A documented memory with its search tokens."""
+def document(memory_id: str, content: str = "", **fields: Any) -> tuple[MemoryRow, list[Indexed]]:
+    """A documented memory with by what it is found."""
     row = memory(memory_id, content, source="document", user_id="nobody", owner_id="nobody", **fields)
-    return row, tokens(row.content)
+    return row, [Indexed(tokens(row.content))]
 
 
 def step(row: MemoryRow, operation: Operation = "remembered", **more: Any) -> Change:
     stated_by = more.pop("stated_by", row.user_id)
-    return Change(row, operation, "ann", "she said so", search_tokens(row), stated_by=stated_by, **more)
+    return Change(row, operation, "ann", "she said so", indexed(row), stated_by=stated_by, **more)
 
 
 def became(row: MemoryRow, operation: Operation = "updated", **fields: Any) -> Change:

@@ -1,6 +1,7 @@
 """Migrations lead to the tables that are defined, from any state, and refuse what they do not know."""
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import Callable, Coroutine
 from contextlib import closing
@@ -16,10 +17,18 @@ from sqlalchemy import MetaData, create_engine
 import gateway.storage.migrations
 from gateway.errors import StorageError
 from gateway.events.envelope import encode, encode_scope
+from gateway.lexical import tokens
+from gateway.memory.passages import passages
+from gateway.memory.search.query import MemoryQuery
+from gateway.memory.search.searcher import Searcher
+from gateway.memory.validation import indexed
 from gateway.storage import folder, schema
 from gateway.storage.folder import opening
 from gateway.storage.log.packs import MAX_EVENTS
+from gateway.storage.memories import Filter, as_json
 from gateway.storage.memories import schema as memory_schema
+from gateway.storage.memories.conditions import partitions_of
+from gateway.storage.memories.store import SqlMemories
 from gateway.storage.migrations import (
     HEAD,
     MEMORIES,
@@ -32,9 +41,11 @@ from gateway.storage.migrations import (
     upgrade,
 )
 from gateway.storage.sqlite import SqliteDatabase
+from gateway.storage.sqlite.memory_words import marked
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.wiring import storage_on
 from tests.record import stored_events
+from tests.storage.remembering import ANN, document, memory
 
 Migrate = Callable[[Path], tuple[str | None, str]]
 
@@ -169,6 +180,62 @@ def test_events_of_an_older_database_are_packed(tmp_path: Path) -> None:
             ]
         packs = connection.execute("SELECT first_seq, last_seq FROM event_packs WHERE session_id = 's'")
         assert packs.fetchall()[:3] == [(1, 3), (4, 5), (6, 5 + MAX_EVENTS)]
+
+
+OLDER_MEMORIES = """
+    INSERT INTO memories (
+        id, user_id, audience, status, quarantined, source, type, owner_type, owner_id, pinned, updated_at,
+        version, visibility, importance, confidence, evidence_count, created_at, last_used, digest, tags,
+        summary, content, decisions, refs
+    ) SELECT
+        value->>'id', value->>'user_id', value->>'audience', 'active', 0, value->>'source', 'fact', 'user',
+        'ann', 0, 1, 1, 'global', 3, 1.0, 0, 1, 7, value->>'digest', '[]',
+        value->>'summary', value->>'content', '[]', '[]'
+    FROM json_each(?)
+"""
+
+
+@pytest.mark.anyio
+async def test_memories_of_an_older_database_are_found(tmp_path: Path, anyio_backend: str) -> None:
+    """By their words as before; of a long one the passage that fits, though it was indexed as a whole. A
+    document is stored again with its passages when its file is read, and is as fresh as it was."""
+    path = tmp_path / "memory.db"
+    upgrade(path, Chain("memory", "0002"))
+    long = "Log of the ferry. " + "The crew counts the lifebelts. " * 90 + "The anchor weighs 40 kilos."
+    rows = [
+        memory("m_1", "Ann likes plum jam"),
+        memory("m_2", long),
+        document("d_1", "锚链每年换一次。" * 200, summary="锚链")[0],
+    ]
+    stored = [{**as_json(row), "audience": row.audience} for row in rows]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(OLDER_MEMORIES, (json.dumps(stored),))
+        words = (
+            (n, " ".join(marked(partitions_of(row), tokens(row.content)))) for n, row in enumerate(rows, 1)
+        )
+        connection.executemany("INSERT INTO memory_words (rowid, words) VALUES (?, ?)", words)
+        vectors = [(number, "model", row.digest, b"") for number, row in enumerate(rows, 1)]
+        connection.executemany("INSERT INTO memory_vectors VALUES (?, ?, ?, ?)", vectors)
+
+    assert migrate_memories(path) == ("0002", MEMORY_HEAD)
+
+    async with await SharedDatabase.open(path) as database:
+        store = SqlMemories(database)
+
+        async def found(question: str) -> list[tuple[str, bool]]:
+            hits = (await Searcher(store).find(ANN, MemoryQuery(question))).hits
+            return [(hit.row.id, hit.passage is not None) for hit in hits]
+
+        assert await found("plum jam") == [("m_1", False)]
+        assert await found("what does the anchor weigh?") == [("m_2", True)]
+        assert await found("锚链") == [("d_1", True)]
+        missing = await store.missing_vectors(ANN, "model", limit=9)
+        assert [row.id for row in missing] == ["m_2", "d_1"]
+        await store.put_documents([(rows[2], indexed(rows[2]))])
+        (again,) = await store.get(ANN, "d_1")
+        assert (again.digest, again.last_used) == (rows[2].digest, 7)
+        matches = await store.match(ANN, ["锚链"], Filter(), limit=9)
+        assert [match.passage and match.passage.of for match in matches] == [len(passages(again.content))]
 
 
 @BOTH

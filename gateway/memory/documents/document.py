@@ -26,8 +26,7 @@ from pydantic.alias_generators import to_camel
 
 from gateway.errors import plain_words
 from gateway.ids import is_id
-from gateway.lexical import tokens
-from gateway.memory.validation import MAX_SUMMARY, checked_summary, clean, digest_of, search_tokens
+from gateway.memory.validation import MAX_SUMMARY, checked_summary, clean, digest_of
 from gateway.storage.memories import MemoryRow
 
 DocumentType = Literal["skill", "reference"]
@@ -184,11 +183,6 @@ class Document(_Form):
             updated_at=self.updated_at,
             last_used=self.updated_at,
         )
-
-
-def words_of(row: MemoryRow) -> list[str]:
-    """By which search tokens a document is found."""
-    return search_tokens(row) + tokens(row.context or "")
 
 
 def document_of(fields: dict[str, Any], at: int) -> Document:

@@ -14,7 +14,7 @@ from gateway.errors import Conflict, InvalidRequest, NotFound, StorageError
 from gateway.files.polling import poll
 from gateway.ids import now_ms
 from gateway.memory.documents import file_changes
-from gateway.memory.documents.document import NO_USER, Document, document_of, words_of
+from gateway.memory.documents.document import NO_USER, Document, document_of
 from gateway.memory.documents.folder import (
     DOCUMENT,
     SETTLING,
@@ -24,7 +24,8 @@ from gateway.memory.documents.folder import (
     read,
 )
 from gateway.memory.documents.selection import DocumentFile
-from gateway.storage.memories import MemoryRow, Scope
+from gateway.memory.validation import indexed
+from gateway.storage.memories import Indexed, MemoryRow, Scope
 from gateway.storage.memories.contract import MemoryStore
 
 T = TypeVar("T")
@@ -198,29 +199,29 @@ async def _has(store: MemoryStore, documents: Sequence[DocumentFile]) -> bool:
     return await store.count(Scope(NO_USER)) == (len(documents), characters)
 
 
-def _rows(filed: Sequence[DocumentFile]) -> list[tuple[MemoryRow, Sequence[str]]]:
-    return [(each.row, _Words(each.row)) for each in filed]
+def _rows(filed: Sequence[DocumentFile]) -> list[tuple[MemoryRow, Sequence[Indexed]]]:
+    return [(each.row, _Index(each.row)) for each in filed]
 
 
-class _Words(Sequence[str]):
-    """The search tokens of a document, made when somebody asks: a store that has the document as it is does
-    not, and a folder at its bounds has millions of them."""
+class _Index(Sequence[Indexed]):
+    """By what a document is found, made when somebody asks: a store that has the document as it is does not,
+    and a folder at its bounds has millions of search tokens."""
 
     def __init__(self, row: MemoryRow) -> None:
         self._row = row
 
     @cached_property
-    def _made(self) -> list[str]:
-        return words_of(self._row)
+    def _made(self) -> list[Indexed]:
+        return indexed(self._row)
 
     def __len__(self) -> int:
         return len(self._made)
 
     @overload
-    def __getitem__(self, index: int) -> str: ...
+    def __getitem__(self, index: int) -> Indexed: ...
     @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: slice) -> list[Indexed]: ...
+    def __getitem__(self, index: int | slice) -> Indexed | list[Indexed]:
         return self._made[index]
 
 

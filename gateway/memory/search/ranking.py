@@ -1,15 +1,15 @@
 """Fusion of two rankings, scores, and selection within a budget. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from gateway.events.content import Omission
 from gateway.ids import DAY_MS
 from gateway.lexical import estimate_tokens, tokens
 from gateway.memory import rendering
-from gateway.memory.search.query import Hit, Mode
+from gateway.memory.search.query import Form, Hit, Mode, known_key
 from gateway.memory.similarity.comparison import is_same
-from gateway.storage.memories import MemoryRow
+from gateway.storage.memories import MemoryRow, Passage
 
 RRF_CONSTANT = 60
 """The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009)."""
@@ -21,6 +21,8 @@ LIKELY_FACTOR = 1.5
 """The factor for a memory of a likely type, and again for one of a likely time."""
 SUPPRESSED_FACTOR = 0.3
 """The factor for a suppressed memory."""
+LONG_SHARE = 0.6
+"""Of a budget, for what is longer than a line: two passages of a turn, and then others still have room."""
 MIN_SIMILARITY = 0.7
 """Jaccard index of words from which two memories may say the same."""
 MAX_COMPARED = 1000
@@ -38,8 +40,10 @@ def fuse(
     *,
     likely_types: Collection[str] = (),
     likely_since: int | None = None,
+    passages: Mapping[str, Passage | None] | None = None,
 ) -> list[Hit]:
-    """The union of both rankings, the best first. `at` is now, Unix milliseconds."""
+    """The union of both rankings, the best first. `at` is now, Unix milliseconds; `passages` are those of the
+    long memories that fit, by id."""
 
     def weighed(hit: Hit) -> Hit:
         likely = (hit.row.type in likely_types) + (
@@ -50,7 +54,13 @@ def fuse(
     by_words = {row.id: rank for rank, row in enumerate(lexical, 1)}
     by_meaning = {row.id: rank for rank, row in enumerate(vector, 1)}
     rows = {row.id: row for row in (*lexical, *vector)}
-    hits = [weighed(_hit(row, by_words.get(row.id), by_meaning.get(row.id), at)) for row in rows.values()]
+    hits = [
+        replace(
+            weighed(_hit(row, by_words.get(row.id), by_meaning.get(row.id), at)),
+            passage=(passages or {}).get(row.id),
+        )
+        for row in rows.values()
+    ]
     return sorted(hits, key=lambda hit: (-hit.score, hit.row.id))
 
 
@@ -60,32 +70,71 @@ def select(
     limit: int,
     budget_tokens: int,
     mode: Mode,
+    line_tokens: int | None = None,
     known: Collection[str] = (),
 ) -> tuple[list[Hit], list[Omission], int]:
-    """The selected hits, the omissions with their reasons, and the tokens of the selection. `hits` are the
-    best first. A hit that exceeds the budget is omitted, though a smaller one after it may fit, and so is one
-    that says the same as a better one (`comparison.is_same`). A memory in `known` costs no tokens: it is in
-    context."""
-    chosen, omissions, spent = list[Hit](), list[Omission](), 0
+    """The selected hits in the form that there is room for, the omissions with their reasons, and the tokens
+    of the selection; see `MemoryQuery`. `hits` are the best first. What is longer than a line may take
+    LONG_SHARE of the budget, and where there is no room for it, it is told by its summary (`too_long`). What
+    does not fit is left out, though a smaller one after it may fit, and so is what says the same as a
+    better one (`comparison.is_same`)."""
+    chosen, omissions = list[Hit](), list[Omission]()
     words: list[tuple[frozenset[str], str]] = []
+    lines = budget_tokens if line_tokens is None else line_tokens
+    room = {True: int(LONG_SHARE * budget_tokens), False: lines}
+    left = budget_tokens
     for hit in hits:
-        cost = 0 if hit.row.id in known else rendered_tokens(hit.row, mode)
-        if len(chosen) == limit or spent + cost > budget_tokens:
+        forms = [replace(hit, form=form, known=_is_known(hit, form, known)) for form in _forms(hit, mode)]
+        shown = next(
+            (each for each in forms if rendered_tokens(each) <= min(left, room[_is_long(each)])), None
+        )
+        if shown is None or len(chosen) == limit:
             omissions.append(Omission(id=hit.row.id, reason="budget"))
             continue
-        own = frozenset(tokens(hit.row.content[:MAX_COMPARED])), hit.row.content
+        content = _content(shown)
+        own = frozenset(tokens(content[:MAX_COMPARED])), content
         if any(_is_same(own, other) for other in words):
             omissions.append(Omission(id=hit.row.id, reason="similar"))
-        else:
-            chosen.append(hit)
-            words.append(own)
-            spent += cost
-    return chosen, omissions, spent
+            continue
+        if shown is not forms[0]:
+            omissions.append(Omission(id=hit.row.id, reason="too_long"))
+        chosen.append(shown)
+        words.append(own)
+        left -= (cost := rendered_tokens(shown))
+        room[_is_long(shown)] -= cost
+    return chosen, omissions, budget_tokens - left
 
 
-def rendered_tokens(row: MemoryRow, mode: Mode) -> int:
-    """Estimated tokens of a memory as it is rendered."""
-    return estimate_tokens(rendering.details(row) if mode == "details" else rendering.catalog_line(row))
+def rendered_tokens(hit: Hit) -> int:
+    """Estimated tokens of a memory as it is told: nothing of what is in context."""
+    return 0 if hit.known else estimate_tokens(rendering.in_form(hit))
+
+
+def _is_known(hit: Hit, form: Form, known: Collection[str]) -> bool:
+    if form == "summary":
+        return hit.row.id in known
+    is_part = form == "passage" and hit.passage and known_key(hit.row.id, hit.passage.number) in known
+    return bool(is_part) or known_key(hit.row.id, "full") in known
+
+
+def _forms(hit: Hit, mode: Mode) -> Sequence[Form]:
+    """How a memory may be told, the fullest first. Of a long one its passage says more than its summary, and
+    of one that its summary leaves something out of the content."""
+    if mode == "details":
+        return ("full", "passage", "summary") if hit.passage else ("full", "summary")
+    if hit.passage:
+        return ("passage", "summary")
+    return ("full", "summary") if rendering.is_cut(hit.row) else ("summary",)
+
+
+def _is_long(hit: Hit) -> bool:
+    """Whether it is told at more length than by a line."""
+    return hit.form != "summary" and (hit.passage is not None or rendering.is_cut(hit.row))
+
+
+def _content(hit: Hit) -> str:
+    content, passage = hit.row.content, hit.passage
+    return content if passage is None else content[passage.begin : passage.end]
 
 
 def freshness(row: MemoryRow, at: int) -> float:

@@ -2,18 +2,17 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.bm25 import rarity
 from gateway.lexical import is_cjk, query_tokens, tokens
-from gateway.storage.memories import MemoryRow
+from gateway.memory.passages import passages
+from gateway.storage.memories import Match, Passage
 
 MAX_WORDS = 64
 """Terms of one query."""
 MAX_END = 1000
 """Characters at each end of a long message that give query terms: the middle is mostly pasted text."""
-MAX_READ = 2000
-"""Characters of a memory that are matched with the query."""
 MIN_COVERAGE = 0.15
 """The share of a query's weight that a memory must match..."""
 MIN_WEIGHT = 10.0
@@ -51,13 +50,11 @@ def query_terms(text: str) -> QueryTerms:
     return QueryTerms(ranked, {word: weights[word] for word in ranked})
 
 
-def filter_relevant(
-    terms: QueryTerms, rows: Sequence[MemoryRow], *, plainly: bool = False
-) -> list[MemoryRow]:
-    """The `rows` that match enough of the query, or answer it `plainly`, in their order. A word weighs more
-    the fewer rows have it. A memory longer than MAX_READ is not read to its end, and therefore dropped only
-    where it has to answer plainly."""
-    matched = [_matched_terms(terms, row) for row in rows]
+def filter_relevant(terms: QueryTerms, found: Sequence[Match], *, plainly: bool = False) -> list[Match]:
+    """What matches enough of the query, or answers it `plainly`, in its order: of a long memory its passage.
+    A word weighs more the fewer have it."""
+    found = [_located(terms, match) for match in found]
+    matched = [_matched_terms(terms, match) for match in found]
     counts = Counter(word for words in matched for word in words)
     weights = {word: weight * rarity(counts[word], _POPULATION) for word, weight in terms.weights.items()}
     covered = [sum(weights[word] for word in words) for words in matched]
@@ -66,11 +63,7 @@ def filter_relevant(
     if plainly:
         least = min(MIN_PLAIN_COVERAGE * every, max(MIN_PLAIN_PART * every, MIN_PLAIN_WEIGHT))
     least = max(least, MIN_SHARE_OF_BEST * max(covered, default=0.0))
-    return [
-        row
-        for row, much in zip(rows, covered, strict=True)
-        if much >= least or (len(row.content) > MAX_READ and not plainly)
-    ]
+    return [match for match, much in zip(found, covered, strict=True) if much >= least]
 
 
 def _weight(token: str, asking: set[str]) -> float:
@@ -82,6 +75,25 @@ def _weight(token: str, asking: set[str]) -> float:
     return _JOINT_WEIGHT if token[0] in asking or token[1] in asking else _PAIR_WEIGHT
 
 
-def _matched_terms(terms: QueryTerms, row: MemoryRow) -> set[str]:
-    names = " ".join(filter(None, (row.summary, *row.tags, row.skill, row.reference)))
-    return terms.weights.keys() & tokens(f"{row.content[:MAX_READ]}\n{names}")
+def best_passage(terms: QueryTerms, content: str) -> Passage | None:
+    """The passage of a long content that matches the query best; None: it is not long."""
+
+    def matched(passage: Passage) -> float:
+        words = {*tokens(content[passage.begin : passage.end]), *tokens(" ".join(passage.headings))}
+        return sum(weight for word, weight in terms.weights.items() if word in words)
+
+    return max(passages(content), key=matched, default=None)
+
+
+def _located(terms: QueryTerms, match: Match) -> Match:
+    """With a passage: a memory that was indexed by an older version has none."""
+    if match.passage is not None:
+        return match
+    return replace(match, passage=best_passage(terms, match.row.content))
+
+
+def _matched_terms(terms: QueryTerms, match: Match) -> set[str]:
+    row, passage = match.row, match.passage
+    read = row.content[passage.begin : passage.end] if passage else row.content
+    names = (*(passage.headings if passage else ()), row.summary, *row.tags, row.skill, row.reference)
+    return terms.weights.keys() & tokens("\n".join((read, *filter(None, names))))

@@ -14,9 +14,9 @@ from gateway.memory.search.embedding_worker import EmbeddingWorker
 from gateway.memory.search.embeddings import Embeddings
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import fuse, select
-from gateway.memory.search.relevance import filter_relevant, query_terms
+from gateway.memory.search.relevance import QueryTerms, filter_relevant, query_terms
 from gateway.memory.search.vector_index import VectorIndex
-from gateway.storage.memories import Filter, MemoryRow, Viewer
+from gateway.storage.memories import Filter, Match, MemoryRow, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_RANKED = 50
@@ -47,17 +47,15 @@ class Searcher:
         """
         began = perf_counter()
         which = Filter(types=query.types, since=query.since, recallable=True)
+        question = await asyncio.to_thread(query_terms, query.text)
         lexical, (by_meaning, degraded) = await asyncio.gather(
-            self._by_words(viewer, query, which), self._by_meaning(viewer, query.text, which)
+            self._by_words(viewer, question, query, which), self._by_meaning(viewer, query, which)
         )
-        if query.plainly:  # what is nearest by meaning is always there, and may be far
-            plain = {row.id for row in lexical}
-            by_meaning = [row for row in by_meaning if row.id in plain]
-        chosen, omissions, tokens = await asyncio.to_thread(_rank, lexical, by_meaning, query)
+        chosen, omissions, tokens = await asyncio.to_thread(_rank, question, lexical, by_meaning, query)
         return SearchResult(
             chosen,
             omissions[:MAX_OMISSIONS],
-            len(omissions),
+            sum(each.reason != "too_long" for each in omissions),
             tokens,
             degraded,
             round((perf_counter() - began) * 1000),
@@ -75,23 +73,28 @@ class Searcher:
         if self._embeddings:
             await self._embeddings.close()
 
-    async def _by_words(self, viewer: Viewer, query: MemoryQuery, which: Filter) -> Sequence[MemoryRow]:
-        question = await asyncio.to_thread(query_terms, query.text)
+    async def _by_words(
+        self, viewer: Viewer, question: QueryTerms, query: MemoryQuery, which: Filter
+    ) -> Sequence[Match]:
         if not question.words:
             return ()
         matches = await self._store.match(viewer, question.words, which, limit=MAX_RANKED)
-        rows = [match.row for match in matches]
-        return await asyncio.to_thread(filter_relevant, question, rows, plainly=query.plainly)
+        return await asyncio.to_thread(filter_relevant, question, matches, plainly=query.plainly)
 
-    async def _by_meaning(self, viewer: Viewer, text: str, which: Filter) -> tuple[Sequence[MemoryRow], bool]:
-        """The nearest first, and whether vector search failed."""
-        if not (self._embeddings and self._index and self.embedding and text.strip()):
+    async def _by_meaning(
+        self, viewer: Viewer, query: MemoryQuery, which: Filter
+    ) -> tuple[Sequence[MemoryRow], bool]:
+        """The nearest first, and whether vector search failed. Where the text has to be answered plainly the
+        API is not waited for: what is nearest by meaning is always there, and may be far."""
+        if not (self._embeddings and self._index and self.embedding and query.text.strip()):
             return (), False
         self.embedding.nudge(viewer)
+        if query.plainly:
+            return (), False
         if not self._breaker.allow(monotonic()):
             return (), True
         try:
-            vector = await self._embeddings.query(text)
+            vector = await self._embeddings.query(query.text)
             neighbours = await self._index.neighbours(
                 viewer, vector, most=MAX_FILTERED if _has_conditions(which) else MAX_RANKED
             )
@@ -119,18 +122,21 @@ def _matches_filter(row: MemoryRow, which: Filter) -> bool:
 
 
 def _rank(
-    lexical: Sequence[MemoryRow], by_meaning: Sequence[MemoryRow], query: MemoryQuery
+    question: QueryTerms, lexical: Sequence[Match], by_meaning: Sequence[MemoryRow], query: MemoryQuery
 ) -> tuple[Sequence[Hit], Sequence[Omission], int]:
+    hits = fuse(
+        [match.row for match in lexical],
+        by_meaning,
+        now_ms(),
+        likely_types=query.likely_types,
+        likely_since=query.likely_since,
+        passages={match.row.id: match.passage for match in lexical},
+    )
     return select(
-        fuse(
-            lexical,
-            by_meaning,
-            now_ms(),
-            likely_types=query.likely_types,
-            likely_since=query.likely_since,
-        ),
+        hits,
         limit=query.limit,
         budget_tokens=query.budget_tokens,
+        line_tokens=query.line_tokens,
         mode=query.mode,
         known=query.known,
     )

@@ -18,7 +18,7 @@ from gateway.memory.similarity.attributes import (
     values_differ,
     values_exclude,
 )
-from gateway.memory.similarity.change_cues import cue_of, without_cues
+from gateway.memory.similarity.change_cues import Cue, cue_of, without_cues
 from gateway.memory.similarity.changes import gives_another_value
 from gateway.memory.similarity.normalization import NEGATIONS, NormalizedText, normalize, units
 
@@ -42,6 +42,8 @@ _SENTENCE_END = re.compile(r"[。!?;\n]|(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<
 _TRANSIENT = re.compile(
     r"[昨今明前后]天|今[早晚]|刚才|[上下这本]个?[周月]|\b(?:today|yesterday|tomorrow|tonight|this|last|next)\b"
 )
+_SEVERAL = re.compile(r"\b(?:open|available|offered|served)\b|开放|营业|开门|供应")
+"""For activities that may have several days: what is open on Sundays now may still be on Mondays."""
 _RECURRING = re.compile(r"每个?|\bevery ")
 
 
@@ -90,7 +92,7 @@ def replaces(old: str, new: str, source: str = "") -> bool:
         return False
     return (
         _attributes_differ(first, second, values_exclude)
-        or (cue != "now" and _recurrences_differ(first, second))
+        or _recurrences_differ(first, second, cue)
         or gives_another_value(first, second, cue)
     )
 
@@ -158,7 +160,9 @@ def _attributes_differ(
     return first is not None and second is not None and differ(first, second)
 
 
-def _recurrences_differ(one: NormalizedText, other: NormalizedText) -> bool:
+def _recurrences_differ(one: NormalizedText, other: NormalizedText, cue: Cue) -> bool:
+    if cue == "now" and _SEVERAL.search(other.text):
+        return False
     texts = without_cues(one.text), without_cues(other.text)
     first, second = (_RECURRING.search(text) for text in texts)
     if first is None or second is None:

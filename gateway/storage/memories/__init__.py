@@ -168,17 +168,35 @@ class Link:
     relation: Relation
 
 
+class Passage(NamedTuple):
+    """A part of a long content, by its characters: the `number`th of `of`, from 1. `headings` are those above
+    its beginning, the outermost first."""
+
+    number: int
+    of: int
+    begin: int
+    end: int
+    headings: tuple[str, ...] = ()
+
+
+class Indexed(NamedTuple):
+    """By which search tokens a memory is found, or one passage of a long one."""
+
+    tokens: Sequence[str]
+    passage: Passage | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """One step of a transaction: `row` is the new state. With `row.version` 1 it is a new memory; otherwise
     that of version `row.version - 1` becomes it. `deletes` leaves a tombstone: the memory is gone from every
-    list and index, its versions stay until it is erased. `tokens` are the search tokens of `row`."""
+    list and index, its versions stay until it is erased. `index` is by what `row` is found."""
 
     row: MemoryRow
     operation: Operation
     actor: str
     reason: str
-    tokens: Sequence[str] = ()
+    index: Sequence[Indexed] = ()
     evidence: Sequence[Evidence] = ()
     stated_by: str | None = None
     """The user whose words `evidence` are; it is not stored without."""
@@ -244,19 +262,23 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that has some of the words looked for; `score` is BM25, higher is better."""
+    """A memory that has some of the words looked for, and of a long one the passage that matches best;
+    `score` is BM25, higher is better."""
 
     row: MemoryRow
     score: float
+    passage: Passage | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """The embedding of a memory's content with `digest` by one model: float32, little-endian."""
+    """The embedding of a memory's content with `digest` by one model, or of the passage of it with that
+    number: float32, little-endian."""
 
     memory_id: str
     digest: str
     data: bytes
+    passage: int = 0
 
 
 @dataclass(frozen=True, slots=True)

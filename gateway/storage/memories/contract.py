@@ -13,6 +13,7 @@ from gateway.storage.memories import (
     Evidence,
     Filter,
     Forgotten,
+    Indexed,
     Link,
     Match,
     MemoryRow,
@@ -160,7 +161,9 @@ class Embedded(Protocol):
         """Recallable memories without a vector by that model for their digest."""
         ...
 
-    async def put_vectors(self, model: str, vectors: Sequence[Vector]) -> None: ...
+    async def put_vectors(self, model: str, vectors: Sequence[Vector]) -> None:
+        """Replaces those of these memories by that model."""
+        ...
 
 
 class Profiles(Protocol):
@@ -177,8 +180,8 @@ class Profiles(Protocol):
 class MemoryStore(Remembered, Provenance, Erasures, Embedded, Profiles, Protocol):
     """All memories of all users."""
 
-    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
-        """Makes `rows`, each with its search tokens, all the documented memories there are."""
+    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
+        """Makes `rows`, each with by what it is found, all the documented memories there are."""
         ...
 
     async def state(self) -> int:

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from gateway.errors import DuplicateMemory
 from gateway.storage.database import Prepared
-from gateway.storage.memories import MemoryRow
+from gateway.storage.memories import Indexed, MemoryRow
 from gateway.storage.memories.conditions import DOCUMENT, partitions_of
 from gateway.storage.memories.rows import ADD, CHANGE, COLUMNS, memory_of, values_of
 from gateway.storage.memories.schema import memories
@@ -18,13 +18,13 @@ STORED = Prepared(select(memories.c.number, *COLUMNS).where(memories.c.source ==
 TAKEN = Prepared(select(memories.c.number).where(memories.c.id == bindparam("id")))
 
 
-def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
     stored = {row.id: (number, row) for number, row in _stored(connection)}
     wanted = {row.id for row, _ in rows}
     for memory_id, (number, _) in stored.items():
         if memory_id not in wanted:
             remove(connection, words, number, memory_id)
-    for row, tokens in rows:
+    for row, index in rows:
         if row.source != DOCUMENT:
             raise ValueError(f"{row.id} is no document")
         number, before = stored.get(row.id, (None, row))
@@ -35,7 +35,7 @@ def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Se
             CHANGE.run(connection, **values_of(updated), the_number=number, deleted_at=None)
         else:
             continue
-        words.put(connection, number, partitions_of(updated), tokens)
+        words.put(connection, number, partitions_of(updated), index)
 
 
 def _stored(connection: Connection) -> list[tuple[int, MemoryRow]]:

@@ -121,15 +121,17 @@ def match(
 ) -> Sequence[Match]:
     for found in index.found(connection, partitions(viewer, which), words):
         best = (
-            select(memories.c.number, found.c.score)
+            select(memories.c.number, found.c.score, found.c.entry)
             .join(found, found.c.number == memories.c.number)
             .where(asked(which, viewer))
             .order_by(found.c.score.desc(), memories.c.number.desc())
             .limit(limit)
         )
-        if scores := connection.execute(best).all():
-            rows = numbered(connection, [number for number, _ in scores])
-            return [Match(row, score) for row, (_, score) in zip(rows, scores, strict=True)]
+        if matched := connection.execute(best).all():
+            rows = numbered(connection, [number for number, _, _ in matched])
+            passages = index.passages(connection, [entry for _, _, entry in matched])
+            scores = [score for _, score, _ in matched]
+            return [Match(*each) for each in zip(rows, scores, passages, strict=True)]
     return ()
 
 

@@ -164,12 +164,14 @@ memory_links = Table(
 )
 Index("memory_links_to", memory_links.c.to_id)
 
-# The vector of the content with `digest`: once that has changed it counts no more.
+# The vector of the content with `digest`, or of one passage of it (0: the whole): once that has changed it
+# counts no more.
 memory_vectors = Table(
     "memory_vectors",
     metadata,
     _memory(is_key=True),
     Column("model", Text, primary_key=True, nullable=False),
+    Column("passage", Integer, primary_key=True, nullable=False, autoincrement=False),
     Column("digest", Text, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )

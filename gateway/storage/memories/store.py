@@ -6,6 +6,7 @@ from gateway.storage.database import Store, reads, writes
 from gateway.storage.memories import (
     Change,
     Filter,
+    Indexed,
     Match,
     MemoryRow,
     Viewer,
@@ -80,7 +81,7 @@ class SqlMemories(Store):
             await self._scrub()
         return erased
 
-    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+    async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
         """See `MemoryStore.put_documents`. Raises errors.DuplicateMemory (`same`: id) when one has the id of
         a runtime memory."""
         await self.database.write(lambda connection: documents.put(connection, self._words, rows))

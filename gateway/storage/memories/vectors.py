@@ -25,17 +25,21 @@ FORGET = Prepared(
 )
 STORE = Prepared(
     insert(memory_vectors).values(
-        memory=bindparam("memory"), model=_MODEL, digest=_DIGEST, data=bindparam("data")
+        memory=bindparam("memory"),
+        model=_MODEL,
+        passage=bindparam("passage"),
+        digest=_DIGEST,
+        data=bindparam("data"),
     )
 )
 
 
 def of(connection: Connection, viewer: Viewer, model: str) -> Sequence[Vector]:
     statement = (
-        select(memories.c.id, memory_vectors.c.digest, memory_vectors.c.data)
+        select(memories.c.id, memory_vectors.c.digest, memory_vectors.c.data, memory_vectors.c.passage)
         .join(memories, _current(model))
         .where(asked(RECALLABLE, viewer))
-        .order_by(memories.c.number)
+        .order_by(memories.c.number, memory_vectors.c.passage)
     )
     return [Vector(*row) for row in connection.execute(statement)]
 
@@ -53,12 +57,24 @@ def missing_vectors(connection: Connection, viewer: Viewer, model: str, *, limit
 
 
 def put(connection: Connection, model: str, vectors: Sequence[Vector]) -> None:
-    """One whose memory has changed or gone meanwhile is dropped."""
-    for vector in vectors:
-        found = CURRENT.one(connection, id=vector.memory_id, digest=vector.digest)
-        if found is not None:
-            FORGET.run(connection, memory=found[0], model=model)
-            STORE.run(connection, memory=found[0], model=model, digest=vector.digest, data=vector.data)
+    """All of a memory at once. One whose memory has changed or gone meanwhile is dropped."""
+    emptied = set[int]()
+    for each in vectors:
+        found = CURRENT.one(connection, id=each.memory_id, digest=each.digest)
+        if found is None:
+            continue
+        (number,) = found
+        if number not in emptied:
+            FORGET.run(connection, memory=number, model=model)
+            emptied.add(number)
+        STORE.run(
+            connection,
+            memory=number,
+            model=model,
+            passage=each.passage,
+            digest=each.digest,
+            data=each.data,
+        )
 
 
 def _current(model: str) -> ColumnElement[bool]:

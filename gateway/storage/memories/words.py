@@ -6,15 +6,17 @@ from typing import Protocol
 from sqlalchemy import Connection, Subquery
 
 from gateway.storage.database import Database
+from gateway.storage.memories import Indexed, Passage
 
 
 class Words(Protocol):
     """A full text index over the memories, by their number. Each memory is in one partition or several."""
 
     def put(
-        self, connection: Connection, number: int, partitions: Sequence[str], tokens: Sequence[str]
+        self, connection: Connection, number: int, partitions: Sequence[str], index: Sequence[Indexed]
     ) -> None:
-        """The memory is found in each of `partitions` by `tokens`, and nowhere else any more."""
+        """The memory, or each of its passages, is found in each of `partitions` by its tokens, and nowhere
+        else any more."""
         ...
 
     def remove(self, connection: Connection, number: int) -> None:
@@ -28,9 +30,14 @@ class Words(Protocol):
     def found(
         self, connection: Connection, partitions: Sequence[str], words: Sequence[str]
     ) -> Sequence[Subquery]:
-        """The memories in `partitions` that have any of `words`: columns number and score (BM25, higher is
-        better). Where all of `words` would take too long, first those with the rarer ones; the next is for
-        when none of these will do. Nothing when there are none."""
+        """The memories in `partitions` that have any of `words`: columns number, score (BM25, higher is
+        better) and entry, that of the index which matches best. Where all of `words` would take too long,
+        first those with the rarer ones; the next is for when none of these will do. Nothing when there are
+        none."""
+        ...
+
+    def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
+        """Of which passage each of these entries is; None: of a whole memory."""
         ...
 
 

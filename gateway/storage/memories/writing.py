@@ -197,7 +197,7 @@ def _apply(connection: Connection, words: Words, change: Change) -> Sequence[Kin
         words.remove(connection, number)
         FORGET_VECTORS.run(connection, number=number)
     else:
-        words.put(connection, number, partitions_of(row), change.tokens)
+        words.put(connection, number, partitions_of(row), change.index)
     return before
 
 

@@ -18,11 +18,11 @@ from gateway.memory.documents.document import (
     fields_of,
     iso,
     milliseconds,
-    words_of,
 )
 from gateway.memory.documents.file_names import file_name, numbered, unnumbered
 from gateway.memory.documents.folder import MAX_SIZE
 from gateway.memory.documents.markdown import reference_of
+from gateway.memory.validation import indexed
 from gateway.storage.memories import EVERYBODY
 from tests.memory.documents.filing import NOON, document, fields
 
@@ -63,7 +63,8 @@ def test_a_document_is_a_memory_that_everybody_sees() -> None:
     assert (row.source, row.user_id, row.type) == ("document", "", "reference")
     assert (row.summary, row.skill, row.reference) == ("主色 #0A84FF", "logo-design", "brand/colours.md")
     assert row.recallable
-    assert {"品牌", "draw", "spare", "logo"} <= set(words_of(row))
+    (found,) = indexed(row)
+    assert {"品牌", "draw", "spare", "logo"} <= set(found.tokens)
 
 
 def test_what_a_file_leaves_out_is_filled_in() -> None:

@@ -16,7 +16,7 @@ from gateway.memory.documents.file_names import file_name
 from gateway.memory.documents.library import Documents
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.validation import NewMemory, make
-from gateway.storage.memories import AllScopes, Filter, MemoryRow, Scope
+from gateway.storage.memories import AllScopes, Filter, Indexed, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
 from tests.loopback import TIMEOUT
 from tests.memory.documents.filing import NOON, document, fields, write_json, write_text
@@ -94,7 +94,7 @@ async def test_a_running_gateway_looks_by_itself(
     stored = asyncio.Event()
     put, failures = store.put_documents, [StorageError("The disk is full.")]
 
-    async def once_full(rows: Sequence[tuple[MemoryRow, Sequence[str]]]) -> None:
+    async def once_full(rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
         if failures:
             raise failures.pop()
         await put(rows)

@@ -24,7 +24,7 @@ def made(content: str, scope: Scope = ANN, *, days: float = 0, **fields: Any) ->
 
 
 async def put(store: MemoryStore, *rows: MemoryRow) -> None:
-    changes = [Change(row, "remembered", "ann", "said so", validation.search_tokens(row)) for row in rows]
+    changes = [Change(row, "remembered", "ann", "said so", validation.indexed(row)) for row in rows]
     await store.write(changes, most=100_000)
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.ids import now_ms
-from gateway.memory.search.query import Hit
+from gateway.memory.passages import passages
+from gateway.memory.search.query import Form, Hit, Mode, known_key
 from gateway.memory.search.ranking import (
     MIN_FRESHNESS,
     freshness,
@@ -17,7 +18,7 @@ from gateway.memory.search.ranking import (
     select,
 )
 from gateway.memory.search.relevance import MAX_WORDS, filter_relevant, query_terms
-from gateway.storage.memories import MemoryRow
+from gateway.storage.memories import Match, MemoryRow
 from tests.memory.search.saving import DAY, made
 
 ROWS = [
@@ -94,7 +95,7 @@ def test_what_is_told_fits_the_budget_and_the_rest_is_named(
 ) -> None:
     hits, omissions, spent = chosen(rows, budget_tokens=budget, limit=limit)
 
-    assert spent == sum(rendered_tokens(hit.row, "catalog") for hit in hits) <= budget
+    assert spent == sum(rendered_tokens(hit) for hit in hits) <= budget
     assert len(hits) <= limit
     assert [hit.row.id for hit in hits] + [each.id for each in omissions] != [] or not rows
     assert {hit.row.id for hit in hits} | {each.id for each in omissions} == set(ids(rows))
@@ -107,6 +108,75 @@ def test_a_smaller_memory_may_take_the_room_that_a_large_one_does_not_fit_in() -
 
     assert [hit.row.id for hit in hits] == [small.id]
     assert [(each.id, each.reason) for each in omissions] == [(large.id, "budget")]
+
+
+def long_hit(content: str, number: int = 2) -> Hit:
+    row = made(content)
+    return Hit(row, 1.0, 1, None, 1.0, passage=passages(content)[number - 1])
+
+
+def test_of_a_long_memory_the_passage_is_told_that_fits() -> None:
+    """In either mode, but for a budget of which the whole takes a part only; without room for it the summary,
+    with the reason."""
+    hit = long_hit("Ferry handbook. " + "The crew counts the lifebelts. " * 200)
+    line = rendered_tokens(replace(hit, form="summary"))
+
+    def told(budget: int, mode: Mode) -> tuple[list[Form], list[str]]:
+        hits, omissions, spent = select([hit], limit=9, budget_tokens=budget, mode=mode)
+        assert spent <= budget
+        return [each.form for each in hits], [each.reason for each in omissions]
+
+    assert told(1000, "catalog") == (["passage"], [])
+    assert told(1000, "details") == (["passage"], ["too_long"])
+    assert told(10_000, "details") == (["full"], [])
+    assert told(line, "catalog") == told(line, "details") == (["summary"], ["too_long"])
+    assert told(line - 1, "catalog") == ([], ["budget"])
+
+
+def test_long_memories_leave_room_for_the_others() -> None:
+    """However many come before them; and their lines have room beside those of the others."""
+    long = [
+        long_hit(f"Handbook of pier {number}. " + f"Pier {number} is swept in week {number}. " * 99)
+        for number in range(1, 5)
+    ]
+    short = [Hit(made(f"Ada owns boat {number}"), 1.0, 9, None, 1.0) for number in range(5)]
+
+    hits, omissions, spent = select(
+        [*long, *short], limit=20, budget_tokens=1000, line_tokens=400, mode="catalog"
+    )
+
+    assert spent <= 1000
+    assert [hit.form for hit in hits].count("passage") == 2
+    assert {hit.row.id for hit in short} <= {hit.row.id for hit in hits}
+    assert {each.reason for each in omissions} <= {"too_long", "budget"}
+
+
+def test_a_memory_that_its_summary_cuts_is_told_whole_where_there_is_room() -> None:
+    """Also where summaries are asked for: what answers may stand in what is left out."""
+    row = made("The ferry leaves at six. " + "Bicycles travel on the lower deck. " * 20)
+    hit = Hit(row, 1.0, 1, None, 1.0)
+
+    def forms(budget: int) -> list[Form]:
+        return [each.form for each in select([hit], limit=9, budget_tokens=budget, mode="catalog")[0]]
+
+    assert (forms(1000), forms(100)) == (["full"], ["summary"])
+    assert forms(20) == []
+
+
+def test_what_is_in_context_already_is_not_told_again() -> None:
+    """Of a long memory another passage is new; in full it is not."""
+    hit = long_hit("Ferry handbook. " + "The crew counts the lifebelts. " * 200)
+    memory_id = hit.row.id
+
+    def is_known(*known: str) -> bool:
+        (told,), _, spent = select([hit], limit=9, budget_tokens=1000, mode="catalog", known=known)
+        assert told.known == (spent == 0)
+        return told.known
+
+    assert not is_known()
+    assert not is_known(memory_id, known_key(memory_id, 1))
+    assert is_known(memory_id, known_key(memory_id, 2))
+    assert is_known(memory_id, known_key(memory_id, "full"))
 
 
 def test_of_two_that_say_the_same_the_better_is_told() -> None:
@@ -161,8 +231,14 @@ def test_the_end_of_a_long_message_is_looked_at_too() -> None:
 
 
 def test_a_memory_that_shares_only_a_character_is_turned_away() -> None:
-    """As long as another one has the whole word; one too long to read is not judged."""
+    """As long as another one has the whole word. A long one is read to its end."""
     style, risk = made("喜欢简约的设计风格"), made("供应商涨价的风险")
-    long = made("风" + "很长的文字" * 500)
+    long, other = made("很长的文字。" * 500 + "设计风格"), made("风。" + "很长的文字。" * 500)
 
-    assert filter_relevant(query_terms("设计风格"), [style, risk, long]) == [style, long]
+    found = [Match(row, 1.0) for row in (style, risk, long, other)]
+    kept = filter_relevant(query_terms("设计风格"), found)
+
+    assert [match.row for match in kept] == [style, long]
+    passage = kept[1].passage
+    assert passage is not None
+    assert long.content[passage.begin : passage.end].endswith("设计风格")

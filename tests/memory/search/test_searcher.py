@@ -16,7 +16,8 @@ from gateway.memory.memories import Attribution, Memories
 from gateway.memory.search.embeddings import Embeddings
 from gateway.memory.search.query import MemoryQuery, SearchResult
 from gateway.memory.search.searcher import Searcher
-from gateway.storage.memories import AllScopes, Scope
+from gateway.memory.validation import indexed
+from gateway.storage.memories import AllScopes, Change, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.loopback import TIMEOUT
@@ -290,3 +291,71 @@ async def test_a_failure_of_the_store_is_not_hidden(tmp_path: Path, server: Vect
     with pytest.raises(StorageError):
         await searcher.find(ANN, MemoryQuery("风格"))
     await searcher.close()
+
+
+ENGLISH_HANDBOOK = "\n\n".join(
+    [
+        "# Lighthouse",
+        "## Lamp",
+        "The keeper wipes the lens with vinegar after each storm. " * 30,
+        "## Fog signal",
+        "The horn sounds twice a minute as long as the far shore cannot be seen. " * 30,
+        "Its compressor is drained every Sunday by whoever has the night watch. " * 30,
+        "## Boats",
+        "Visitors moor at the northern jetty, where the rings are new. " * 30,
+    ]
+)
+CHINESE_HANDBOOK = "\n\n".join(
+    [
+        "# 灯塔",
+        "## 灯",
+        "每次风暴之后，守塔人用醋擦拭透镜。" * 30,
+        "## 雾号",
+        "看不见对岸的时候，号角每分钟响两次。" * 30,
+        "压缩机每个星期天由值夜班的人排水。" * 30,
+        "## 船只",
+        "访客的船停在北边的码头，那里的铁环是新的。" * 30,
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "question", "answer", "heading"),
+    [
+        (ENGLISH_HANDBOOK, "who drains the compressor?", "compressor is drained every Sunday", "Fog signal"),
+        (ENGLISH_HANDBOOK, "Where do visitors moor?", "northern jetty", "Boats"),
+        (ENGLISH_HANDBOOK, "what does the fog signal do?", "horn sounds twice", "Fog signal"),
+        (CHINESE_HANDBOOK, "压缩机由谁排水？", "压缩机每个星期天", "雾号"),
+        (CHINESE_HANDBOOK, "訪客的船停在哪裡？", "北边的码头", "船只"),
+        (CHINESE_HANDBOOK, "霧號什麼時候響？", "号角每分钟响两次", "雾号"),
+    ],
+)
+async def test_the_passage_of_a_long_memory_that_answers_is_found(
+    store: SqlMemories, content: str, question: str, answer: str, heading: str
+) -> None:
+    """By its words and its headings, in either language and script, wherever it stands, beside others of the
+    same subject."""
+    memory_id = await save(store, content)
+    await save(store, "The lighthouse was painted in spring. 灯塔春天刷了漆。")
+    found = await Searcher(store).find(ANN, MemoryQuery(question))
+
+    (hit,) = [hit for hit in found.hits if hit.row.id == memory_id]
+    assert (hit.form, hit.passage and hit.passage.headings[-1]) == ("passage", heading)
+    assert hit.passage is not None
+    assert answer in content[hit.passage.begin : hit.passage.end]
+
+
+async def test_what_a_long_memory_says_no_more_is_not_found(store: SqlMemories) -> None:
+    """Changed, it is found by its new passages alone; erased, by none."""
+    row = made(ENGLISH_HANDBOOK)
+    await put(store, row)
+    shorter = replace(row, content="The lighthouse is dark.", version=2)
+    change = Change(shorter, "updated", "ann", "said so", indexed(shorter))
+    await store.write([change], most=10)
+
+    async def found(question: str) -> list[str]:
+        return ids(await Searcher(store).find(ANN, MemoryQuery(question)))
+
+    assert (await found("northern jetty"), await found("lighthouse")) == ([], [row.id])
+    assert await store.erase(ANN, row.id)
+    assert await found("lighthouse") == []
