@@ -17,7 +17,7 @@ def eval_(  # noqa: PLR0917 - each is given by its name, MODEL aside
     models: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL[@URL[#VARIABLE]]]...",
+            metavar="MODEL[@URL[#VARIABLE]]",
             help="Models, each at the configured endpoint or at a URL, whose key is in a variable of the "
             "environment; `demo` is built in. [default: the configured model, or demo]",
             show_default=False,

@@ -21,7 +21,7 @@ from tests.cli.calling import Command
 from tests.forked import forked
 from tests.loopback import TIMEOUT
 from tests.paraphrasing_model.client import Scripted, paraphrasing_model
-from tests.running import clean_environment, run_command
+from tests.running import ROOT, clean_environment, run_command
 
 KEPT = """
 conversations:
@@ -217,6 +217,12 @@ def test_ctrl_c_ends_it_and_shows_what_there_is(tmp_path: Path) -> None:
     ("arguments", "content", "told"),
     [
         ((), "conversations: [", "set.yaml is not YAML"),
+        (
+            (),
+            KEPT.replace("The bicycle lock opens with 7706.", "{content: x, type: truth}"),
+            "memories.0.type",
+        ),
+        ((), "conversations: [{name: x, sessions: [{role: a b, messages: [x]}]}]", "sessions.0.role"),
         ((), "conversations: []", "conversations: Tuple should have at least 1 item"),
         ((), KEPT.replace("answered", "anwsered"), "sessions.0.messages.1.anwsered: unknown name"),
         ((), KEPT + KEPT.partition("conversations:\n")[2], "two conversations of one name"),
@@ -246,6 +252,14 @@ def test_it_does_not_check_a_memory_that_is_switched_off(command: Command) -> No
     """It says which setting stands in the way."""
     seen = command("eval", GATEWAY_MEMORY="false")
     assert (seen.code, "GATEWAY_MEMORY" in seen.err) == (2, True)
+
+
+@pytest.mark.parametrize("page", ["docs/eval.md", "docs/zh/eval.md"])
+def test_the_conversations_of_the_docs_can_be_asked(tmp_path: Path, page: str) -> None:
+    """The YAML that a page shows is YAML that the command takes."""
+    shown = (ROOT / page).read_text().partition("```yaml\n")[2].partition("```")[0]
+    (tmp_path / "mine.yaml").write_text(shown)
+    assert len(load_conversations(tmp_path / "mine.yaml")[0].messages) == 3
 
 
 def test_what_comes_along_is_in_both_languages() -> None:

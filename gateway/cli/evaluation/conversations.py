@@ -17,6 +17,8 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from gateway.errors import SettingsError, plain_words
+from gateway.ids import ID_PATTERN
+from gateway.storage.memories import MemoryType
 
 BUNDLED = Path(__file__).with_name("conversations.yaml")
 MAX_SIZE = 1_048_576
@@ -45,6 +47,7 @@ class _Part(BaseModel):
 
 
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Alternatives = Annotated[tuple[Text, ...], BeforeValidator(_several), Field(min_length=1)]
 """Words of which one is enough."""
 
@@ -62,13 +65,13 @@ class Message(_Part):
 
 class Session(_Part):
     messages: tuple[Annotated[Message, _under("message")], ...] = Field(min_length=1)
-    role: str | None = None
-    project: str | None = None
+    role: Id | None = None
+    project: Id | None = None
 
 
 class Memory(_Part):
     content: Text
-    type: str = "fact"
+    type: MemoryType = "fact"
 
 
 class Conversation(_Part):
