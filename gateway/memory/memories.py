@@ -29,6 +29,8 @@ MAX_DEPENDS_ON = 20
 """Memories on which one call may make another one depend."""
 SAYING = frozenset({"content", "summary", "context", "decisions", "refs"})
 """The fields that a person reads before they confirm a memory."""
+EVIDENCE = 0.1
+"""What each further quote of the user adds to the confidence in a memory."""
 CANDIDATES = 5
 """Candidates for a merge that a refusal at the limit names."""
 REPLACEABLE = Filter(statuses=("active", "suppressed"), quarantined=False, runtime=True)
@@ -113,9 +115,10 @@ class Memories:
         depends_on: Sequence[str] = (),
         key: str | None = None,
     ) -> Changed:
-        """Stores a memory. A known memory with the same words is reinforced instead: its evidence grows; a
-        repetition with the same `key` changes nothing. The memories that it `depends_on` must be seen by the
-        viewer (absent: the scope): when one of them is corrected, the new one is flagged.
+        """Stores a memory. A known memory with the same words is reinforced instead: its evidence grows, and
+        with the quotes its confidence; a repetition with the same `key` changes nothing. The memories that it
+        `depends_on` must be seen by the viewer (absent: the scope): when one of them is corrected, the new
+        one is flagged.
 
         Raises:
             errors.InvalidRequest: see `validation.make`.
@@ -285,7 +288,7 @@ class Memories:
                 row,
                 evidence_count=row.evidence_count + max(1, statements(evidence)),
                 importance=max(row.importance, said.importance),
-                confidence=max(row.confidence, said.confidence),
+                confidence=raised(max(row.confidence, said.confidence), statements(evidence)),
                 last_used=max(now_ms(), row.last_used),
                 # What a person says themselves confirms what a tool only claimed.
                 quarantined=row.quarantined and said.quarantined,
@@ -328,6 +331,11 @@ class Memories:
 def statements(evidence: Sequence[Evidence]) -> int:
     """How many of the quotes are the user's: what they agreed to with one is no second."""
     return sum(each.author == "user" for each in evidence)
+
+
+def raised(confidence: float, quotes: int) -> float:
+    """The confidence in what the user said again, by the quotes of it."""
+    return min(1.0, round(confidence + EVIDENCE * quotes, 2))
 
 
 def not_found(memory_id: str) -> NotFound:

@@ -42,6 +42,7 @@ async def test_what_is_suppressed_is_kept_and_what_is_frozen_is_not_recalled(
 
     versions = await memories.store.versions(ANN, row.id)
     assert [each.operation for each in versions] == ["remembered", "suppressed", "frozen", "activated"]
+    assert [each.row.confidence for each in versions] == [1.0, 0.7, 1.0, 1.0]
     assert {(each.actor, each.reason, each.turn_id) for each in versions} == {("ann", "She said so.", "t_1")}
     assert [each.quote for each in await memories.store.evidence(ANN, row.id)] == ["別再用"]
 

@@ -18,7 +18,7 @@ from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
 from gateway.memory.corrections.cascade import dependants, inherited
 from gateway.memory.corrections.merging import MAX_MERGED, MIN_MERGED, check_changeable, merged, successor
-from gateway.memory.memories import Attribution, Changed, Memories, not_found
+from gateway.memory.memories import Attribution, Changed, Memories, not_found, raised
 from gateway.memory.versions import check_version, next_version, retry_conflicts
 from gateway.storage.memories import (
     Change,
@@ -36,6 +36,9 @@ Action = Literal["suppress", "freeze", "replace", "activate"]
 
 MAX_EVIDENCE = 500
 """Quotes that a merged memory takes over, the last ones."""
+
+DOUBT = 0.3
+"""What a suppression takes from the confidence; when it is undone it comes back."""
 
 _OUTCOMES: dict[Action, tuple[Status, Operation]] = {
     "suppress": ("suppressed", "suppressed"),
@@ -66,10 +69,10 @@ class Corrections:
         """Corrects one memory, in one transaction with all that follows from it; with `version` only while it
         is at that one.
 
-        suppress: it is kept, and weighs less. freeze: it is kept, and not recalled. activate: neither any
-        more, nor flagged. replace: `new_content`, which stems from `source`, is remembered instead of it; if
-        that is remembered already, that memory takes its place. `evidence` is of the correction: the caller
-        has checked that it was said.
+        suppress: it is kept, weighs less, and its confidence is lower. freeze: it is kept, and not recalled.
+        activate: neither any more, nor flagged. replace: `new_content`, which stems from `source`, is
+        remembered instead of it; if that is remembered already, that memory takes its place. `evidence` is of
+        the correction: the caller has checked that it was said.
 
         Returns:
             The memory as it is now; after a replacement its successor; then those that were flagged, as far
@@ -153,9 +156,11 @@ class Corrections:
         version: int | None,
     ) -> Sequence[Change]:
         row = await self._correctable(viewer, memory_id, version)
+        doubts = (status == "suppressed") - (row.status == "suppressed")
         after = next_version(
             row,
             status=status,
+            confidence=min(1.0, max(0.0, round(row.confidence - DOUBT * doubts, 2))),
             evidence_count=row.evidence_count + len(quotes),
             flagged=None if status == "active" else row.flagged,
         )
@@ -220,6 +225,7 @@ class Corrections:
             status="active",
             quarantined=False,
             evidence_count=known.evidence_count + max(1, len(quotes)),
+            confidence=raised(known.confidence, len(quotes)),
             last_used=max(now_ms(), known.last_used),
         )
         links = [Link(known.id, row.id, "contradicts"), *await inherited(self._store, [row], known)]

@@ -12,29 +12,31 @@ import structlog
 from gateway.errors import DuplicateMemory, GatewayError, InvalidRequest, MemoryFull
 from gateway.events.calls import MemoryWriteSuggestion
 from gateway.ids import now_ms
-from gateway.lexical import plain_form
+from gateway.lexical import query_tokens
 from gateway.memory.corrections.corrections import Corrections
-from gateway.memory.learning.assents import is_answered_by, is_assent
-from gateway.memory.learning.candidates import Candidate, find_candidates
-from gateway.memory.learning.grounding import GroundedCandidate, ground
-from gateway.memory.learning.reconciler import Reconciler, TurnTimes, find_neighbours
-from gateway.memory.learning.rejection import rejection_reason, transient_kind, unsafe
+from gateway.memory.learning.acceptance import accept, excerpts_to_read
+from gateway.memory.learning.candidates import find_candidates
+from gateway.memory.learning.grounding import GroundedCandidate
+from gateway.memory.learning.reconciler import MAX_WORDS, Reconciler, TurnTimes, find_neighbours
+from gateway.memory.learning.rejection import unsafe
 from gateway.memory.learning.report import LearningReport, learning_id
 from gateway.memory.learning.retractions import Retraction, retractions
-from gateway.memory.learning.user_messages import Excerpt, clauses, excerpts
+from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.services import households_of
 from gateway.memory.validation import NewMemory
 from gateway.model.calls import CallContext, ModelCalls, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
-from gateway.storage.memories import Scope
+from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.messages import StoredMessage
 
 MAX_EXCERPT_TOKENS = 12_000
 """Tokens of conversation (estimated) that one call reads: in longer texts a model overlooks small facts."""
 MAX_CALLS = 4
 """Model calls for one conversation; of a longer one the end is read."""
+MAX_KNOWN = 8
+"""Known memories that are shown with an excerpt."""
 SUGGESTED_CONFIDENCE = 0.5
 """The confidence of what a tool suggests."""
 ACTOR = "keeper"
@@ -123,7 +125,7 @@ class Extractor:
         """
         name, counters, began = self._settings.memory_model or model, RunCounters(), now_ms()
         max_tokens = min(MAX_EXCERPT_TOKENS, await window(self._settings, name) // 4)
-        found = await asyncio.to_thread(_excerpts_to_read, messages, after, max_tokens)
+        found = await asyncio.to_thread(excerpts_to_read, messages, after, max_tokens)
         retracted = await asyncio.to_thread(retractions, found)
         reconciler = Reconciler(
             self._memories, self._corrections, scope, session_id=session_id, turn_times=turn_times
@@ -132,7 +134,9 @@ class Extractor:
         error: str | None = None
         try:
             for excerpt in found[-MAX_CALLS:]:
-                for candidate in await self._accepted(name, excerpt, retracted, counters, context):
+                for candidate in await self._accepted(
+                    name, scope, excerpt, retracted, counters=counters, context=context
+                ):
                     turn_id = excerpt.messages[candidate.position].turn_id
                     await reconciler.reconcile(candidate, Attribution(ACTOR, _reason(candidate), turn_id))
             if reconciler.full is not None and not reconciler.changed:
@@ -166,18 +170,36 @@ class Extractor:
     async def _accepted(
         self,
         model: str,
+        scope: Scope,
         excerpt: Excerpt,
         retracted: Sequence[Retraction],
+        *,
         counters: RunCounters,
         context: CallContext,
     ) -> Sequence[GroundedCandidate]:
         counters.calls += 1
+        known = await self._known(scope, excerpt)
         candidates, malformed = await find_candidates(
-            self._calls, model, self._instructions(), excerpt, context=context, spent=counters.spent
+            self._calls,
+            model,
+            self._instructions(),
+            excerpt,
+            known=known,
+            context=context,
+            spent=counters.spent,
         )
         counters.offered += len(candidates) + malformed
         counters.dropped["malformed"] += malformed
-        return await asyncio.to_thread(_accept, candidates, excerpt, retracted, counters.dropped)
+        ids = {row.id for row in known}
+        return await asyncio.to_thread(accept, candidates, excerpt, retracted, counters.dropped, known=ids)
+
+    async def _known(self, scope: Scope, excerpt: Excerpt) -> Sequence[MemoryRow]:
+        """What is remembered about what the user speaks of: a memory may follow from it."""
+        said = "\n".join(excerpt.user_texts.values())
+        words = (await asyncio.to_thread(query_tokens, said))[:MAX_WORDS]
+        which = Filter(recallable=True, runtime=True)
+        found = await self._memories.store.match(scope, words, which, limit=MAX_KNOWN)
+        return [match.row for match in found]
 
     async def _save_suggestion(
         self,
@@ -214,45 +236,6 @@ class Extractor:
             return "known"
         changed.append(saved)
         return None
-
-
-def _excerpts_to_read(messages: Sequence[StoredMessage], after: int, max_tokens: int) -> list[Excerpt]:
-    """The excerpts in which the user states a possibly durable fact, or agrees to a proposal: for the others
-    no model is asked."""
-    return [
-        excerpt
-        for excerpt in excerpts(messages, after=after, max_tokens=max_tokens)
-        if any(
-            is_answered_by(text, "\n".join(excerpt.answers_before(position).values()))
-            or any(transient_kind(clause) is None for clause in clauses(text))
-            for position, text in excerpt.user_texts.items()
-        )
-    ]
-
-
-def _accept(
-    candidates: Sequence[Candidate],
-    excerpt: Excerpt,
-    retracted: Sequence[Retraction],
-    dropped: Counter[str],
-) -> list[GroundedCandidate]:
-    """The candidates that are grounded and not rejected; `dropped` counts the reasons for the others."""
-    answers = {position: plain_form(text) for position, text in excerpt.answers.items()}
-    accepted: list[GroundedCandidate] = []
-    for candidate in candidates:
-        grounded = ground(candidate, excerpt)
-        if grounded is None:
-            dropped["assent" if is_assent(candidate.quote) else "not_said"] += 1
-            continue
-        before = (text for position, text in answers.items() if position < grounded.position)
-        reason = rejection_reason(grounded, before)
-        if reason is None and any(each.covers(grounded) for each in retracted):
-            reason = "forget"
-        if reason is None:
-            accepted.append(grounded)
-        else:
-            dropped[reason] += 1
-    return sorted(accepted, key=lambda each: each.position)
 
 
 def _reason(candidate: GroundedCandidate) -> str:

@@ -157,10 +157,18 @@ class Reconciler:
             confidence=proposed.confidence,
             tags=proposed.tags,
             quarantined=candidate.doubt is not None,
+            context=proposed.context,
+            decisions=proposed.decisions,
+            refs=proposed.refs,
         )
         try:
             changed = await self._memories.save(
-                self._scope, new, by, evidence=self._evidence(candidate), key=key
+                self._scope,
+                new,
+                by,
+                evidence=self._evidence(candidate),
+                depends_on=proposed.based_on,
+                key=key,
             )
         except DuplicateMemory:
             return "forgotten"  # the memory of these words was deleted since
