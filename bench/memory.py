@@ -31,6 +31,7 @@ from gateway.memory.recall import InContext
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.services import MemoryServices
+from gateway.memory.snapshot import MemorySnapshot
 from gateway.memory.validation import NewMemory
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import AllScopes, Filter, MemoryRow, Scope, Vector
@@ -123,7 +124,8 @@ async def searching(share: int) -> Sequence[Figure]:
         before = resident()
         times = await timed(texts, lambda text: services.searcher.find(SCOPE, MemoryQuery(text)))
         grown = resident() - before
-        turns = await timed(texts[:200], lambda text: before_turn(services, text))
+        prompted = await services.recall.load_snapshot(SCOPE)
+        turns = await timed(texts[:200], lambda text: before_turn(services, prompted, text))
         standing = await timed(texts[:20], lambda _: services.recall.load_snapshot(SCOPE))
     return [
         Figure(f"search by words of {count:,} memories, p50", percentile(times, 0.5) * 1e3, "ms", 20),
@@ -135,9 +137,13 @@ async def searching(share: int) -> Sequence[Figure]:
     ]
 
 
-async def before_turn(services: MemoryServices, message: str) -> None:
-    await services.recall.is_empty(SCOPE)
-    await services.recall.retrieve(SCOPE, message, message_count=4, known=InContext())
+async def before_turn(services: MemoryServices, prompted: MemorySnapshot, message: str) -> None:
+    """All that a later turn of a session does before its model is asked."""
+    recall, told = services.recall, prompted.digests
+    state = (await recall.revalidate(SCOPE, told)).state
+    await recall.changes(SCOPE, state, told, as_of=prompted.as_of, turns=())
+    await recall.is_empty(SCOPE)
+    await recall.retrieve(SCOPE, message, message_count=4, known=InContext())
 
 
 async def nearing(share: int) -> Sequence[Figure]:

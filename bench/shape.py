@@ -19,7 +19,7 @@ SHOWN_PER_FIGURE = 3
 SMALL_FILE = 60
 BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
-    "": 950,
+    "": 955,
     "adapters": 150,
     "api": 3220,
     "artifacts": 2600,
@@ -28,16 +28,16 @@ BUDGETS: Mapping[str, int] = {
     "events": 450,
     "files": 150,
     "history": 2900,
-    "memory": 5720,
+    "memory": 5840,
     "model": 1750,
     "prompt": 550,
     "service": 1940,
     "settings": 450,
     "skills": 1100,
-    "storage": 7500,
+    "storage": 7520,
     "telemetry": 4310,
     "tools": 3050,
-    "turn": 2200,
+    "turn": 2250,
     "wiring": 400,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

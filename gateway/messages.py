@@ -66,9 +66,14 @@ RECALLED = "recalled"
 `Recalled`. It is no one's words, and becomes text only in the view that the model gets."""
 
 
+FORGOTTEN = "forgotten"
+"""The digest of a memory that a turn was told to be forgotten."""
+
+
 class Recalled(BaseModel):
     """A memory as a turn was told of it: by its summary, by one `passage` of it, or everything (`full`).
-    `digest` is of all that may be told of it: with another one it is no longer so."""
+    `digest` is of all that may be told of it: with another one it is no longer so. `text` is empty for one
+    that the model itself changed in the conversation, and for one that was erased since."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -79,8 +84,10 @@ class Recalled(BaseModel):
     passage: int | None = None
 
 
-def recalled_block(memories: Sequence[Recalled]) -> Block:
-    return {"type": RECALLED, "memories": [each.model_dump(exclude_none=True) for each in memories]}
+def recalled_block(memories: Sequence[Recalled], *, changes: bool = False, more: int = 0) -> Block:
+    """`changes`: not looked up for a message, but changed since the session began; `more` are not shown."""
+    block: Block = {"type": RECALLED, "memories": [each.model_dump(exclude_none=True) for each in memories]}
+    return block | {"changes": more} if changes else block
 
 
 def recalled_in(block: Block) -> list[Recalled]:

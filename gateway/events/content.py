@@ -71,9 +71,10 @@ class Retrieval(EventData):
         description="The first of what `omitted` counts, and of what is shown by its summary alone for want "
         "of room.",
     )
-    mode: Literal["snapshot", "catalog", "details"] | None = Field(
+    mode: Literal["snapshot", "changes", "catalog", "details"] | None = Field(
         default=None,
-        description="Of memories: what stands in the prompt for the session, summaries, or everything.",
+        description="Of memories: what stands in the prompt for the session, what changed since, or what was "
+        "looked up: summaries, or everything.",
     )
     notes: list[str] | None = Field(default=None, description="Why it was looked for, in words.")
 

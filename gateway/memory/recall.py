@@ -11,6 +11,7 @@ from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.lexical import query_tokens, tokens
 from gateway.memory import rendering, snapshot
+from gateway.memory.changes import Changes, ContextState, changes_since, context_state
 from gateway.memory.control.controller import Controller, RetrievalDecision, start_of
 from gateway.memory.search.query import MemoryQuery, SearchResult, known_key
 from gateway.memory.search.searcher import Searcher
@@ -71,12 +72,11 @@ class RetrievalResult:
 
 @dataclass(frozen=True, slots=True)
 class Revalidation:
-    """The memories of a session's context as they are now; whether its snapshot is `outdated`, and which
-    retrieved memories are `gone`: changed, or no longer recallable."""
+    """What became of the memories in a session's context; `outdated`: of what stands in its prompt something
+    was forgotten, or a profile is another one."""
 
-    rows: Sequence[MemoryRow]
+    state: ContextState
     outdated: bool
-    gone: frozenset[str]
 
 
 class Recall:
@@ -120,21 +120,33 @@ class Recall:
         found += [await self._store.profile("household", name) for name in scope.households]
         return [profile for profile in found if profile is not None]
 
-    async def revalidate(
-        self, scope: Scope, digests: Mapping[str, str], recalled: Sequence[Recalled]
-    ) -> Revalidation:
-        """Checks a session's context against the store: its snapshot by `digests`, and the `recalled`
-        blocks."""
-        ids = dict.fromkeys((*digests, *(each.id for each in recalled)))
-        rows = await self._store.get(scope, *ids)
-        now = {row.id: snapshot.digest_of(row) for row in rows if row.recallable}
-        now |= {
+    async def revalidate(self, scope: Scope, told: Mapping[str, str]) -> Revalidation:
+        """Checks a session's context against the store, by the digests of the memories and profiles in it.
+        Raises errors.StorageError."""
+        memories = {key: digest for key, digest in told.items() if not snapshot.is_profile(key)}
+        state = await context_state(self._store, scope, memories)
+        now = {
             snapshot.profile_key(profile): snapshot.profile_digest(profile)
             for profile in await self.profiles(scope)
         }
-        gone = frozenset(each.id for each in recalled if now.get(each.id) != each.digest)
-        outdated = any(now.get(key) != digest for key, digest in digests.items())
-        return Revalidation(rows, outdated, gone)
+        profiles = told.keys() - memories.keys()
+        return Revalidation(
+            state, bool(state.forgotten) or any(now.get(key) != told[key] for key in profiles)
+        )
+
+    async def changes(
+        self,
+        scope: Scope,
+        state: ContextState,
+        told: Mapping[str, str],
+        *,
+        as_of: int | None,
+        turns: Collection[str],
+    ) -> Changes:
+        """What a session is to be told of with its next message, within half of what may be looked up for
+        it: see `changes_since`."""
+        tokens = self._settings.memory_turn_tokens // 2
+        return await changes_since(self._store, scope, state, told, as_of=as_of, turns=turns, tokens=tokens)
 
     async def retrieve(
         self, scope: Scope, message: str, *, message_count: int, known: InContext, turn_id: str | None = None

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from gateway.events.content import Omission, Retrieval, RetrievalHit
 from gateway.lexical import estimate_tokens
+from gateway.memory.changes import Changes
 from gateway.memory.search.query import Hit, SearchResult
 from gateway.memory.snapshot import MemorySnapshot
 from gateway.storage.memories import MemoryRow
@@ -31,6 +32,19 @@ def snapshot_event(message: str, taken: MemorySnapshot) -> Retrieval:
         tokens=estimate_tokens(taken.text),
         mode="snapshot",
         notes=[f"It stands in the prompt of this session: {note}."],
+    )
+
+
+def changes_event(message: str, changes: Changes) -> Retrieval:
+    """The event of memories that were changed since the session began; there are such."""
+    return Retrieval(
+        query=message,
+        source=SOURCE,
+        results=[_hit(row, told="now", score=row.importance / 5) for row in changes.rows],
+        omitted=changes.more or None,
+        tokens=sum(estimate_tokens(each.text) for each in changes.recalled),
+        mode="changes",
+        notes=["It was changed since this session began."],
     )
 
 

@@ -32,13 +32,14 @@ SNAPSHOT_FILTER = Filter(recallable=True, runtime=True)
 class MemorySnapshot:
     """`text` is empty when there are no memories. `rows` are the memories in it, in order; `digests` are
     theirs and the profiles', by key; `summarized` are the ids of those shown by their summaries, `omitted`
-    counts the memories that are not in it."""
+    counts the memories that are not in it. `as_of` is when the last of all was changed (Unix ms)."""
 
     text: str
     rows: Sequence[MemoryRow]
     digests: dict[str, str]
     summarized: frozenset[str]
     omitted: int
+    as_of: int
 
 
 async def load(
@@ -46,10 +47,13 @@ async def load(
 ) -> MemorySnapshot:
     """The snapshot of what `scope` sees now; its lines take at most so many tokens. Raises
     errors.StorageError."""
+    newest = await store.list(scope, SNAPSHOT_FILTER, limit=1)
     count, _ = await store.count(scope, SNAPSHOT_FILTER)
     rows = await store.weighed(scope, SNAPSHOT_FILTER, limit=tokens // MIN_LINE_TOKENS + 1)
     full, brief = fit(rows, tokens)
-    return _render(profiles, _in_order(full), _in_order(brief), max(0, count - len(full) - len(brief)))
+    omitted = max(0, count - len(full) - len(brief))
+    as_of = newest[0].updated_at if newest else 0
+    return _render(profiles, _in_order(full), _in_order(brief), omitted, as_of)
 
 
 def fit(rows: Sequence[MemoryRow], tokens: int) -> tuple[list[MemoryRow], list[MemoryRow]]:
@@ -84,12 +88,21 @@ def profile_key(profile: Profile) -> str:
     return f"{profile.kind}:{profile.id}"
 
 
+def is_profile(key: str) -> bool:
+    """Whether a key of digests is a profile's: no memory's id has a colon."""
+    return ":" in key
+
+
 def profile_digest(profile: Profile) -> str:
     return hashlib.sha256(repr(sorted(profile.fields.items())).encode()).hexdigest()[:16]
 
 
 def _render(
-    profiles: Sequence[Profile], full: Sequence[MemoryRow], brief: Sequence[MemoryRow], omitted: int
+    profiles: Sequence[Profile],
+    full: Sequence[MemoryRow],
+    brief: Sequence[MemoryRow],
+    omitted: int,
+    as_of: int,
 ) -> MemorySnapshot:
     parts = [_profile(profile) for profile in profiles if profile.fields]
     parts += ["\n".join(rendering.line(row) for row in full)] if full else []
@@ -101,7 +114,8 @@ def _render(
     digests = {row.id: digest_of(row) for row in (*full, *brief)}
     digests |= {profile_key(profile): profile_digest(profile) for profile in profiles}
     text = wrap("long_term_memory", rendering.NOTE, "\n\n".join(parts)) if parts else ""
-    return MemorySnapshot(text, (*full, *brief), digests, frozenset(row.id for row in brief), omitted)
+    summarized = frozenset(row.id for row in brief)
+    return MemorySnapshot(text, (*full, *brief), digests, summarized, omitted, as_of)
 
 
 def _profile(profile: Profile) -> str:

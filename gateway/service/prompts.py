@@ -12,7 +12,7 @@ from gateway.prompt.components import Components
 from gateway.service.dependencies import Dependencies
 from gateway.storage.memories import Scope
 from gateway.storage.messages import History, PromptMemories, StoredMessage
-from gateway.turn.memories import known_of, recalled_in_view
+from gateway.turn.memories import digests_of, known_of
 from gateway.turn.prompt import Prompt
 
 
@@ -81,9 +81,10 @@ async def _memories_in_prompt(recall: Recall, scope: Scope, history: History) ->
     """The memories that the prompt would have, and those in context with that."""
     prompted = history.memories
     if prompted is not None and prompted.generation_from == history.generation_from:
-        revalidated = await recall.revalidate(scope, prompted.digests, recalled_in_view(history))
-        if not revalidated.outdated and not revalidated.gone:
-            return prompted.text, known_of(history, revalidated.rows)
+        revalidated = await recall.revalidate(scope, digests_of(history))
+        if not revalidated.outdated:
+            state = revalidated.state
+            return prompted.text, known_of(history, state.rows, but=state.corrected)
     elif history.messages and prompted is None:
         return "", known_of(history, ())  # its prompt generation began without any
     snapshot = await recall.load_snapshot(scope)

@@ -27,13 +27,15 @@ class PromptMemories:
     """What stands in a session's prompt of the memories, from the message after `generation_from` on: `text`
     as the model reads it, `digests` by what was told, to see when it is no longer so; those in `named` were
     told by their summaries only. `forgotten` are memories that turns were told and that are no longer so,
-    each with the position of the last message of which that holds."""
+    each with the position of the last message of which that holds. `as_of` is the time (Unix ms) of the last
+    change of a memory that the session need not be told of any more; None where that is not known."""
 
     text: str
     digests: Mapping[str, str]
     generation_from: int
     named: frozenset[str] = frozenset()
     forgotten: Mapping[str, int] = field(default_factory=dict[str, int])
+    as_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

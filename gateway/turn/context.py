@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from gateway.events.calls import CallResult
 from gateway.history.transcript import stored_next, view
+from gateway.memory.changes import ContextState
 from gateway.memory.learning.user_messages import user_text
 from gateway.memory.recall import InContext
 from gateway.messages import Message, Usage
@@ -22,12 +23,13 @@ from gateway.turn.prompt import Prompt
 @dataclass(slots=True)
 class MemoryState:
     """The memories in the session's context: `rows` as they are now, `known` how much of each the model has
-    read. `outdated`: some have changed since; `gone`: recalled ones that were deleted. `unavailable`: the
-    memory could not be read; `empty`: it has nothing for the user, and nothing of it is in context."""
+    read, `context` what became of them since. `outdated`: the snapshot in the prompt has to be taken anew.
+    `unavailable`: the memory could not be read; `empty`: it has nothing for the user, and nothing of it is in
+    context."""
 
     rows: Sequence[MemoryRow] = ()
     known: InContext = field(default_factory=InContext)
-    gone: frozenset[str] = frozenset()
+    context: ContextState = field(default_factory=ContextState)
     outdated: bool = False
     unavailable: bool = False
     empty: bool = False

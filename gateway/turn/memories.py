@@ -1,11 +1,15 @@
 """The memories of a turn: those in its prompt, which stay for a prompt generation, and those retrieved for
 its message. Where the memory fails, the turn goes on without it and warns.
 
-    revalidate: have the memories in context changed? -> render_in_prompt: the snapshot in the prompt, anew
-        when a prompt generation begins -> retrieve: the memories that fit the message
+    revalidate: what became of the memories in context? -> render_in_prompt: the snapshot in the prompt, anew
+        when a prompt generation begins -> add_changes: what was changed since, after the message
+        -> retrieve: the memories that fit the message, after it
+
+A generation begins, so that the words are gone, when something that the model reads was forgotten. What is
+new or was corrected is told at the end, and leaves what comes before it byte for byte as it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gateway.errors import StorageError
@@ -13,9 +17,9 @@ from gateway.events.content import Retrieval
 from gateway.events.lifecycle import TurnWarning
 from gateway.history.transcript import is_forgotten, last_position, with_message
 from gateway.memory.recall import InContext, Recall
-from gateway.memory.retrieval_events import search_event, snapshot_event
+from gateway.memory.retrieval_events import changes_event, search_event, snapshot_event
 from gateway.memory.services import households_of
-from gateway.messages import RECALLED, Message, Recalled, recalled_block, recalled_in
+from gateway.messages import FORGOTTEN, RECALLED, Message, Recalled, recalled_block, recalled_in
 from gateway.storage.memories import MemoryRow, Scope
 from gateway.storage.messages import History, PromptMemories
 from gateway.turn.context import MemoryState, TurnContext
@@ -26,7 +30,8 @@ NOT_READ = -1
 
 CHANGED = Reason(
     "memory_changed",
-    "Something that this session was told of the memories was corrected or forgotten: it is taken out.",
+    "Something that this session was told of the memories was forgotten, or a profile was changed: it is "
+    "taken out.",
 )
 READ_AT_LAST = Reason("memory_changed", "The memory can be read again and stands in the prompt from now on.")
 UNAVAILABLE = "The memory could not be read: this turn goes on without it."
@@ -34,8 +39,8 @@ UNAVAILABLE = "The memory could not be read: this turn goes on without it."
 
 async def revalidate(turn: TurnContext, history: History) -> tuple[History, Reason | None]:
     """The history, with no memories in its prompt where they are switched off (what was forgotten stays so),
-    and the reason for a new prompt generation: memories in context were changed or deleted. Their present
-    state is in `turn.memories`."""
+    and the reason for a new prompt generation: memories in context were forgotten. Their present state is in
+    `turn.memories`."""
     if turn.deps.memory is None:
         prompted = history.memories
         return (replace(history, memories=replace(prompted, text="")) if prompted else history), None
@@ -46,12 +51,12 @@ async def revalidate(turn: TurnContext, history: History) -> tuple[History, Reas
         if history.memories is None and not recalled and await recall.is_empty(scope):
             turn.memories = MemoryState(empty=True)
             return history, None
-        found = await recall.revalidate(scope, before.digests, recalled)
+        found = await recall.revalidate(scope, digests_of(history))
     except StorageError:
         _unavailable(turn)
         return history, None
-    outdated = found.outdated or bool(found.gone) or before.generation_from == NOT_READ
-    turn.memories = MemoryState(found.rows, known_of(history, found.rows), found.gone, outdated)
+    state, outdated = found.state, found.outdated or before.generation_from == NOT_READ
+    turn.memories = MemoryState(state.rows, known_of(history, state.rows), state, outdated)
     if not outdated or _is_fresh(turn, history) or _has_begun(turn, history):
         return history, None
     return history, READ_AT_LAST if before.generation_from == NOT_READ else CHANGED
@@ -68,9 +73,38 @@ async def render_in_prompt(turn: TurnContext, history: History) -> History:
         except StorageError:
             _unavailable(turn)
     if history.memories is None and _is_fresh(turn, history):
-        history = replace(history, memories=PromptMemories("", {}, NOT_READ))
-        await turn.deps.sessions.set_prompt_memories(turn.row.session_id, PromptMemories("", {}, NOT_READ))
+        history = await _prompted(turn, history, PromptMemories("", {}, NOT_READ))
     # Memories in the prompt stay there: to take them out would begin a generation.
+    return history
+
+
+async def add_changes(turn: TurnContext, history: History) -> History:
+    """The history with what was changed of the memories since the session began, in a message after the
+    turn's own: before the first model call. What its own turns changed the model knows: that is recorded,
+    and not told."""
+    memory, state, row = turn.deps.memory, turn.memories, turn.row
+    if memory is None or not _may_add(turn) or recalled_in_view(history, row.id, changes=True):
+        return history
+    turns = {item.turn_id for item in history.messages}
+    told, scope = digests_of(history), scope_of(turn)
+    try:
+        if history.memories is None:  # there was no memory when the session began
+            began = (await turn.deps.sessions.get(row.session_id, row.owner)).created_at
+            prompted = PromptMemories("", {}, history.generation_from, as_of=began)
+            history = await _prompted(turn, history, prompted)
+        prompted = history.memories or PromptMemories("", {}, history.generation_from)
+        found = await memory.recall.changes(scope, state.context, told, as_of=prompted.as_of, turns=turns)
+    except StorageError:
+        _unavailable(turn)
+        return history
+    if found.as_of != prompted.as_of:
+        history = await _prompted(turn, history, replace(prompted, as_of=found.as_of))
+    if found.recalled:
+        message = Message("user", [recalled_block(found.recalled, changes=True, more=found.more)])
+        _record(turn, changes_event(row.input, found) if found.rows else None, message)
+        history = with_message(history, row.id, message)
+    state.rows = list({each.id: each for each in (*state.rows, *found.rows)}.values())
+    state.known = known_of(history, state.rows, but=found.waiting)
     return history
 
 
@@ -78,9 +112,7 @@ async def retrieve(turn: TurnContext, history: History) -> History:
     """The history with the memories that fit the turn's message, in a message after it: before the first
     model call, and never later, when a call may wait for its result."""
     memory, state, row = turn.deps.memory, turn.memories, turn.row
-    if memory is None or state.empty or state.unavailable or turn.progress.iteration > 0:
-        return history
-    if recalled_in_view(history, row.id):
+    if memory is None or not _may_add(turn) or recalled_in_view(history, row.id, changes=False):
         return history
     recall, scope = memory.recall, scope_of(turn)
     try:
@@ -117,28 +149,41 @@ def scope_of(turn: TurnContext) -> Scope:
     return Scope(row.owner, row.role_id, row.project_id, row.session_id, households)
 
 
-def known_of(history: History, rows: Sequence[MemoryRow]) -> InContext:
+def digests_of(history: History) -> dict[str, str]:
+    """The digests of what a session's model reads of memories and profiles, as each was told last."""
+    digests = dict(history.memories.digests) if history.memories is not None else {}
+    return digests | {each.id: each.digest for each in recalled_in_view(history)}
+
+
+def known_of(history: History, rows: Sequence[MemoryRow], *, but: Collection[str] = ()) -> InContext:
     """The memories in a session's context, and those shown in full; `rows` are these memories as they are
-    now."""
+    now. Without those in `but`, which say something else by now."""
     prompted = history.memories or PromptMemories("", {}, history.generation_from)
     # A line has the content; the other fields of a memory are shown when it is retrieved.
     plain = {row.id for row in rows if not (row.context or row.decisions or row.refs)}
     full = (prompted.digests.keys() - prompted.named) & plain
-    recalled = recalled_in_view(history)
+    recalled = [each for each in recalled_in_view(history) if each.digest != FORGOTTEN]
     full |= {each.id for each in recalled if each.full}
-    named = frozenset({*prompted.digests, *(each.id for each in recalled)})
-    passages = frozenset((each.id, each.passage) for each in recalled if each.passage is not None)
-    return InContext(frozenset(full), named, passages)
+    named = {*prompted.digests, *(each.id for each in recalled)}
+    passages = {(each.id, each.passage) for each in recalled if each.passage is not None}
+    return InContext(
+        frozenset(full.difference(but)),
+        frozenset(named.difference(but)),
+        frozenset(each for each in passages if each[0] not in but),
+    )
 
 
-def recalled_in_view(history: History, turn_id: str | None = None) -> list[Recalled]:
-    """The memories retrieved for the turns of a history, or for that one, that its view still has."""
+def recalled_in_view(
+    history: History, turn_id: str | None = None, *, changes: bool | None = None
+) -> list[Recalled]:
+    """The memories that the turns of a history, or that one, were told beside their messages, and that its
+    view still has: of `changes`, or retrieved, or both."""
     return [
         each
         for item in history.messages
         if turn_id in {None, item.turn_id}
         for block in item.message.content
-        if block["type"] == RECALLED
+        if block["type"] == RECALLED and changes in {None, "changes" in block}
         for each in recalled_in(block)
         if not is_forgotten(each, item, history.memories)
     ]
@@ -155,15 +200,30 @@ async def _render_in_prompt(turn: TurnContext, history: History, recall: Recall)
         taken.digests,
         history.generation_from,
         named=taken.summarized,
-        forgotten={**before.forgotten, **dict.fromkeys(state.gone, last_position(history))},
+        # What was corrected is told anew, by the snapshot or when it is looked up.
+        forgotten={
+            **before.forgotten,
+            **dict.fromkeys({*state.context.forgotten, *state.context.corrected}, last_position(history)),
+        },
+        as_of=taken.as_of,
     )
-    await turn.deps.sessions.set_prompt_memories(turn.row.session_id, prompted)
     if taken.rows and prompted.text != before.text:
         _record(turn, snapshot_event(turn.row.input, taken))
-    history = replace(history, memories=prompted)
+    history = await _prompted(turn, history, prompted)
+    state.context = replace(state.context, corrected={})
     state.rows = list({row.id: row for row in (*state.rows, *taken.rows)}.values())
     state.known = known_of(history, state.rows)
     return history
+
+
+async def _prompted(turn: TurnContext, history: History, prompted: PromptMemories) -> History:
+    await turn.deps.sessions.set_prompt_memories(turn.row.session_id, prompted)
+    return replace(history, memories=prompted)
+
+
+def _may_add(turn: TurnContext) -> bool:
+    state = turn.memories
+    return not (state.empty or state.unavailable) and turn.progress.iteration == 0
 
 
 def _has_begun(turn: TurnContext, history: History) -> bool:
@@ -185,8 +245,8 @@ def _unavailable(turn: TurnContext) -> None:
     turn.memories = MemoryState(turn.memories.rows, unavailable=True)
 
 
-def _record(turn: TurnContext, event: Retrieval, message: Message | None = None) -> None:
-    if turn.settings.retrieval_events:
+def _record(turn: TurnContext, event: Retrieval | None, message: Message | None = None) -> None:
+    if event is not None and turn.settings.retrieval_events:
         turn.emit(event, message=message)
     elif message is not None:
         turn.emitter.record(message)

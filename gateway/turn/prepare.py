@@ -17,7 +17,7 @@ from gateway.turn.attachments import fit_attachments
 from gateway.turn.context import TurnContext
 from gateway.turn.finalize import begin_turn
 from gateway.turn.generation import Reason, begin_generation
-from gateway.turn.memories import render_in_prompt, retrieve, revalidate
+from gateway.turn.memories import add_changes, render_in_prompt, retrieve, revalidate
 from gateway.turn.tool_calls import settle_interrupted
 
 PROMPT_CHANGED = Reason(
@@ -42,6 +42,7 @@ async def prepare(turn: TurnContext) -> None:
     if reasons or history.generation_from >= GENERATION_OPEN:
         history = await begin_generation(turn, history, reasons)
     history = await render_in_prompt(turn, history)
+    history = await add_changes(turn, history)
     turn.use(await retrieve(turn, history))
 
 

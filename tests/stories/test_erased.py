@@ -174,18 +174,24 @@ async def test_erasures_that_fail_do_not_hide_those_after_them(
         assert await parts.memory.store.erasures(limit=200) == [(standing, owner) for owner in OTHERS]
 
 
-@pytest.mark.parametrize(("reads", "session_id"), [("load_snapshot", "new"), ("retrieve", "s")])
+@pytest.mark.parametrize(
+    ("reads", "session_id"), [("load_snapshot", "new"), ("changes", "s"), ("retrieve", "s")]
+)
 async def test_a_turn_that_read_a_memory_before_its_erasure_leaves_no_words_of_it(
     tmp_path: Path, demo_url: str, monkeypatch: pytest.MonkeyPatch, reads: str, session_id: str
 ) -> None:
     """It writes them, into its prompt or beside its message, after they were taken out: when it is over they
     are taken out again."""
-    async with running_gateway(settings_with(tmp_path, demo_url)) as user:
+    tokens = 0 if reads == "retrieve" else 6000  # what stands in the prompt is not looked up
+    async with running_gateway(settings_with(tmp_path, demo_url, memory_prompt_tokens=tokens)) as user:
         parts = user.app.state.deps
         upkeep = Upkeep(parts, Archiver(parts))
-        await remember(user, "likes tea")
-        await user.chat("hello", session_id="s")
+        if reads == "changes":
+            await remember(user, "likes tea")
+            await user.chat("hello", session_id="s")
         memory_id = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
+        if reads == "retrieve":
+            await user.chat("hello", session_id="s")
         read, has_read, is_erased = getattr(parts.memory.recall, reads), asyncio.Event(), asyncio.Event()
 
         async def read_and_wait(*given: Any, **options: Any) -> Any:

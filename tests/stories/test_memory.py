@@ -66,11 +66,11 @@ async def test_what_was_said_in_one_session_is_known_in_another_until_it_is_forg
         patched = await user.http.patch(f"/api/memory/{memory_id}", json={"content": "我喜欢华丽的设计风格"})
         assert patched.status_code == 200, patched.text
         changed = await user.chat(LOGO, session_id="second")
-        assert [event["data"]["code"] for event in changed if event["type"] == "warning"] == [
-            "memory_changed"
-        ]
-        assert "华丽" in await prompt_of(user, session_id="second")
-        assert "简约" not in await prompt_of(user, session_id="second")
+        (corrected,) = memory_events(changed, "changes")
+        assert [hit["snippet"] for hit in corrected["results"]] == ["我喜欢华丽的设计风格"]
+        assert "warning" not in types(changed)
+        assert "华丽" in await prompt_of(user, role_id="design")
+        assert "简约" not in await prompt_of(user, role_id="design")
 
         forget = f'/call manage_memory {{"action": "delete", "id": "{memory_id}"}}\n/then\n/say 好'
         forgotten = await user.chat(forget, session_id="second")

@@ -35,10 +35,11 @@ async def model_view(user: Client, session: str) -> str:
     return (await user.get(f"/api/sessions/{session}/messages")).text
 
 
-async def test_what_is_added_in_a_session_is_looked_up_and_changes_nothing_before(
+async def test_what_is_added_meanwhile_is_told_once_and_changes_nothing_before(
     tmp_path: Path, demo_url: str
 ) -> None:
-    """The prompt stays as it was, byte for byte; the new memory comes with the message that needs it."""
+    """The prompt stays as it was, byte for byte; the new memory comes behind the next message, and when it is
+    looked up the model has it already."""
     async with running_gateway(settings_with(tmp_path, demo_url)) as user:
         await remember(user, "The office is on the third floor.")
         first = await user.chat("hello", session_id="s")
@@ -47,11 +48,14 @@ async def test_what_is_added_in_a_session_is_looked_up_and_changes_nothing_befor
         third = await user.chat("我们上次决定的数据库是什么？", session_id="s")
 
     assert prefixes(first) == prefixes(second) == prefixes(third)
-    (now,) = memory_events(second, "details")
-    (later,) = memory_events(third, "details")
-    assert [(hit["id"], hit["told"]) for hit in now["results"]] == [(added, "now")]
-    assert [(hit["id"], hit["told"]) for hit in later["results"]] == [(added, "before")]
-    assert now["tokens"] > 0 == later["tokens"]
+    (changed,) = memory_events(second, "changes")
+    assert [(hit["id"], hit["told"]) for hit in changed["results"]] == [(added, "now")]
+    assert changed["tokens"] > 0
+    for turn in (second, third):
+        (looked_up,) = memory_events(turn, "details")
+        assert [(hit["id"], hit["told"]) for hit in looked_up["results"]] == [(added, "before")]
+        assert looked_up["tokens"] == 0
+    assert memory_events(third, "changes") == []
     assert warnings(second) == warnings(third) == []
 
 
@@ -67,7 +71,8 @@ async def test_what_was_recalled_and_then_forgotten_is_not_told_again(tmp_path: 
         told = await model_view(user, "s")
 
     assert warnings(after) == ["memory_changed"]
-    assert f"[{memory_id}]" not in told
+    assert f"[{memory_id}] project_decision" not in told
+    assert f"[{memory_id}] was forgotten" in told
 
 
 async def test_a_compressed_session_has_its_memories_from_their_source(tmp_path: Path, demo_url: str) -> None:
@@ -189,24 +194,28 @@ async def test_what_was_deleted_stays_untold_when_the_memory_is_switched_off(
 
 
 async def test_what_was_recalled_and_then_corrected_is_told_anew(tmp_path: Path, demo_url: str) -> None:
-    """The old words leave the view, the new ones come with the next message that needs them."""
+    """Behind the next message, whatever that is about; what was told before stays where it is."""
     async with running_gateway(settings_with(tmp_path, demo_url)) as user:
         await user.chat("hello", session_id="s")
         memory_id = await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
         await user.chat("我们上次决定用什么数据库？", session_id="s")
+        before = (await user.get("/api/sessions/s/messages")).json()["messages"]
         changed = {"content": "我们决定用 SQLite 做数据库"}
         assert (await user.http.patch(f"/api/memory/{memory_id}", json=changed)).status_code == 200
-        after = await user.chat("我们上次决定用什么数据库？", session_id="s")
-        told = await model_view(user, "s")
+        after = await user.chat("hello", session_id="s")
+        again = await user.chat("hello", session_id="s")
+        told = (await user.get("/api/sessions/s/messages")).json()["messages"]
 
-    (standing,) = memory_events(after, "snapshot")
-    assert warnings(after) == ["memory_changed"]
-    assert standing["results"][0]["snippet"] == "我们决定用 SQLite 做数据库"
-    assert f"[{memory_id}] project_decision: 我们决定用 PostgreSQL" not in told
+    (corrected,) = memory_events(after, "changes")
+    assert warnings(after) == []
+    assert corrected["results"][0]["snippet"] == "我们决定用 SQLite 做数据库"
+    assert memory_events(again, "changes") == []
+    assert told[: len(before)] == before
+    assert "我们决定用 SQLite" in str(told[len(before) :])
 
 
 async def test_what_was_frozen_and_is_used_again_is_told_again(tmp_path: Path, demo_url: str) -> None:
-    """To forget is not for ever when it was undone."""
+    """To forget is not for ever when it was undone: behind the next message."""
     asked = "我们上次决定用什么数据库？"
     async with running_gateway(settings_with(tmp_path, demo_url, memory_prompt_tokens=0)) as user:
         await remember(user, "The office is on the third floor.")
@@ -219,8 +228,8 @@ async def test_what_was_frozen_and_is_used_again_is_told_again(tmp_path: Path, d
         told = await model_view(user, "s")
 
     assert memory_events(first, "details")[0]["results"][0]["id"] == memory_id
-    assert memory_events(last, "details")[0]["results"][0]["told"] == "now"
-    assert f"[{memory_id}]" in told
+    assert [hit["id"] for hit in memory_events(last, "changes")[0]["results"]] == [memory_id]
+    assert f"[{memory_id}] project_decision" in told
 
 
 async def test_an_approved_call_runs_though_a_memory_came_meanwhile(tmp_path: Path, demo_url: str) -> None:

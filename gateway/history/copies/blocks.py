@@ -4,7 +4,7 @@ types that it does not know nothing is asked: they go back to the model as they 
 from functools import partial
 from typing import Any, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.errors import BadImport
 from gateway.history.copies.lines import demand, valid
@@ -35,6 +35,7 @@ class _Recalled(BaseModel):
 
     type: str
     memories: list[Recalled]
+    changes: int = Field(default=0, ge=0)
 
 
 class _Attached(Attachment):

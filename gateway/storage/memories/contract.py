@@ -102,6 +102,11 @@ class Provenance(Protocol):
         """The oldest first; also of a deleted one. Empty when there is none, or it is not seen."""
         ...
 
+    async def last_turns(self, viewer: Viewer, *ids: str) -> Mapping[str, str]:
+        """In which turns those of `ids` were changed last that were changed in one, by id; also deleted
+        ones."""
+        ...
+
     async def evidence(self, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
         """What the viewer's user said that shows what it says now: quotes of another content count no more,
         and what others said of a household's memory is for them alone. The caller has checked that the viewer

@@ -148,6 +148,19 @@ def versions(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence
     return [MemoryVersion(*row[:6], memory_from(row[6])) for row in rows]
 
 
+def last_turns(connection: Connection, viewer: Viewer, *ids: str) -> Mapping[str, str]:
+    if not ids:
+        return {}
+    c = memory_versions.c
+    last = and_(c.memory == memories.c.number, c.version == memories.c.version, c.turn_id.is_not(None))
+    statement = (
+        select(memories.c.id, c.turn_id)
+        .join(memory_versions, last)
+        .where(memories.c.id.in_(ids), seen(viewer))
+    )
+    return {row[0]: row[1] for row in connection.execute(statement)}
+
+
 def evidence(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
     """At most MAX_HISTORY, the newest, the oldest of them first."""
     rows = EVIDENCE.all(connection, id=memory_id, user_id=viewer.user_id)

@@ -29,6 +29,7 @@ class SqlMemories(Store):
     census = reads(reading.census, snapshot=False)
     use = writes(writing.use)
     versions = reads(reading.versions, snapshot=False)
+    last_turns = reads(reading.last_turns, snapshot=False)
     evidence = reads(reading.evidence, snapshot=False)
     links = reads(reading.links, snapshot=False)
     tombstones = reads(reading.tombstones, snapshot=False)

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, bindparam, null, select, update
 
-from gateway.messages import RECALLED
+from gateway.messages import FORGOTTEN, RECALLED
 from gateway.storage.database import Prepared
 from gateway.storage.schema import messages, sessions
 
@@ -60,5 +60,8 @@ def _without(block: dict[str, Any], memory_id: str) -> dict[str, Any]:
     if block["type"] != RECALLED:
         return block
     return block | {
-        "memories": [each | {"text": ""} if each["id"] == memory_id else each for each in block["memories"]]
+        "memories": [
+            each | {"text": ""} if each["id"] == memory_id and each["digest"] != FORGOTTEN else each
+            for each in block["memories"]
+        ]
     }

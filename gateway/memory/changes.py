@@ -1,0 +1,151 @@
+"""What changed of the memories since a session's model was told of them.
+
+corrected    in context, and says something else now, or another one took its place: told anew
+new          seen by the session and changed after what it knows of: told
+forgotten    in context, and not to be recalled any more: leaves what the model sees
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+
+from gateway.lexical import estimate_tokens
+from gateway.memory import rendering
+from gateway.memory.snapshot import SNAPSHOT_FILTER, digest_of
+from gateway.messages import FORGOTTEN, Recalled
+from gateway.storage.memories import MemoryRow, Scope
+from gateway.storage.memories.contract import MemoryStore
+
+MAX_NEW = 50
+"""New memories that are looked at for one message, the last ones; the others are counted."""
+MAX_HEIRS = 10
+"""Replacements of replacements that are followed."""
+MAX_CONTENT = 300
+"""Characters of a memory that is told in full, as in lists of `manage_memory`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextState:
+    """What became of the memories in a session's context. `rows` are those that are there, as they are now;
+    `corrected` has what is said now in the place of some, by their ids."""
+
+    rows: Sequence[MemoryRow] = ()
+    corrected: Mapping[str, MemoryRow] = field(default_factory=dict[str, MemoryRow])
+    forgotten: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a message is told of: `rows` were changed by others; `recalled` are they as they are told, then
+    that some were forgotten, and without text those that the session's own turns changed. `waiting` are
+    corrected ones for which there was no room, `more` counts new ones, and `as_of` is the time up to which
+    nothing is new any more."""
+
+    rows: Sequence[MemoryRow]
+    recalled: Sequence[Recalled]
+    waiting: frozenset[str]
+    more: int
+    as_of: int | None
+
+
+async def context_state(store: MemoryStore, scope: Scope, told: Mapping[str, str]) -> ContextState:
+    """`told` are the digests of the memories in context, as they were told last. Raises
+    errors.StorageError."""
+    rows = await store.get(scope, *told)
+    found = {row.id: row for row in rows}
+    for _ in range(MAX_HEIRS):
+        heirs = {row.superseded_by for row in found.values() if row.superseded_by} - found.keys()
+        there = await store.get(scope, *heirs) if heirs else ()
+        if not there:
+            break
+        found |= {row.id: row for row in there}
+    now = {memory_id: _heir(found, memory_id) for memory_id in told}
+    corrected = {
+        memory_id: row
+        for memory_id, row in now.items()
+        if row is not None and told.get(row.id) != digest_of(row)
+    }
+    forgotten = {memory_id for memory_id, row in now.items() if row is None and told[memory_id] != FORGOTTEN}
+    return ContextState(rows, corrected, frozenset(forgotten))
+
+
+async def changes_since(
+    store: MemoryStore,
+    scope: Scope,
+    state: ContextState,
+    told: Mapping[str, str],
+    *,
+    as_of: int | None,
+    turns: Collection[str],
+    tokens: int,
+) -> Changes:
+    """The corrected memories, then the new ones by their weight, as far as they fit into so many tokens, and
+    what was forgotten, without a word of it; what one of `turns` did is known to the model. Raises
+    errors.StorageError."""
+    replaced: dict[str, list[str]] = {}
+    for memory_id, row in state.corrected.items():
+        replaced.setdefault(row.id, []).append(memory_id)
+    corrected = {row.id: row for row in state.corrected.values()}
+    new, more = await _new(store, scope, {*told, *corrected}, as_of)
+    if not (corrected or new or more or state.forgotten):
+        return Changes((), (), frozenset(), 0, as_of)
+    by_turns = await store.last_turns(scope, *corrected, *(row.id for row in new), *state.forgotten)
+    own = {memory_id for memory_id, turn_id in by_turns.items() if turn_id in turns}
+    shown, left = list[tuple[MemoryRow, Recalled]](), tokens
+    order = [*corrected.values(), *sorted(new, key=_weight, reverse=True)]
+    known = [_recalled(row, "") for row in order if row.id in own]
+    for row in (row for row in order if row.id not in own):
+        recalled = _recalled(row, _line(row, replaced.get(row.id, ())))
+        if (cost := estimate_tokens(recalled.text) + 1) <= left:
+            left -= cost
+            shown.append((row, recalled))
+    there = {row.id for row, _ in shown} | own
+    more += sum(row.id not in there for row in new)
+    return Changes(
+        [row for row, _ in shown],
+        [*known, *(recalled for _, recalled in shown), *map(_notice, sorted(state.forgotten - own))],
+        frozenset(each for each, row in state.corrected.items() if row.id not in there),
+        more,
+        max((row.updated_at for row in new), default=as_of) if more else as_of,
+    )
+
+
+async def _new(
+    store: MemoryStore, scope: Scope, known: Collection[str], as_of: int | None
+) -> tuple[Sequence[MemoryRow], int]:
+    """The last memories that are not known, and how many others there are."""
+    if as_of is None:
+        return (), 0
+    which = replace(SNAPSHOT_FILTER, since=as_of + 1)
+    rows = await store.list(scope, which, limit=MAX_NEW)
+    count = (await store.count(scope, which))[0] if len(rows) == MAX_NEW else len(rows)
+    return [row for row in rows if row.id not in known], count - len(rows)
+
+
+def _heir(found: Mapping[str, MemoryRow], memory_id: str) -> MemoryRow | None:
+    """The memory, or what took its place, where that may be recalled."""
+    row = found.get(memory_id)
+    for _ in range(MAX_HEIRS):
+        if row is None or row.status != "replaced" or row.superseded_by is None:
+            break
+        row = found.get(row.superseded_by)
+    return row if row is not None and row.recallable else None
+
+
+def _recalled(row: MemoryRow, text: str) -> Recalled:
+    whole = not text or (len(row.content) <= MAX_CONTENT and not (row.context or row.decisions or row.refs))
+    return Recalled(id=row.id, digest=digest_of(row), full=whole, text=text)
+
+
+def _notice(memory_id: str) -> Recalled:
+    text = f"[{memory_id}] was forgotten: what it said counts no more, wherever it stands above."
+    return Recalled(id=memory_id, digest=FORGOTTEN, full=False, text=text)
+
+
+def _line(row: MemoryRow, replaced: Sequence[str]) -> str:
+    line = rendering.line(row) if len(row.content) <= MAX_CONTENT else rendering.catalog_line(row)
+    others = [memory_id for memory_id in replaced if memory_id != row.id]
+    return f"{line} (in the place of {', '.join(others)})" if others else line
+
+
+_weight = attrgetter("pinned", "importance", "updated_at", "id")

@@ -1,0 +1,142 @@
+"""What the requests to the model are when memories change while a session goes on."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness import Client, running_gateway, settings_for
+from tests.paraphrasing_model.client import Given, paraphrasing_model
+from tests.running import run
+from tests.stories.test_memory import memory_events
+from tests.stories.test_recall import remember, warnings
+
+pytestmark = pytest.mark.anyio
+
+DIVER = "The user goes diving in Belize every March."
+
+
+def without_marks(value: Any) -> Any:
+    """Without the breakpoints of the cache, which are no part of what the model reads."""
+    if isinstance(value, list):
+        return [without_marks(each) for each in value]
+    if isinstance(value, dict):
+        return {name: without_marks(each) for name, each in value.items() if name != "cache_control"}
+    return value
+
+
+def goes_on_from(given: Given, before: Given) -> bool:
+    """Whether a request begins with all that another one was."""
+    one, other = without_marks(given.body), without_marks(before.body)
+    said: list[Mapping[str, Any]] = other["messages"]
+    # What is behind the last message joins it; so that one may have grown at its end.
+    *earlier, last = [list(message["content"]) for message in said]
+    now = [list(message["content"]) for message in one["messages"]]
+    return (
+        (one["system"], one["tools"]) == (other["system"], other["tools"])
+        and now[: len(earlier)] == earlier
+        and now[len(earlier)][: len(last)] == last
+    )
+
+
+async def told_by(user: Client, interface: str, folder: Path) -> str:
+    match interface:
+        case "HTTP":
+            return await remember(user, DIVER)
+        case "command":
+            variables = {"GATEWAY_DATA_DIR": str(folder)}
+            made = await asyncio.to_thread(
+                run, folder, "memory", "save", DIVER, "--user", "local", **variables
+            )
+            assert made.returncode == 0, made.stderr
+            return made.stdout
+        case _:
+            turn = await user.chat("remember the diving, please", session_id="other", role_id="terminal")
+            return str(memory_events(turn, "changes"))
+
+
+@pytest.mark.parametrize("interface", ["HTTP", "command", "another session"])
+async def test_what_another_interface_saved_is_told_once_behind_the_next_message(
+    tmp_path: Path, interface: str
+) -> None:
+    """Whatever that message is about; and every request begins with the whole one before it."""
+    async with paraphrasing_model() as model:
+        await model.script("remember the diving", {"save": DIVER, "type": "event"}, {"answer": "Noted."})
+        async with running_gateway(settings_for(tmp_path, model.url)) as user:
+            await remember(user, "Their office is on the third floor.")
+            await user.chat("What is seven times eight?", session_id="s")
+            first = await model.last()
+            await told_by(user, interface, tmp_path)
+            turn = await user.chat("And eight times nine?", session_id="s")
+            second = await model.last()
+            later = await user.chat("And nine times ten?", session_id="s")
+            third = await model.last()
+
+    (changed,) = memory_events(turn, "changes")
+    assert [hit["snippet"] for hit in changed["results"]] == [DIVER]
+    assert DIVER not in first
+    assert DIVER in second
+    assert DIVER not in second.system
+    assert goes_on_from(second, first)
+    assert goes_on_from(third, second)
+    assert (memory_events(later, "changes"), warnings(turn), warnings(later)) == ([], [], [])
+
+
+async def test_a_session_that_began_without_memories_is_told_of_the_first_one(tmp_path: Path) -> None:
+    """Though there was nothing to stand in its prompt."""
+    async with paraphrasing_model() as model, running_gateway(settings_for(tmp_path, model.url)) as user:
+        await user.chat("What is seven times eight?", session_id="s")
+        first = await model.last()
+        await remember(user, DIVER)
+        await user.chat("And eight times nine?", session_id="s")
+        second = await model.last()
+        await user.chat("And nine times ten?", session_id="s")
+        third = await model.last()
+
+    assert DIVER in second
+    assert goes_on_from(second, first)
+    assert goes_on_from(third, second)
+    assert sum(DIVER in said for said in third.said) == 1
+
+
+async def test_what_the_model_saved_and_corrected_itself_is_not_told_to_it(tmp_path: Path) -> None:
+    """It read its own call, in whatever words; a session beside it is told of both."""
+    async with paraphrasing_model() as model, running_gateway(settings_for(tmp_path, model.url)) as user:
+        standing = await remember(user, "Their office is on the third floor.")
+        await user.chat("What is seven times eight?", session_id="beside")
+        corrects = {"action": "update", "id": standing, "content": "办公室在四楼。"}
+        save, correct = {"save": DIVER}, {"call": "manage_memory", "input": corrects}
+        await model.script("I moved upstairs", save, correct, {"answer": "Noted."})
+        said = "Remember that I dive in Belize every March. And I moved upstairs: my office is on floor four."
+        await user.chat(said, session_id="s")
+        own = await user.chat("What is six times eight?", session_id="s")
+        mine = await model.last()
+        others = await user.chat("What is five times eight?", session_id="beside")
+        theirs = await model.last()
+
+    assert (memory_events(own, "changes"), warnings(own)) == ([], [])
+    assert "Changed in the memory" not in mine
+    (changed,) = memory_events(others, "changes")
+    assert {hit["snippet"] for hit in changed["results"]} == {DIVER, "办公室在四楼。"}
+    assert f"[{standing}]" in theirs.system  # what was corrected goes on standing there
+
+
+async def test_what_is_forgotten_leaves_the_request_and_the_rest_stays(tmp_path: Path) -> None:
+    """Its words are in none of it; the model is told that something was forgotten, and nothing of it."""
+    async with paraphrasing_model() as model, running_gateway(settings_for(tmp_path, model.url)) as user:
+        gone = await remember(user, "Is allergic to walnuts.")
+        await remember(user, "Their office is on the third floor.")
+        await user.chat("What is seven times eight?", session_id="s")
+        before = await model.last()
+        assert (await user.http.delete(f"/api/memory/{gone}")).status_code == 204
+        turn = await user.chat("What is eight times nine?", session_id="s")
+        after = await model.last()
+        later = await user.chat("What is nine times ten?", session_id="s")
+
+    assert "walnuts" in before.system
+    assert "walnuts" not in str(after.body)
+    assert "third floor" in after.system
+    assert f"[{gone}] was forgotten" in after
+    assert (warnings(turn), warnings(later)) == (["memory_changed"], [])
