@@ -25,6 +25,7 @@ _NUMBERED = re.compile(
     r"(?:第[一二三四五六七八九十百零0-9]+([编編章篇部])|第[一二三四五六七八九十百零0-9]+[节節]|"
     r"([一二三四五六七八九十]+、)).{0,40}\Z"
 )
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 _ENDS = "。！？；，.!?;,:："
 
 
@@ -45,11 +46,12 @@ def _joined(text: str) -> list[tuple[int, int, tuple[str, ...]]]:
     found: list[tuple[int, int, tuple[str, ...]]] = []
     above: dict[int, str] = {}
     begin, end, tokens, headings = 0, 0, 0, ()
-    has_text = False
+    has_text = in_code = False
     for piece_begin, piece_end in _pieces(text, (0, len(text)), (_PARAGRAPH, _LINE, _SENTENCE, _WORDS)):
         piece = text[piece_begin:piece_end]
         cost = estimate_tokens(piece) + 1
-        level, heading = _heading(piece)
+        level, heading = (0, "") if in_code else _heading(piece)
+        in_code ^= len(_FENCE.findall(piece)) % 2 == 1
         is_full = tokens + cost > PASSAGE_TOKENS or (level and tokens >= MIN_TOKENS)
         if is_full and (has_text or tokens >= MIN_TOKENS):
             found.append((begin, end, headings))

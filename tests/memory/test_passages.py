@@ -33,6 +33,11 @@ MARKDOWN = f"""# Boat
 
 {"Oil is changed in May. " * 40}
 
+```sh
+# not a heading
+oil --change
+```
+
 ## Sails
 
 {"The sails are dried. " * 40}
