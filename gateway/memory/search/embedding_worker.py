@@ -1,11 +1,14 @@
 """The background worker that embeds memories, once a search has asked for them."""
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import structlog
 
 from gateway.backlog import Backlog
 from gateway.errors import EmbeddingsFailed, GatewayError
+from gateway.memory.passages import passages
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARACTERS, Embeddings
 from gateway.storage.memories import MemoryRow, Vector, Viewer
 from gateway.storage.memories.contract import MemoryStore
@@ -20,6 +23,24 @@ FIRST_RETRY, LAST_RETRY = 1.0, 300.0
 """Seconds after a failure until the next attempt: doubled each time, up to the last."""
 
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What is embedded of a memory: its content (number 0), or the passages of a long one, each under the
+    names of what it is a part of."""
+
+    row: MemoryRow
+    numbers: Sequence[int]
+    texts: Sequence[str]
+
+    @classmethod
+    def of(cls, row: MemoryRow) -> "Embedded":
+        content, names = row.content, [row.reference] if row.reference else []
+        if not (parts := passages(content)):
+            return cls(row, [0], [content])
+        texts = ["\n".join((*names, *part.headings, content[part.begin : part.end])) for part in parts]
+        return cls(row, [part.number for part in parts], texts)
 
 
 class EmbeddingWorker:
@@ -67,7 +88,7 @@ class EmbeddingWorker:
     async def _complete_for(self, viewer: Viewer) -> None:
         while (state := await self._store.state()) != self._complete.get(viewer):
             if rows := await self._missing(viewer):
-                await self._embed(next_batch(rows))
+                await self._embed(await asyncio.to_thread(next_batch, rows))
                 continue
             if len(self._complete) >= MAX_WAITING:
                 self._complete.clear()
@@ -78,28 +99,47 @@ class EmbeddingWorker:
         rows = await self._store.missing_vectors(viewer, self._embeddings.model, limit=limit)
         return [row for row in rows if row.digest not in self._refused]
 
-    async def _embed(self, rows: Sequence[MemoryRow]) -> None:
+    async def _embed(self, batch: Sequence[Embedded]) -> None:
+        texts = [text for each in batch for text in each.texts]
         try:
-            made = await self._embeddings.documents([row.content for row in rows])
+            made = [await self._embeddings.documents(some) for some in requests(texts)]
         except EmbeddingsFailed as failed:
             if failed.code != "embeddings_refused" or len(self._refused) >= MAX_REFUSED:
                 raise
-            if len(rows) == 1:
-                self._refused[rows[0].digest] = None
-                log.warning("embedding_refused", memory_id=rows[0].id)
+            if len(batch) == 1:
+                self._refused[batch[0].row.digest] = None
+                log.warning("embedding_refused", memory_id=batch[0].row.id)
                 return
-            for row in rows:  # one refused text must not block the others
-                await self._embed([row])
+            for each in batch:  # one refused text must not block the others
+                await self._embed([each])
             return
-        found = [Vector(row.id, row.digest, vector.tobytes()) for row, vector in zip(rows, made, strict=True)]
+        vectors = [vector for some in made for vector in some]
+        numbers = [(each.row, number) for each in batch for number in each.numbers]
+        found = [
+            Vector(row.id, row.digest, vector.tobytes(), number)
+            for (row, number), vector in zip(numbers, vectors, strict=True)
+        ]
         await self._store.put_vectors(self._embeddings.model, found)
 
 
-def next_batch(rows: Sequence[MemoryRow]) -> Sequence[MemoryRow]:
-    """The first rows that fit one request: at least one."""
+def next_batch(rows: Sequence[MemoryRow]) -> Sequence[Embedded]:
+    """The first rows that fit one request: at least one, which may need several."""
+    batch: list[Embedded] = []
+    for row in rows:
+        batch.append(Embedded.of(row))
+        if len(batch) > 1 and len(requests([text for each in batch for text in each.texts])) > 1:
+            return batch[:-1]
+    return batch
+
+
+def requests(texts: Sequence[str]) -> list[list[str]]:
+    """The texts, as many in each request as fit."""
+    found: list[list[str]] = []
     characters = 0
-    for number, row in enumerate(rows[:BATCH]):
-        characters += min(len(row.content), TEXT_CHARACTERS)
-        if number and characters > BATCH_CHARACTERS:
-            return rows[:number]
-    return rows[:BATCH]
+    for text in texts:
+        characters += min(len(text), TEXT_CHARACTERS)
+        if not found or len(found[-1]) == BATCH or characters > BATCH_CHARACTERS:
+            found.append([])
+            characters = min(len(text), TEXT_CHARACTERS)
+        found[-1].append(text)
+    return found

@@ -40,7 +40,7 @@ def fuse(
     *,
     likely_types: Collection[str] = (),
     likely_since: int | None = None,
-    passages: Mapping[str, Passage | None] | None = None,
+    passages: Mapping[str, Passage] | None = None,
 ) -> list[Hit]:
     """The union of both rankings, the best first. `at` is now, Unix milliseconds; `passages` are those of the
     long memories that fit, by id."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import chain, zip_longest
 from time import monotonic, perf_counter
 
 import structlog
@@ -9,6 +10,7 @@ import structlog
 from gateway.errors import EmbeddingsFailed
 from gateway.events.content import Omission
 from gateway.ids import now_ms
+from gateway.memory.passages import passages
 from gateway.memory.search.circuit_breaker import CircuitBreaker
 from gateway.memory.search.embedding_worker import EmbeddingWorker
 from gateway.memory.search.embeddings import Embeddings
@@ -16,7 +18,7 @@ from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import fuse, select
 from gateway.memory.search.relevance import QueryTerms, filter_relevant, query_terms
 from gateway.memory.search.vector_index import VectorIndex
-from gateway.storage.memories import Filter, Match, MemoryRow, Viewer
+from gateway.storage.memories import Filter, Match, MemoryRow, Passage, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
 MAX_RANKED = 50
@@ -51,7 +53,7 @@ class Searcher:
         lexical, (by_meaning, degraded) = await asyncio.gather(
             self._by_words(viewer, question, query, which), self._by_meaning(viewer, query, which)
         )
-        chosen, omissions, tokens = await asyncio.to_thread(_rank, question, lexical, by_meaning, query)
+        chosen, omissions, tokens = await asyncio.to_thread(_rank, lexical, by_meaning, query)
         return SearchResult(
             chosen,
             omissions[:MAX_OMISSIONS],
@@ -83,9 +85,10 @@ class Searcher:
 
     async def _by_meaning(
         self, viewer: Viewer, query: MemoryQuery, which: Filter
-    ) -> tuple[Sequence[MemoryRow], bool]:
-        """The nearest first, and whether vector search failed. Where the text has to be answered plainly the
-        API is not waited for: what is nearest by meaning is always there, and may be far."""
+    ) -> tuple[Sequence[Match], bool]:
+        """The nearest first, of a long memory its nearest passage; and whether vector search failed. Where
+        the text has to be answered plainly the API is not waited for: what is nearest by meaning is always
+        there, and may be far."""
         if not (self._embeddings and self._index and self.embedding and query.text.strip()):
             return (), False
         self.embedding.nudge(viewer)
@@ -103,10 +106,11 @@ class Searcher:
             log.warning("memory_search_degraded", error=failed.code, message=failed.message)
             return (), True
         self._breaker.record_success()
-        digests = {each.memory_id: each.digest for each in neighbours}
-        rows = await self._store.get(viewer, *digests)
-        left = [row for row in rows if row.digest == digests[row.id] and _matches_filter(row, which)]
-        return left[:MAX_RANKED], False
+        near = {each.memory_id: each for each in neighbours}
+        rows = await self._store.get(viewer, *near)
+        left = [row for row in rows if row.digest == near[row.id].digest and _matches_filter(row, which)]
+        numbered = [(row, near[row.id].passage) for row in left[:MAX_RANKED]]
+        return await asyncio.to_thread(_located, numbered), False
 
 
 def _has_conditions(which: Filter) -> bool:
@@ -121,16 +125,33 @@ def _matches_filter(row: MemoryRow, which: Filter) -> bool:
     )
 
 
+def _located(numbered: Sequence[tuple[MemoryRow, int]]) -> Sequence[Match]:
+    """Each row with its passage of that number."""
+    return [
+        Match(row, 0, next((part for part in passages(row.content) if part.number == number), None))
+        for row, number in numbered
+    ]
+
+
+def _best_passages(*rankings: Sequence[Match]) -> dict[str, Passage]:
+    """By memory the passage with the better place in a ranking, in doubt that of the earlier one."""
+    found: dict[str, Passage] = {}
+    for match in chain.from_iterable(zip_longest(*rankings)):
+        if match is not None and match.passage is not None:
+            found.setdefault(match.row.id, match.passage)
+    return found
+
+
 def _rank(
-    question: QueryTerms, lexical: Sequence[Match], by_meaning: Sequence[MemoryRow], query: MemoryQuery
+    lexical: Sequence[Match], by_meaning: Sequence[Match], query: MemoryQuery
 ) -> tuple[Sequence[Hit], Sequence[Omission], int]:
     hits = fuse(
         [match.row for match in lexical],
-        by_meaning,
+        [match.row for match in by_meaning],
         now_ms(),
         likely_types=query.likely_types,
         likely_since=query.likely_since,
-        passages={match.row.id: match.passage for match in lexical},
+        passages=_best_passages(lexical, by_meaning),
     )
     return select(
         hits,

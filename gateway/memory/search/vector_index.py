@@ -23,6 +23,8 @@ MAX_BYTES = 256 * 1024**2
 """Of all cached vectors: those of 40,000 memories with 1,536 dimensions."""
 MAX_INLINE_BYTES = 4 * 1024**2
 """Of the vectors of one viewer that a search waits for: they are read in a few milliseconds."""
+PASSAGES = 4
+"""Passages of one memory that may stand before another memory, on average."""
 MIN_SAMPLE = 20
 """Vectors from which an outlier threshold is estimated: of fewer MAX_NEIGHBOURS_OF_FEW are taken."""
 MAX_NEIGHBOURS_OF_FEW = 5
@@ -32,10 +34,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A memory near a query; its vector is of the content with that digest."""
+    """A memory near a query; its vector is of the content with that digest, or of that passage of it."""
 
     memory_id: str
     digest: str
+    passage: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class VectorIndex:
 
     async def neighbours(self, viewer: Viewer, vector: "Vectors", *, most: int) -> Sequence[Neighbour]:
         """The neighbours of `vector` (of length 1) above the outlier threshold, at most `most`, the nearest
-        first; possibly none.
+        first, each memory once; possibly none.
 
         Raises:
             errors.StorageError
@@ -94,7 +97,10 @@ class VectorIndex:
                 code="embeddings_invalid",
             )
         owners = cached.owners[vector.size]
-        return [owners[index] for index in await asyncio.to_thread(outliers, matrix, vector, most)]
+        nearest = dict[str, Neighbour]()
+        for index in await asyncio.to_thread(outliers, matrix, vector, PASSAGES * most):
+            nearest.setdefault(owners[index].memory_id, owners[index])
+        return list(nearest.values())[:most]
 
     async def settled(self) -> None:
         """Waits for the background reads."""
@@ -161,7 +167,10 @@ def _to_matrices(state: int, vectors: Sequence[Vector]) -> _CachedVectors:
         by_size.setdefault(len(vector.data) // 4, []).append(vector)
     return _CachedVectors(
         state,
-        {size: [Neighbour(each.memory_id, each.digest) for each in some] for size, some in by_size.items()},
+        {
+            size: [Neighbour(each.memory_id, each.digest, each.passage) for each in some]
+            for size, some in by_size.items()
+        },
         {
             size: np.frombuffer(b"".join(each.data for each in some), "<f4").reshape(len(some), size)
             for size, some in by_size.items()

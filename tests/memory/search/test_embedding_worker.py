@@ -8,7 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from gateway.errors import EmbeddingsFailed
+from gateway.memory.documents.document import document_of
 from gateway.memory.memories import Attribution, Memories
+from gateway.memory.passages import passages
 from gateway.memory.search.embedding_worker import EmbeddingWorker, next_batch
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, Embeddings
 from gateway.memory.search.vector_index import (
@@ -18,6 +20,7 @@ from gateway.memory.search.vector_index import (
     VectorIndex,
     outliers,
 )
+from gateway.memory.validation import indexed
 from gateway.storage.memories import Vector, Viewer
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
@@ -104,6 +107,22 @@ async def test_one_that_is_refused_does_not_keep_others_back(
 
     assert await missing_vectors(store) == 1
     assert len(server.asked) == asked + 1
+
+
+async def test_a_memory_of_many_passages_is_embedded_in_several_requests(
+    store: SqlMemories, server: VectorServer, embeddings: Embeddings
+) -> None:
+    """And stored at once, so that it is never found by some of them only."""
+    content = "\n\n".join(f"Page {number}. " + "They walk on. " * 60 for number in range(150))
+    row = document_of({"type": "reference", "skill": "novel", "content": content}, 1).as_row
+    await store.put_documents([(row, indexed(row))])
+    async with embedding(EmbeddingWorker(store, embeddings, pause=0)) as work:
+        work.nudge(ANN)
+        await work.settled()
+
+    vectors = await store.vectors(ANN, "m")
+    assert [each.passage for each in vectors] == [each.number for each in passages(content)]
+    assert [len(body["input"]) for body in server.asked] == [BATCH, BATCH, len(vectors) - 2 * BATCH]
 
 
 def test_a_batch_is_bounded_in_characters() -> None:

@@ -359,3 +359,30 @@ async def test_what_a_long_memory_says_no_more_is_not_found(store: SqlMemories) 
     assert (await found("northern jetty"), await found("lighthouse")) == ([], [row.id])
     assert await store.erase(ANN, row.id)
     assert await found("lighthouse") == []
+
+
+async def test_the_passage_of_a_long_memory_that_means_it_is_found(
+    store: SqlMemories, server: VectorServer, both: Searcher
+) -> None:
+    """Each passage has a vector of its own; what a word points to is the passage with the better place."""
+    days = [f"Day {number}: rain. " * 70 for number in range(5)]
+    cat, piano = "The kitten sleeps on the oven.", "## Evening\n\nSomebody plays the piano."
+    memory_id = await save(store, "\n\n".join(["# Diary", *days, cat, *days[:1], piano]))
+    await put(
+        store, *(made(f"无关的事 {number}：{'晴雨雪风雾霜'[number % 6]}天的记录") for number in range(30))
+    )
+    assert both.embedding
+    both.embedding.nudge(ANN)
+    await both.embedding.settled()
+
+    async def passage(question: str) -> str:
+        found = await both.find(ANN, MemoryQuery(question))
+        (hit,) = [hit for hit in found.hits if hit.row.id == memory_id]
+        assert hit.passage is not None
+        return hit.row.content[hit.passage.begin : hit.passage.end]
+
+    assert "kitten" in await passage("宠物")
+    assert "piano" in await passage("音乐")
+    assert "Day 3" in await passage("Day 3")
+    assert any(text.startswith("Diary\nEvening\n") for text in server.texts)
+    assert max(map(len, server.texts)) < 2_000
