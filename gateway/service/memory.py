@@ -11,7 +11,6 @@ from gateway.auth import Principal
 from gateway.errors import InvalidRequest, QueueFull
 from gateway.events.content import Omission
 from gateway.ids import now_ms
-from gateway.lexical import query_tokens
 from gateway.memory.control.controller import RetrievalDecision
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import export
@@ -20,6 +19,7 @@ from gateway.memory.learning.extractor import Extractor
 from gateway.memory.memories import Attribution, Changed, Details
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import freshness, rendered_tokens
+from gateway.memory.search.relevance import parts_of, query_terms
 from gateway.memory.validation import NewMemory
 from gateway.messages import Message
 from gateway.model.calls import CallContext
@@ -137,8 +137,10 @@ class UserMemories:
         viewer: Viewer = scope if narrowed else self._for.all_scopes(who)
         if words is None:
             return await services.memories.list(viewer, which, limit=limit, before=before)
-        query_terms = await asyncio.to_thread(query_tokens, words)
-        matches = await services.store.match(viewer, query_terms, which, limit=limit)
+        terms = await asyncio.to_thread(query_terms, words)
+        matches = await services.store.match(viewer, terms.words, which, limit=limit)
+        if not matches and (parts := parts_of(terms)):
+            matches = await services.store.containing(viewer, parts, which, limit=limit)
         return [match.row for match in matches]
 
     async def deleted(

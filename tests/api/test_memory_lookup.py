@@ -324,3 +324,29 @@ async def test_details_by_id_heed_the_budget_and_leave_freshness_alone(client: C
     assert told["omitted"] == [{"id": each, "reason": "budget"} for each in ids[1:]]
     assert told["omitted_count"] == 2
     assert (await client.get(f"/api/memory/{ids[0]}")).json()["last_used"] == before
+
+
+async def test_a_part_of_a_word_finds_what_a_whole_word_does_not(client: Client) -> None:
+    """At the beginning or end of a longer word, in lists, look-ups and turns; where a whole word finds
+    something, that alone is found."""
+    smart = await kept(client, "The SmartBulbs in the hall answer to channel 12.", type="fact")
+    await kept(client, "The bulbous jar is in the cellar.")
+
+    async def listed(words: str) -> list[str]:
+        page = (await client.get(f"/api/memory?q={words}")).json()
+        return [each["id"] for each in page["memories"]]
+
+    assert (await ids(client, "channel of my smart lights?"))[0] == smart
+    assert smart in await ids(client, "Which bulbs do I own?")
+    assert smart in await listed("bulbs")
+    assert await ids(client, "martbul") == []
+    told_in_turn = [
+        hit["id"]
+        for event in await client.chat("Which smart things do I have?")
+        if event["type"] == "retrieval"
+        for hit in event["data"]["results"]
+    ]
+    assert smart in told_in_turn
+    whole = await kept(client, "A bulb is 4 euros.")
+    assert await listed("bulb") == [whole]
+    assert await ids(client, "What does a bulb cost?") == [whole]

@@ -13,6 +13,10 @@ MAX_WORDS = 64
 """Terms of one query."""
 MAX_END = 1000
 """Characters at each end of a long message that give query terms: the middle is mostly pasted text."""
+MIN_PART = 4
+"""Characters of a word that may be a part of another: shorter ones are in words of every kind."""
+MAX_PARTS = 10
+"""Words of one query that are looked for as parts."""
 MIN_COVERAGE = 0.15
 """The share of a query's weight that a memory must match..."""
 MIN_WEIGHT = 10.0
@@ -50,11 +54,15 @@ def query_terms(text: str) -> QueryTerms:
     return QueryTerms(ranked, {word: weights[word] for word in ranked})
 
 
-def filter_relevant(terms: QueryTerms, found: Sequence[Match], *, plainly: bool = False) -> list[Match]:
+def filter_relevant(
+    terms: QueryTerms, found: Sequence[Match], *, plainly: bool = False, by_parts: bool = False
+) -> list[Match]:
     """What matches enough of the query, or answers it `plainly`, in its order: of a long memory its passage.
-    A word weighs more the fewer have it."""
+    `by_parts` also with words that begin or end with one of the query's. A word weighs more the fewer have
+    it."""
     found = [_located(terms, match) for match in found]
-    matched = [_matched_terms(terms, match) for match in found]
+    parts = parts_of(terms) if by_parts else ()
+    matched = [_matched_terms(terms, match, parts) for match in found]
     counts = Counter(word for words in matched for word in words)
     weights = {word: weight * rarity(counts[word], _POPULATION) for word, weight in terms.weights.items()}
     covered = [sum(weights[word] for word in words) for words in matched]
@@ -92,8 +100,16 @@ def _located(terms: QueryTerms, match: Match) -> Match:
     return replace(match, passage=best_passage(terms, match.row.content))
 
 
-def _matched_terms(terms: QueryTerms, match: Match) -> set[str]:
+def parts_of(terms: QueryTerms) -> list[str]:
+    """The words of a query that may be parts of longer ones: bulb of smartbulb. Chinese needs none, since
+    each of its characters and pairs is a token."""
+    return [word for word in terms.words if len(word) >= MIN_PART and not is_cjk(word)][:MAX_PARTS]
+
+
+def _matched_terms(terms: QueryTerms, match: Match, parts: Sequence[str]) -> set[str]:
     row, passage = match.row, match.passage
     read = row.content[passage.begin : passage.end] if passage else row.content
     names = (*(passage.headings if passage else ()), row.summary, *row.tags, row.skill, row.reference)
-    return terms.weights.keys() & tokens("\n".join((read, *filter(None, names))))
+    has = set(tokens("\n".join((read, *filter(None, names)))))
+    longer = {part for part in parts if any(word.startswith(part) or word.endswith(part) for word in has)}
+    return (terms.weights.keys() & has) | longer

@@ -16,7 +16,7 @@ from gateway.memory.search.embedding_worker import EmbeddingWorker
 from gateway.memory.search.embeddings import Embeddings
 from gateway.memory.search.query import Hit, MemoryQuery, SearchResult
 from gateway.memory.search.ranking import fuse, select
-from gateway.memory.search.relevance import QueryTerms, filter_relevant, query_terms
+from gateway.memory.search.relevance import QueryTerms, filter_relevant, parts_of, query_terms
 from gateway.memory.search.vector_index import VectorIndex
 from gateway.storage.memories import Filter, Match, MemoryRow, Passage, Viewer
 from gateway.storage.memories.contract import MemoryStore
@@ -81,7 +81,11 @@ class Searcher:
         if not question.words:
             return ()
         matches = await self._store.match(viewer, question.words, which, limit=MAX_RANKED)
-        return await asyncio.to_thread(filter_relevant, question, matches, plainly=query.plainly)
+        found = await asyncio.to_thread(filter_relevant, question, matches, plainly=query.plainly)
+        if found or query.plainly or not (parts := parts_of(question)):
+            return found
+        matches = await self._store.containing(viewer, parts, which, limit=MAX_RANKED)
+        return await asyncio.to_thread(filter_relevant, question, matches, by_parts=True)
 
     async def _by_meaning(
         self, viewer: Viewer, query: MemoryQuery, which: Filter

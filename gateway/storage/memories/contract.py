@@ -90,6 +90,14 @@ class Remembered(Protocol):
         to the document."""
         ...
 
+    async def containing(
+        self, viewer: Viewer, parts: Sequence[str], which: Filter, *, limit: int
+    ) -> Sequence[Match]:
+        """Those that have one of `parts` (of Latin words, in lower case) in content, summary or tags, the
+        last changed first, with a score of 0. It reads all that the viewer sees: for when `match` finds
+        nothing."""
+        ...
+
     async def use(self, ids: Sequence[str], at: int) -> None:
         """They were cited: their freshness begins anew. No version is added."""
         ...

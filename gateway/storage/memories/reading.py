@@ -83,6 +83,17 @@ def newest(
     return _numbered(connection, page.order_by(c.updated_at.desc(), c.id.desc()).limit(limit))
 
 
+def containing(
+    connection: Connection, viewer: Viewer, parts: Sequence[str], which: Filter, *, limit: int
+) -> Sequence[Match]:
+    c = memories.c
+    text = func.lower(c.content + "\n" + c.summary + "\n" + c.tags)
+    has_one = or_(*(func.instr(text, part) > 0 for part in parts))
+    page = select(c.number).where(asked(which, viewer), has_one)
+    rows = _numbered(connection, page.order_by(c.updated_at.desc(), c.id.desc()).limit(limit))
+    return [Match(row, 0.0) for row in rows]
+
+
 def weighed(
     connection: Connection,
     viewer: Viewer,

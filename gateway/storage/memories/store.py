@@ -60,6 +60,14 @@ class SqlMemories(Store):
             lambda connection: reading.match(connection, self._words, viewer, words, which, limit=limit)
         )
 
+    async def containing(
+        self, viewer: Viewer, parts: Sequence[str], which: Filter, *, limit: int
+    ) -> Sequence[Match]:
+        """See `MemoryStore.containing`."""
+        return await self.database.read(
+            lambda connection: reading.containing(connection, viewer, parts, which, limit=limit)
+        )
+
     async def erase(
         self, viewer: Viewer, memory_id: str, *, owners: Collection[str] = (), version: int | None = None
     ) -> bool:
