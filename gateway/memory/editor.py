@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.errors import StorageError
+from gateway.memory.corrections import saving
 from gateway.memory.corrections.corrections import Action, Corrections
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.validation import NewMemory
@@ -39,12 +40,16 @@ class Editor:
         evidence: Sequence[Evidence] = (),
         depends_on: Sequence[str] = (),
         key: str | None = None,
-    ) -> Changed:
-        """Remembers something, or reinforces what is remembered word for word already."""
-        return await self.memories.save(
+        stated: str = "",
+    ) -> Sequence[Changed]:
+        """Remembers something, or reinforces what is remembered word for word already; then what it replaced
+        and flagged (see `saving.save`)."""
+        return await saving.save(
+            self.memories,
             self.scope,
             new,
             self._by(reason),
+            stated=stated,
             viewer=self.viewer,
             evidence=evidence,
             depends_on=depends_on,

@@ -1,7 +1,7 @@
 """The verbs on memories: for the model's tool, HTTP, MCP, the command line and the extractor."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,11 +114,12 @@ class Memories:
         evidence: Sequence[Evidence] = (),
         depends_on: Sequence[str] = (),
         key: str | None = None,
+        besides: Callable[[MemoryRow], Awaitable[tuple[Sequence[Change], Sequence[Link]]]] | None = None,
     ) -> Changed:
         """Stores a memory. A known memory with the same words is reinforced instead: its evidence grows, and
         with the quotes its confidence; a repetition with the same `key` changes nothing. The memories that it
         `depends_on` must be seen by the viewer (absent: the scope): when one of them is corrected, the new
-        one is flagged.
+        one is flagged. `besides` gives the other changes of its transaction, and further links of it.
 
         Raises:
             errors.InvalidRequest: see `validation.make`.
@@ -129,11 +130,13 @@ class Memories:
         row = validation.make(new, scope, new_memory_id(), now_ms())
         row = replace(row, evidence_count=statements(evidence))
         links = await self._dependence(viewer or scope, row.id, depends_on)
+        others, more = await besides(row) if besides else ((), ())
+        links = [*links, *more]
         step = await self.step(
             row, "remembered", by, evidence=evidence, stated_by=scope.user_id, links=links, key=key
         )
         try:
-            await self.apply([step])
+            await self.apply([*others, step])
         except DuplicateMemory as duplicate:
             return await self._known(scope, duplicate, step, by)
         except MemoryFull as full:

@@ -170,19 +170,21 @@ class _Call:
         owner = "project" if given.get("type") == "project_decision" and self.scope.project_id else "user"
         tainted = is_tainted(given.get("content", ""), self.context)
         new = NewMemory("", owner_type=owner, source="model", quarantined=tainted)
-        saved = await self.editor.save(
+        saved, *others = await self.editor.save(
             replace(new, **given),
             self._did("saved it"),
             evidence=() if tainted else evidence_of(given.get("content", ""), self.context),
             depends_on=based_on,
             key=self.context.idempotency_key,
+            stated=next((each.text for each in reversed(self.context.user_messages())), ""),
         )
         if saved.repeated and not await self._had_content(saved.row, given["content"]):
             raise ToolError(
                 f"This idempotency key saved something else before ({saved.row.id}): take a new one.",
                 code="idempotency_key_used",
             )
-        self._emit(saved)
+        for changed in (*others, saved):
+            self._emit(changed)
         if saved.operation == "reinforced":
             return f"That is remembered already, as {_at(saved.row)}: it counts more now."
         if saved.row.quarantined:
@@ -190,7 +192,7 @@ class _Call:
                 f"Kept as {_at(saved.row)}, but not recalled before the user confirms it, since they did not "
                 "say it and a tool or a file may have. Tell them."
             )
-        return f"Remembered as {_at(saved.row)}."
+        return f"Remembered as {_at(saved.row)}{_replacing(others)}."
 
     async def update(
         self, memory_id: str, given: dict[str, Any], based_on: Sequence[str], version: int | None
@@ -278,6 +280,14 @@ def _needed(name: Literal["id", "search"], given: str | None, action: Action) ->
 
 def _at(row: MemoryRow) -> str:
     return f"{row.id}, version {row.version}"
+
+
+def _replacing(others: Sequence[Changed]) -> str:
+    """What a model is told of the memory that a new one replaced: it may know better."""
+    old = next((each.row for each in others if each.operation == "replaced"), None)
+    if old is None:
+        return ""
+    return f", in the place of {old.id} (“{old.summary}”). If that holds too, save it again, with “also”"
 
 
 def _line(row: MemoryRow) -> str:

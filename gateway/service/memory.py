@@ -103,7 +103,8 @@ class UserMemories:
         depends_on: Sequence[str],
         reason: str,
     ) -> Changed:
-        """Remembers something, or reinforces what is remembered word for word already.
+        """Remembers something, in the place of what it corrects, or reinforces what is remembered word for
+        word already.
 
         Raises:
             errors.NotFound, errors.Forbidden: a session, a user, or a memory that it depends on, that is not
@@ -115,10 +116,10 @@ class UserMemories:
         if new.owner_type == "session" and new.owner_id is not None:
             await self._deps.sessions.get(new.owner_id, who.user_id)
         evidence = await self._for.checked(who, evidence)
-        saved = await editor.save(new, reason, evidence=evidence, depends_on=depends_on)
+        changed = await editor.save(new, reason, evidence=evidence, depends_on=depends_on)
         if scope_ids.session_id is not None:
-            await self._events.add_changes(scope_ids.session_id, [saved])
-        return saved
+            await self._events.add_changes(scope_ids.session_id, changed)
+        return changed[0]
 
     async def list(
         self,

@@ -125,6 +125,22 @@ async def test_every_change_is_told_as_an_event_and_kept_with_its_author(model: 
     assert versions[0].row.source == "model"
 
 
+async def test_a_correction_that_is_saved_says_what_it_replaced(model: Model) -> None:
+    """To the model, which may know that both hold, and in events."""
+    old = await model.saved("她的鋼琴課在週三")
+
+    told = await model("save", content="她的鋼琴課改到週四了")
+
+    new, named = re.findall(r"m_[0-9a-f]{16}", told)
+    assert (named, "in the place of" in told, "她的鋼琴課在週三" in told) == (old, True, True)
+    assert [
+        (each.op, each.memory_id, each.superseded_by) for each in model.events if isinstance(each, Memory)
+    ] == [("remembered", old, None), ("corrected", old, new), ("remembered", new, None)]
+    assert await model.told("list") == [new]
+    both = await model("save", content="她的鋼琴課也在週三")
+    assert "in the place of" not in both
+
+
 async def test_a_search_that_finds_something_is_told_as_an_event(model: Model) -> None:
     """With what was found and why; one that finds nothing is not told."""
     memory_id = await model.saved("Prefers tea to coffee", type="preference", importance=2)

@@ -198,14 +198,11 @@ class Corrections:
             decisions=(),
             refs=(),
         )
-        links = [Link(new.id, row.id, "contradicts"), *await inherited(self._store, [row], new)]
-        return [
-            await self._memories.step(_superseded(row, new), "replaced", by),
-            await self._memories.step(
-                new, "remembered", by, evidence=quotes, stated_by=viewer.user_id, links=links
-            ),
-            *await self._flags(viewer, row, "replaced", by),
-        ]
+        (gone, *flags), links = await self.superseding(viewer, row, new, by)
+        made = await self._memories.step(
+            new, "remembered", by, evidence=quotes, stated_by=viewer.user_id, links=links
+        )
+        return [gone, made, *flags]
 
     async def _given_way(
         self,
@@ -228,14 +225,22 @@ class Corrections:
             confidence=raised(known.confidence, len(quotes)),
             last_used=max(now_ms(), known.last_used),
         )
-        links = [Link(known.id, row.id, "contradicts"), *await inherited(self._store, [row], known)]
-        return [
-            await self._memories.step(_superseded(row, known), "replaced", by),
-            await self._memories.step(
-                after, "reinforced", by, evidence=quotes, stated_by=viewer.user_id, links=links
-            ),
-            *await self._flags(viewer, row, "replaced", by, but=known),
+        (gone, *flags), links = await self.superseding(viewer, row, known, by, but=known)
+        kept = await self._memories.step(
+            after, "reinforced", by, evidence=quotes, stated_by=viewer.user_id, links=links
+        )
+        return [gone, kept, *flags]
+
+    async def superseding(
+        self, viewer: Viewer, row: MemoryRow, heir: MemoryRow, by: Attribution, but: MemoryRow | None = None
+    ) -> tuple[Sequence[Change], Sequence[Link]]:
+        """The changes by which `heir` takes the place of `row`, that of `row` first, and the links of `heir`
+        then. What depends on `row` is flagged, `but` for one."""
+        changes = [
+            await self._memories.step(_superseded(row, heir), "replaced", by),
+            *await self._flags(viewer, row, "replaced", by, but=but),
         ]
+        return changes, [Link(heir.id, row.id, "contradicts"), *await inherited(self._store, [row], heir)]
 
     async def _merged(self, viewer: Viewer, ids: Sequence[str], by: Attribution) -> Sequence[Change]:
         found = {row.id: row for row in await self._store.get(viewer, *ids)}

@@ -29,7 +29,7 @@ _NOT_STATED = re.compile(
     r"|wants? to|plan(?:s|ned|ning)? to|hop(?:es?|ing) to|going to|thinking|considering|maybe|perhaps"
     r"|wish(?:es)?|not (?:moved|changed|switched|postponed))\b"
     r"|也|又|还[在有会要喜用想学爱]|另外|此外|同时|如果|要是|假如|万一|想(?![法象])|希望|打算|考虑|差点|可能|或许"
-    r"|[没未别]有?[改换搬迁推]|\?$"
+    r"|[我们]要[从搬换改]|[没未别]有?[改换搬迁推]|\?$"
 )
 _CHANGE = re.compile(
     r"\b(?:instead|correction|i was wrong|i meant"

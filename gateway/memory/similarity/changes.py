@@ -14,6 +14,7 @@ attributes with one value.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from gateway.lexical import is_cjk
@@ -53,23 +54,28 @@ def gives_another_value(old: NormalizedText, new: NormalizedText, cue: Cue) -> b
     """Whether `new`, a statement with that `cue`, gives another value to the attribute that `old` states."""
     if _INDEFINITE.search(old.text) or _INDEFINITE.search(new.text):
         return False
-    text = _DONE_BY_US.sub(_passive, _LEAD_IN.sub("", new.text))
-    stated, text = units(_signed(old.text)), without_now(text)
-    if any(units(_signed(each)) == stated for each in (*_before(text), *_before(new.text))):
+    stated, said = (_forms(without_now(_in_passive(text))) for text in (old.text, new.text))
+    texts = (*_before(without_now(new.text)), *_before(_in_passive(new.text)))
+    if not {units(_signed(text)) for text in texts}.isdisjoint(form for form, _ in stated):
         return True
-    names = frozenset(unit for name in old.names | new.names for unit in units(name))
-    for form, only_measures in _forms(text):
-        difference = _difference(stated, units(form))
-        if difference and _is_another_value(difference, names, cue, only_measures=only_measures):
-            return True
+    differences = [
+        (_difference(one, other), of_measures or only_measures)
+        for (one, of_measures), (other, only_measures) in product(stated, said)
+    ]
     # Where a number stands makes no difference: "at 40" and "now 60" are one limit.
-    difference = _difference(_one_sign(stated), _one_sign(units(_signed(text))))
-    return difference is not None and _is_another_value(difference, names, cue, only_measures=True)
+    differences.append((_difference(_one_sign(stated[-1][0]), _one_sign(said[-1][0])), True))
+    names = frozenset(unit for name in old.names | new.names for unit in units(name))
+    return any(
+        found is not None and _is_another_value(found, names, cue, only_measures=only_measures)
+        for found, only_measures in differences
+    )
 
 
-def _passive(match: re.Match[str]) -> str:
-    """ "We moved the review to": "the review moved to"; 我们把评审改到: 评审改到."""
-    return match["thing"] or f"{match['what']} {match['verb']}"
+def _in_passive(text: str) -> str:
+    """ "We moved the review to" is "the review moved to", 我们把评审改到 is 评审改到; without "no, "."""
+    return _DONE_BY_US.sub(
+        lambda match: match["thing"] or f"{match['what']} {match['verb']}", _LEAD_IN.sub("", text)
+    )
 
 
 def _before(text: str) -> Iterator[str]:
@@ -86,14 +92,16 @@ def _before(text: str) -> Iterator[str]:
                     yield f"{text[: match.start()]} {sign} {match['old']} {' '.join(words[count:])}"
 
 
-def _forms(text: str) -> Iterator[tuple[str, bool]]:
-    """The statement with each sign that its verb of change may stand for, and whether only for measures."""
-    found = [(change, signs) for change, signs in _CHANGES if change.search(text)]
-    for change, signs in found:
-        for sign, only_measures in signs:
-            yield _signed(change.sub(f" {sign} ", text, count=1)), only_measures
-    if not found:
-        yield _signed(text), False
+def _forms(text: str) -> list[tuple[tuple[str, ...], bool]]:
+    """The statement with each sign that its verb of change may stand for, and whether only for measures; as
+    it is when it has none."""
+    found = [
+        (units(_signed(change.sub(f" {sign} ", text, count=1))), only_measures)
+        for change, signs in _CHANGES
+        if change.search(text)
+        for sign, only_measures in signs
+    ]
+    return found or [(units(_signed(text)), False)]
 
 
 def _signed(text: str) -> str:
@@ -127,9 +135,7 @@ def _difference(old: tuple[str, ...], new: tuple[str, ...]) -> Difference | None
     )
 
 
-def _is_another_value(
-    found: Difference, names: frozenset[str], cue: Cue, *, only_measures: bool = False
-) -> bool:
+def _is_another_value(found: Difference, names: frozenset[str], cue: Cue, *, only_measures: bool) -> bool:
     kind = _kind(found.old, names)
     frame = {*found.before, *found.after} - _UNSPECIFIC
     if kind is None or kind != _kind(found.new, names) or not frame or not _SIGNS.isdisjoint(found.after):
@@ -213,6 +219,7 @@ _SINGLE_VALUED = _words("go goe belong report written built led run manag mainta
 """Verbs with one object at a time."""
 
 _WAS = r"(?:\b(?:is|are|was|were|has|have|had|been|be|got|gets) )*"
+_FROM, _FROM_ZH = "(?:from [^,;]{1,40}? )?", "(?:[从由][^,;]{1,20}?)?"
 _INDEFINITE = re.compile(r"^(?:one|some|many|an?|another|several|most)\b|之一|其中|有[一些][个位些]?|某")
 _LEAD_IN = re.compile(r"^(?:(?:no|correction|不[对是]|更正|说错了|搞错了|记错了)\s?[,;:.。]\s?)+")
 _DONE_BY_US = re.compile(
@@ -229,11 +236,11 @@ _FROM_TO = (
 )
 _CHANGES: tuple[tuple[re.Pattern[str], tuple[tuple[str, bool], ...]], ...] = (
     (
-        re.compile(rf"{_WAS}(?:{MOVED}) (?:to|until|till)\b|{MOVED_ZH}了?"),
+        re.compile(rf"{_WAS}(?:{MOVED}) {_FROM}(?:to|until|till)\b|{_FROM_ZH}{MOVED_ZH}了?"),
         ((_PLACED, False), (_CALLED, True)),
     ),
     (
-        re.compile(rf"{_WAS}(?:{TURNED}) to\b|{TURNED_ZH}了?"),
+        re.compile(rf"{_WAS}(?:{TURNED}) {_FROM}to\b|{_FROM_ZH}{TURNED_ZH}了?"),
         ((_CALLED, False), (_USED, False), (_PLACED, True), ("", False)),
     ),
     (re.compile(ANEW_ZH), (("", False),)),

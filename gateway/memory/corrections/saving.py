@@ -1,0 +1,100 @@
+"""Saving of a memory in the place of the one that it corrects, which is recognised by what both say."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gateway.lexical import query_tokens, tokens
+from gateway.memory import validation
+from gateway.memory.corrections.corrections import Corrections
+from gateway.memory.learning.user_messages import MAX_LEAD_IN, clauses
+from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.similarity.change_cues import cue_of
+from gateway.memory.similarity.comparison import replaces
+from gateway.memory.validation import NewMemory
+from gateway.memory.versions import retry_conflicts
+from gateway.storage.memories import Change, Filter, Link, MemoryRow, Scope, Viewer
+
+MAX_COMPARED = 10
+"""Memories that a new one is compared with: those with the most of its words."""
+MAX_WORDS = 64
+"""Words of the query that finds them."""
+
+_CORRECTABLE = Filter(recallable=True, runtime=True)
+
+
+async def save(
+    memories: Memories,
+    scope: Scope,
+    new: NewMemory,
+    by: Attribution,
+    *,
+    viewer: Viewer,
+    stated: str = "",
+    **more: Any,
+) -> Sequence[Changed]:
+    """Stores a memory, in the place of the one that it replaces (`comparison.replaces`), in one transaction.
+    That is one of the same user, for the same people; its pin and its importance stay. `stated` is the user's
+    message that led to it, "" when there is none; `more` is for `Memories.save`. What waits to be confirmed
+    replaces nothing.
+
+    Returns:
+        The memory; then the one that it replaced, and those that were flagged, as far as the scope sees them.
+
+    Raises:
+        What `Memories.save` raises.
+    """
+
+    async def once() -> Sequence[Changed]:
+        old = None if new.quarantined else await _corrected_by(memories, scope, new, stated)
+        if old is None:
+            return [await memories.save(scope, new, by, viewer=viewer, **more)]
+        others: list[Change] = []
+
+        async def besides(row: MemoryRow) -> tuple[Sequence[Change], Sequence[Link]]:
+            changes, links = await Corrections(memories).superseding(viewer, old, row, by)
+            others.extend(changes)
+            return changes, links
+
+        weight = {"pinned": new.pinned or old.pinned, "importance": max(new.importance, old.importance)}
+        saved = await memories.save(scope, replace(new, **weight), by, viewer=viewer, besides=besides, **more)
+        if saved.repeated or saved.operation != "remembered":
+            return [saved]
+        seen = [each for each in others if each.row.audience in scope.audiences]
+        return [saved, *(Changed(each.row, each.operation, replace(by, reason=each.reason)) for each in seen)]
+
+    return await retry_conflicts(once)
+
+
+async def _corrected_by(memories: Memories, scope: Scope, new: NewMemory, stated: str) -> MemoryRow | None:
+    row = validation.make(new, scope, "", 0)
+    clause = await asyncio.to_thread(_clause_on, row.content, stated)
+    if cue_of(row.content, clause) is None:
+        return None
+    words = (await asyncio.to_thread(query_tokens, row.content))[:MAX_WORDS]
+    matches = await memories.store.match(scope, words, _CORRECTABLE, limit=MAX_COMPARED)
+    own = [
+        match.row
+        for match in matches
+        if match.row.audience == row.audience and match.row.user_id == scope.user_id
+    ]
+    return await asyncio.to_thread(_first_replaced, own, row.content, clause)
+
+
+def _first_replaced(rows: list[MemoryRow], content: str, clause: str) -> MemoryRow | None:
+    return next((row for row in rows if replaces(row.content, content, clause)), None)
+
+
+def _clause_on(content: str, stated: str) -> str:
+    """The clause of a message that has the most words of `content`, with what introduces it ("No, …"); ""
+    when none has any."""
+    words, found = set(query_tokens(content)), clauses(stated)
+    shared = [len(words & set(tokens(clause))) for clause in found]
+    if not any(shared):
+        return ""
+    last = shared.index(max(shared))
+    first = last
+    while first and len(found[first - 1]) <= MAX_LEAD_IN:
+        first -= 1
+    return ", ".join(found[first : last + 1])
