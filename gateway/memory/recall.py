@@ -9,9 +9,9 @@ import structlog
 from gateway.bounded_dict import BoundedDict
 from gateway.errors import StorageError
 from gateway.ids import now_ms
-from gateway.lexical import query_tokens, tokens
 from gateway.memory import rendering, snapshot
 from gateway.memory.changes import Changes, ContextState, changes_since, context_state
+from gateway.memory.citations import cited_in
 from gateway.memory.control.controller import Controller, RetrievalDecision, start_of
 from gateway.memory.search.query import MemoryQuery, SearchResult, known_key
 from gateway.memory.search.searcher import Searcher
@@ -22,8 +22,6 @@ from gateway.settings import Settings
 from gateway.storage.memories import AllScopes, Filter, MemoryRow, Profile, Scope
 from gateway.storage.memories.contract import MemoryStore
 
-MIN_CITED_SHARE = 0.6
-"""The share of a memory's words that an answer must contain to count as a citation."""
 MAX_USERS = 2000
 """Users of whom it is kept in mind whether anything is remembered."""
 MAX_PENDING_CITATIONS = 100
@@ -177,11 +175,13 @@ class Recall:
         found = await self._searcher.find(scope, query)
         return RetrievalResult(decision, found) if found.hits else None
 
-    def record_citations(self, rows: Sequence[MemoryRow], answer: str) -> None:
-        """Records, in the background, which of `rows` the answer cites, by their ids or by their words: their
-        freshness is reset. Never raises and never waits."""
-        if rows and answer and len(self._pending) < MAX_PENDING_CITATIONS:
-            task = asyncio.create_task(self._record(rows, answer), name="citations of memories")
+    def record_citations(
+        self, rows: Sequence[MemoryRow], answer: str, found: Mapping[str, str] | None = None
+    ) -> None:
+        """Records, in the background, which memories the answer made use of (`cited_in`): their freshness is
+        reset. Never raises and never waits."""
+        if (rows or found) and answer and len(self._pending) < MAX_PENDING_CITATIONS:
+            task = asyncio.create_task(self._record(rows, answer, found or {}), name="citations of memories")
             self._pending.add(task)
             task.add_done_callback(self._pending.discard)
 
@@ -189,22 +189,11 @@ class Recall:
         """Waits until all citations are stored."""
         await asyncio.gather(*self._pending, return_exceptions=True)
 
-    async def _record(self, rows: Sequence[MemoryRow], answer: str) -> None:
+    async def _record(self, rows: Sequence[MemoryRow], answer: str, found: Mapping[str, str]) -> None:
         try:
-            if used := await asyncio.to_thread(cited_in, rows, answer):
+            if used := await asyncio.to_thread(cited_in, rows, answer, found):
                 await self._store.use(used, now_ms())
         except StorageError as error:
             log.warning("memory_citations_lost", code=error.code, memories=len(rows))
         except Exception:  # a mistake of ours: nobody waits for this task
             log.exception("memory_citations_lost", memories=len(rows))
-
-
-def cited_in(rows: Sequence[MemoryRow], answer: str) -> list[str]:
-    """The ids of the rows that an answer names, or most of whose words it contains. Pure."""
-    answered = set(tokens(answer))
-    return [row.id for row in rows if row.id in answer or _share(row, answered) >= MIN_CITED_SHARE]
-
-
-def _share(row: MemoryRow, answered: Collection[str]) -> float:
-    words = [word for word in query_tokens(row.summary) if len(word) > 1]
-    return sum(word in answered for word in words) / len(words) if words else 0.0

@@ -24,6 +24,7 @@ from gateway.turn.prompt import Prompt
 class MemoryState:
     """The memories in the session's context: `rows` as they are now, `known` how much of each the model has
     read, `context` what became of them since. `outdated`: the snapshot in the prompt has to be taken anew.
+    `found`: those that were found for the turn's message, by id with what was shown, the best first.
     `unavailable`: the memory could not be read; `empty`: it has nothing for the user, and nothing of it is in
     context."""
 
@@ -31,6 +32,7 @@ class MemoryState:
     known: InContext = field(default_factory=InContext)
     context: ContextState = field(default_factory=ContextState)
     outdated: bool = False
+    found: dict[str, str] = field(default_factory=dict[str, str])
     unavailable: bool = False
     empty: bool = False
 

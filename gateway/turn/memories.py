@@ -17,7 +17,7 @@ from gateway.events.content import Retrieval
 from gateway.events.lifecycle import TurnWarning
 from gateway.history.transcript import is_forgotten, last_position, with_message
 from gateway.memory.recall import InContext, Recall
-from gateway.memory.retrieval_events import changes_event, search_event, snapshot_event
+from gateway.memory.retrieval_events import SOURCE, changes_event, search_event, snapshot_event
 from gateway.memory.services import households_of
 from gateway.messages import FORGOTTEN, RECALLED, Message, Recalled, recalled_block, recalled_in
 from gateway.storage.memories import MemoryRow, Scope
@@ -56,7 +56,8 @@ async def revalidate(turn: TurnContext, history: History) -> tuple[History, Reas
         _unavailable(turn)
         return history, None
     state, outdated = found.state, found.outdated or before.generation_from == NOT_READ
-    turn.memories = MemoryState(state.rows, known_of(history, state.rows), state, outdated)
+    known, found_before = known_of(history, state.rows), turn.memories.found
+    turn.memories = MemoryState(state.rows, known, state, outdated, found=found_before)
     if not outdated or _is_fresh(turn, history) or _has_begun(turn, history):
         return history, None
     return history, READ_AT_LAST if before.generation_from == NOT_READ else CHANGED
@@ -131,6 +132,7 @@ async def retrieve(turn: TurnContext, history: History) -> History:
     message = Message("user", [recalled_block(new)]) if new else None
     found, decision = looked_up.found, looked_up.decision
     event = search_event(row.input, found, decision.mode, notes=decision.notes)
+    note_found(turn, event)
     _record(turn, event, message)
     state.rows = [*state.rows, *(hit.row for hit in found.hits)]
     return with_message(history, row.id, message) if message is not None else history
@@ -138,8 +140,15 @@ async def retrieve(turn: TurnContext, history: History) -> History:
 
 def record_citations(turn: TurnContext) -> None:
     """Records, beside the turn, which of the memories in context its answer used."""
-    if turn.deps.memory is not None and turn.memories.rows:
-        turn.deps.memory.recall.record_citations(turn.memories.rows, turn.progress.text.decode())
+    if turn.deps.memory is not None:
+        state, answer = turn.memories, turn.progress.text.decode()
+        turn.deps.memory.recall.record_citations(state.rows, answer, state.found)
+
+
+def note_found(turn: TurnContext, event: Retrieval) -> None:
+    """Takes down which memories were found for the turn's message, by the gateway or by the model itself."""
+    if event.source == SOURCE:
+        turn.memories.found |= {hit.id: hit.snippet for hit in event.results}
 
 
 def scope_of(turn: TurnContext) -> Scope:

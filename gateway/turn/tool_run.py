@@ -19,6 +19,7 @@ from gateway.tools.base import FunctionTool, Tool, ToolContext, ToolOutput, para
 from gateway.tools.in_time import run_in_time
 from gateway.tools.wrapping import defuse
 from gateway.turn.context import TurnContext
+from gateway.turn.memories import note_found
 from gateway.turn.progress import CallState
 from gateway.turn.suggestions import WriteSource
 from gateway.turn.tool_results import for_model, tool_result
@@ -148,6 +149,8 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
     row = turn.row
 
     def emit(data: EventData) -> None:
+        if isinstance(data, Retrieval):
+            note_found(turn, data)
         if turn.settings.retrieval_events or not isinstance(data, Retrieval):
             turn.emit(data, tool_call_id=call_id)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gateway.storage.memories import Scope
 from tests.harness import Client, running_gateway, settings_for
 from tests.paraphrasing_model.client import Given, paraphrasing_model
 from tests.running import run
@@ -140,3 +141,28 @@ async def test_what_is_forgotten_leaves_the_request_and_the_rest_stays(tmp_path:
     assert "third floor" in after.system
     assert f"[{gone}] was forgotten" in after
     assert (warnings(turn), warnings(later)) == (["memory_changed"], [])
+
+
+@pytest.mark.parametrize(
+    ("content", "asked", "answer", "is_used"),
+    [
+        ("对花生过敏", "晚饭吃什么？我的过敏要注意", "I left the peanuts out.", True),
+        ("Prefers trains to planes.", "My trains: how do I travel?", "By rail, on the night train.", True),
+        ("Prefers trains to planes.", "My trains: how do I travel?", "The museum is open.", False),
+    ],
+)
+async def test_what_an_answer_uses_is_fresh_again_in_whatever_words(
+    tmp_path: Path, content: str, asked: str, answer: str, *, is_used: bool
+) -> None:
+    """Also in the other language; what was told and not used is not."""
+    async with paraphrasing_model() as model, running_gateway(settings_for(tmp_path, model.url)) as user:
+        memory_id = await remember(user, content)
+        memory = user.app.state.deps.memory
+        scope = Scope("local")
+        (before,) = await memory.store.get(scope, memory_id)
+        await model.script(asked, {"answer": answer})
+        await user.chat(asked)
+        await memory.recall.close()
+        (after,) = await memory.store.get(scope, memory_id)
+
+    assert (after.last_used > before.last_used) == is_used
