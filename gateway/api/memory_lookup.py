@@ -87,6 +87,7 @@ class RetrieveBody(Placed):
             budget_tokens=self.budget_tokens,
             limit=self.limit,
             mode=self.wanted_mode,
+            summaries_only=True,
         )
 
 
@@ -105,7 +106,9 @@ class RetrievedMemory(Reply):
     freshness: float
     created_at: int = Field(description="Unix milliseconds, as is updated_at.")
     updated_at: int
-    passage: str | None = Field(None, description="Of a long memory: what of it fits the query.")
+    passage: str | None = Field(
+        None, description="In mode details, of a memory too long for its room: what of it fits the query."
+    )
     content: str | None = None
     context: str | None = None
     decisions: list[str] | None = None

@@ -89,7 +89,8 @@ def search(
     from gateway.memory.search.query import MemoryQuery
 
     async def work(context: "MemoryContext") -> None:
-        query = MemoryQuery(text, types=(kind,) if kind else (), limit=limit, budget_tokens=100 * limit)
+        types = (kind,) if kind else ()
+        query = MemoryQuery(text, types, budget_tokens=100 * limit, limit=limit, summaries_only=True)
         show_hits(await context.services.searcher.find(context.scope, query), user, as_json=as_json)
 
     _in_context(user, work, role=role, project=project)

@@ -77,13 +77,15 @@ class UserMemories:
         for row in rows:
             if not row.recallable:
                 continue
-            hit = Hit(row, 0, None, None, freshness(row, now))
-            if tokens + rendered_tokens(hit) > budget_tokens:
-                hit = replace(hit, form="summary")
-                omissions.append(Omission(id=row.id, reason="too_long"))
-            tokens += rendered_tokens(hit)
-            hits.append(hit)
-        return SearchResult(hits, omissions, 0, tokens)
+            full = Hit(row, 0, None, None, freshness(row, now))
+            fitting = (full, replace(full, form="summary"))
+            hit = next((each for each in fitting if tokens + rendered_tokens(each) <= budget_tokens), None)
+            if hit is not full:
+                omissions.append(Omission(id=row.id, reason="too_long" if hit else "budget"))
+            if hit is not None:
+                tokens += rendered_tokens(hit)
+                hits.append(hit)
+        return SearchResult(hits, omissions, sum(each.reason == "budget" for each in omissions), tokens)
 
     async def quotes(self, who: Principal, row: MemoryRow) -> Sequence[Evidence]:
         """What the user said that `row` is remembered of."""

@@ -311,18 +311,35 @@ async def test_a_model_that_cannot_read_is_told(settings: Settings, client: Clie
         assert (await alone.get("/api/memory")).json()["memories"] == []
 
 
+async def test_of_a_long_memory_the_details_have_the_passage_that_fits(client: Client) -> None:
+    """As far as all of it has no room."""
+    said = "The orchard. " + "Apples are picked in autumn. " * 80 + "Quinces are sold to Ferrer."
+    memory_id = await kept(client, said)
+
+    async def found(**more: Any) -> dict[str, Any]:
+        (hit,) = (await told(client, "retrieve", query="Who are the quinces sold to?", **more))["results"]
+        assert hit["id"] == memory_id
+        return hit
+
+    assert {"content", "passage"}.isdisjoint(await found())
+    passage = (await found(mode="details"))["passage"]
+    assert passage.endswith("Quinces are sold to Ferrer.")
+    assert len(passage) < len(said) / 2
+    assert (await found(mode="details", budget_tokens=10_000))["content"] == said
+
+
 async def test_details_by_id_heed_the_budget_and_leave_freshness_alone(client: Client) -> None:
-    """What does not fit is named. To look at a memory is not to make use of it."""
+    """What does not fit is there by its summary, or named. To look at a memory is not to make use of it."""
     ids = [await kept(client, f"第{number}条 " + "x y " * 400) for number in range(3)]
     before = (await client.get(f"/api/memory/{ids[0]}")).json()["last_used"]
 
-    body = {"memory_ids": ids, "budget_tokens": 700}
+    body = {"memory_ids": ids, "budget_tokens": 600}
     told = (await client.post("/api/memory/retrieve", body)).json()
 
-    assert [hit["id"] for hit in told["results"]] == ids[:1]
-    assert told["tokens"] <= 700
-    assert told["omitted"] == [{"id": each, "reason": "budget"} for each in ids[1:]]
-    assert told["omitted_count"] == 2
+    assert [(hit["id"], "content" in hit) for hit in told["results"]] == [(ids[0], True), (ids[1], False)]
+    assert told["tokens"] <= 600
+    assert told["omitted"] == [{"id": ids[1], "reason": "too_long"}, {"id": ids[2], "reason": "budget"}]
+    assert told["omitted_count"] == 1
     assert (await client.get(f"/api/memory/{ids[0]}")).json()["last_used"] == before
 
 

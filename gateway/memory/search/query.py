@@ -16,8 +16,9 @@ Form = Literal["full", "passage", "summary"]
 class MemoryQuery:
     """`text` is raw user text of any length. No `types` means all types; `since` filters by the last change,
     Unix milliseconds. The result has at most `limit` memories of at most `budget_tokens` together as they are
-    rendered (see gateway/memory/rendering.py), `line_tokens` of them for what is no passage (None: all).
-    What is in context already costs nothing: `known` has the ids of memories, and what `known_key` makes.
+    rendered (see gateway/memory/rendering.py), `line_tokens` of them for what is told on one line (None:
+    all); with `summaries_only` a catalog has nothing else. What is in context already costs nothing: `known`
+    has the ids of memories, and what `known_key` makes.
     `likely_types` and `likely_since` raise the score of a memory and exclude none. `plainly`: only memories
     that have most of the text's words (see gateway/memory/search/relevance.py)."""
 
@@ -26,6 +27,7 @@ class MemoryQuery:
     since: int | None = None
     budget_tokens: int = 1000
     line_tokens: int | None = None
+    summaries_only: bool = False
     limit: int = 20
     mode: Mode = "catalog"
     known: Collection[str] = ()

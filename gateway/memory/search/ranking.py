@@ -71,6 +71,7 @@ def select(
     budget_tokens: int,
     mode: Mode,
     line_tokens: int | None = None,
+    summaries_only: bool = False,
     known: Collection[str] = (),
 ) -> tuple[list[Hit], list[Omission], int]:
     """The selected hits in the form that there is room for, the omissions with their reasons, and the tokens
@@ -84,7 +85,10 @@ def select(
     room = {True: int(LONG_SHARE * budget_tokens), False: lines}
     left = budget_tokens
     for hit in hits:
-        forms = [replace(hit, form=form, known=_is_known(hit, form, known)) for form in _forms(hit, mode)]
+        forms = [
+            replace(hit, form=form, known=_is_known(hit, form, known))
+            for form in _forms(hit, mode, summaries_only=summaries_only)
+        ]
         shown = next(
             (each for each in forms if rendered_tokens(each) <= min(left, room[_is_long(each)])), None
         )
@@ -96,7 +100,7 @@ def select(
         if any(_is_same(own, other) for other in words):
             omissions.append(Omission(id=hit.row.id, reason="similar"))
             continue
-        if shown is not forms[0]:
+        if shown.form == "summary" != forms[0].form:
             omissions.append(Omission(id=hit.row.id, reason="too_long"))
         chosen.append(shown)
         words.append(own)
@@ -117,14 +121,14 @@ def _is_known(hit: Hit, form: Form, known: Collection[str]) -> bool:
     return bool(is_part) or known_key(hit.row.id, "full") in known
 
 
-def _forms(hit: Hit, mode: Mode) -> Sequence[Form]:
+def _forms(hit: Hit, mode: Mode, *, summaries_only: bool) -> Sequence[Form]:
     """How a memory may be told, the fullest first. Of a long one its passage says more than its summary, and
     of one that its summary leaves something out of the content."""
     if mode == "details":
         return ("full", "passage", "summary") if hit.passage else ("full", "summary")
-    if hit.passage:
+    if hit.passage and not summaries_only:
         return ("passage", "summary")
-    return ("full", "summary") if rendering.is_cut(hit.row) else ("summary",)
+    return ("full", "summary") if rendering.is_cut(hit.row) and not summaries_only else ("summary",)
 
 
 def _is_long(hit: Hit) -> bool:

@@ -162,6 +162,7 @@ def _rank(
         limit=query.limit,
         budget_tokens=query.budget_tokens,
         line_tokens=query.line_tokens,
+        summaries_only=query.summaries_only,
         mode=query.mode,
         known=query.known,
     )
