@@ -9,7 +9,7 @@ from gateway.api.memory_bodies import CorrectBody, MemoriesQuery, MemoryPatch, M
 from gateway.api.memory_copies import Imported
 from gateway.api.memory_lookup import ControlBody, ControlReply, RetrieveBody, Retrieved, WriteBody, Written
 from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
-from gateway.api.profiles import ProfileBody, ProfileReply
+from gateway.api.profiles import ProfileBody, ProfileList, ProfileReply
 from gateway.api.uploads import NDJSON
 
 MEMORY = "/api/memory"
@@ -97,6 +97,7 @@ MEMORIES = (
         refusals=(404, 409, 412),
         headers=VERSION,
     ),
+    Endpoint("GET", "/api/profiles", profiles.find, {200: (ProfileList,)}, refusals=(404,)),
     Endpoint("GET", PROFILE, profiles.read, {200: (ProfileReply,)}, refusals=(404,)),
     Endpoint(
         "PUT",

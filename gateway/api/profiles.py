@@ -41,6 +41,17 @@ class ProfileReply(Reply):
         )
 
 
+class ProfileList(Reply):
+    profiles: list[ProfileReply]
+
+
+async def find(request: Request) -> Response:
+    """Your profile, and those of the households you are a member of; version 0 while there is nothing in
+    one."""
+    found = await gateway_of(request).memory.profiles(principal_of(request))
+    return json_reply(ProfileList(profiles=[ProfileReply.of(each) for each in found]))
+
+
 async def read(request: Request) -> Response:
     """Your profile, or that of a household you are a member of; version 0 while there is nothing in it."""
     profile = await gateway_of(request).memory.profile(principal_of(request), *_named(request))

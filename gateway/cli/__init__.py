@@ -26,6 +26,7 @@ def main() -> NoReturn:
     from gateway.cli.files import export, import_
     from gateway.cli.mcp import mcp
     from gateway.cli.migrate import migrate
+    from gateway.cli.profiles import profile
     from gateway.cli.replay import replay
     from gateway.cli.serve import serve
     from gateway.errors import GatewayError, SettingsError
@@ -50,7 +51,7 @@ def main() -> NoReturn:
     remembered = _group(
         "memory",
         *(memory.list_, memory.search, memory.show, memory.save, memory.edit, memory.delete, memory.erase),
-        *(memory.confirm, memory.correct, memory.merge, memory.export, memory.import_),
+        *(memory.confirm, memory.correct, memory.merge, memory.export, memory.import_, profile),
     )
     app.add_typer(remembered, help="Memory: what is remembered, to look after by hand.")
     written_down = _group(

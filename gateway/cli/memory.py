@@ -71,7 +71,7 @@ def list_(
         count, _ = await context.services.store.count(context.viewer, which)
         show_rows(rows, count, user, as_json=as_json)
 
-    _in_context(user, work, role=role, project=project)
+    in_context(user, work, role=role, project=project)
 
 
 def search(
@@ -93,7 +93,7 @@ def search(
         query = MemoryQuery(text, types, budget_tokens=100 * limit, limit=limit, summaries_only=True)
         show_hits(await context.services.searcher.find(context.scope, query), user, as_json=as_json)
 
-    _in_context(user, work, role=role, project=project)
+    in_context(user, work, role=role, project=project)
 
 
 def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> None:
@@ -103,7 +103,7 @@ def show(memory_id: Id, *, user: User = "local", as_json: AsJson = False) -> Non
     async def work(context: "MemoryContext") -> None:
         show_details(await context.services.memories.details(context.viewer, memory_id), as_json=as_json)
 
-    _in_context(user, work)
+    in_context(user, work)
 
 
 def save(
@@ -207,7 +207,7 @@ def erase(
         if not sys.stdin.isatty():
             raise typer.BadParameter("An erased memory cannot be had back: add --yes.")
         typer.confirm(f"Erase {memory_id} for good?", err=True, abort=True)
-    _in_context(user, lambda context: context.erase(memory_id, version))
+    in_context(user, lambda context: context.erase(memory_id, version))
     print(f"{memory_id} is erased.")
 
 
@@ -268,7 +268,7 @@ def export(
     """Write all memories of a user to a file, one JSON object a line, that `import` reads."""
     from gateway.cli.memory_files import write_memories
 
-    _in_context(user, lambda context: write_memories(context, output))
+    in_context(user, lambda context: write_memories(context, output))
 
 
 def import_(
@@ -278,7 +278,7 @@ def import_(
     """Read memories from a file. What is there already is reinforced, not doubled."""
     from gateway.cli.memory_files import read_memories
 
-    report = _in_context(user, lambda context: read_memories(context, file), makes=True)
+    report = in_context(user, lambda context: read_memories(context, file), makes=True)
     sys.exit(1 if report.refused else 0)
 
 
@@ -291,7 +291,7 @@ def checked_id(name: str, option: str) -> str:
     return name
 
 
-def _in_context(
+def in_context(
     user: str,
     work: "Callable[[MemoryContext], Awaitable[T]]",
     *,
@@ -299,6 +299,8 @@ def _in_context(
     project: str | None = None,
     makes: bool = False,
 ) -> T:
+    """What `work` returns, done on the memory of a user. Raises typer.BadParameter for what is no id, and as
+    `open_context`."""
     import asyncio
 
     from gateway.cli.memory_context import open_context
@@ -327,7 +329,7 @@ def _change(
     from gateway.memory.memories import Changed
 
     reason = f"{what} on the command line."
-    changed = _in_context(
+    changed = in_context(
         user, lambda context: change(context, reason), role=role, project=project, makes=makes
     )
     show_changes([changed] if isinstance(changed, Changed) else changed, as_json=as_json)

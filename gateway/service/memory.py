@@ -271,6 +271,12 @@ class UserMemories:
 
     # Profiles
 
+    async def profiles(self, who: Principal) -> Sequence[Profile]:
+        """The caller's own, and those of their households."""
+        scope, profiles = self._for.own(who), self._for.services.profiles
+        own = await profiles.get(scope, "user", who.user_id)
+        return [own, *[await profiles.get(scope, "household", name) for name in scope.households]]
+
     async def profile(self, who: Principal, kind: ProfileKind, name: str) -> Profile:
         """Raises errors.NotFound for one that is not the caller's, or their household's."""
         return await self._for.services.profiles.get(self._for.own(who), kind, name)

@@ -3,6 +3,7 @@
 import { downloadLines, request } from "./api.js";
 import { byId, make, save } from "./dom.js";
 import { MemoryRow } from "./memory_row.js";
+import { Profiles } from "./profiles.js";
 import { inWords, words } from "./words.js";
 
 const TYPING_MS = 200;
@@ -18,7 +19,8 @@ export class Memories {
     this.more = byId("memory-more");
     this.asked = 0;
     this.typing = null;
-    this.menu.addEventListener("toggle", () => this.menu.open && this.show());
+    this.profiles = new Profiles((text) => this.tell(text));
+    this.menu.addEventListener("toggle", () => this.menu.open && (this.show(), this.profiles.show()));
     this.which.addEventListener("change", () => this.show());
     this.box.addEventListener("input", () => {
       clearTimeout(this.typing);

@@ -135,6 +135,19 @@ async def test_nobody_writes_for_another_user_or_household(guarded: Client) -> N
         assert {problem(answer) for answer in answers} == {(404, "profile_not_found")}
 
 
+async def test_a_user_is_told_which_profiles_are_theirs(guarded: Client) -> None:
+    """Their own and those of their households, also while nothing is in one; nobody else's."""
+    await guarded.http.put("/api/profiles/household/home", json={"fields": {"wifi": "attic"}}, headers=ANNA)
+
+    anna, carl = [(await guarded.get("/api/profiles", **who)).json()["profiles"] for who in (ANNA, CARL)]
+
+    assert [(each["kind"], each["id"], each["fields"]) for each in anna] == [
+        ("user", "anna", {}),
+        ("household", "home", {"wifi": "attic"}),
+    ]
+    assert [(each["kind"], each["id"]) for each in carl] == [("user", "carl")]
+
+
 async def test_a_household_shares_its_memories_and_not_what_its_members_said(guarded: Client) -> None:
     """Bert sees and changes what Anna remembered for both; her own words, and her own memories, stay hers."""
     session = (await guarded.post("/api/sessions", {}, **ANNA)).json()["id"]

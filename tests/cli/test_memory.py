@@ -364,3 +364,35 @@ def test_an_import_tells_what_it_left_out(memory: Memory, tmp_path: Path) -> Non
     assert said.out == "1 imported, 0 reinforced, 0 were there already, 0 refused.\n"
     assert "! 1 quotes were left out" in said.err
     assert "! 1 links were left out" in said.err
+
+
+def test_a_profile_is_shown_and_changed_a_fact_at_a_time(memory: Memory) -> None:
+    """Of a user and of a household of theirs; what is wrong changes nothing."""
+    memory.done("profile", "--set", "name=李雷", "--set", "time zone = Asia/Shanghai")
+    changed = memory.json("profile", "--set", "editor=vi -u NONE=x", "--remove", "time zone")
+    home = '{"home": ["local"]}'
+    shared = memory("profile", "--household", "home", "--set", "wifi=attic", GATEWAY_HOUSEHOLDS=home)
+
+    assert changed == changed | {"version": 2, "fields": {"name": "李雷", "editor": "vi -u NONE=x"}}
+    assert (shared.code, shared.out.split()[-2:]) == (0, ["wifi", "attic"])
+    for arguments, told in (
+        (("--set", "name"), "--set takes NAME=VALUE"),
+        (("--set", "a=1", "--remove", "a"), "set or removed, not both"),
+        (("--remove", "nothing"), "not in the profile"),
+        (("--household", "other"), "There is no such profile of a household"),
+        (("--set", "a=1", "--version", "1"), "at version 2"),
+    ):
+        refused = memory("profile", *arguments)
+        assert refused.code != 0
+        assert told in refused.err
+    assert memory.json("profile") == changed
+
+
+def test_a_profile_without_facts_says_how_to_give_it_some(memory: Memory) -> None:
+    """It is no error."""
+    memory.saved("Keeps bees")
+
+    said = memory("profile")
+
+    assert (said.code, said.out) == (0, "")
+    assert "is empty: --set NAME=VALUE" in said.err

@@ -256,3 +256,30 @@ def test_the_panel_fits_a_phone_and_speaks_chinese(
         box = page.locator("#memory .sheet").bounding_box()
         assert box is not None
         assert (box["x"] >= 0, box["x"] + box["width"] <= 360) == (True, True)
+
+
+def test_the_profile_is_shown_and_written(page: Page, http: httpx2.Client) -> None:
+    """A line for each fact; what is no such line is not sent, and a version that is newer is not written
+    over but shown."""
+    known = http.put("/api/profiles/user/local", json={"fields": {"name": "李雷"}}).json()
+    page.get_by_text("Memory", exact=True).first.click()
+    page.locator("#profiles > summary").click()
+    box = page.get_by_label("About you, in every prompt")
+    expect(box).to_have_value("name: 李雷")
+
+    box.fill("no fact")
+    page.locator("#profiles").get_by_role("button", name="Save").click()
+    expect(page.locator("#memory-note")).to_have_text("A line for each fact: name: value")
+    box.fill("name: 李雷\n时区：Asia/Shanghai: +8")
+    page.locator("#profiles").get_by_role("button", name="Save").click()
+    expect(page.locator("#memory-note")).to_have_text("Saved. New chats know it from the first message.")
+    saved = http.get("/api/profiles/user/local").json()
+    assert saved["fields"] == {"name": "李雷", "时区": "Asia/Shanghai: +8"}
+    assert saved["version"] == known["version"] + 1
+
+    http.put("/api/profiles/user/local", json={"fields": {"name": "韩梅梅"}})
+    box.fill("name: somebody")
+    page.locator("#profiles").get_by_role("button", name="Save").click()
+    expect(box).to_have_value("name: 韩梅梅")
+    assert http.get("/api/profiles/user/local").json()["fields"] == {"name": "韩梅梅"}
+    http.put("/api/profiles/user/local", json={"fields": {}})

@@ -93,8 +93,8 @@ class Remembered(Protocol):
     async def containing(
         self, viewer: Viewer, parts: Sequence[str], which: Filter, *, limit: int
     ) -> Sequence[Match]:
-        """Those that have one of `parts` (of Latin words, in lower case) in content, summary or tags, the
-        last changed first, with a score of 0. It reads all that the viewer sees: for when `match` finds
+        """Those that have one of `parts` (of Latin words, in lower case) in content or tags, the last
+        changed first, with a score of 0. It reads all that the viewer sees: for when `match` finds
         nothing."""
         ...
 
