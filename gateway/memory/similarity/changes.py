@@ -64,7 +64,8 @@ def gives_another_value(old: NormalizedText, new: NormalizedText, cue: Cue) -> b
     ]
     # Where a number stands makes no difference: "at 40" and "now 60" are one limit.
     differences.append((_difference(_one_sign(stated[-1][0]), _one_sign(said[-1][0])), True))
-    names = frozenset(unit for name in old.names | new.names for unit in units(name))
+    first = {*old.units[:1], *new.units[:1]}  # which has a capital letter whatever it is
+    names = frozenset(unit for name in old.names | new.names for unit in units(name)) - first
     return any(
         found is not None and _is_another_value(found, names, cue, only_measures=only_measures)
         for found, only_measures in differences
@@ -201,13 +202,14 @@ _UNSPECIFIC = _SIGNS | _words(
 )
 """What no attribute is told by."""
 _MEASURES = _words(
-    "at on am pm o'clock euro dollar usd eur percent second minut hour day week month year kg km gb mb ms"
-    " % € $ ￥ £ 年 月 日 号 周 天 点 时 分 秒 半 刻 钟 早 晚 上 中 下 午 元 块 万 千 百 亿 美 欧 英 镑"
+    "at on am pm o'clock euro dollar usd eur percent second minut hour day week month year kg km cm mm mg gb"
+    " mb ms"
+    " % € $ ￥ £ 年 月 日 号 周 天 点 时 分 秒 半 刻 钟 早 晚 上 中 下 午 元 块 万 千 百 亿 美 欧 英 镑 度"
 )
 _TIMES, _DATES = _words("am pm 点"), _words("月 日")
 _PREDICATES = _SIGNS | _words(
     "have take last cost need allow must can weigh contain hold start begin end open close limit requir pay"
-    " charg expir keep 有 最 多 限 需 可 能 达 共 付 收 超 留 存"
+    " charg expir keep 有 最 多 限 需 可 能 达 共 付 收 超 留 存 剩"
 )
 """Words after which a number says something of the subject."""
 _VERBS_OF_CHOICE = _words(
@@ -215,7 +217,7 @@ _VERBS_OF_CHOICE = _words(
     " 喝 吃 坐 搭 乘 骑 走 发 给 交 寄 去 找 看 穿 开 学 教 读 练 选 买 订 住 叫 姓"
 )
 """Words whose object is replaced when the user says that it is."""
-_SINGLE_VALUED = _words("go goe belong report written built led run manag maintain own")
+_SINGLE_VALUED = _words("go goe work belong report written built led run manag maintain own")
 """Verbs with one object at a time."""
 
 _WAS = r"(?:\b(?:is|are|was|were|has|have|had|been|be|got|gets) )*"
