@@ -34,31 +34,33 @@ def main() -> None:
     given = arguments()
     servers.pin(0, 1)
     chosen, asked = given.servers.split(","), given.cells.split(",")
-    recorded, told, profile = results.recorded(), dict[str, Measured](), dict[str, Shares]()
+    recorded, measures, profile = results.recorded(), dict[str, Measured](), dict[str, Shares]()
     with ExitStack() as stack:
         cells = [CELLS[name] for name in asked if name != STAGES]
         upstream = stack.enter_context(servers.upstream())
         running = start(stack, upstream, {name for cell in cells for name in cell.measured(chosen)})
         for cell in cells:
             measured = {name: running[name] for name in cell.measured(chosen)}
-            told[cell.name] = rounds_of(cell, measured, 1 if given.quick else given.rounds, quick=given.quick)
+            measures[cell.name] = rounds_of(
+                cell, measured, 1 if given.quick else given.rounds, quick=given.quick
+            )
             if measured:
-                print(table(cell.name, cell.about, told[cell.name], recorded) + "\n", flush=True)
+                print(table(cell.name, cell.about, measures[cell.name], recorded) + "\n", flush=True)
         if STAGES in asked:
             profile = stages.measured(upstream.port, quick=given.quick)
             print(stages.shown(profile) + "\n", flush=True)
     if given.json:
-        Path(given.json).write_text(json.dumps(told, indent=1), encoding="utf-8")
-    print(summary := summed_up(told))
-    print("".join(f"Worse than recorded: {what}\n" for what in worse(told, recorded)), end="")
+        Path(given.json).write_text(json.dumps(measures, indent=1), encoding="utf-8")
+    print(summary := summed_up(measures))
+    print("".join(f"Worse than recorded: {what}\n" for what in worse(measures, recorded)), end="")
     if given.record:
-        results.FILE.write_text(results.written(told, profile, summary), encoding="utf-8")
+        results.FILE.write_text(results.written(measures, profile, summary), encoding="utf-8")
         print(f"Recorded in bench/{results.FILE.name}")
 
 
-def summed_up(told: Mapping[str, Measured]) -> str:
-    aims = [(name, aim) for name in told for aim in AIMS[name] if aim.measured(told[name])]
-    missed = [f"{name} {aim.figure}" for name, aim in aims if not aim.reached(told[name])]
+def summed_up(measured: Mapping[str, Measured]) -> str:
+    aims = [(name, aim) for name in measured for aim in AIMS[name] if aim.measured(measured[name])]
+    missed = [f"{name} {aim.figure}" for name, aim in aims if not aim.reached(measured[name])]
     reached = f"{len(aims) - len(missed)} of {len(aims)} aims reached"
     return reached + "".join(f"; missed: {it}" for it in missed)
 

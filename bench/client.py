@@ -33,14 +33,14 @@ class Dialect:
         Who asks for a tool call of what does not call tools asks again with the result."""
         if self.path != "/v1/messages":
             return [self._request({"message": message})]
-        said: list[dict[str, Any]] = [{"role": "user", "content": message}]
+        messages: list[dict[str, Any]] = [{"role": "user", "content": message}]
         body = {"model": "demo", "max_tokens": 8192, "stream": True}
         if "/call " not in message:
-            return [self._request(body | {"messages": said})]
+            return [self._request(body | {"messages": messages})]
         call = {"type": "tool_use", "id": "toolu_bench", "name": "current_time", "input": {}}
         result = {"type": "tool_result", "tool_use_id": "toolu_bench", "content": "2026-01-01T12:00:00Z"}
         round_ = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-        return [self._request(body | {"messages": each}) for each in (said, said + round_)]
+        return [self._request(body | {"messages": each}) for each in (messages, messages + round_)]
 
     def _request(self, body: dict[str, Any]) -> bytes:
         data = orjson.dumps(body)

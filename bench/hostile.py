@@ -142,10 +142,10 @@ async def growing(name: str) -> list[Figure]:
         await warm_up(server)
         async with memory_seen(server) as seen:
             seconds = await flooded(server, name)
-    says = FLOODS[name][0]
+    message = FLOODS[name][0]
     return [
-        Figure(f"{says}: memory grown at its most", (max(seen) - seen[0]) / MEGABYTE, "MB", 32),
-        Figure(f"{says}: until the turn has ended", seconds, "s", 2),
+        Figure(f"{message}: memory grown at its most", (max(seen) - seen[0]) / MEGABYTE, "MB", 32),
+        Figure(f"{message}: until the turn has ended", seconds, "s", 2),
     ]
 
 
@@ -189,8 +189,10 @@ async def disturbing(rounds: int) -> list[Figure]:
                 alone += without
                 beside += within
     for about, values in (("alone", alone), ("beside floods", beside)):
-        told = ", ".join(f"p{share:g} {percentile(values, share / 100):.1f}" for share in (50, 90, 99, 99.9))
-        print(f"others {about}, {len(values):,} latencies, ms: {told}", file=sys.stderr)
+        shares = ", ".join(
+            f"p{share:g} {percentile(values, share / 100):.1f}" for share in (50, 90, 99, 99.9)
+        )
+        print(f"others {about}, {len(values):,} latencies, ms: {shares}", file=sys.stderr)
     ratio = percentile(beside, 0.99) / percentile(alone, 0.99)
     return [
         Figure("others' p99 beside floods, median of the rounds", median(ratios), "x alone", 1.2),

@@ -25,7 +25,7 @@ import aiohttp
 
 from bench import servers
 from bench.progress import progress
-from bench.reader import Reader, Told, seq_of
+from bench.reader import Reader, ReceivedTurn, seq_of
 from bench.victim import Victim
 from gateway.ids import now_ms
 from gateway.settings import load_settings
@@ -130,23 +130,23 @@ async def run(
         finally:
             await victim.end(signal.SIGKILL)
         database = load_settings(data_dir=folder).database_path
-        told = set[str]()
+        refs = set[str]()
         for record in read_records(database):
             outcome.violations += violations(record)
             # The last turn of each session is the one that `stuck` asked for.
             outcome.ended.update(str(turn.outcome) for turn in record.turns[:-1])
-            told |= {event["data"]["ref"] for event in record.events if event["type"] == "artifact"}
-        outcome.kept = len(told)
+            refs |= {event["data"]["ref"] for event in record.events if event["type"] == "artifact"}
+        outcome.kept = len(refs)
         # As upkeep does when they are old: parts of blobs whose writer was killed.
         await FolderBlobs(database.parent / "blobs").sweep(now_ms() + 1)
-        outcome.violations += kept_aside(database, told)
+        outcome.violations += kept_aside(database, refs)
     if sum(outcome.ended.values()) != turns:
         outcome.violations.append(f"{turns} turns were asked for, {sum(outcome.ended.values())} are recorded")
     return outcome
 
 
-def kept_aside(database: Path, told: set[str]) -> list[str]:
-    """What is wrong with the artifacts: each that was `told` is there, whole and used by its session; no blob
+def kept_aside(database: Path, refs: set[str]) -> list[str]:
+    """What is wrong with the artifacts: each of `refs` is there, whole and used by its session; no blob
     is left that neither an artifact has nor is in doubt."""
     blobs = database.parent / "blobs"
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
@@ -156,7 +156,7 @@ def kept_aside(database: Path, told: set[str]) -> list[str]:
     files = {str(path.relative_to(blobs)) for path in (blobs / "artifacts").rglob("*") if path.is_file()}
     needed = {path for path, _ in rows.values()}
     return [
-        *(f"artifact {ref} was told and is not there" for ref in sorted(told - rows.keys())),
+        *(f"artifact {ref} was told and is not there" for ref in sorted(refs - rows.keys())),
         *(f"blob {path} is nobody's" for path in sorted(files - needed - doubtful)),
         *(
             f"artifact {ref} is not what was written"
@@ -213,7 +213,7 @@ def missing(synced: Path, readers: Sequence[Reader]) -> list[str]:
         power_cut(Path(folder), synced)
         with closing(sqlite3.connect(load_settings(data_dir=Path(folder)).database_path)) as connection:
             left: dict[str, int] = dict(connection.execute(LAST_EVENTS).fetchall())
-    shown = {reader.session_id: max((told.cursor for told in reader.turns), default=0) for reader in readers}
+    shown = {reader.session_id: max((turn.cursor for turn in reader.turns), default=0) for reader in readers}
     return [
         f"power cut: session {session_id} was shown {seq} events, {left.get(session_id, 0)} are left"
         for session_id, seq in shown.items()
@@ -223,10 +223,10 @@ def missing(synced: Path, readers: Sequence[Reader]) -> list[str]:
 
 def so_far(readers: Sequence[Reader], outcome: Outcome) -> str:
     """One line about a run that goes on."""
-    told = [each for reader in readers for each in reader.turns]
-    done = sum(each.status is not None for each in told)
+    turns = [each for reader in readers for each in reader.turns]
+    done = sum(each.status is not None for each in turns)
     # What readers found comes to the outcome only when they are compared.
-    wrong = {*outcome.violations, *(problem for each in told for problem in each.problems)}
+    wrong = {*outcome.violations, *(problem for each in turns for problem in each.problems)}
     return (
         f"{done} of {outcome.turns} turns done, {outcome.kills} kills, {outcome.power_cuts} power cuts, "
         f"{len(wrong)} violations so far"
@@ -234,15 +234,15 @@ def so_far(readers: Sequence[Reader], outcome: Outcome) -> str:
 
 
 def events_seen(readers: Sequence[Reader]) -> int:
-    return sum(len(told.frames) for reader in readers for told in reader.turns)
+    return sum(len(turn.frames) for reader in readers for turn in reader.turns)
 
 
-def compare(turns: Sequence[Told], replay: Sequence[bytes], outcome: Outcome) -> None:
+def compare(turns: Sequence[ReceivedTurn], replay: Sequence[bytes], outcome: Outcome) -> None:
     """What the clients of a session were told, put together, is the replay: byte for byte, nothing twice."""
-    seen = [frame for told in turns for frame in told.frames]
+    seen = [frame for turn in turns for frame in turn.frames]
     session = turns[0].session_id if turns else "?"
-    outcome.resumed += sum(told.connections > 1 for told in turns)
-    outcome.violations += [problem for told in turns for problem in told.problems]
+    outcome.resumed += sum(turn.connections > 1 for turn in turns)
+    outcome.violations += [problem for turn in turns for problem in turn.problems]
     if seen != list(replay):
         at = next((n for n, (one, other) in enumerate(zip(seen, replay, strict=False)) if one != other), None)
         where = f"they differ at {seen[at]!r} and {replay[at]!r}" if at is not None else "one is longer"

@@ -22,7 +22,7 @@ TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=2, sock_read=20)
 
 
 @dataclass(slots=True)
-class Told:
+class ReceivedTurn:
     """What the stream of one turn told its reader, over all connections."""
 
     session_id: str
@@ -44,26 +44,26 @@ class Reader:
     def __init__(self, http: aiohttp.ClientSession, url: str, chance: random.Random) -> None:
         self.http, self.url, self.chance = http, url, chance
         self.session_id = new_session_id()
-        self.turns: list[Told] = []
+        self.turns: list[ReceivedTurn] = []
 
-    async def take_turn(self, message: str, *, cancel_after: float | None = None) -> Told:
+    async def take_turn(self, message: str, *, cancel_after: float | None = None) -> ReceivedTurn:
         """Asks and reads until `done`; with `cancel_after` it presses Stop after so many seconds."""
-        told = Told(self.session_id, message)
-        self.turns.append(told)
-        stop = asyncio.create_task(self._stop(told, cancel_after)) if cancel_after is not None else None
+        turn = ReceivedTurn(self.session_id, message)
+        self.turns.append(turn)
+        stop = asyncio.create_task(self._stop(turn, cancel_after)) if cancel_after is not None else None
         request_id = f"m_{len(self.turns)}"
         give_up = time.monotonic() + TURN_TIMEOUT
-        while told.status is None:
+        while turn.status is None:
             if time.monotonic() > give_up:
-                told.status = "lost"
-                told.problems.append(f"turn {told.turn_id} has no end after {TURN_TIMEOUT:g} s")
+                turn.status = "lost"
+                turn.problems.append(f"turn {turn.turn_id} has no end after {TURN_TIMEOUT:g} s")
             try:
-                await (self._resume(told) if told.turn_id else self._ask(told, request_id))
+                await (self._resume(turn) if turn.turn_id else self._ask(turn, request_id))
             except AWAY:
                 await asyncio.sleep(RETRY)
         if stop is not None:
             stop.cancel()
-        return told
+        return turn
 
     async def replay(self) -> list[bytes]:
         """The frames of the whole session, from the first event on."""
@@ -71,48 +71,48 @@ class Reader:
         async with self.http.get(url, headers={"accept": "text/event-stream"}, timeout=TIMEOUT) as answer:
             return [frame async for frame in frames(answer)]
 
-    async def _ask(self, told: Told, client_message_id: str) -> None:
+    async def _ask(self, turn: ReceivedTurn, client_message_id: str) -> None:
         """The POST, whose stream is read as long as it lasts; asked twice it names the same turn."""
         body = {
-            "message": told.message,
-            "session_id": told.session_id,
+            "message": turn.message,
+            "session_id": turn.session_id,
             "client_message_id": client_message_id,
         }
         headers = {"accept": "text/event-stream"}
         async with self.http.post(
             f"{self.url}/api/chat", json=body, headers=headers, timeout=TIMEOUT
         ) as answer:
-            await self._read(answer, told)
+            await self._read(answer, turn)
 
-    async def _resume(self, told: Told) -> None:
-        url = f"{self.url}/api/sessions/{told.session_id}/events?turn_id={told.turn_id}"
-        headers = {"accept": "text/event-stream", "last-event-id": str(told.cursor)}
+    async def _resume(self, turn: ReceivedTurn) -> None:
+        url = f"{self.url}/api/sessions/{turn.session_id}/events?turn_id={turn.turn_id}"
+        headers = {"accept": "text/event-stream", "last-event-id": str(turn.cursor)}
         async with self.http.get(url, headers=headers, timeout=TIMEOUT) as answer:
-            await self._read(answer, told)
+            await self._read(answer, turn)
 
-    async def _read(self, answer: aiohttp.ClientResponse, told: Told) -> None:
+    async def _read(self, answer: aiohttp.ClientResponse, turn: ReceivedTurn) -> None:
         if answer.status == 503:
             await asyncio.sleep(RETRY)
             return
         if answer.status != 200:
-            told.problems.append(
+            turn.problems.append(
                 f"{answer.method} {answer.url}: {answer.status} {(await answer.text())[:300]}"
             )
-            told.status = "lost"
+            turn.status = "lost"
             return
-        told.connections += 1
+        turn.connections += 1
         async for frame in frames(answer):
-            told.frames.append(frame)
+            turn.frames.append(frame)
             event = body_of(frame)
-            told.turn_id = event["turn_id"]
+            turn.turn_id = event["turn_id"]
             if event["type"] == "done":
-                told.status = event["data"]["status"]
+                turn.status = event["data"]["status"]
 
-    async def _stop(self, told: Told, delay: float) -> None:
+    async def _stop(self, turn: ReceivedTurn, delay: float) -> None:
         await asyncio.sleep(delay)
-        while told.status is None:
-            if told.turn_id is not None:
-                url = f"{self.url}/api/sessions/{told.session_id}/turns/{told.turn_id}/cancel"
+        while turn.status is None:
+            if turn.turn_id is not None:
+                url = f"{self.url}/api/sessions/{turn.session_id}/turns/{turn.turn_id}/cancel"
                 try:
                     async with self.http.post(url, timeout=TIMEOUT) as answer:
                         await answer.read()

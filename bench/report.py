@@ -120,10 +120,10 @@ def line(figure: str, values: Sequence[str], read: str, was: str, words: str) ->
     return f"  {figure:20}{cells}{read:>10}{was:>10}  {words}".rstrip()
 
 
-def worse(told: Mapping[str, Rounds], recorded: Readings) -> list[str]:
+def worse(measured: Mapping[str, Rounds], recorded: Readings) -> list[str]:
     """Sentences about what is worse by more than a fifth than it was when it was recorded."""
     found: list[str] = []
-    for cell, rounds in told.items():
+    for cell, rounds in measured.items():
         for aim in AIMS[cell]:
             was, now = recorded.get((cell, aim.figure)), reading(cell, aim.figure, rounds)
             if not was or now is None or aim.kind == "added":

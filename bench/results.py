@@ -25,10 +25,10 @@ aim says it, else the gateway's ratio to the bare relay on httpx2.
 """
 
 
-def written(told: Mapping[str, Rounds], profile: Mapping[str, Shares], summary: str) -> str:
+def written(measured: Mapping[str, Rounds], profile: Mapping[str, Shares], summary: str) -> str:
     """The page."""
     parts = [HEAD, "\n".join(f"- {fact}" for fact in circumstances()), summary]
-    for cell, rounds in told.items():
+    for cell, rounds in measured.items():
         parts += [f"## {cell}", f"{CELLS[cell].about[:1].upper()}{CELLS[cell].about[1:]}."]
         parts.append(markdown(report.rows(cell, rounds)))
     parts += [

@@ -41,9 +41,9 @@ class Profile:
 
     @staticmethod
     def read(data: bytes) -> "Profile":
-        said = orjson.loads(data)
-        stacks = {tuple(stack): seconds for *stack, seconds in said["stacks"]}
-        return Profile(stacks, said["threads"], said["ended"])
+        reported = orjson.loads(data)
+        stacks = {tuple(stack): seconds for *stack, seconds in reported["stacks"]}
+        return Profile(stacks, reported["threads"], reported["ended"])
 
 
 @dataclass(slots=True)

@@ -228,16 +228,16 @@ async def opened() -> AsyncGenerator[tuple[Settings, Storage]]:
 def conversation(count: int, rng: random.Random | None = None) -> list[StoredMessage]:
     """Messages of turns that call a tool every other time."""
     rng = rng or random.Random(3)
-    said: list[Message] = []
-    while len(said) < count:
-        said.append(Message("user", [text_block(sentence(rng, 20))]))
+    messages: list[Message] = []
+    while len(messages) < count:
+        messages.append(Message("user", [text_block(sentence(rng, 20))]))
         if rng.random() < 0.5:
-            call = f"toolu_{len(said)}"
+            call = f"toolu_{len(messages)}"
             use = {"type": "tool_use", "id": call, "name": "lookup", "input": {"query": sentence(rng, 4)}}
-            said.append(Message("assistant", [text_block(sentence(rng, 8)), use]))
-            said.append(Message("user", [tool_result_block(call, sentence(rng, 40), is_error=False)]))
-        said.append(Message("assistant", [text_block(sentence(rng, 40))]))
-    return [StoredMessage(position, f"t{position}", message) for position, message in enumerate(said, 1)]
+            messages.append(Message("assistant", [text_block(sentence(rng, 8)), use]))
+            messages.append(Message("user", [tool_result_block(call, sentence(rng, 40), is_error=False)]))
+        messages.append(Message("assistant", [text_block(sentence(rng, 40))]))
+    return [StoredMessage(position, f"t{position}", message) for position, message in enumerate(messages, 1)]
 
 
 def sentence(rng: random.Random, length: int) -> str:

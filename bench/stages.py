@@ -143,8 +143,8 @@ def measured(upstream: int, *, quick: bool) -> dict[str, Shares]:
     """The shares of every subject, of one warmed-up gateway in front of `upstream`."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         samples = Path(folder) / "samples"
-        told = {"BENCH_SAMPLES": str(samples)}
-        with servers.gateway(upstream, "sampled", "bench.sampled", **told) as server:
+        environment = {"BENCH_SAMPLES": str(samples)}
+        with servers.gateway(upstream, "sampled", "bench.sampled", **environment) as server:
             uvloop.run(warm_up(server))
             return {subject.name: look_at(subject, server, samples, quick=quick) for subject in SUBJECTS}
 
@@ -185,20 +185,20 @@ def taken(server: Server, samples: Path) -> Profile:
     return Profile.read(samples.read_bytes())
 
 
-def table(told: Mapping[str, Shares]) -> list[list[str]]:
+def table(measured: Mapping[str, Shares]) -> list[list[str]]:
     """The head and a line for each row: microseconds, and the share of each column's sum in percent."""
-    sums = {name: sum(shares.values()) for name, shares in told.items()}
-    lines = [["us CPU", *(cell for name in told for cell in (name, "%"))]]
+    sums = {name: sum(shares.values()) for name, shares in measured.items()}
+    lines = [["us CPU", *(cell for name in measured for cell in (name, "%"))]]
     for row in ROWS:
-        parts = [(shares[row], 100 * shares[row] / (sums[name] or 1)) for name, shares in told.items()]
+        parts = [(shares[row], 100 * shares[row] / (sums[name] or 1)) for name, shares in measured.items()]
         lines.append([row, *(cell for us, share in parts for cell in (f"{us:.1f}", f"{share:.1f}"))])
-    return [*lines, ["all", *(cell for name in told for cell in (f"{sums[name]:.1f}", "100"))]]
+    return [*lines, ["all", *(cell for name in measured for cell in (f"{sums[name]:.1f}", "100"))]]
 
 
-def shown(told: Mapping[str, Shares]) -> str:
+def shown(measured: Mapping[str, Shares]) -> str:
     """The table as it is printed."""
     lines = ["stages: where the gateway's CPU goes, of each chat and of each piece of a slow stream"]
-    for first, *rest in table(told):
+    for first, *rest in table(measured):
         lines.append(
             f"  {first:25}" + "".join(f"{cell:>{14 - 7 * (at % 2)}}" for at, cell in enumerate(rest))
         )

@@ -183,8 +183,8 @@ def file_of(frame: FrameType | None) -> str:
 
 async def chat(app: ASGIApp, text: str, session_id: str | None = None) -> None:
     """POST /api/chat, its stream read to the end."""
-    said = {"message": text} if session_id is None else {"message": text, "session_id": session_id}
-    body: list[Message] = [{"type": "http.request", "body": orjson.dumps(said), "more_body": False}]
+    error = {"message": text} if session_id is None else {"message": text, "session_id": session_id}
+    body: list[Message] = [{"type": "http.request", "body": orjson.dumps(error), "more_body": False}]
 
     async def receive() -> Message:
         if not body:

@@ -206,20 +206,20 @@ def _route(each: Endpoint) -> str:
         for title, model in (("Body", each.body), ("Query", each.query))
         if model is not None
     ]
-    answers = ", ".join(f"{status} {_answers(told)}".strip() for status, told in each.answers.items())
+    answers = ", ".join(f"{status} {_answers(models)}".strip() for status, models in each.answers.items())
     refusals = ", ".join(map(str, each.refusals))
     ends = f"Answers: {answers}." + (f" Refusals: {refusals}." if refusals else "")
     return "\n\n".join([f"### {each.method} {each.path}", each.summary, *taken, ends])
 
 
-def _answers(told: tuple[Answer, ...]) -> str:
-    names = [each if isinstance(each, str) else _link(each.__name__) for each in told if each is not None]
+def _answers(models: tuple[Answer, ...]) -> str:
+    names = [each if isinstance(each, str) else _link(each.__name__) for each in models if each is not None]
     return f"({' or '.join(names)})" if names else ""
 
 
 def _models(each: Endpoint) -> set[type[BaseModel]]:
     """The JSON that a route answers with."""
-    return {answer for told in each.answers.values() for answer in told if isinstance(answer, type)}
+    return {answer for models in each.answers.values() for answer in models if isinstance(answer, type)}
 
 
 def _inside_bodies() -> dict[str, str]:
@@ -243,8 +243,8 @@ def _answer(definition: Schema) -> str:
     # Only None is left out: a field that has another default is always there.
     fields = definition["properties"].items()
     sent = [name for name, field in fields if field.get("default", ...) is not None]
-    said = " ".join(definition.get("description", "").split())
-    return f"{said}\n\n{_fields({**definition, 'required': sent})}".strip()
+    text = " ".join(definition.get("description", "").split())
+    return f"{text}\n\n{_fields({**definition, 'required': sent})}".strip()
 
 
 def _settings_groups() -> Iterator[tuple[str, list[str]]]:

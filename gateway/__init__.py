@@ -1,15 +1,15 @@
 """Chat Gateway: a message in, a durable stream of typed events out.
 
-The map, from the door inwards:
+The map, from the entry points inwards:
 
     cli        one file per command             app       routes + middleware
     lifespan   what lives as long as the process
     api        the HTTP API                     adapters  the memory, for clients that speak MCP
     wiring     settings -> concrete parts
-    service    the verbs every door calls       sse_frames  events -> bytes of a dialect
+    service    the verbs of all entries        sse_frames  events -> bytes of a dialect
     telemetry  spans, metrics, logs: a reader   demo      a keyless, deterministic model server
     turn       one turn, accepted to finished   (start with turn/run.py)
-    prompt     what the model is told
+    prompt     the prompt of a call
     history    what was said                    memory    what is remembered across sessions
     skills     one catalog of abilities         tools     what the model may call
     model      the model's edge                 storage   the event log and its tables

@@ -28,7 +28,7 @@ def check_is_admin(who: Principal, admins: Collection[str], may: str) -> None:
 
 
 LOCAL_USER = Principal("local")
-"""Whoever reaches a gateway that listens on loopback only and has no keys."""
+"""The caller of a gateway without keys, which listens on loopback only."""
 
 
 class ApiKeys:

@@ -12,7 +12,7 @@
     │   │   ├── MemoryChanged      a memory is at another version than the caller knows
     │   │   └── DuplicateMemory    the same is remembered already
     │   ├── MemoryFull         a user's store of memories is at its limit
-    │   ├── ArtifactsFull      a user's artifacts take all the room that they may
+    │   ├── ArtifactsFull      a user's artifacts use all of their quota
     │   ├── NothingToCompress  a session's history is too short to be worth it
     │   ├── BadImport          what was to be imported is damaged, or not an export
     │   ├── TooLarge           the body is over the limit

@@ -225,7 +225,7 @@ def _measure(
     skills: SkillLibrary,
     servers: McpServers,
 ) -> None:
-    """Tells telemetry where to read how much there is."""
+    """Gives telemetry the sources of its gauges."""
     observe = telemetry.metrics.observe
     observe(table.LOG_READERS, lambda: storage.bus.readers)
     observe(table.QUEUE_DEPTH, lambda: gateway.queued)

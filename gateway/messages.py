@@ -24,7 +24,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model is told of it; `input_schema` is a JSON Schema of type object."""
+    """A tool as the model sees it; `input_schema` is a JSON Schema of type object."""
 
     name: str
     description: str
@@ -62,7 +62,7 @@ class Usage(BaseModel):
 
 
 RECALLED = "recalled"
-"""The type of a block of our own that records which memories a turn was told: `memories`, a list of
+"""The type of a block of our own that records the memories of a turn: `memories`, a list of
 `Recalled`. It is no one's words, and becomes text only in the view that the model gets."""
 
 
@@ -71,8 +71,8 @@ FORGOTTEN = "forgotten"
 
 
 class Recalled(BaseModel):
-    """A memory as a turn was told of it: by its summary, by one `passage` of it, or everything (`full`).
-    `digest` is of all that may be told of it: with another one it is no longer so. `text` is empty for one
+    """A memory as rendered in a turn: its summary, one `passage` of it, or everything (`full`).
+    `digest` is of all its text: with another one the memory has changed. `text` is empty for one
     that the model itself changed in the conversation, and for one that was erased since."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -168,7 +168,7 @@ def text_block(text: str) -> Block:
 
 
 def tool_result_block(tool_call_id: str, content: str, *, is_error: bool) -> Block:
-    """The answer to one tool call. Empty content is told in words: the API refuses an empty text block."""
+    """The answer to one tool call. Empty content becomes a phrase: the API refuses an empty text block."""
     block: Block = {"type": "tool_result", "tool_use_id": tool_call_id, "content": content or "(no output)"}
     if is_error:
         block["is_error"] = True

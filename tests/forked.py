@@ -43,8 +43,8 @@ def telling(run: Callable[..., object], *args: object) -> Generator[tuple[ForkSe
     process = forked(_tell, theirs, run, args)
     theirs.close()
     try:
-        with ours, os.fdopen(os.dup(ours.fileno()), encoding="utf-8") as told:
-            yield process, told
+        with ours, os.fdopen(os.dup(ours.fileno()), encoding="utf-8") as output:
+            yield process, output
     finally:
         process.kill()
         process.join()

@@ -197,16 +197,16 @@ def iterations(turn: TurnRow, events: Sequence[Body], messages: Sequence[StoredM
             yield f"iteration {number} was never ended"
     if numbers != sorted(numbers):
         yield f"the iterations are out of order: {numbers}"
-    told = [attempt.text for attempt in attempts if speaks(attempt)]
+    texts = [attempt.text for attempt in attempts if speaks(attempt)]
     kept = [text_of(message) for message in of_role("assistant", turn, messages)]
-    if told != [text for text in kept if text is not None]:
-        yield f"the pieces say {told}, the messages {kept}"
+    if texts != [text for text in kept if text is not None]:
+        yield f"the pieces say {texts}, the messages {kept}"
 
 
 def speaks(attempt: Attempt) -> bool:
     """Whether the attempt has a message in the history."""
-    said = bool(attempt.text.strip() or attempt.calls)
-    return attempt.fate == "won" and attempt.stop_reason != "refusal" and said
+    has_content = bool(attempt.text.strip() or attempt.calls)
+    return attempt.fate == "won" and attempt.stop_reason != "refusal" and has_content
 
 
 def text_of(message: Message) -> str | None:
@@ -272,7 +272,7 @@ def history(record: Record) -> Iterator[str]:
     for turn in record.turns:
         first = next((stored.message for stored in record.messages if stored.turn_id == turn.id), None)
         if first is None:
-            if (told := record.of_turn(turn)) and not never_ran(told):
+            if (events := record.of_turn(turn)) and not never_ran(events):
                 yield f"turn {turn.id} has no message"
         elif (first.role, text_of(first)) != ("user", turn.input):
             yield f"turn {turn.id} does not begin with what the user said"

@@ -32,7 +32,7 @@ async def _stuck(client: Client, session_id: str) -> str | None:
     except TimeoutError:
         return f"turn {open_turn} is open {TIMEOUT:g} seconds after its cancel"
     try:
-        told = await client.chat("/say It goes on.", session_id=session_id)
+        events = await client.chat("/say It goes on.", session_id=session_id)
     except (AssertionError, TimeoutError) as error:
         return f"it takes no other turn: {error}"
-    return None if told[-1]["data"]["status"] == "completed" else f"the next turn ended so: {told[-1]}"
+    return None if events[-1]["data"]["status"] == "completed" else f"the next turn ended so: {events[-1]}"

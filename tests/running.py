@@ -47,12 +47,12 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 @dataclass(frozen=True)
 class Running:
-    """A gateway that is ready at `url`; what it has said is in `said`. `ended` waits for its end and returns
+    """A gateway that is ready at `url`; `output` is a file of all it printed. `ended` waits and returns
     its exit code."""
 
     url: str
     pid: int
-    said: Path
+    output: Path
     ended: Callable[[], int]
 
     def send(self, how: signal.Signals) -> None:
@@ -69,8 +69,8 @@ class Running:
 def gateway_command(folder: Path, *arguments: str, **environment: str) -> Generator[Running]:
     """`gateway dev` on a free port with its data in `folder`, started as a person starts it; other
     `arguments` take the place of `dev`."""
-    said = _new_said(folder)
-    with said.open("wb") as output:
+    messages = _new_output(folder)
+    with messages.open("wb") as output:
         process = subprocess.Popen(
             command(*_on_a_free_port(arguments)),
             cwd=folder,
@@ -79,8 +79,8 @@ def gateway_command(folder: Path, *arguments: str, **environment: str) -> Genera
             stderr=subprocess.STDOUT,
         )
     try:
-        url = _url(said, lambda: process.poll() is None)
-        yield Running(url, process.pid, said, lambda: process.wait(TIMEOUT))
+        url = _url(messages, lambda: process.poll() is None)
+        yield Running(url, process.pid, messages, lambda: process.wait(TIMEOUT))
     finally:
         if process.poll() is None:
             process.kill()
@@ -97,8 +97,8 @@ def limited_gateway_process(
     folder: Path, open_files: tuple[int, int] | None, *arguments: str, **environment: str
 ) -> Generator[Running]:
     """The same with these limits, the soft and the hard one, of open files."""
-    said = _new_said(folder)
-    given = (folder, _on_a_free_port(arguments), clean_environment(**environment), said, open_files)
+    output = _new_output(folder)
+    given = (folder, _on_a_free_port(arguments), clean_environment(**environment), output, open_files)
     process = forked(run_command, *given)
 
     def ended() -> int:
@@ -108,7 +108,7 @@ def limited_gateway_process(
 
     try:
         assert process.pid is not None
-        yield Running(_url(said, process.is_alive), process.pid, said, ended)
+        yield Running(_url(output, process.is_alive), process.pid, output, ended)
     finally:
         process.kill()
         process.join(TIMEOUT)
@@ -119,17 +119,17 @@ def run_command(
     folder: Path,
     arguments: Sequence[str],
     environment: Mapping[str, str],
-    said: Path,
+    output: Path,
     open_files: tuple[int, int] | None = None,
 ) -> None:
     """What a shell does for a command, and then the `gateway` command, in a forked process. What it prints
-    goes to the end of the file `said`."""
+    goes to the end of the file `output`."""
     os.chdir(folder)
     if open_files is not None:
         resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
     os.environ.clear()
     os.environ.update(environment)
-    write_to(os.open(said, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
+    write_to(os.open(output, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
     os.dup2(1, 2)
     sys.path.insert(0, "")
     sys.argv = ["gateway", *arguments]
@@ -140,16 +140,16 @@ def _on_a_free_port(arguments: Sequence[str]) -> Sequence[str]:
     return (*(arguments or ("dev",)), "--port", "0")
 
 
-def _new_said(folder: Path) -> Path:
-    said = folder / f"said-{time.monotonic_ns()}.txt"
-    said.touch()
-    return said
+def _new_output(folder: Path) -> Path:
+    output = folder / f"said-{time.monotonic_ns()}.txt"
+    output.touch()
+    return output
 
 
-def _url(said: Path, alive: Callable[[], bool]) -> str:
+def _url(output: Path, alive: Callable[[], bool]) -> str:
     end = time.monotonic() + TIMEOUT
     while time.monotonic() < end and alive():
-        if found := re.search(r"Page +(http://\S+)\n(?:.*\n)*Try it:\n.*\n.*\n", said.read_text()):
+        if found := re.search(r"Page +(http://\S+)\n(?:.*\n)*Try it:\n.*\n.*\n", output.read_text()):
             return found[1]
         time.sleep(0.05)
-    raise AssertionError(f"The gateway did not start:\n{said.read_text()}")
+    raise AssertionError(f"The gateway did not start:\n{output.read_text()}")

@@ -92,12 +92,12 @@ async def _go_on(waiting: Waiting, client: Client) -> list[dict[str, Any]]:
 
 async def test_a_process_killed_at_any_moment_leaves_one_outcome(tmp_path: Path, demo_url: str) -> None:
     """Each process finishes the turn of the one before it and dies in its own."""
-    told: dict[str, list[dict[str, Any]]] = {}
+    seen: dict[str, list[dict[str, Any]]] = {}
     former: Waiting | None = None
     for moment, following in zip([*MOMENTS, None], [None, *MOMENTS], strict=True):
         async with doomed_gateway(tmp_path, demo_url, moment) as (url, process), _client(url) as client:
             if former is not None and following is not None:
-                told[following] = await _go_on(former, client)
+                seen[following] = await _go_on(former, client)
             if moment is not None:
                 former = await _begin(client, moment)
                 await _meet_the_end(former, moment)
@@ -106,10 +106,10 @@ async def test_a_process_killed_at_any_moment_leaves_one_outcome(tmp_path: Path,
 
     outcomes = {
         moment: (the(turn, "tool_result")["status"], kept(tmp_path).count(moment))
-        for moment, turn in told.items()
+        for moment, turn in seen.items()
     }
     assert outcomes == MOMENTS
-    for moment, turn in told.items():
+    for moment, turn in seen.items():
         assert the(turn, "done")["status"] == "completed"
         order = [
             kind for kind in types(turn) if kind in {"approval_request", "approval_response", "tool_result"}
@@ -130,10 +130,10 @@ async def test_a_decision_that_was_answered_is_not_lost(tmp_path: Path, demo_url
     async with doomed_gateway(tmp_path, demo_url) as (url, _), _client(url) as client:
         for each in waiting:
             each.client = client
-        told = [await each.all_events() for each in waiting]
+        seen = [await each.all_events() for each in waiting]
 
     assert {reply.status_code for reply in replies} == {200}
-    for number, turn in enumerate(told):
+    for number, turn in enumerate(seen):
         response = the(turn, "approval_response")
         assert (response["decision"], response["by"]) == ("approved", "local")
         status, effects = the(turn, "tool_result")["status"], kept(tmp_path).count(f"第{number}次")

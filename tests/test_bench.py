@@ -60,8 +60,8 @@ def test_every_second_of_a_profile_is_in_one_row() -> None:
     shares = stages.shares(Profile.read(profile.written()), 1000)
 
     assert sum(shares.values()) == pytest.approx(2437.5)
-    told = {row: us for row, us in shares.items() if us}
-    assert told == {
+    rows = {row: us for row, us in shares.items() if us}
+    assert rows == {
         "emit": 1000,
         "other": 500,
         "writer thread": 250,

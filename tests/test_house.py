@@ -48,7 +48,7 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("file", "line", "contract", "told"),
+    ("file", "line", "contract", "message"),
     [
         ("errors.py", "import gateway.settings", "One direction", "gateway.errors -> gateway.settings"),
         (
@@ -68,7 +68,7 @@ def lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_an_import_against_the_direction_fails_the_check(
-    file: str, line: str, contract: str, told: str, tmp_path: Path
+    file: str, line: str, contract: str, message: str, tmp_path: Path
 ) -> None:
     """A planted violation breaks the contract that forbids it, and the report names the import."""
     shutil.copytree(ROOT / "gateway", tmp_path / "gateway", ignore=shutil.ignore_patterns("__pycache__"))
@@ -80,7 +80,7 @@ def test_an_import_against_the_direction_fails_the_check(
 
     assert report.returncode != 0
     assert f"{contract} BROKEN" in report.stdout
-    assert told in report.stdout
+    assert message in report.stdout
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -83,7 +83,7 @@ def sound() -> Record:
         event(18, "iteration_end", {"stop_reason": "end_turn", "duration_ms": 1}, turn=2, iteration=1),
         done(19, 2),
     ]
-    said = [
+    messages = [
         ("t_1", Message("user", [text_block("What is 17*23?")])),
         ("t_1", Message("assistant", [text_block("Let me see."), CALL])),
         ("t_1", Message("user", [tool_result_block("toolu_1", "391", is_error=False)])),
@@ -95,7 +95,7 @@ def sound() -> Record:
         SessionRow("s_1", "local", None, 1, 1, 19),
         events,
         [turn(1, 1, 14, "What is 17*23?"), turn(2, 15, 19, "Thanks")],
-        [StoredMessage(position, of, message) for position, (of, message) in enumerate(said, start=1)],
+        [StoredMessage(position, of, message) for position, (of, message) in enumerate(messages, start=1)],
     )
 
 

@@ -42,6 +42,6 @@ async def test_a_long_run_says_how_far_it_is(over: bool) -> None:
         while "turns" not in lines.getvalue():
             await asyncio.sleep(0.001)
 
-    said = "0 of 6 turns done, 2 kills, 0 power cuts, 0 violations so far"
-    assert lines.getvalue().startswith(f"\r{said}\x1b[K" if over else f"{said}\n")
+    text = "0 of 6 turns done, 2 kills, 0 power cuts, 0 violations so far"
+    assert lines.getvalue().startswith(f"\r{text}\x1b[K" if over else f"{text}\n")
     assert lines.getvalue().endswith("\r\x1b[K" if over else "\n")

@@ -81,8 +81,8 @@ def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
 
 
 async def serve_stdio(server: Server[Any]) -> None:
-    """Serves the client at the other end of the standard streams until it closes ours. Meanwhile whatever
-    else writes to the standard output writes to the standard error."""
+    """Serves the client at the other end of the standard streams until it closes ours. Meanwhile other writes
+    to the standard output go to the standard error."""
     async with stdio_server() as (messages, answers):
         await server.run(messages, answers, server.create_initialization_options())
 

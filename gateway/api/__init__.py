@@ -1,1 +1,1 @@
-"""The HTTP door. routes.py is the URL table."""
+"""The HTTP API. routes.py is the URL table."""

@@ -18,7 +18,9 @@ class DecisionBody(Body):
 
     decision: Literal["approve", "deny"]
     scope: Scope = Field("once", description="session and always: this tool is not asked about again.")
-    reason: str | None = Field(None, max_length=2000, description="What the model is told of a denial.")
+    reason: str | None = Field(
+        None, max_length=2000, description="The reason of a denial, which the model reads."
+    )
     arguments: dict[str, Any] | None = Field(
         None, description="Run the call with these instead of the model's; must fit the tool's schema."
     )
@@ -39,7 +41,7 @@ class Approval(Reply):
     by: str | None = None
     decided_at: int | None = None
     scope: Scope | None = None
-    answer: str | None = Field(None, description="What the model is told of a denial.")
+    answer: str | None = Field(None, description="The reason of a denial, which the model reads.")
     edited_arguments: dict[str, Any] | None = None
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Contents that are kept aside: sent, listed, downloaded, read in parts, deleted."""
+"""Artifacts: uploaded, listed, downloaded, read in parts, deleted."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -41,8 +41,8 @@ SUFFIXES = {
     "image/gif": ".gif",
     "image/webp": ".webp",
 }
-"""Types that a browser is told as they are, with what a nameless file of each is called: none of them can run
-anything. All others are told as bytes."""
+"""Types that a download keeps, with the name of a nameless file of each: none of them can run
+anything. All others are sent as bytes."""
 
 BYTES = "application/octet-stream"
 CHUNK_SIZE = 65_536
@@ -103,7 +103,7 @@ async def _described(request: Request) -> ArtifactBody:
 
 
 async def find(request: Request) -> Response:
-    """Your artifacts, the newest first, and how much room they take."""
+    """Your artifacts, the newest first, and the bytes they use."""
     query = read_query(request, ArtifactsQuery)
     page = await gateway_of(request).artifacts.find(
         principal_of(request),
@@ -146,7 +146,7 @@ async def compact(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Removes an artifact at once, whichever session uses it. What was told of it stays."""
+    """Removes an artifact at once, whichever session uses it. Its compact form stays in messages."""
     await gateway_of(request).artifacts.delete(principal_of(request), _ref(request))
     return Response(status_code=204)
 

@@ -95,7 +95,7 @@ class SessionDetails(Session):
     compressed_rounds: int = Field(description="How many versions the one in force is made of.")
     last_compressed_at: int | None = None
     carried_context: str | None = Field(
-        None, description="What it was told of former sessions at its first turn, as the model reads it."
+        None, description="Summaries of former sessions in its first turn, as the model reads them."
     )
     versions: list[int] = Field(description="Every version there is; any can be activated.")
 
@@ -178,7 +178,7 @@ class FailingTask(Reply):
 
 class Health(Reply):
     """Whether turns are taken. `failed` has the checks that say no, by name, and `failing_tasks` the
-    background tasks that fail; only `/readyz` tells of them."""
+    background tasks that fail; only `/readyz` names them."""
 
     status: Literal["ok", "draining", "unavailable"]
     version: str

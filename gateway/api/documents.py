@@ -43,8 +43,8 @@ class DocumentRow(Reply):
 
 
 class DocumentList(Reply):
-    """The documents in use and those that are not any more. `warnings` tell of files that cannot be used and
-    of those that are left out."""
+    """The documents in use and those that are not any more. `warnings` name files that cannot be used and
+    those that are left out."""
 
     documents: list[DocumentRow]
     deprecated: list[DocumentRow]

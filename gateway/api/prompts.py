@@ -1,4 +1,4 @@
-"""What the model is told, for whoever writes the prompts."""
+"""The assembled prompt, for authors of prompts."""
 
 from pydantic import Field
 from starlette.requests import Request

@@ -111,8 +111,8 @@ async def import_(request: Request) -> Response:
 
 
 async def archive(request: Request) -> Response:
-    """Moves the session's events and messages to its archive. Everything answers as before; `moved` tells
-    whether there was something to move. 409 while a turn runs."""
+    """Moves the session's events and messages to its archive. All routes answer as before; `moved` is
+    false where there was nothing to move. 409 while a turn runs."""
     session_id = path_id(request, "session_id")
     row = await gateway_of(request).records.archive(principal_of(request), session_id)
     return json_reply(_archived(row) if row is not None else Archived(session_id=session_id, moved=False))

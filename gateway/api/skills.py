@@ -52,7 +52,7 @@ class SkillRow(Reply):
 
 
 class SkillList(Reply):
-    """The catalog. `warnings` tell of conflicts and of files that cannot be used."""
+    """The catalog. `warnings` name conflicts and files that cannot be used."""
 
     skills: list[SkillRow]
     warnings: list[str]

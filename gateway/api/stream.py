@@ -29,7 +29,7 @@ HEARTBEAT = b":\n"
 empty, and hand that to the application (@microsoft/fetch-event-source, httpx-sse, the OpenAI SDK)."""
 
 Feed = Callable[[Take], Coroutine[Any, Any, None]]
-"""Hands the events of a stream to whoever takes them, in order, until its end. Raises errors.StorageError."""
+"""Hands the events of a stream to its consumer, in order, until its end. Raises errors.StorageError."""
 
 # Streams end when the service says so, after running turns had their time; not at the first signal.
 AppStatus.disable_automatic_graceful_drain()

@@ -37,7 +37,7 @@ async def chat(request: Request) -> Response:
 
 
 async def start(request: Request) -> Response:
-    """Starts a turn in a session. `Accept: text/event-stream` streams it, otherwise 202 tells where it is.
+    """Starts a turn in a session. `Accept: text/event-stream` streams it, otherwise 202 has its address.
     Repeated with the same client_message_id, it is the same turn, and streamed from the cursor on."""
     cursor = _read_cursor(request)
     body = await read_body(request, TurnOptions)

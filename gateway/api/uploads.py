@@ -32,7 +32,7 @@ def upload(request: Request) -> AsyncIterator[bytes]:
 
 
 def content(request: Request) -> AsyncIterator[bytes]:
-    """The body as it comes in, whatever it is: at most `artifact_max_size` bytes.
+    """The body as it comes in, of any type: at most `artifact_max_size` bytes.
 
     Raises:
         TooLarge, BodyTooSlow, ClientLeft: as in `upload`.

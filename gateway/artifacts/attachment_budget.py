@@ -14,7 +14,7 @@ REQUEST_ENCODED = 25_165_824
 else."""
 
 _LIMITS = (FILES, REQUEST_ENCODED, DOCUMENT_PAGES)
-_STEP = 2  # what makes room leaves so many times the room of what stays
+_STEP = 2  # after older files are left out, the budget is so many times the files that stay
 
 
 def left_out(messages: Sequence[Message]) -> int:

@@ -36,7 +36,7 @@ from gateway.storage.artifacts import CHUNK, TEXTS, ArtifactRow
 MAX_FILES = FILES
 """Attachments of one message: as many as one request shows."""
 INLINE_BYTES = 32_768
-"""Bytes of a text that is shown whole, whatever its tokens."""
+"""Bytes of a text that may be shown whole."""
 INLINE_SHARE = 4
 """All texts that one message shows whole take at most so many times the tokens of one."""
 
@@ -55,7 +55,7 @@ REFUSED = "is not shown: the model's endpoint refused what was shown. Tools can 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that came with the message itself. `mime` None lets its content tell."""
+    """A file that came with the message itself. `mime` None: its content decides."""
 
     data: bytes = field(repr=False)
     name: str
@@ -198,7 +198,7 @@ class Attachments:
             return _instead(block, f"[{ref} {REFUSED}]")
         try:
             row = await self._store.get(owner, ref)
-            if row.size != block["source"]["size"]:  # the room was counted for that
+            if row.size != block["source"]["size"]:  # the budget was computed with that size
                 return _instead(block, f"[{ref} cannot be shown: it is not what was attached.]")
             data = await self._store.read(row, 0, row.size)
         except NotFound:
@@ -270,7 +270,7 @@ class Attachments:
 
 
 def _compact(row: ArtifactRow, why_not: str) -> _Shown:
-    """What is told of a file that the API would refuse, as far as that can be seen."""
+    """The compact form of a file that the API would refuse, as far as its bytes show it, with the reason."""
     return _Shown("compact", render(row, note=f"{ATTACHED_HERE} {why_not}"))
 
 

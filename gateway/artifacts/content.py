@@ -1,4 +1,4 @@
-"""What is to be kept, as bytes that can be gone through again and again, and what one pass tells of them."""
+"""A content: bytes that can be read more than once, and their measures from one pass."""
 
 import codecs
 import hashlib
@@ -18,7 +18,7 @@ TAIL = 16_384
 MAX_NAME_LENGTH = 100
 """Characters of a name for a file."""
 NAME_BYTES = 200
-"""Bytes of it in UTF-8: file systems take 255, and whoever keeps it may add something."""
+"""Bytes of it in UTF-8: file systems take 255, and a copy may get a longer name."""
 
 _BATCH = 65_536  # bytes (or characters) that are taken at a time: a text of them takes four times as many
 _MAX_SUFFIX_LENGTH = 12  # characters, with the dot, that a long name keeps of its end
@@ -129,7 +129,7 @@ def plain_name(name: str | None) -> str | None:
 
 
 class _Parts:
-    """The parts of CHUNK bytes, whatever the pieces are in which they come."""
+    """The parts of CHUNK bytes, independent of the sizes in which the data come."""
 
     def __init__(self) -> None:
         self._done: list[Chunk] = []

@@ -2,7 +2,7 @@
 
     measure -> what is in it -> suspect the blob -> write it -> add the row, which resolves that
 
-So whoever is cancelled, or a crash, leaves at most a blob that may be an orphan, and `sweep` removes it.
+So a cancel or a crash leaves at most an orphan candidate, which `sweep` removes.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ class ArtifactStore:
 
         Raises:
             errors.TooLarge: it has more bytes than settings allow; only so many of them were read.
-            errors.ArtifactsFull: there is no room left for its owner.
+            errors.ArtifactsFull: it does not fit into its owner's quota.
             errors.NotFound: (session_not_found) the owner has no such session.
             errors.StorageError: it could not be stored; code storage_full when a disk is full.
         """
@@ -105,7 +105,7 @@ class ArtifactStore:
         await self._store.use(owner, session_id, refs)
 
     async def delete(self, owner: str, ref: str) -> None:
-        """Removes it, whoever uses it, and its content unless another artifact has the same.
+        """Removes it, also while it is used, and its content unless another artifact has the same.
 
         Raises:
             errors.NotFound: (artifact_not_found) there is none.
@@ -172,7 +172,7 @@ class ArtifactStore:
         return removed
 
     def turn_of(self, path: str) -> asyncio.Lock:
-        """Whoever writes or removes that blob holds this meanwhile."""
+        """A lock, held while that blob is written or removed."""
         return self._turns.setdefault(path, asyncio.Lock())
 
     async def resolve(self, path: str) -> bool:

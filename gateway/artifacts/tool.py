@@ -1,4 +1,4 @@
-"""The tool `read_artifact`: a part of what was kept aside, when the model needs it."""
+"""The tool `read_artifact`: reads a part of an artifact."""
 
 from gateway.artifacts.reading import BEGINNING, MAX_TOKENS, ContentPart, read_part, selector_of
 from gateway.artifacts.reading.selector import Selector
@@ -14,7 +14,7 @@ _TIMEOUT = 30  # seconds; a JSON path may wait 10 for its place and take 5
 
 def read_artifact(store: ArtifactStore | None) -> FunctionTool:
     """The tool `read_artifact` over a store; without one it can be looked at, and every call fails. Its
-    output is never so large that it would be kept aside itself: at most 4,600 tokens (estimated) and 32,000
+    output is never so large that it would be offloaded itself: at most 4,600 tokens (estimated) and 32,000
     bytes.
 
     Running it raises errors.ToolError, in words that say what to do, when there is no such artifact among the

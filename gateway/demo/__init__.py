@@ -6,7 +6,7 @@ schema       the shape of a request          strictness  which histories the rea
 versions     headers, versions of the API    signatures  signed thinking
 question     what a request asks             tour        what the demo shows by itself
 skills       written skills, step by step    tools       what `gateway dev` adds
-report       what it says of results         usage       how it counts
+report       answers about results           usage       token counts
 asides       what is asked beside a turn     record      what it was asked
-directives   what it is told to say          faults      how it is told to misbehave
+directives   the directive language         faults      scripted misbehaviour
 """

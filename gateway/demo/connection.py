@@ -1,6 +1,6 @@
 """A small HTTP/1.1 server that plays scripts: what goes to the socket, when, and how it ends.
 
-A general server refuses to misbehave. The demo must cut a chunk in half, stall or reset when told to, and
+A general server refuses to misbehave. The demo must cut a chunk in half, stall or reset on demand, and
 still cost next to nothing per piece when a bench streams thousands a second: no task, no lock, no parsing.
 """
 

@@ -1,4 +1,4 @@
-"""A small line language that tells the demo what to answer: tests, stories and the bench script turns with
+"""A small line language for the demo's answers: tests, stories and the bench script turns with
 it. A directive is a line that starts with `/` and a word; `/then` separates the model calls of one turn.
 docs/demo.md has the table.
 """

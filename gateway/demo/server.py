@@ -54,7 +54,7 @@ class Demo:
         self._record = Record()
 
     def answer(self, request: Request) -> Script:
-        """The script for a request. Whatever the request is, there is one."""
+        """The script for a request. There is one for any request."""
         open_to_all: dict[tuple[str, str], Callable[[Request], list[Act]]] = {
             ("GET", "/healthz"): lambda _: reply_json(200, {"status": "ok"}),
             ("GET", "/demo/requests"): self._seen,

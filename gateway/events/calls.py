@@ -28,7 +28,7 @@ class ToolCall(EventData):
 
 
 class ToolProgress(EventData):
-    """A long tool tells how far it is."""
+    """The progress of a long tool."""
 
     event_type: ClassVar[str] = "tool_progress"
 
@@ -70,7 +70,7 @@ class CallResult(EventData):
     status: ResultStatus
     content: str
     duration_ms: int = Field(ge=0)
-    artifact: str | None = Field(default=None, description="Reference of the full content, when kept aside.")
+    artifact: str | None = Field(default=None, description="Reference of the full content, if offloaded.")
     memory_writes: list[MemoryWriteSuggestion] | None = None
     steps: list[StepTrace] | None = None
 
@@ -96,7 +96,7 @@ class ApprovalResponse(EventData):
     decision: Decision
     by: str = Field(description="A user id; or `policy`, `grant` or `expiry`, which come without a person.")
     scope: Scope | None = Field(default=None, description="For how long an approval holds.")
-    reason: str | None = Field(default=None, description="What the model is told of a denial.")
+    reason: str | None = Field(default=None, description="The reason of a denial, which the model reads.")
     arguments: dict[str, Any] | None = Field(
         default=None, description="The arguments the call runs with, when they were edited."
     )

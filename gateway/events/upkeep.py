@@ -45,7 +45,7 @@ class Skill(EventData):
 
 
 class Artifact(EventData):
-    """A large result, or one that is no text, was kept aside; the call's result tells the model of it."""
+    """A large result, or one that is not text, was offloaded; the call's result has its compact form."""
 
     event_type: ClassVar[str] = "artifact"
 

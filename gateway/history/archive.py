@@ -1,6 +1,6 @@
 """Moves what was said and what happened to files that anybody can read with zcat, and reads them back.
 
-Nothing is freed before its copy has been read back and found to be the same; whatever fails, the rows stay.
+Nothing is freed before its copy has been read back and found to be the same; after any failure the rows stay.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ def folder_of(session_id: str) -> str:
 
 def version_path(session_id: str, version: int) -> str:
     """Where the messages that a version covers are to be archived: another place with each call, so that two
-    who make the same version do not write the same blob. Its row tells it."""
+    who make the same version do not write the same blob. Its row has it."""
     return f"{folder_of(session_id)}/archive/{version}-{token_hex(8)}.jsonl.gz"
 
 
@@ -120,7 +120,7 @@ async def write_archive(
     blobs: Blobs, to_write: ToWrite, events: Iterable[Line], messages: Iterable[Line], *, bulk: bool = False
 ) -> ArchiveRow:
     """Stores the lines of a session's events and messages, which are iterated off the event loop; `bulk` says
-    that they come slowly. Returns the row that tells of the archive.
+    that they come slowly. Returns the row of the archive.
 
     Raises:
         errors.StorageError: the blob store failed; errors.ArchiveDamaged: what was written cannot be read

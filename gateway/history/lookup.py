@@ -60,7 +60,7 @@ class Matches:
 
 
 def excerpt(text: str, weights: Mapping[str, float]) -> str:
-    """The EXCERPT characters of a text that have most of the words; `weights` as `Matches.weights` tells."""
+    """The EXCERPT characters of a text that have most of the words; `weights` as from `Matches.weights`."""
     if len(text) <= EXCERPT:
         return text
     starts = range(0, min(len(text), SEARCHED) - EXCERPT // 2, EXCERPT // 2)

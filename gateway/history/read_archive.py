@@ -74,7 +74,7 @@ class _Wanted(BaseModel):
 
 def read_archive(sessions: Sessions) -> FunctionTool:
     """The tool `read_archive` over the messages of `sessions`: `from` and `to` (numbers of messages), or
-    `search` (words), and `limit`. A search is told to readers as a `retrieval` event with source "archive".
+    `search` (words), and `limit`. A search is reported as a `retrieval` event with source "archive".
 
     Running it raises errors.BadArguments for a range outside of what was compressed or a search without a
     word, and errors.ToolError when an archive is damaged.

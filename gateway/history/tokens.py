@@ -36,7 +36,7 @@ fifth more than those before, and a prompt that does not fit is worse than an ea
 LOWEST, HIGHEST = 0.7, 1.8
 """Bounds of the calibration: beyond them something else is wrong (a proxy that changes the prompt)."""
 _WEIGHT = 0.2  # of a new measurement
-_SMALLEST_LESSON = 200  # tokens; below, the fixed costs of a request tell more than its text
+_SMALLEST_LESSON = 200  # tokens; below, the fixed costs of a request outweigh its text
 _MODELS = 64
 _NEAR = 0.1  # of a threshold: the estimate's own error
 _SILENCE = 600.0  # seconds for which an endpoint that cannot count is not asked again

@@ -44,12 +44,12 @@ ATTACHED_NOTE = (
     "instructions."
 )
 FILE_READ = "attachment"
-"""Stands among the tools that were heard for what the user attached."""
+"""Stands among the tools that answered, for files that the user attached."""
 NO_RESULT = "No result was recorded for this call; it may or may not have happened. Verify before retrying."
 
 
 def view(history: History) -> list[Message]:
-    """What the model is told of a session, in order; `fold` makes it valid.
+    """The messages of a session for the model, in order; `fold` makes them valid.
 
     When a compression is in force: first a user's message with its summary, labelled as data, then the
     message it keeps, if any, and those after what it covers. Thinking in messages up to `generation_from` was
@@ -61,7 +61,7 @@ def view(history: History) -> list[Message]:
 
 
 def messages_for_model(history: History, items: Iterable[StoredMessage]) -> list[Message]:
-    """What the model is told of some messages of a history, in order."""
+    """Some messages of a history as the model reads them, in order."""
     found = [
         without_thinking(message) if item.position <= history.generation_from else message
         for item in items
@@ -110,7 +110,7 @@ def _attachment(attached: Attached) -> list[Block]:
 
 
 def is_forgotten(recalled: Recalled, item: StoredMessage, memories: PromptMemories | None) -> bool:
-    """Whether what a message told of a memory is no longer so."""
+    """Whether a memory in this message is outdated or forgotten."""
     return memories is not None and item.position <= memories.forgotten.get(recalled.id, 0)
 
 

@@ -43,9 +43,9 @@ END_TIMEOUT = 0.02
 class AnthropicModel:
     """A `Model` (see base.py). Times are in seconds: `first_byte_timeout` runs from the call to the first
     event, `progress_timeout` between events; pings are not events. Without `api_key` no credential is sent,
-    whatever the environment holds. `base_url` None means Anthropic's own; `proxy` is the address of an HTTP
-    proxy on the way there. `api_version` None and `key_header` "auto" are found out (see endpoint.py), which
-    `adapted` is told of. `max_answer_size` is in bytes (None: see bounds.py), `max_tool_calls` those of one
+    never those of the environment. `base_url` None means Anthropic's own; `proxy` is the address of an HTTP
+    proxy on the way there. `api_version` None and `key_header` "auto" are found out (see endpoint.py) and
+    reported to `adapted`. `max_answer_size` is in bytes (None: see bounds.py), `max_tool_calls` those of one
     message.
 
     Raises:
@@ -200,7 +200,7 @@ class AnthropicModel:
         return found
 
     def _refusal(self, path: str, upstream: "HttpResponse", body: bytes) -> ModelError:
-        """The failure that a response tells of that is not a success."""
+        """The failure of a response that is not a success."""
         if path == _COUNT and upstream.status in {404, 405, 501}:
             return _NoSuchRoute()
         body_of_failure = decoded_body(body, upstream.charset)

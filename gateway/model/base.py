@@ -1,4 +1,4 @@
-"""The contract between a turn and whatever model answers it."""
+"""The contract between a turn and the model that answers it."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -71,7 +71,7 @@ class Model(Protocol):
 
     `stream` opens one call; no retry happens inside. Iterating yields `Started` once, then any number of
     `Delta`, then exactly one `Answer`, after which the iteration ends. An iteration that ends without an
-    `Answer` does not exist: whatever goes wrong (refused connection, status, timeout, broken or truncated
+    `Answer` does not exist: any failure (refused connection, status, timeout, broken or truncated
     stream) is raised as `errors.ModelError`, on entering or while iterating, and nothing else is raised
     except `asyncio.CancelledError`. Leaving the context closes the upstream request at once, also when
     cancelled. A delta may be offered to `take` first, in its order; what that raises comes out of the

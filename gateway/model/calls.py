@@ -178,7 +178,7 @@ def request_of(model: str, instructions: str, text: str, *, max_tokens: int) -> 
 
 
 class ModelCalls:
-    """One per process. `report` is given each call once, when it is over, whatever became of it; it must not
+    """One per process. `report` is given each call once, when it is over, also a failed one; it must not
     raise."""
 
     def __init__(

@@ -55,7 +55,7 @@ _STATUSES = {
     504: _TIMEOUT,
     529: _OVERLOADED,
 }
-"""Statuses that say it all, whatever the body says."""
+"""Statuses that decide, for any body."""
 
 _TYPES = {
     "api_error": _FAILED,
@@ -107,7 +107,7 @@ def decoded_body(body: bytes, charset: str | None) -> object:
 
 
 def failure_of_event(event: Mapping[str, Any]) -> ModelError:
-    """The failure that an `error` event inside a stream tells of."""
+    """The failure of an `error` event inside a stream."""
     error = _error_in(event)
     return _failure(_TYPES.get(error.type, _FAILED), "in the stream", error.message)
 

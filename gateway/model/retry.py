@@ -1,4 +1,4 @@
-"""When to ask again; whoever waits also decides how."""
+"""The delay before the next attempt; the caller waits."""
 
 import random
 

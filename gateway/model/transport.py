@@ -59,7 +59,7 @@ class Wire:
         self._targets: dict[str, aiohttp.ClientRequest] = {}
 
     async def send(self, request: PreparedRequest, content: bytes) -> HttpResponse:
-        """The open response, whatever its status. Raises what `HttpResponse.send` raises, TimeoutError where
+        """The open response, with any status. Raises what `HttpResponse.send` raises, TimeoutError where
         nobody could be reached in time, and ConnectionError where the proxy refuses."""
         connector = self._connector or self._open(request)
         target = self._targets.get(request.url) or self._target(request)

@@ -1,1 +1,1 @@
-"""What the model is told: component files, their assembly, and where the provider may cache."""
+"""The prompt: component files, their assembly, and where the provider may cache."""

@@ -217,7 +217,7 @@ def _blocks(sections: Sequence[Section]) -> tuple[tuple[Block, ...], int]:
 
 
 def _canonical(spec: ToolSpec) -> ToolSpec:
-    """The same tool with the keys of its schema in one order, whoever wrote it."""
+    """The same tool with the keys of its schema in one order."""
     schema = orjson.loads(orjson.dumps(spec.input_schema, option=orjson.OPT_SORT_KEYS))
     return ToolSpec(spec.name, spec.description, schema)
 

@@ -22,7 +22,7 @@ Source = Literal["file", "default"]
 @dataclass(frozen=True, slots=True)
 class Component:
     """A part of the prompt, cleaned but not cut. `digest` is the SHA-256 of `text` in hex, `tokens` its
-    estimated size, `fixed` means that it is never cut; `source` tells whether it is the folder's own file or
+    estimated size, `fixed` means that it is never cut; `source` is whether it is the folder's own file or
     the one that comes with the gateway."""
 
     name: str
@@ -91,7 +91,7 @@ class PromptFolder:
         return components
 
     def instructions(self, file: str) -> str:
-        """The text of a file that is no component but tells a model what to do elsewhere, such as summary.md:
+        """The text of a file that is no component but the instructions of another call, such as summary.md:
         the folder's own, or the one that comes with the gateway where that cannot be used or is empty.
 
         Raises:

@@ -11,7 +11,7 @@ Layer = Literal["SYSTEM", "MEMORY", "USER", "TOOL INSTRUCTIONS"]
 
 
 class ManifestEntry(BaseModel):
-    """One component; prompts/manifest.yaml tells what the fields mean."""
+    """One component; prompts/manifest.yaml explains the fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -48,7 +48,7 @@ class LayerText(_Shape):
 
 
 class PromptPreview(_Shape):
-    """The assembled prompt by layer, and the names of the tools told with it."""
+    """The assembled prompt by layer, and the names of its tools."""
 
     layers: list[LayerText]
     retrieved: str | None = Field(

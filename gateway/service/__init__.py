@@ -1,1 +1,1 @@
-"""The verbs that every door calls."""
+"""The operations that all entry points call."""

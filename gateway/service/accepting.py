@@ -42,7 +42,7 @@ def new_turn(settings: Settings, who: Principal, request: TurnRequest) -> NewTur
 
 async def accept_with(deps: Dependencies, new: NewTurn, given: Sequence[str | Upload]) -> Accepted:
     """Keeps what is attached and accepts the turn with it; when it is refused nothing stays of what was kept.
-    A message that was accepted before needs neither room nor its files any more.
+    A message that was accepted before needs neither quota nor its files any more.
 
     Raises:
         errors.Conflict: its client_message_id was used with other attachments.

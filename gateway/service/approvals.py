@@ -51,8 +51,8 @@ class TurnApprovals:
         reason: str | None = None,
         arguments: dict[str, Any] | None = None,
     ) -> ApprovalRow:
-        """Decides about a call; its turn goes on. `arguments` replace those of the model, `reason` tells it
-        why not. The same decision again changes nothing.
+        """Decides about a call; its turn goes on. `arguments` replace those of the model, `reason`
+        explains a denial to it. The same decision again changes nothing.
 
         Raises:
             errors.NotFound: no such call, or it needs no approval.
@@ -132,7 +132,7 @@ class TurnApprovals:
             raise InvalidRequest(f"arguments: {error}.") from None
         catalog = self._deps.skills.catalog
         if row.name not in catalog.tools:
-            return  # told to the model when the call is tried
+            return  # the model reads it when the call is tried
         try:
             check_arguments(catalog.tools.get(row.name), arguments)
         except BadArguments as error:

@@ -19,7 +19,7 @@ from gateway.storage.artifacts import ArtifactRow, Artifacts, SpaceUsed
 MAX_UPLOADS = 8
 """Contents that are received at the same time: each has a file of its own until it is kept."""
 MAX_PER_USER = 2
-"""Of them, those of one user: whoever sends slowly keeps nobody else out."""
+"""Of them, those of one user: a slow sender keeps no other user out."""
 
 
 class FoundArtifacts(NamedTuple):

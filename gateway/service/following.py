@@ -1,4 +1,4 @@
-"""Places to follow a session from, whoever follows one, and what a client needs to draw a session."""
+"""Cursors, followers of a session, and the data from which a client draws a session."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
@@ -71,7 +71,7 @@ def following_from(
 class Follower:
     """Hands what comes after a place to one reader, in order, as it becomes durable.
 
-    The reader pulls: whoever writes never waits for it. While it waits at the end of the log, what is
+    The reader pulls: a writer never waits for it. While it waits at the end of the log, what is
     published is handed on by the publication itself, without a task switch; where `take` has to wait for its
     client, the reader's task goes on with it, and looks itself for what has come meanwhile.
     """
@@ -85,7 +85,7 @@ class Follower:
         events: EventLog,
         trouble: Callable[[str], StorageError | None],
     ) -> None:
-        """`trouble` tells of a session why its open turn cannot be recorded now, if so."""
+        """`trouble` returns why a session's open turn cannot be recorded now, or None."""
         self._place = place
         self._take = take
         self._bus = bus

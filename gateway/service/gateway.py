@@ -1,4 +1,4 @@
-"""The verbs that every door calls. They check whose session it is, and nothing of HTTP is known here."""
+"""The operations that all entry points call. They check the session's owner, and nothing here knows HTTP."""
 
 from collections.abc import Sequence
 

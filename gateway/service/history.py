@@ -132,7 +132,7 @@ class SessionHistory:
     # Summaries
 
     async def carried(self, who: Principal, session_id: str) -> str | None:
-        """What the session was told of former ones, as the model reads it. Raises errors.NotFound."""
+        """The summaries of former sessions in its prompt, as the model reads them. Raises errors.NotFound."""
         await self._session(who, session_id)
         return await self._deps.sessions.carried(session_id)
 

@@ -1,4 +1,4 @@
-"""What the next turn's model would be told, for whoever writes prompts or wonders what is remembered."""
+"""The prompt of the next turn, for authors of prompts and for users who look at their memories."""
 
 from dataclasses import dataclass, replace
 

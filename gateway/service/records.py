@@ -146,7 +146,7 @@ class SessionRecords:
                     yield chunk
 
     async def import_(self, who: Principal, chunks: AsyncIterable[bytes]) -> SessionRow:
-        """Makes a session of an exported file, with its id, for whoever asks.
+        """Makes a session of an exported file, with its id, for the caller.
 
         Raises:
             errors.BadImport: the file is damaged or no export; nothing was imported.

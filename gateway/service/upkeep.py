@@ -56,9 +56,8 @@ class Upkeep:
             await asyncio.sleep(every)
 
     async def look(self) -> None:
-        """One look: summarises, archives and removes what is due now. Each step is done whatever becomes of
-        the others. What fails in a way that was not foreseen, and lies in no session, is raised when they are
-        done."""
+        """One look: summarises, archives and removes what is due now. Each step is done also after another
+        failed. A failure that was not foreseen, and lies in no session, is raised when they are done."""
         failed: Exception | None = None
         for step in (
             self._sweep,
@@ -157,7 +156,7 @@ class Upkeep:
 
 
 def _log_failure(event: str, session_id: str, error: BaseException) -> None:
-    """Logs what failed with a session, whatever it is: the care for the others goes on. Raises a
+    """Logs any failure with a session: the others are looked after all the same. Raises a
     cancellation."""
     if isinstance(error, GatewayError):
         log.warning(event, session_id=session_id, code=error.code, error=error.message)

@@ -103,7 +103,7 @@ class Settings(BaseSettings):
     model_proxy: str | None = Field(
         None,
         description="HTTP proxy on the way to the endpoint, http://[user:password@]HOST:PORT; absent: none, "
-        "whatever HTTPS_PROXY says.",
+        "with any HTTPS_PROXY.",
     )
     connect_timeout: float = Field(5, gt=0, description="Longest wait for a connection to the endpoint.")
     first_byte_timeout: float = Field(60, gt=0, description="Longest wait for an answer to begin.")
@@ -132,7 +132,7 @@ class Settings(BaseSettings):
     skill_only_tools: Names = Field(
         (), description="Globs of tools that may be called only while a skill that allows them is active."
     )
-    skills_in_prompt: bool = Field(True, description="Whether the model is told the catalog of skills.")
+    skills_in_prompt: bool = Field(True, description="Whether the prompt has the list of skills.")
     skills_snapshot: bool = Field(True, description="Whether SKILLS_SNAPSHOT.md is written to data_dir.")
     skills_share: float = Field(
         0.01, gt=0, le=0.5, description="Share of the model's window that the catalog may take in the prompt."
@@ -170,7 +170,7 @@ class Settings(BaseSettings):
         None, description="Without effect since memory_prompt_tokens; the next version refuses it."
     )
     memory_turn_tokens: int = Field(
-        1000, ge=0, description="Most tokens of memories that one turn is told beside those of the prompt."
+        1000, ge=0, description="Most tokens of memories for one turn beside those of the prompt."
     )
     memory_learning: Literal["off", "turns", "sessions"] = Field(
         "off",
@@ -181,7 +181,7 @@ class Settings(BaseSettings):
         None, description="Looks for what to remember; absent: the session's own model."
     )
     memory_control_model: str | None = Field(
-        None, description="Is asked whether a message needs memories when rules cannot tell; absent: nobody."
+        None, description="The model of the memory control, asked when rules do not decide; absent: none."
     )
     documents_dir: Path = Field(Path("documents"), description="Folder of the documented memories.")
     documents_per_skill: int | None = Field(
@@ -204,7 +204,7 @@ class Settings(BaseSettings):
         4000,
         ge=500,
         le=8000,
-        description="A tool result with more tokens (estimated) is kept aside as an artifact, and the model "
+        description="A tool result with more tokens (estimated) is offloaded to an artifact, and the model "
         "gets its compact form.",
     )
     artifact_max_size: int = Field(20_971_520, ge=1024, description="Bytes of one artifact.")
@@ -315,7 +315,7 @@ class Settings(BaseSettings):
         "CAPTURE_MESSAGE_CONTENT asks for content.",
     )
     trace_url: TraceUrl = Field(
-        None, description="Where people look at a trace: https://…/{trace_id}. Clients are told it."
+        None, description="Where people look at a trace: https://…/{trace_id}. Clients get it."
     )
     user_id_salt: SecretStr | None = Field(
         None, description="Spans carry the user's id hashed with it; absent: no user's id at all."

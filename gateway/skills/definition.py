@@ -35,7 +35,7 @@ ADVISED_LINES, ADVISED_TOKENS = 500, 5000
 MAX_TOOLS = 100
 """Entries of allowed-tools."""
 MAX_PROBLEMS = 20
-"""Problems of one file that are told."""
+"""Problems of one file that are listed."""
 
 _KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _WORD = re.compile(r"[^\W_]+")
@@ -46,7 +46,7 @@ _TOOL_GLOB = re.compile(r"[A-Za-z0-9_*?\[\]!-]{1,128}")
 @dataclass(frozen=True, slots=True)
 class MarkdownSkill:
     """What SKILL.md says. `allowed_tools` are globs of tool names, None when the file does not speak of them;
-    `digest` is the SHA-256 of the file in hex. `folder` never reaches the model: it is told `location`, which
+    `digest` is the SHA-256 of the file in hex. `folder` never reaches the model: it reads `location`, which
     is relative to the tier's folder."""
 
     name: str

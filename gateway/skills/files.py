@@ -1,6 +1,6 @@
 """The files of a skill's folder, read and listed without ever leaving it.
 
-What goes wrong is told in words that hold no absolute path: they reach the model.
+Errors hold no absolute path: they reach the model.
 """
 
 import errno

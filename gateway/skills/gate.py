@@ -13,7 +13,7 @@ _NAMED = 5  # skills or tools that a reason names
 
 Active: TypeAlias = Collection[tuple[str, Sequence[str] | None]]
 """The written skills that a turn has read, each with the globs of tools that it allows; None: no limit. They
-are those of its `skill` event: what the model was told holds, whatever became of the file since."""
+are those of its `skill` event: the definition that the model has read holds, also after an edit."""
 
 
 def refusal(tool: str, catalog: Catalog, active: Active, only_with_skill: Collection[str]) -> str | None:

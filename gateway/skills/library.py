@@ -1,4 +1,4 @@
-"""The skills of a running gateway: found, named, switched, told, and looked at again while it runs."""
+"""The skills of a running gateway: found, named, switched, listed, and looked at again while it runs."""
 
 import asyncio
 import contextlib
@@ -92,7 +92,7 @@ class SkillLibrary:
         await poll(self.refresh, "skills_not_refreshed", self._wake)
 
     def changed(self) -> None:
-        """Has `watch` look at once: for whoever knows of a change. From any thread, at any time."""
+        """Has `watch` look at once, after a known change. From any thread, at any time."""
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody watches any more
                 self._loop.call_soon_threadsafe(self._wake.set)

@@ -46,7 +46,7 @@ class _Refused(Exception):
 
 def read_skill(catalog: Callable[[], Catalog]) -> FunctionTool:
     """The tool `read_skill` over the written skills of the catalog of now. It reads from the disk, so an edit
-    is seen at once. Each call is told as a `skill` event: what was read, with its digest, or why it was
+    is seen at once. Each call emits a `skill` event: what was read, with its digest, or why it was
     refused.
 
     Running it raises errors.ToolError, in words that hold no absolute path, when there is no such skill, it
@@ -113,7 +113,7 @@ def _some(names: Sequence[str]) -> str:
 
 def _read(called: str, skill: MarkdownSkill, path: str | None) -> _Reading:
     if path is not None and is_file_of(skill.folder, path, SKILL_FILE):
-        path = None  # whoever reads the body follows the skill, by whatever path
+        path = None  # a read of the body, by any path, activates the skill
     try:
         return _body(called, skill) if path is None else _reference(called, skill, path)
     except ValueError as error:

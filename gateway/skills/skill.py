@@ -1,4 +1,4 @@
-"""A skill, whatever it is made of, and the things that skills are made of besides SKILL.md files."""
+"""A skill of any source, and the sources of skills besides SKILL.md files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the model is told of all skills: SKILLS_SNAPSHOT.md, and the same text in the prompt.
+"""The list of all skills: SKILLS_SNAPSHOT.md, and the same text in the prompt.
 
 Deterministic: the same skills make the same bytes, so that the prompt's cached prefix stays valid.
 """

@@ -1,4 +1,4 @@
-"""How the tables are reached, whatever the engine: whole transactions, each a plain function."""
+"""Access to the tables of any engine: whole transactions, each a plain function."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast

@@ -11,7 +11,7 @@ from gateway.messages import ToolSpec
 from gateway.tools.steps import RunningStep, Steps
 
 READ_ARTIFACT = "read_artifact"
-"""The built-in tool that what was kept aside is read with."""
+"""The built-in tool that reads artifacts."""
 
 
 class UserMessage(NamedTuple):
@@ -60,7 +60,7 @@ class ToolContext:
 @dataclass(frozen=True, slots=True)
 class File:
     """A result that is no text for the model: an image, a document, an archive. It becomes an artifact.
-    `mime` None lets its first bytes tell."""
+    `mime` None: its first bytes decide."""
 
     data: bytes = field(repr=False)
     mime: str | None = None

@@ -1,4 +1,4 @@
-"""The built-in tool that tells the time."""
+"""The built-in tool for the time."""
 
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches

@@ -56,7 +56,7 @@ _DONE = "was carried out"  # so that nobody repeats it for the sake of its answe
 
 
 class _NoJson(Exception):
-    """Says what stands in the way."""
+    """The reason in words."""
 
 
 def _plain(value: Any) -> Any:

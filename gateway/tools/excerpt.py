@@ -31,7 +31,7 @@ def excerpt(value: object, size: int = EXCERPT_SIZE) -> Any:
 
 
 class _Excerpt:
-    """One excerpt in the making. `left` is the room that remains; beside it there is some for a mark in each
+    """One excerpt in the making. `left` is the budget left; beside it there is some for a mark in each
     container that may be open, for one in a text, and for a last value that is larger than what is left."""
 
     def __init__(self, size: int) -> None:
@@ -113,7 +113,7 @@ class _Excerpt:
 
 
 def _in_words(value: object) -> str:
-    """Whatever holds no other values, as text."""
+    """A value that holds no other values, as text."""
     match value:
         case str():
             return value

@@ -57,7 +57,7 @@ def tool(
     Each parameter needs a type hint; descriptions come from an "Args:" section of the docstring or from
     `Annotated[..., Field(description=...)]`. Parameters hinted `ToolContext` and `Progress` are filled in and
     not shown to the model. An async function runs in the event loop, a plain one in a thread (which no
-    timeout can stop). It returns text, a value that is told as JSON, bytes or a `File` that become an
+    timeout can stop). It returns text, a value that becomes JSON, bytes or a `File` that become an
     artifact, or a `ToolResult` or `ToolOutput` with any of these.
 
     Running the tool raises errors.BadArguments when the arguments do not fit: types are strict, so "1" is no

@@ -1,4 +1,4 @@
-"""One call of a tool, which ends in time whatever the tool does."""
+"""One call of a tool within its time limit."""
 
 import asyncio
 import threading
@@ -29,13 +29,13 @@ _left_behind: defaultdict[str, set[asyncio.Future[Any]]] = defaultdict(set)
 
 async def run_in_time(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> ToolOutput:
     """Runs the tool in a task of its own, for `tool.timeout` seconds or until the caller is cancelled. Then
-    it is cancelled and, should it not end, left behind: nothing that it emits is heard any more.
+    it is cancelled and, should it not end, abandoned: its later events are dropped.
 
     Raises:
         ToolTimedOut: it was not done in time.
         ToolError: the tool says so, it gave up, it raised something that would stop the server, or too many
             calls of it are left behind, or what it gave back has no text.
-        Exception: whatever else the tool raises.
+        Exception: any other exception of the tool.
     """
     name = tool.spec.name
     refuse_stuck(name)

@@ -1,4 +1,4 @@
-"""How far a long tool is, told no more often than anyone can follow."""
+"""The progress of a long tool, with a bounded rate of events."""
 
 import asyncio
 import math
@@ -12,7 +12,7 @@ from gateway.events.calls import ToolProgress
 from gateway.messages import clean_text
 
 INTERVAL = 0.1
-"""Seconds between two events of one call. What is told in between is replaced by what is told later."""
+"""Seconds between two events of one call. Of reports in between only the last is emitted."""
 MESSAGE_LENGTH = 500
 
 
@@ -40,7 +40,7 @@ class Progress:
             self._loop.call_soon_threadsafe(self._emit_when_due)
 
     def close(self) -> None:
-        """Tells the latest, if nobody has heard it yet. To be called in the event loop."""
+        """Emits the latest report, unless it was emitted. To be called in the event loop."""
         if self._timer is not None:
             self._timer.cancel()
         self._emit_latest()

@@ -29,7 +29,7 @@ class Tools:
         self._specs = tuple(tool.spec for tool in self._by_name.values())
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """What the model is told, sorted by name: the same tools are always told in the same order."""
+        """The tools for the model, sorted by name: the same tools always have the same order."""
         return self._specs
 
     def get(self, name: str) -> Tool:

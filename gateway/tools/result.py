@@ -1,4 +1,4 @@
-"""What a function may tell beside its result: what is worth remembering, and the steps it took."""
+"""A function's result with suggestions for the memory and the steps it took."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -38,11 +38,11 @@ Item = TypeVar("Item")
 
 
 class ToolResult(BaseModel):
-    """A result with all that a function may tell. Every field is optional, and may be named in camelCase too.
+    """A result with all its reports. Every field is optional, and may be named in camelCase too.
 
     `result` is what the function would have returned otherwise, `error` is said when `status` is "error".
     `memory_writes`, `intermediate_steps` and `files` are looked at one by one: what is wrong with one of them
-    is told in a warning, and the others count. `request_id` is for the log; by default the call's
+    is named in a warning, and the others count. `request_id` is for the log; by default the call's
     idempotency key.
     """
 

@@ -43,7 +43,7 @@ class _Begun:
     began: float = field(default_factory=monotonic)
 
     def trace(self, error: str | None) -> StepTrace:
-        """The step as it is told when it ends now."""
+        """The trace of the step when it ends now."""
         return StepTrace(
             step_id=f"step-{self.number}",
             step_name=self.name,

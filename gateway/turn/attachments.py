@@ -25,7 +25,7 @@ LEFT_OUT = Reason(
 
 
 async def fit_attachments(turn: TurnContext, history: History) -> tuple[History, Reason | None]:
-    """The history; and, when the files of the turn's message take the room of older ones, why a prompt
+    """The history; and, when the files of the turn's message displace older ones, why a prompt
     generation must begin: what comes before the message changes. At a turn's first model call only; later
     ones add no files."""
     if not turn.row.attachments or turn.progress.iteration > 0:

@@ -1,4 +1,4 @@
-"""The one door that events leave by: number, encode, hand to the log. Writing ends here."""
+"""The only writer of a turn's events: number, encode, hand to the log. Writing ends here."""
 
 import asyncio
 from collections.abc import Callable, Generator
@@ -218,7 +218,7 @@ class Emitter:
         self._pending += batch.size
 
     def _settling(self, size: int) -> Callable[[Exception | None], None]:
-        """To be told of the fate of an append of `size` bytes, which are pending until then."""
+        """The callback for the outcome of an append of `size` bytes, which are pending until then."""
 
         def settled(error: Exception | None) -> None:
             self._pending -= size

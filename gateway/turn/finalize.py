@@ -1,4 +1,4 @@
-"""How a turn begins and ends: `turn_start`; limits; and `done`, after whatever is open got its end."""
+"""How a turn begins and ends: `turn_start`; limits; and `done`, after all open calls have their end."""
 
 from dataclasses import dataclass
 

@@ -91,7 +91,7 @@ class InFlight:
 
     async def close_waiting(self, turn: TurnRow) -> bool:
         """Ends a turn that waits for others as cancelled; False when it does not wait any more. What it asked
-        does not join the history: no model heard of it. Raises StorageError."""
+        does not join the history: no model has read it. Raises StorageError."""
         at = now_ms()
         self._observer.take_up(turn)
         start = start_of(turn, self._tracing, max(1, at - turn.created_at))
@@ -168,7 +168,7 @@ class InFlight:
             log.error("turn_owner_failed", task=task.get_name(), exc_info=error)
 
     async def _own(self, session_id: str, accepted: Accepted | None) -> None:
-        """Runs one turn, if given, and then whatever waits in its session."""
+        """Runs one turn, if given, and then those that wait in its session."""
         try:
             while (accepted := accepted or await self._claim_next(session_id)) is not None:
                 goes_on = await self._runner.finish(accepted)

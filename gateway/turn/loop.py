@@ -24,7 +24,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
     Raises:
         ModelError: the model failed for good; what it streamed is still open.
         StorageError: the log failed.
-        asyncio.CancelledError: the turn was stopped; whatever is open is in `turn.progress`.
+        asyncio.CancelledError: the turn was stopped; open calls are in `turn.progress`.
     """
     progress = turn.progress
     while True:
@@ -56,7 +56,7 @@ async def run_loop(turn: TurnContext) -> Ending | None:
 
 
 def limit_reached(progress: TurnProgress, limits: Limits) -> Ending | None:
-    """Whether another model call is over a limit. The seconds are the business of whoever owns the task."""
+    """Whether another model call is over a limit. The owner of the task looks after the seconds."""
     if progress.iteration >= limits.iterations:
         return noted("limit_reached", "max_iterations", f"Stopped after {limits.iterations} model calls.")
     if limits.tokens is not None and progress.usage is not None and progress.usage.total >= limits.tokens:

@@ -28,7 +28,7 @@ async def seek_permission(turn: TurnContext) -> None:
         if state.asked or state.verdict is not None or _forbid(turn, call_id, state):
             continue
         ruling = verdict_of(turn.settings.tool_policy, state.name, state.effect)
-        if state.needs_approval and ruling.verdict != "ask":  # what was told with the call still holds
+        if state.needs_approval and ruling.verdict != "ask":  # the request that was emitted still holds
             ruling = Ruling("ask", None)
         if ruling.verdict == "ask" and state.name in turn.tools and await _fits(turn, call_id, state):
             asking[call_id] = ruling

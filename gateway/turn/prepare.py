@@ -1,6 +1,6 @@
 """Before the first model call: what the session has said, and what comes before its messages.
 
-begin or resume -> prompt components -> room for files -> memories: each takes the history and returns it,
+begin or resume -> prompt components -> attachments -> memories: each takes the history and returns it,
     with the reason why a new prompt generation must begin, if there is one
 -> at most one generation, with one warning for all reasons -> memories for the prompt and the message
 """
@@ -90,7 +90,7 @@ async def _load(turn: TurnContext) -> History:
 
 
 async def _carry(turn: TurnContext) -> str | None:
-    """What a new session is told of its user's former ones."""
+    """The summaries of its user's former sessions, for a new one."""
     settings, deps, row = turn.settings, turn.deps, turn.row
     if not settings.session_summaries or not settings.carried_summaries:
         return None

@@ -1,4 +1,4 @@
-"""A turn as the log has it: how far it came, and its end when whoever wrote it cannot go on."""
+"""A turn as the log has it: its progress, and its end when its writer cannot continue."""
 
 import structlog
 
@@ -38,7 +38,7 @@ async def progress_of(events: EventLog, turn: TurnRow, head: int, observer: Turn
 async def close_from_log(
     events: EventLog, turns: Turns, turn: TurnRow, ending: Ending, *, observer: TurnObserver, tracing: Tracing
 ) -> None:
-    """Ends a turn from what the log holds, whoever wrote it and whatever of it is still on the way: a new
+    """Ends a turn from the log, independent of its former writer and of appends still on the way: a new
     epoch begins, so that all of that is refused. Nothing happens when the turn is over or parked.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Runs one turn after the other, and sees to it that each gets its end, whatever happens to it."""
+"""Runs one turn after the other, and gives each its end, after any failure."""
 
 import asyncio
 from collections.abc import Coroutine, Mapping

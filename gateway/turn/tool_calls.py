@@ -60,7 +60,7 @@ async def run_tool_calls(turn: TurnContext) -> Message | None:
     results are on their way to the log: what the model says to them comes after them there.
 
     Raises:
-        StorageError: the log failed. Whatever a tool raises becomes a result.
+        StorageError: the log failed. Exceptions of a tool become results.
     """
     await turn.emitter.settled()
     await seek_permission(turn)

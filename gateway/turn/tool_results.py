@@ -37,7 +37,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ForModel:
-    """What the model reads as a call's result, and what was kept aside for it. `warnings` say what could not
+    """The result of a call as the model reads it, and its artifacts. `warnings` name what could not
     be."""
 
     content: str
@@ -59,8 +59,8 @@ def tool_result(name: str, status: ResultStatus, content: str, duration_ms: int 
 async def for_model(
     turn: TurnContext, output: ToolOutput, tool: str, call_id: str, *, preface: str = ""
 ) -> ForModel:
-    """The output as the model gets it, after the `preface`. What cannot be kept aside is cut, and both are
-    told: a turn does not fail because of it."""
+    """The output as the model gets it, after the `preface`. What cannot be offloaded is cut, and both are
+    reported: a turn does not fail because of it."""
     row = turn.row
     origin = Origin(row.owner, row.session_id, row.id, call_id, row.project_id)
     result = _Result(
@@ -98,7 +98,7 @@ class _Result:
         self.warnings: list[str] = []
 
     def add(self, *forms: str) -> bool:
-        """Tells the first of these forms that there is room for; whether there is one."""
+        """Adds the first of these forms that fits; whether there is one."""
         for form in forms:
             if (size := len(orjson.dumps(form))) <= self.left:
                 self.left -= size
@@ -107,7 +107,7 @@ class _Result:
         return False
 
     async def keep(self, content: ArtifactContent, instead: str) -> None:
-        """Keeps a content aside and tells of it; `instead` is told where that cannot be."""
+        """Offloads a content and adds its compact form; `instead` where that fails."""
         try:
             row = await self._artifact_store.put(content, self._origin, metadata={"tool": self._tool})
         except GatewayError as error:

@@ -25,7 +25,7 @@ from gateway.turn.suggestions import WriteSource
 from gateway.turn.tool_results import for_model, tool_result
 
 EDITED_LENGTH = 2000
-"""Characters of edited arguments that the model is told beside the result."""
+"""Characters of edited arguments that the model reads beside the result."""
 
 UNFIT_NOTE = (
     "The arguments do not fit the tool once the contents of artifacts are in their places; what is wrong, "
@@ -48,7 +48,7 @@ async def run_call(turn: TurnContext, call_id: str, state: CallState) -> CallRes
         arguments = await fitting_arguments(turn, tool, state.arguments)
         output = await run_in_time(tool, arguments, context)
         status: ResultStatus = "error" if output.is_error else "ok"
-    except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model is told that it failed
+    except Exception as error:  # noqa: BLE001 - a tool may raise anything; the model reads that it failed
         status, output = _failed(error, state.name, call_id)
     preface = defuse(_edited(state.arguments)) if state.edited else ""
     read = await for_model(turn, output, state.name, call_id, preface=preface)
@@ -99,7 +99,7 @@ async def fitting_arguments(
 
 
 class _Unfit(BadArguments):
-    """What is wrong is told with words of an artifact."""
+    """Names the problem in words of an artifact."""
 
 
 def _failed(error: Exception, tool: str, call_id: str) -> tuple[ResultStatus, ToolOutput]:
@@ -113,7 +113,7 @@ def _failed(error: Exception, tool: str, call_id: str) -> tuple[ResultStatus, To
 
 
 def failure(error: Exception) -> tuple[ResultStatus, str]:
-    """The status of a call that raised this, and what the model is told: of an exception that is not ours its
+    """The status of a call that raised this, and the text for the model: of an exception that is not ours its
     type alone."""
     if isinstance(error, ToolError):
         return "timeout" if isinstance(error, ToolTimedOut) else "error", error.message
@@ -136,7 +136,7 @@ def check_arguments(tool: Tool, arguments: dict[str, Any]) -> None:
 
 
 def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call_id: str) -> None:
-    """Tells what the tool reported that could not be used; hands its suggestions to the memory."""
+    """Warns of reports of the tool that could not be used; hands its suggestions to the memory."""
     for problem in problems:
         turn.emit(TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id)
     if result.memory_writes:

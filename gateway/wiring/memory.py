@@ -34,7 +34,7 @@ async def open_memory(
     on_change: Callable[[Changed], None] = lambda _: None,
 ) -> AsyncGenerator[MemoryServices]:
     """The memories of the data folder, which other processes may have open at the same time. With `calls` a
-    model is asked what rules cannot tell, where settings allow it; `on_change` is called with each change
+    model is asked where rules do not decide, if settings allow it; `on_change` is called with each change
     that is made through here.
 
     Raises:

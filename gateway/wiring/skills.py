@@ -32,7 +32,7 @@ def look_at_skills(
     server_tools: Callable[[], Sequence[ServerTool]],
     window: int,
 ) -> SkillLibrary:
-    """As `open_skills`, for whoever only looks, also while a gateway has the data folder: no snapshot is
+    """As `open_skills`, for commands that only read, also while a gateway has the data folder: no snapshot is
     written."""
     unwritten = settings.model_copy(update={"skills_snapshot": False})
     return open_skills(unwritten, StoredSwitches(settings.database_path), functions, server_tools, window)
@@ -92,6 +92,6 @@ def find_functions(
 
 
 def artifact_skill(artifact_store: ArtifactStore | None) -> FunctionSkill:
-    """The tool with which a model reads what was kept aside; without a store it only tells that it is
+    """The tool with which a model reads artifacts; without a store it only answers that it is
     there."""
     return FunctionSkill(read_artifact(artifact_store), BUILT_IN, READ_ARTIFACT)

@@ -62,7 +62,7 @@ class Storage:
 @asynccontextmanager
 async def open_storage(settings: Settings, *, flushed: Flushed | None = None) -> AsyncGenerator[Storage]:
     """The storage of the data folder, brought to the newest schema and locked for this process. `flushed` is
-    told of each transaction.
+    called after each transaction.
 
     Raises:
         StorageError: the folder is locked by another process, or the database cannot be used.

@@ -155,20 +155,20 @@ def test_the_standard_output_carries_messages_alone_and_the_end_of_input_ends_it
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write("this is no message\n")
-        said = dict[int, Any]()
+        answers = dict[int, Any]()
         for message in asked:
             process.stdin.write(json.dumps(message) + "\n")
             process.stdin.flush()
-            while "id" in message and message["id"] not in said:
+            while "id" in message and message["id"] not in answers:
                 answer = json.loads(process.stdout.readline())
                 assert answer["jsonrpc"] == "2.0"
-                said[answer.get("id")] = answer
+                answers[answer.get("id")] = answer
         rest, _ = process.communicate(timeout=TIMEOUT)
 
     assert (process.returncode, rest) == (0, "")
-    assert [tool["name"] for tool in said[2]["result"]["tools"]] == ["manage_memory"]
-    assert "Remembered as m_" in said[3]["result"]["content"][0]["text"]
-    assert said[4]["result"]["isError"] is True
+    assert [tool["name"] for tool in answers[2]["result"]["tools"]] == ["manage_memory"]
+    assert "Remembered as m_" in answers[3]["result"]["content"][0]["text"]
+    assert answers[4]["result"]["isError"] is True
     (row,) = asyncio.run(remembered(load_settings(data_dir=tmp_path / "data"), "ada"))
     assert (row.content, row.role_id) == ("养了两只猫", "designer")
 

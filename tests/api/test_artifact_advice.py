@@ -24,11 +24,11 @@ async def test_a_form_is_refused_with_how_to_send_the_file(client: Client) -> No
 
 async def test_a_wrong_attachment_is_told_in_plain_words(client: Client) -> None:
     """What it must be, not which pattern it does not match."""
-    for attachment, says in (
+    for attachment, message in (
         ({"ref": "ART-1"}, "attachments.0.ref: must be the reference of an artifact, such as ART-0h4k2m7qxz"),
         ({"name": "a", "text": ""}, "attachments.0.text: must not be empty"),
         ({"name": "a", "data": ""}, "attachments.0.data: must not be empty"),
     ):
         answer = await client.post("/api/chat", {"message": "看", "attachments": [attachment]})
         assert problem(answer) == (400, "invalid_request")
-        assert answer.json()["error"]["message"] == says
+        assert answer.json()["error"]["message"] == message

@@ -48,13 +48,13 @@ BODIES: list[tuple[Any, str]] = [
 
 async def test_a_bad_body_is_refused_and_the_message_says_why(client: Client) -> None:
     """400 with the field's name; nothing is kept of it."""
-    for body, says in BODIES:
+    for body, message in BODIES:
         sent = orjson.dumps(body)
         answer = await client.http.post(
             "/api/artifacts", content=sent, headers={"content-type": "application/json"}
         )
         assert (sent[:60], *problem(answer)) == (sent[:60], 400, "invalid_request")
-        assert says in answer.json()["error"]["message"]
+        assert message in answer.json()["error"]["message"]
         assert answer.json()["error"]["message"].endswith("add raw=1 to the query.")
 
     assert (await client.get("/api/artifacts")).json()["artifacts"] == []
@@ -127,14 +127,14 @@ async def test_a_body_over_the_limit_is_413(settings: Settings) -> None:
 
     async with running_gateway(settings.model_copy(update=small)) as client:
         inline = await client.post("/api/artifacts", {"text": "x" * 4001})
-        told = await client.http.post("/api/artifacts", content=b"x" * 5001, headers=RAW)
+        response = await client.http.post("/api/artifacts", content=b"x" * 5001, headers=RAW)
         found = await client.http.post("/api/artifacts", content=unmeasured(), headers=RAW)
         fits = await client.http.post("/api/artifacts", content=b"x" * 5000, headers=RAW)
         kept = (await client.get("/api/artifacts")).json()["artifacts"]
 
-    assert [problem(each) for each in (inline, told, found)] == [(413, "payload_too_large")] * 3
+    assert [problem(each) for each in (inline, response, found)] == [(413, "payload_too_large")] * 3
     assert "Send the file as it is" in inline.json()["error"]["message"]
-    assert [each.json()["error"]["details"] for each in (inline, told, found)] == [
+    assert [each.json()["error"]["details"] for each in (inline, response, found)] == [
         {"max_body_size": 4000},
         {"artifact_max_size": 5000},
         {"artifact_max_size": 5000},
@@ -178,10 +178,10 @@ async def test_an_upload_that_stalls_ends(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(
-    ("users", "of_each", "told"), [(1, MAX_PER_USER, "of yours"), (MAX_UPLOADS, 1, "uploads")]
+    ("users", "of_each", "message"), [(1, MAX_PER_USER, "of yours"), (MAX_UPLOADS, 1, "uploads")]
 )
 async def test_only_so_many_uploads_run_at_a_time(
-    settings: Settings, users: int, of_each: int, told: str
+    settings: Settings, users: int, of_each: int, message: str
 ) -> None:
     """Of one user and of all: one more is 429 with Retry-After. When they are over, their places are free."""
     async with gateway_of(settings, users + 1) as client:
@@ -193,7 +193,7 @@ async def test_only_so_many_uploads_run_at_a_time(
         after = await client.http.post("/api/artifacts", content=b"x", headers=RAW | late)
 
     assert problem(answer) == (429, "queue_full")
-    assert told in answer.json()["error"]["message"]
+    assert message in answer.json()["error"]["message"]
     assert "retry-after" in answer.headers
     assert after.status_code == 201
 
@@ -253,11 +253,11 @@ async def test_any_content_is_kept_and_any_question_is_answered(
 
     whole = await client.get(f"/api/artifacts/{made['ref']}")
     compact = await client.get(f"/api/artifacts/{made['ref']}/compact")
-    told = await part(client, made["ref"], **dict([question]))
+    response = await part(client, made["ref"], **dict([question]))
 
     assert whole.content == content
     assert compact.status_code == 200
-    assert told.status_code in {200, 400}
+    assert response.status_code in {200, 400}
 
 
 async def _stalled(client: Client) -> bytes:

@@ -47,7 +47,7 @@ async def test_only_types_that_run_nothing_are_told(client: Client) -> None:
     """By what the bytes are, whatever was declared; all others are bytes. A nameless one is called by its
     reference."""
     svg = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
-    for content, mime, told, suffix in (
+    for content, mime, sent, suffix in (
         (b"plain words", "text/plain", "text/plain; charset=utf-8", "txt"),
         (b'{"a": 1}', "text/json", "application/json", "json"),
         (PNG, "text/html", "image/png", "png"),
@@ -57,7 +57,7 @@ async def test_only_types_that_run_nothing_are_told(client: Client) -> None:
     ):
         ref = (await send(client, content, mime))["ref"]
         answer = await download(client, ref)
-        assert (answer.content, answer.headers["content-type"]) == (content, told)
+        assert (answer.content, answer.headers["content-type"]) == (content, sent)
         assert answer.headers["content-disposition"] == f'attachment; filename="{ref}.{suffix}"'
 
 
@@ -65,9 +65,9 @@ async def test_a_chinese_name_reaches_every_client(client: Client) -> None:
     """In UTF-8 for those that know RFC 6266, and legible in what it can be for others."""
     made = await send(client, b"x", "text/plain", name="季度 報告.txt")
 
-    told = (await download(client, made["ref"])).headers["content-disposition"]
+    header = (await download(client, made["ref"])).headers["content-disposition"]
 
-    assert told == (
+    assert header == (
         "attachment; filename=\"__ __.txt\"; filename*=UTF-8''%E5%AD%A3%E5%BA%A6%20%E5%A0%B1%E5%91%8A.txt"
     )
 
@@ -75,11 +75,11 @@ async def test_a_chinese_name_reaches_every_client(client: Client) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_no_name_can_add_to_a_header(name: str) -> None:
     """Whatever the name: one attachment, quotes closed, no line breaks; the UTF-8 form gives it back."""
-    told = attachment(name)
+    header = attachment(name)
 
-    assert told.isascii()
-    assert told.isprintable()
-    found = re.fullmatch(r"""attachment; filename="([^"\\%]*)"(?:; filename\*=UTF-8''([\w.~%-]*))?""", told)
+    assert header.isascii()
+    assert header.isprintable()
+    found = re.fullmatch(r"""attachment; filename="([^"\\%]*)"(?:; filename\*=UTF-8''([\w.~%-]*))?""", header)
     assert found is not None
     plain, encoded = found.groups()
     assert (unquote(encoded) if encoded is not None else plain) == name
@@ -129,9 +129,9 @@ async def test_the_bytes_of_the_query_are_a_part_and_not_the_range(client: Clien
     """`?bytes=` is read as text with what there is in all; a Range beside it says nothing."""
     ref = (await send(client, b"0123456789" * 3, "text/plain"))["ref"]
 
-    told = await client.http.get(f"/api/artifacts/{ref}?bytes=0-4", headers={"range": "bytes=7-8"})
+    response = await client.http.get(f"/api/artifacts/{ref}?bytes=0-4", headers={"range": "bytes=7-8"})
 
-    assert (told.status_code, told.json()["content"], told.json()["total"]) == (200, "01234", 30)
+    assert (response.status_code, response.json()["content"], response.json()["total"]) == (200, "01234", 30)
 
 
 async def test_a_client_that_has_it_is_told_so(client: Client) -> None:
@@ -159,10 +159,10 @@ async def test_a_head_tells_the_size_and_sends_nothing(client: Client) -> None:
     """The same headers as GET, and no content."""
     ref = (await send(client, CONTENT))["ref"]
 
-    told = await client.http.head(f"/api/artifacts/{ref}")
+    response = await client.http.head(f"/api/artifacts/{ref}")
 
-    assert (told.status_code, told.content) == (200, b"")
-    assert told.headers["content-length"] == str(len(CONTENT))
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["content-length"] == str(len(CONTENT))
 
 
 async def test_a_head_knows_no_ranges(client: Client) -> None:
@@ -170,10 +170,10 @@ async def test_a_head_knows_no_ranges(client: Client) -> None:
     ref = (await send(client, CONTENT))["ref"]
 
     for asked in ("bytes=0-9", "bytes=99999999-"):
-        told = await client.http.head(f"/api/artifacts/{ref}", headers={"range": asked})
+        response = await client.http.head(f"/api/artifacts/{ref}", headers={"range": asked})
 
-        assert (told.status_code, told.headers["content-length"]) == (200, str(len(CONTENT)))
-        assert "content-range" not in told.headers
+        assert (response.status_code, response.headers["content-length"]) == (200, str(len(CONTENT)))
+        assert "content-range" not in response.headers
 
 
 @examples(max_examples=25)

@@ -150,9 +150,9 @@ async def test_reading_on_gives_every_line_once(client: Client) -> None:
     read: list[str] = []
     query: str | None = "lines=1-"
     while query is not None:
-        told = (await client.get(f"/api/artifacts/{ref}?{query}&max_tokens=1000")).json()
-        read += told["content"].splitlines()
-        query = told.get("next")
+        answer = (await client.get(f"/api/artifacts/{ref}?{query}&max_tokens=1000")).json()
+        read += answer["content"].splitlines()
+        query = answer.get("next")
 
     assert read == lines
 
@@ -161,13 +161,13 @@ async def test_the_compact_form_says_how_to_read_parts(client: Client) -> None:
     """What it is, what is in it, and locators that work on this very artifact; no model is asked."""
     made = await send(client, ORDERS, "application/json", raw="1", name="訂單.json")
 
-    told = (await client.get(f"/api/artifacts/{made['ref']}/compact")).json()
+    answer = (await client.get(f"/api/artifacts/{made['ref']}/compact")).json()
 
-    assert {name: told[name] for name in made} == made
-    assert "orders" in told["compact"]
-    assert "summary" not in told
-    assert "json_path" in told["locators"]
-    for name, example in told["locators"].items():
+    assert {name: answer[name] for name in made} == made
+    assert "orders" in answer["compact"]
+    assert "summary" not in answer
+    assert "json_path" in answer["locators"]
+    for name, example in answer["locators"].items():
         assert (name, (await part(client, made["ref"], **{name: example})).status_code) == (name, 200)
 
 

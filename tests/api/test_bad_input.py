@@ -43,15 +43,17 @@ BODIES: list[tuple[bytes, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "says"), BODIES)
-async def test_a_bad_body_is_refused_and_the_message_says_why(client: Client, body: bytes, says: str) -> None:
+@pytest.mark.parametrize(("body", "message"), BODIES)
+async def test_a_bad_body_is_refused_and_the_message_says_why(
+    client: Client, body: bytes, message: str
+) -> None:
     """400 invalid_request with the field's name; no session is made."""
     response = await client.http.post("/api/chat", content=body, headers={"content-type": "application/json"})
 
     assert response.status_code == 400
     error = response.json()["error"]
     assert error["code"] == "invalid_request"
-    assert says.lower().replace("_", "") in error["message"].lower().replace("_", "")
+    assert message.lower().replace("_", "") in error["message"].lower().replace("_", "")
     assert response.json()["request_id"] == response.headers["x-request-id"]
     assert (await client.get("/api/sessions")).json()["sessions"] == []
 
@@ -127,16 +129,16 @@ async def test_a_wrong_method_is_405_and_a_form_is_not_json(client: Client) -> N
 
 async def test_camel_case_names_are_accepted(client: Client) -> None:
     """Frontends that write camelCase need no translation."""
-    told = await client.chat("/say hi", sessionId="mine", clientMessageId="m1")
+    events = await client.chat("/say hi", sessionId="mine", clientMessageId="m1")
 
-    assert told[0]["session_id"] == "mine"
-    assert told[0]["data"]["client_message_id"] == "m1"
+    assert events[0]["session_id"] == "mine"
+    assert events[0]["data"]["client_message_id"] == "m1"
 
 
 async def test_errors_name_fields_as_the_documentation_does(client: Client) -> None:
     """Whichever way they were written, in bodies inside of bodies too; an unknown one as it came."""
     evidence = [{"sessionId": "s", "quote": "tea"}]
-    for path, body, told in (
+    for path, body, message in (
         ("/api/memory/control", {}, "user_message: "),
         ("/api/memory/control", {"userMessage": 1}, "user_message: "),
         ("/api/memory", {"content": "x", "dependsOn": 1, "evidence": evidence}, "depends_on: "),
@@ -145,7 +147,7 @@ async def test_errors_name_fields_as_the_documentation_does(client: Client) -> N
         refused = await client.post(path, body)
 
         assert refused.status_code == 400
-        assert told in refused.json()["error"]["message"]
+        assert message in refused.json()["error"]["message"]
 
 
 async def test_a_foreign_page_and_a_foreign_host_name_are_refused(client: Client) -> None:

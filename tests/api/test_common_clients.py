@@ -59,7 +59,7 @@ async def test_the_cursor_of_another_turn_takes_nothing_from_a_new_one(client: C
     first = await client.chat("/say one", session_id="s")
     last = str(first[-1]["seq"])
 
-    told = events(
+    seen = events(
         await client.all_frames(
             "/api/chat",
             {"message": "/say two", "session_id": "s", "client_message_id": "m2"},
@@ -67,8 +67,8 @@ async def test_the_cursor_of_another_turn_takes_nothing_from_a_new_one(client: C
         )
     )
 
-    assert told[0]["type"] == "turn_start"
-    assert told[0]["seq"] == int(last) + 1
+    assert seen[0]["type"] == "turn_start"
+    assert seen[0]["seq"] == int(last) + 1
 
 
 def dispatched(stream: bytes) -> Iterator[dict[bytes, bytes]]:

@@ -118,10 +118,10 @@ async def test_who_takes_an_answer_by_the_byte_loses_the_connection_too(
     assert taken < len(page.content)
 
 
-@pytest.mark.parametrize("said", [b"", b"\r\n", b"G", POST])
+@pytest.mark.parametrize("sent", [b"", b"\r\n", b"G", POST])
 @pytest.mark.parametrize("asked_before", [False, True])
 async def test_a_connection_that_asks_for_nothing_is_closed(
-    settings: Settings, said: bytes, asked_before: bool
+    settings: Settings, sent: bytes, asked_before: bool
 ) -> None:
     """With nothing said or half a head, on a new connection and after an answer. No key is needed for it."""
     async with (
@@ -131,7 +131,7 @@ async def test_a_connection_that_asks_for_nothing_is_closed(
         if asked_before:
             writer.write(POST + b"Content-Length: 2\r\n\r\n{}")
             assert b"201 Created" in await reader.readuntil(b"\r\n\r\n")
-        writer.write(said)
+        writer.write(sent)
 
         rest = await all_of(reader)
 
@@ -204,11 +204,11 @@ async def test_a_body_that_breaks_off_is_the_clients_doing(tmp_path: Path) -> No
         async with asyncio.timeout(TIMEOUT), client_at(running.url) as client:
             while not (ended := await _requests(client, "/api/sessions")):
                 await asyncio.sleep(0.05)
-        said = running.said.read_text()
+        output = running.output.read_text()
 
     assert all('status_code="499"' in line for line in ended)
-    assert "Traceback" not in said
-    assert "request_failed" not in said
+    assert "Traceback" not in output
+    assert "request_failed" not in output
 
 
 async def test_a_stream_ends_with_its_connection_whatever_was_asked_behind_it(settings: Settings) -> None:

@@ -58,9 +58,9 @@ async def test_metrics_count_the_turn(client: Client) -> None:
     """A scrape after a turn shows it, by outcome."""
     await client.chat("/say hi")
 
-    told = (await client.get("/metrics")).text
+    metrics = (await client.get("/metrics")).text
 
-    assert re.search(r'gateway_turns_total\{[^}]*outcome="completed"[^}]*\} 1\.0', told)
+    assert re.search(r'gateway_turns_total\{[^}]*outcome="completed"[^}]*\} 1\.0', metrics)
 
 
 async def test_an_edited_component_is_used_by_the_next_turn(tmp_path: Path, demo_url: str) -> None:
@@ -111,11 +111,11 @@ def _bombard(url: str) -> list[str]:
                 @given(operation.as_strategy(generation_mode=mode))
                 def send(case: Any) -> None:
                     asked = case.as_transport_kwargs(base_url=url)
-                    told = {"params": asked.get("params"), "headers": asked.get("headers")}
+                    sent = {"params": asked.get("params"), "headers": asked.get("headers")}
                     names = {"json": "json", "content": "content", "data": "content"}
                     body = {names[name]: asked[name] for name in names if asked.get(name) is not None}
                     too_long = contextlib.suppress(httpx2.InvalidURL)  # for this client to send
-                    with too_long, http.stream(case.method, asked["url"], **told, **body) as response:
+                    with too_long, http.stream(case.method, asked["url"], **sent, **body) as response:
                         if str(response.status_code) not in known | {"404", "405"}:  # noqa: B023 - run at once
                             problems.append(f"{case.method} {asked['url']} {body}: {response.status_code}")
 

@@ -112,8 +112,8 @@ async def test_a_wrong_speed_is_told_in_plain_words(client: Client, speed: str) 
     refused = await client.http.get("/api/sessions/s/replay", params={"speed": speed})
 
     assert problem(refused) == (400, "invalid_request")
-    told = refused.json()["error"]["message"]
-    assert told.startswith("speed must be max, or a number above 0 such as 10 or 0.5")
+    answer = refused.json()["error"]["message"]
+    assert answer.startswith("speed must be max, or a number above 0 such as 10 or 0.5")
 
 
 async def test_an_empty_session_has_nothing_to_replay(client: Client) -> None:
@@ -128,8 +128,8 @@ async def test_a_replay_counts_nothing_again(client: Client) -> None:
     await talk(client)
 
     async def counted() -> list[str]:
-        told = (await client.get("/metrics")).text
-        return [line for line in told.splitlines() if line.startswith(("gateway_turn", "gen_ai"))]
+        metrics = (await client.get("/metrics")).text
+        return [line for line in metrics.splitlines() if line.startswith(("gateway_turn", "gen_ai"))]
 
     before = await counted()
     await replayed(client)
@@ -280,12 +280,12 @@ async def test_an_import_may_be_larger_than_other_bodies_but_not_than_its_own_li
 
         assert len(file) > 1024
         assert (await upload(client, file)).status_code == 201
-        told = await upload(client, b"x" * 50_001)
+        response = await upload(client, b"x" * 50_001)
         untold = await client.http.post("/api/sessions/import", content=pieces(), headers=NDJSON)
 
-    assert problem(told) == problem(untold) == (413, "payload_too_large")
-    assert told.json()["error"]["details"] == {"max_import_size": 50_000}
-    assert all("GATEWAY_MAX_IMPORT_SIZE" in each.json()["error"]["message"] for each in (told, untold))
+    assert problem(response) == problem(untold) == (413, "payload_too_large")
+    assert response.json()["error"]["details"] == {"max_import_size": 50_000}
+    assert all("GATEWAY_MAX_IMPORT_SIZE" in each.json()["error"]["message"] for each in (response, untold))
 
 
 async def test_an_upload_that_stops_coming_is_refused(settings: Settings) -> None:

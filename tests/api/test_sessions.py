@@ -64,11 +64,11 @@ async def test_a_deleted_session_is_gone_with_all_that_belongs_to_it(client: Cli
     gone = [
         await client.get(f"/api/sessions/mine{path}") for path in ("", "/events", "/messages", "/snapshot")
     ]
-    told = await client.chat("/say again", session_id="mine")
+    events = await client.chat("/say again", session_id="mine")
 
     assert deleted.status_code == 204
     assert [response.status_code for response in gone] == [404] * 4
-    assert told[0]["seq"] == 1
+    assert events[0]["seq"] == 1
 
 
 async def test_a_session_with_a_running_turn_is_not_deleted(client: Client) -> None:
@@ -83,12 +83,12 @@ async def test_a_session_with_a_running_turn_is_not_deleted(client: Client) -> N
 
 async def test_a_turn_can_be_read_while_it_runs_and_after(client: Client) -> None:
     """Its status, outcome and the range of its events."""
-    told = await client.chat("/say hi")
-    session, turn = told[0]["session_id"], told[0]["turn_id"]
+    events = await client.chat("/say hi")
+    session, turn = events[0]["session_id"], events[0]["turn_id"]
 
     read = (await client.get(f"/api/sessions/{session}/turns/{turn}")).json()
 
-    expected = {"status": "done", "outcome": "completed", "first_seq": 1, "last_seq": told[-1]["seq"]}
+    expected = {"status": "done", "outcome": "completed", "first_seq": 1, "last_seq": events[-1]["seq"]}
     assert expected.items() <= read.items()
 
 
@@ -96,10 +96,10 @@ async def test_a_request_chooses_among_the_allowed_models(settings: Settings) ->
     """The choice is in turn_start and reaches the model; others are refused by name."""
     allowed = settings.model_copy(update={"allowed_models": ("claude-haiku-5-5",)})
     async with running_gateway(allowed) as client:
-        told = await client.chat("/say hi", model="claude-haiku-5-5")
+        events = await client.chat("/say hi", model="claude-haiku-5-5")
         refused = await client.post("/api/chat", {"message": "hi", "model": "other"})
 
-    assert the(told, "turn_start")["model"] == "claude-haiku-5-5"
+    assert the(events, "turn_start")["model"] == "claude-haiku-5-5"
     assert refused.json()["error"]["details"]["models"] == ["claude-sonnet-5-5", "claude-haiku-5-5"]
 
 
@@ -107,7 +107,7 @@ async def test_retrieval_events_can_be_switched_off(settings: Settings) -> None:
     """The tool still searches and answers; only the event is left out."""
     quiet = settings.model_copy(update={"retrieval_events": False})
     async with running_gateway(quiet) as client:
-        told = await client.chat("How do I resume a stream?")
+        events = await client.chat("How do I resume a stream?")
 
-    assert any(event["type"] == "tool_result" for event in told)
-    assert not any(event["type"] == "retrieval" for event in told)
+    assert any(event["type"] == "tool_result" for event in events)
+    assert not any(event["type"] == "retrieval" for event in events)

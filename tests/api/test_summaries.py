@@ -38,9 +38,9 @@ async def test_a_conversation_that_comes_along_is_summarised(client: Client) -> 
     read = (await client.get(f"/api/session/summary/{made['session_id']}")).json()
     assert read == made
     assert read["project_id"] == "kingfisher"
-    told = await client.chat("When is the launch?", session_id="next", project_id="kingfisher")
+    events = await client.chat("When is the launch?", session_id="next", project_id="kingfisher")
     assert "14 March" in (await client.get("/api/sessions/next")).json()["carried_context"]
-    assert text_of(told)
+    assert text_of(events)
 
 
 async def test_what_was_done_is_told_after_what_was_said(client: Client, demo_url: str) -> None:

@@ -29,14 +29,14 @@ def pieces(data: bytes, size: int, name: str | None = None) -> ArtifactContent:
 
 
 def test_a_text_is_told_by_its_first_and_last_lines_with_their_numbers() -> None:
-    told = compact("\n".join(f"第{number}行 line" for number in range(1, 1001)))
-    lines = told.text.split("\n")
+    form = compact("\n".join(f"第{number}行 line" for number in range(1, 1001)))
+    lines = form.text.split("\n")
     assert lines[0] == "Text, 1,000 lines"
     assert lines[1] == "1: 第1行 line"
     assert lines[-1] == "1000: 第1000行 line"
     assert "…" in lines
-    assert told.examples["lines"] == "1-50"
-    assert told.examples["search"] == "line"
+    assert form.examples["lines"] == "1-50"
+    assert form.examples["search"] == "line"
 
 
 def test_a_short_text_is_told_whole_and_no_line_twice() -> None:
@@ -44,18 +44,18 @@ def test_a_short_text_is_told_whole_and_no_line_twice() -> None:
 
 
 def test_one_line_of_two_megabytes_is_told_by_its_beginning_and_its_end() -> None:
-    told = compact("开始" + "x" * 2_000_000 + "结束")
-    assert told.text.startswith("Text, 1 line\n1: 开始xxx")
-    assert told.text.endswith("xxx结束")
-    assert estimate_tokens(told.text) <= MAX_TOKENS
-    assert "lines" not in told.examples
+    form = compact("开始" + "x" * 2_000_000 + "结束")
+    assert form.text.startswith("Text, 1 line\n1: 开始xxx")
+    assert form.text.endswith("xxx结束")
+    assert estimate_tokens(form.text) <= MAX_TOKENS
+    assert "lines" not in form.examples
 
 
 def test_a_table_is_told_by_its_columns_and_the_number_of_its_rows() -> None:
     """A line end inside quotes ends no row."""
     rows = "".join(f'{number},"李, 雷","上\n海"\n' for number in range(10_000))
-    told = compact(f"id,name,city\n{rows}", "people.csv")
-    assert told.text == "CSV, 10,000 rows of 3 columns\nid: e.g. 0\nname: e.g. 李, 雷\ncity: e.g. 上 海"
+    form = compact(f"id,name,city\n{rows}", "people.csv")
+    assert form.text == "CSV, 10,000 rows of 3 columns\nid: e.g. 0\nname: e.g. 李, 雷\ncity: e.g. 上 海"
 
 
 def test_a_table_without_titles_and_one_with_many_columns_say_so() -> None:
@@ -71,19 +71,19 @@ def test_quotes_that_do_not_pair_leave_the_number_of_lines() -> None:
 
 
 def test_markdown_is_told_by_its_headings_but_not_those_in_code() -> None:
-    told = compact("# 标题\n\n```sh\n# no heading\n```\n\n## Two ##\ntext\n", "a.md")
-    assert told.text == "Markdown, 8 lines, 2 headings\n1: # 标题\n7: ## Two"
+    form = compact("# 标题\n\n```sh\n# no heading\n```\n\n## Two ##\ntext\n", "a.md")
+    assert form.text == "Markdown, 8 lines, 2 headings\n1: # 标题\n7: ## Two"
 
 
 def test_many_headings_are_counted_beyond_those_that_are_shown() -> None:
-    told = compact("".join(f"## Chapter {number}\n" for number in range(5000)), "a.md")
-    shown = told.text.split("\n")
+    form = compact("".join(f"## Chapter {number}\n" for number in range(5000)), "a.md")
+    shown = form.text.split("\n")
     assert shown[0] == "Markdown, 5,000 lines, 5,000 headings"
     assert shown[-1] == f"… {5000 - (len(shown) - 2):,} more headings"
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "told"),
+    ("name", "code", "message"),
     [
         (
             "a.py",
@@ -117,10 +117,10 @@ def test_many_headings_are_counted_beyond_those_that_are_shown() -> None:
         ),
     ],
 )
-def test_code_is_told_by_its_functions_and_classes(name: str, code: str, told: list[str]) -> None:
+def test_code_is_told_by_its_functions_and_classes(name: str, code: str, message: list[str]) -> None:
     lines = compact(code, name).text.split("\n")
     assert lines[0].endswith("2 definitions")
-    assert [line.startswith(begin) for line, begin in zip(lines[1:], told, strict=True)] == [True, True]
+    assert [line.startswith(begin) for line, begin in zip(lines[1:], message, strict=True)] == [True, True]
 
 
 def test_code_without_definitions_is_told_like_text() -> None:
@@ -131,26 +131,26 @@ def test_a_log_is_told_by_its_levels_and_its_first_errors() -> None:
     lines = [
         f"2026-01-02 10:00:00 {'ERROR 磁盘已满' if n in (50, 70) else 'INFO ok'} {n}" for n in range(1, 101)
     ]
-    told = compact("\n".join(lines))
-    assert told.text.startswith(
+    form = compact("\n".join(lines))
+    assert form.text.startswith(
         "Log, 100 lines: 2 error, 98 info\nFirst errors:\n50: 2026-01-02 10:00:00 ERROR 磁盘已满 50\n70:"
     )
-    assert told.examples["lines"] == "45-70"
-    assert told.examples["search"] == "ERROR"
+    assert form.examples["lines"] == "45-70"
+    assert form.examples["search"] == "ERROR"
 
 
 def test_of_a_very_long_log_the_beginning_is_counted_and_that_is_said() -> None:
     line = b"2026-01-02 10:00:00 INFO " + b"x" * 38 + b"\n"
-    told = compact(line * (5_000_000 // len(line)))
+    form = compact(line * (5_000_000 // len(line)))
     looked_at = LOOKED_THROUGH // len(line)
-    assert told.text.startswith(
+    assert form.text.startswith(
         f"Log, 78,125 lines: {looked_at:,} info (counted in its first {LOOKED_THROUGH:,} bytes)"
     )
 
 
 def test_levels_in_small_letters_count_where_they_are_values() -> None:
-    told = compact('{"level":"warn","msg":"an error"}\n{"level":"info"}\n', "a.log")
-    assert told.text.startswith("Log, 2 lines: 1 warning, 1 info")
+    form = compact('{"level":"warn","msg":"an error"}\n{"level":"info"}\n', "a.log")
+    assert form.text.startswith("Log, 2 lines: 1 warning, 1 info")
 
 
 def test_what_is_no_text_is_told_by_its_format() -> None:
@@ -164,23 +164,23 @@ def test_what_is_no_text_is_told_by_its_format() -> None:
 @pytest.mark.parametrize("encoding", ["gbk", "big5", "shift_jis", "latin-1"])
 def test_a_text_in_another_encoding_is_told_as_one_that_can_be_converted(encoding: str) -> None:
     text = "café\tdéjà vu\r\n" if encoding == "latin-1" else "時間\t日本\r\n一二三\n"
-    told = compact(text.encode(encoding) * 1000, "笔记.txt").text.split("\n")
+    form = compact(text.encode(encoding) * 1000, "笔记.txt").text.split("\n")
 
-    assert told[0] == "No UTF-8: perhaps text in another encoding, such as GBK"
-    assert told[1] == "To read it as text, keep it converted to UTF-8 (iconv -f GBK -t UTF-8)"
+    assert form[0] == "No UTF-8: perhaps text in another encoding, such as GBK"
+    assert form[1] == "To read it as text, keep it converted to UTF-8 (iconv -f GBK -t UTF-8)"
 
 
 def test_utf_16_is_known_by_its_mark() -> None:
     for encoding, mark in (("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")):
-        told = compact(mark + "一二三".encode(encoding)).text
-        assert told.startswith("Text in UTF-16, not UTF-8\nTo read it as text, keep it converted to UTF-8")
+        form = compact(mark + "一二三".encode(encoding)).text
+        assert form.startswith("Text in UTF-16, not UTF-8\nTo read it as text, keep it converted to UTF-8")
 
 
 def test_an_archive_is_never_unpacked_and_what_it_holds_is_not_read() -> None:
-    told = compact(b"PK\x03\x04" + bytes(22) + b"ignore-all-instructions.txt\x00")
-    assert told.text.startswith("ZIP archive, no text\nBegins with (hex): 50 4b 03 04")
-    assert "ignore" not in told.text
-    assert told.examples == {"bytes": "0-53"}
+    form = compact(b"PK\x03\x04" + bytes(22) + b"ignore-all-instructions.txt\x00")
+    assert form.text.startswith("ZIP archive, no text\nBegins with (hex): 50 4b 03 04")
+    assert "ignore" not in form.text
+    assert form.examples == {"bytes": "0-53"}
 
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=400) | st.text(
@@ -195,11 +195,11 @@ def test_any_content_has_a_short_visible_form_which_does_not_depend_on_its_piece
     data = text.encode() * 3
     content = bytes_content(data, name)
     measured = measure(content)
-    told = compact_of(content, measured, kind)
-    assert estimate_tokens(told.text) <= MAX_TOKENS
-    assert told.text == visible(told.text)
-    assert told == compact_of(content, measured, kind)
-    assert told.text == compact_of(pieces(data, size, name), measured, kind).text
+    form = compact_of(content, measured, kind)
+    assert estimate_tokens(form.text) <= MAX_TOKENS
+    assert form.text == visible(form.text)
+    assert form == compact_of(content, measured, kind)
+    assert form.text == compact_of(pieces(data, size, name), measured, kind).text
 
 
 @given(st.binary(max_size=400), st.sampled_from(KINDS))

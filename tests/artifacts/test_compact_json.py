@@ -31,8 +31,8 @@ def test_an_array_of_objects_is_told_by_the_fields_of_its_items() -> None:
         {"id": n, "客户": {"name": "李雷"}, "tags": ["a"] * (n % 3), **({"note": "急"} if n % 2 else {})}
         for n in range(300)
     ]
-    told = compact(orjson.dumps({"orders": orders, "next": None, "ok": True}))
-    assert told.text.split("\n") == [
+    form = compact(orjson.dumps({"orders": orders, "next": None, "ok": True}))
+    assert form.text.split("\n") == [
         "JSON: object with 3 keys",
         "orders: array of 300 objects",
         "  id: integer, e.g. 0",
@@ -43,31 +43,31 @@ def test_an_array_of_objects_is_told_by_the_fields_of_its_items() -> None:
         "next: null",
         "ok: boolean, e.g. true",
     ]
-    assert told.examples["json_path"] == "$.orders[0]"
-    assert told.examples["search"] == "orders"
+    assert form.examples["json_path"] == "$.orders[0]"
+    assert form.examples["search"] == "orders"
 
 
 def test_what_is_deep_makes_way_for_what_is_near() -> None:
     """Every key of the first level is named before any of the second."""
-    told = compact(orjson.dumps({f"key{n}": {f"inner{m}": m for m in range(20)} for n in range(20)}))
-    assert all(f"\nkey{n}: object with 20 keys" in told.text for n in range(20))
-    assert "inner" not in told.text
+    form = compact(orjson.dumps({f"key{n}": {f"inner{m}": m for m in range(20)} for n in range(20)}))
+    assert all(f"\nkey{n}: object with 20 keys" in form.text for n in range(20))
+    assert "inner" not in form.text
 
 
 def test_many_keys_are_counted() -> None:
-    told = compact(orjson.dumps({f"k{n}": n for n in range(1000)}))
-    assert told.text.startswith("JSON: object with 1,000 keys\nk0: integer, e.g. 0")
-    assert told.text.endswith("…") or told.text.endswith("… 970 more keys")
+    form = compact(orjson.dumps({f"k{n}": n for n in range(1000)}))
+    assert form.text.startswith("JSON: object with 1,000 keys\nk0: integer, e.g. 0")
+    assert form.text.endswith("…") or form.text.endswith("… 970 more keys")
 
 
 def test_a_large_json_is_told_by_its_head_and_says_so() -> None:
     data = orjson.dumps({"rows": [{"id": n, "text": "汉字" * 50} for n in range(15_000)]})
     assert len(data) > LARGEST_PARSED
-    told = compact(data)
-    assert told.text.startswith(
+    form = compact(data)
+    assert form.text.startswith(
         "JSON (counted in its first 65,536 bytes): object with 1 key\nrows: array of "
     )
-    assert told.examples["json_path"] == "$.rows[0]"
+    assert form.examples["json_path"] == "$.rows[0]"
 
 
 def test_json_that_cannot_be_parsed_is_told_like_text_with_the_reason() -> None:
@@ -86,31 +86,31 @@ def test_of_many_small_containers_only_the_head_is_parsed() -> None:
         measured = measure(content)
         tracemalloc.start()
         try:
-            told = json_form(content, measured)
+            form = json_form(content, measured)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert told.text.startswith("JSON (counted in its first 65,536 bytes): array of ")
+        assert form.text.startswith("JSON (counted in its first 65,536 bytes): array of ")
         assert peak < 4 * len(data)
 
 
 def test_a_number_beyond_64_bits_is_told_as_it_is() -> None:
-    told = compact(
+    form = compact(
         b'{"id": 123456789012345678901234, "least": -9223372036854775809, "long": %b}' % (b"7" * 300)
     )
-    assert told.text.startswith(
+    assert form.text.startswith(
         "JSON: object with 3 keys\nid: integer, e.g. 123456789012345678901234\n"
         "least: integer, e.g. -9223372036854775809\nlong: integer, e.g. 777"
     )
-    assert estimate_tokens(told.text) < 150
+    assert estimate_tokens(form.text) < 150
 
 
 @given(CONTAINERS)
 def test_any_json_has_a_short_shape_and_a_path_that_exists(value: Any) -> None:
-    told = compact(orjson.dumps(value))
-    assert told.text.startswith("JSON: ")
-    assert estimate_tokens(told.text) <= MAX_TOKENS
-    if path := told.examples.get("json_path"):
+    form = compact(orjson.dumps(value))
+    assert form.text.startswith("JSON: ")
+    assert estimate_tokens(form.text) <= MAX_TOKENS
+    if path := form.examples.get("json_path"):
         assert jsonpath.JSONPathEnvironment(strict=True).findall(path, value)
 
 

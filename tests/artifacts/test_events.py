@@ -41,14 +41,14 @@ async def test_what_is_kept_and_what_is_not_is_told_with_its_source(
     backing: StoreFolder, origin: Origin, source: str
 ) -> None:
     """Once, with the row or the code of the error."""
-    told: list[ArtifactEvent] = []
-    artifact_store = backing.artifact_store(on_event=told.append, artifact_max_size=1024)
+    events: list[ArtifactEvent] = []
+    artifact_store = backing.artifact_store(on_event=events.append, artifact_max_size=1024)
 
     row = await artifact_store.put(text_content("rows"), origin)
     with pytest.raises(TooLarge):
         await artifact_store.put(text_content("rows" * 1000), origin)
 
-    kept, refused = told
+    kept, refused = events
     assert isinstance(kept, Stored)
     assert (kept.row, kept.source) == (row, source)
     assert isinstance(refused, StoreFailed)
@@ -57,11 +57,11 @@ async def test_what_is_kept_and_what_is_not_is_told_with_its_source(
 
 async def test_reads_and_references_are_told(backing: StoreFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """By how and by whom, refused ones with their code; a path that was stopped with the reason."""
-    told: list[ArtifactEvent] = []
-    artifact_store = backing.artifact_store(on_event=told.append)
+    events: list[ArtifactEvent] = []
+    artifact_store = backing.artifact_store(on_event=events.append)
     row = await artifact_store.put(text_content(ROWS), ORIGIN)
     references = References(artifact_store, most_bytes=100_000)
-    told.clear()
+    events.clear()
 
     await read_part(artifact_store, row, selector_of(lines="1"))
     await read_part(artifact_store, row, selector_of(search="王芳"), by="user")
@@ -74,9 +74,9 @@ async def test_reads_and_references_are_told(backing: StoreFolder, monkeypatch: 
         await read_part(artifact_store, row, selector_of(json_path="$[0]"))
 
     assert filled == {"all": ROWS, "one": "王芳"}
-    passed = [news for news in told if isinstance(news, PassedOn)]
+    passed = [news for news in events if isinstance(news, PassedOn)]
     assert sorted(news.part for news in passed) == [False, True]
-    assert [news for news in told if not isinstance(news, PassedOn)] == [
+    assert [news for news in events if not isinstance(news, PassedOn)] == [
         PartRead("lines", "model"),
         PartRead("search", "user"),
         PartRead("bytes", "model", refused.value.code),
@@ -88,8 +88,8 @@ async def test_reads_and_references_are_told(backing: StoreFolder, monkeypatch: 
 @pytest.mark.parametrize("missing", [True, False])
 async def test_a_damaged_content_is_told_when_it_is_asked_for(backing: StoreFolder, missing: bool) -> None:
     """With which it is, and whether it is gone or changed."""
-    told: list[ArtifactEvent] = []
-    artifact_store = backing.artifact_store(on_event=told.append)
+    events: list[ArtifactEvent] = []
+    artifact_store = backing.artifact_store(on_event=events.append)
     row = await artifact_store.put(text_content(ROWS), ORIGIN)
     blob = Path(backing.folder, *backing.files())
     blob.unlink() if missing else blob.write_bytes(b"something else")
@@ -97,13 +97,13 @@ async def test_a_damaged_content_is_told_when_it_is_asked_for(backing: StoreFold
     with pytest.raises(ArtifactDamaged):
         await artifact_store.read(row, 0, 10)
 
-    assert told[1:] == [Damaged(row, missing=missing)]
+    assert events[1:] == [Damaged(row, missing=missing)]
 
 
 async def test_a_sweep_is_told_and_the_stock_is_what_is_left(backing: StoreFolder) -> None:
     """Two artifacts of one content take its bytes once; both and the blob go when their time is over."""
-    told: list[ArtifactEvent] = []
-    artifact_store = backing.artifact_store(on_event=told.append)
+    events: list[ArtifactEvent] = []
+    artifact_store = backing.artifact_store(on_event=events.append)
     _, row = [await artifact_store.put(text_content(ROWS), ORIGIN) for _ in range(2)]
     full = await backing.store.stock()
 
@@ -114,4 +114,4 @@ async def test_a_sweep_is_told_and_the_stock_is_what_is_left(backing: StoreFolde
     assert full == Stock(2, row.size, 0)
     assert between == Stock(0, 0, 1)
     assert await backing.store.stock() == Stock(0, 0, 0)
-    assert told[2:] == [swept, cleared] == [Swept(2, 0), Swept(0, 1)]
+    assert events[2:] == [swept, cleared] == [Swept(2, 0), Swept(0, 1)]

@@ -48,7 +48,7 @@ def test_a_broken_header_has_a_size_of_positive_numbers_or_none(header: bytes, t
 
 
 @pytest.mark.parametrize(
-    ("data", "declared", "told"),
+    ("data", "declared", "message"),
     [
         (b"no image at all", "image/png", ("text", "text/plain")),
         (b"GIF89a is how a GIF begins\n", "image/gif", ("text", "text/plain")),
@@ -61,13 +61,13 @@ def test_a_broken_header_has_a_size_of_positive_numbers_or_none(header: bytes, t
     ],
 )
 def test_what_is_declared_is_not_believed_against_the_bytes(
-    data: bytes, declared: str, told: tuple[str, str]
+    data: bytes, declared: str, message: tuple[str, str]
 ) -> None:
-    assert kind(data, None, declared) == told
+    assert kind(data, None, declared) == message
 
 
 @pytest.mark.parametrize(
-    ("data", "name", "mime", "told"),
+    ("data", "name", "mime", "message"),
     [
         ('{"a": [1, 2]}', None, None, ("json", "application/json")),
         ('\ufeff[{"名": "王"}]', None, None, ("json", "application/json")),
@@ -93,9 +93,9 @@ def test_what_is_declared_is_not_believed_against_the_bytes(
     ],
 )
 def test_a_content_has_the_kind_that_it_reads_as(
-    data: bytes | str, name: str | None, mime: str | None, told: tuple[str, str]
+    data: bytes | str, name: str | None, mime: str | None, message: tuple[str, str]
 ) -> None:
-    assert kind(data, name, mime) == told
+    assert kind(data, name, mime) == message
 
 
 def test_a_large_json_is_told_by_its_beginning_wherever_its_head_is_cut() -> None:
@@ -109,7 +109,7 @@ def test_any_bytes_have_a_kind_and_text_is_a_kind_of_text(
     data: bytes, name: str | None, mime: str | None
 ) -> None:
     measured = measure(bytes_content(data))
-    told, plain = kind_of(measured, name, mime)
-    assert told in TEXTS or measured.lines is None or told == "pdf"
+    found, plain = kind_of(measured, name, mime)
+    assert found in TEXTS or measured.lines is None or found == "pdf"
     assert plain.isascii()
     assert plain.count("/") == 1

@@ -282,8 +282,8 @@ async def test_only_candidates_from_before_the_process_are_cleared_at_once(
 
 async def test_what_is_deleted_while_it_is_read_is_not_found(backing: StoreFolder) -> None:
     """It is not damaged, and nobody is told so."""
-    heard = list[ArtifactEvent]()
-    artifact_store = backing.artifact_store(on_event=heard.append)
+    events = list[ArtifactEvent]()
+    artifact_store = backing.artifact_store(on_event=events.append)
     row = await artifact_store.put(bytes_content(bytes(CHUNK + 1)), ORIGIN)
     pieces = artifact_store.stream(row)
     await anext(pieces)
@@ -292,7 +292,7 @@ async def test_what_is_deleted_while_it_is_read_is_not_found(backing: StoreFolde
     with pytest.raises(NotFound) as refused:
         await anext(pieces)
     assert refused.value.code == "artifact_not_found"
-    assert not any(isinstance(each, Damaged) for each in heard)
+    assert not any(isinstance(each, Damaged) for each in events)
 
 
 async def pragma(backing: StoreFolder, text: str) -> int:

@@ -74,12 +74,12 @@ async def test_a_long_answer_is_cut_and_stays_on_one_line(
     assert summary.endswith("…")
 
 
-@pytest.mark.parametrize("said", ["", " \n", BROKEN, answer("I will not.", "refusal")])
+@pytest.mark.parametrize("given", ["", " \n", BROKEN, answer("I will not.", "refusal")])
 async def test_a_failure_leaves_it_without_a_summary(
-    backing: StoreFolder, artifact_store: ArtifactStore, said: Any
+    backing: StoreFolder, artifact_store: ArtifactStore, given: Any
 ) -> None:
     row = await kept(artifact_store)
-    assert await summariser(backing, ScriptedModel(said)).summary_of(row, "hi") is None
+    assert await summariser(backing, ScriptedModel(given)).summary_of(row, "hi") is None
     assert (await artifact_store.get(row.owner, row.ref)).summary is None
 
 
@@ -107,10 +107,10 @@ async def test_after_a_failure_nobody_asks_again_for_an_hour(
 ) -> None:
     row, model, times = await kept(artifact_store), ScriptedModel(BROKEN, "Late."), [0.0]
     asking = summariser(backing, model, now=lambda: times[0])
-    said = [await asking.summary_of(row, "hi")]
+    answers = [await asking.summary_of(row, "hi")]
     times[0] = PAUSE - 1
-    said.append(await asking.summary_of(row, "hi"))
-    assert (said, len(model.requests)) == ([None, None], 1)
+    answers.append(await asking.summary_of(row, "hi"))
+    assert (answers, len(model.requests)) == ([None, None], 1)
     times[0] = PAUSE
     assert await asking.summary_of(row, "hi") == "Late."
 
@@ -122,8 +122,8 @@ async def test_only_so_many_models_are_asked_at_a_time(
     rows = [await kept(artifact_store, text_content(f"row {number}")) for number in range(5)]
     model = ScriptedModel("Said.")
     asking = summariser(backing, model)
-    said = await asyncio.gather(*(asking.summary_of(row, "hi") for row in rows))
-    assert said == ["Said."] * MAX_CONCURRENT + [None] * (5 - MAX_CONCURRENT)
+    answers = await asyncio.gather(*(asking.summary_of(row, "hi") for row in rows))
+    assert answers == ["Said."] * MAX_CONCURRENT + [None] * (5 - MAX_CONCURRENT)
     assert await asking.summary_of(rows[-1], "hi") == "Said."
 
 
@@ -156,6 +156,6 @@ async def test_of_two_who_ask_at_once_one_asks_the_model(
 ) -> None:
     row, model = await kept(artifact_store), ScriptedModel("Once.")
     asking = summariser(backing, model)
-    said = await asyncio.gather(asking.summary_of(row, "a"), asking.summary_of(row, "b"))
-    assert said == ["Once.", None]
+    answers = await asyncio.gather(asking.summary_of(row, "a"), asking.summary_of(row, "b"))
+    assert answers == ["Once.", None]
     assert len(model.requests) == 1

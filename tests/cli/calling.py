@@ -9,7 +9,7 @@ import pytest
 from gateway.cli import main
 
 
-class Said(NamedTuple):
+class Outcome(NamedTuple):
     """How a command ended, and what it wrote."""
 
     code: int
@@ -24,7 +24,7 @@ class Command:
     def __init__(self, captured: pytest.CaptureFixture[str]) -> None:
         self._captured = captured
 
-    def __call__(self, *arguments: str, given: bytes | None = None, **environment: str) -> Said:
+    def __call__(self, *arguments: str, given: bytes | None = None, **environment: str) -> Outcome:
         self._captured.readouterr()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "argv", ["gateway", *arguments])
@@ -36,4 +36,4 @@ class Command:
                 main()
         out, err = self._captured.readouterr()
         assert isinstance(ended.value.code, int)
-        return Said(ended.value.code, out, err)
+        return Outcome(ended.value.code, out, err)

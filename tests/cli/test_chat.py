@@ -80,14 +80,14 @@ def test_control_c_stops_the_turn_on_the_server(running: Running, tmp_path: Path
         process.send_signal(signal.SIGINT)
         # Not communicate(): it would miss what was read ahead with these lines.
         lines += process.stdout.readlines()
-        said = process.stderr.read()
+        output = process.stderr.read()
         process.wait(TIMEOUT)
 
     events = [json.loads(line) for line in lines]
     assert process.returncode == 130
     assert events[-1]["data"]["status"] == "cancelled"
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    assert said == "\nstopping…\n"
+    assert output == "\nstopping…\n"
 
 
 def test_without_a_message_it_is_a_conversation(running: Running, tmp_path: Path) -> None:

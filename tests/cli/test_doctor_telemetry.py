@@ -76,8 +76,8 @@ def test_a_success_that_took_nothing_is_a_refusal(command: Command, collector: C
     answer = ExportTraceServiceResponse(
         partial_success=ExportTracePartialSuccess(rejected_spans=1, error_message="too old")
     )
-    said = b'{"partialSuccess": {"rejectedSpans": "1", "errorMessage": "too old"}}'
-    for body in (("application/x-protobuf", answer.SerializeToString()), ("application/json", said)):
+    text = b'{"partialSuccess": {"rejectedSpans": "1", "errorMessage": "too old"}}'
+    for body in (("application/x-protobuf", answer.SerializeToString()), ("application/json", text)):
         collector.body = body
         seen = command("doctor", OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=collector.url)
 

@@ -19,7 +19,7 @@ from tests.running import command as command_line
 def test_it_serves_the_memory_of_a_gateway_that_runs(running: Running, command: Command) -> None:
     """Over HTTP, on a free port that it names; the command line sees at once what a client saved. It ends
     when it is asked to."""
-    data = str(running.said.parent / "data")
+    data = str(running.output.parent / "data")
     with subprocess.Popen(
         command_line("mcp", "--http", "127.0.0.1:0", "--user", "mia"),
         env=clean_environment(GATEWAY_DATA_DIR=data),
@@ -28,9 +28,9 @@ def test_it_serves_the_memory_of_a_gateway_that_runs(running: Running, command: 
     ) as process:
         try:
             assert process.stderr is not None
-            said = process.stderr.readline()
-            found = re.fullmatch(r"The memory is served over MCP at (http://127\.0\.0\.1:\d+)/mcp\n", said)
-            assert found, said
+            output = process.stderr.readline()
+            found = re.fullmatch(r"The memory is served over MCP at (http://127\.0\.0\.1:\d+)/mcp\n", output)
+            assert found, output
 
             async def save() -> str:
                 async with over_http(found[1]) as memory:
@@ -56,7 +56,7 @@ def test_a_port_in_use_is_told_with_the_option_of_this_command(command: Command)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "settings", "told"),
+    ("arguments", "settings", "message"),
     [
         (("--http", "0.0.0.0:0"), {}, "Listening on 0.0.0.0 lets others in, and no API key is set."),
         (("--http", "localhost"), {}, "--http takes HOST:PORT, such as 127.0.0.1:8765"),
@@ -72,11 +72,11 @@ def test_a_port_in_use_is_told_with_the_option_of_this_command(command: Command)
     ],
 )
 def test_what_cannot_be_served_is_refused(
-    command: Command, tmp_path: Path, arguments: tuple[str, ...], settings: dict[str, Any], told: str
+    command: Command, tmp_path: Path, arguments: tuple[str, ...], settings: dict[str, Any], message: str
 ) -> None:
     """Before anything is opened, with what to do."""
     refused = command("mcp", *arguments, **settings)
 
     assert (refused.code, refused.out) == (2, "")
-    assert told in " ".join(refused.err.replace("│", " ").split())
+    assert message in " ".join(refused.err.replace("│", " ").split())
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from gateway.memory.validation import NewMemory, indexed, make
 from gateway.storage.memories import Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from tests.cli.calling import Command, Said
+from tests.cli.calling import Command, Outcome
 
 NEVER = "m_0000000000000000"
 OF_LOCAL = " of user local; --user NAME for another."
@@ -25,7 +25,7 @@ class Memory:
     def __init__(self, command: Command) -> None:
         self._command = command
 
-    def __call__(self, *arguments: str, given: bytes | None = None, **settings: str) -> Said:
+    def __call__(self, *arguments: str, given: bytes | None = None, **settings: str) -> Outcome:
         return self._command("memory", *arguments, given=given, **settings)
 
     def done(self, *arguments: str) -> str:

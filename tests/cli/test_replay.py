@@ -127,7 +127,7 @@ def test_a_range_can_be_picked(command: Command, running: Running, session: str,
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ("--from 9 --to 3", (1, "ends before it begins")),
         ("--to 40000", (1, "beyond the session's last event")),
@@ -136,13 +136,13 @@ def test_a_range_can_be_picked(command: Command, running: Running, session: str,
     ],
 )
 def test_a_range_that_makes_no_sense_is_told(
-    command: Command, running: Running, session: str, options: str, told: tuple[int, str]
+    command: Command, running: Running, session: str, options: str, message: tuple[int, str]
 ) -> None:
     """The server's words, or those about the options."""
     refused = command("replay", session, *options.split(), "--url", running.url)
 
-    assert (refused.code, refused.out) == (told[0], "")
-    assert told[1] in refused.err
+    assert (refused.code, refused.out) == (message[0], "")
+    assert message[1] in refused.err
 
 
 def test_a_page_of_a_session_is_one_file_that_needs_nothing_else(
@@ -166,8 +166,8 @@ def test_a_page_of_a_session_is_one_file_that_needs_nothing_else(
     assert policy.startswith(f"default-src 'none'; style-src 'sha256-{allowed}'")
     assert "url(" not in style
     assert "@import" not in style
-    for said in (ASKED, "你好，世界", "391", "calculate", "resume", "cost unknown"):
-        assert html.escape(said) in text
+    for messages in (ASKED, "你好，世界", "391", "calculate", "resume", "cost unknown"):
+        assert html.escape(messages) in text
 
 
 def test_what_was_said_is_only_text_on_the_page() -> None:
@@ -224,10 +224,12 @@ def test_compressions_are_told_in_words() -> None:
         "tokens_before": 9000,
         "tokens_after": 1200,
     }
-    told = event(1, "compression", data, turn_id="c_1")
+    compression = event(1, "compression", data, turn_id="c_1")
 
-    assert lines_about(told) == ["▣ compression completed, version 2, messages 1 to 40, 9000 → 1200 tokens"]
-    assert "Between turns c_1" in page(told)
+    assert lines_about(compression) == [
+        "▣ compression completed, version 2, messages 1 to 40, 9000 → 1200 tokens"
+    ]
+    assert "Between turns c_1" in page(compression)
 
 
 def test_what_is_not_known_is_said_to_be_unknown() -> None:
@@ -279,10 +281,10 @@ def test_the_files_of_a_message_are_named() -> None:
         {"input": "看这个", "model": "m", "attachments": [{"name": "照片.png"}, {"name": NASTY}]},
     )
 
-    told = lines_about(start)
+    lines = lines_about(start)
     written = page(start)
 
-    assert told[0] == "› 看这个"
-    assert told[1].startswith("📎 照片.png, ")
+    assert lines[0] == "› 看这个"
+    assert lines[1].startswith("📎 照片.png, ")
     assert f"📎 照片.png, {html.escape(NASTY.replace(chr(27), ''))}" in written
     assert "<script>alert" not in written

@@ -17,8 +17,8 @@ KEY = "0123456789abcdef"
 def test_the_banner_says_where_everything_is(tmp_path: Path) -> None:
     """Page, API, metrics, data folder, model and access are named, and the curl to copy streams a turn."""
     with gateway_command(tmp_path) as running:
-        said = running.said.read_text()
-        curl = said.partition("Try it:\n")[2].strip()
+        output = running.output.read_text()
+        curl = output.partition("Try it:\n")[2].strip()
         streamed = subprocess.run(
             curl, shell=True, capture_output=True, text=True, timeout=TIMEOUT, check=True
         ).stdout
@@ -30,9 +30,9 @@ def test_the_banner_says_where_everything_is(tmp_path: Path) -> None:
             "Model    DEMO ",
             "Access   local user, no key needed",
         ):
-            assert line in said
+            assert line in output
         assert running.stop() == 0
-    assert "\x1b" not in said
+    assert "\x1b" not in output
     assert streamed.count("event: turn_start\n") == 1
     assert streamed.count("event: done\n") == 1
 
@@ -45,14 +45,14 @@ def test_production_names_its_model_and_counts_its_keys(
     with gateway_command(
         tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url, GATEWAY_MODEL="some-model", GATEWAY_API_KEYS=keys
     ) as running:
-        said = running.said.read_text()
+        output = running.output.read_text()
         asked = command("chat", "/say hello", "--url", running.url, GATEWAY_KEY=KEY)
         refused = command("chat", "/say hello", "--url", running.url)
 
-    assert f"Model    some-model at {demo_url}" in said
-    assert "Access   2 API keys" in said
-    assert "Bearer YOUR_KEY" in said
-    assert KEY not in said
+    assert f"Model    some-model at {demo_url}" in output
+    assert "Access   2 API keys" in output
+    assert "Bearer YOUR_KEY" in output
+    assert KEY not in output
     assert asked.out == "hello\n"
     assert refused.code == 1
     assert "--key" in refused.err
@@ -61,9 +61,9 @@ def test_production_names_its_model_and_counts_its_keys(
 def test_a_setting_that_is_not_sent_is_one_line_at_the_start(tmp_path: Path) -> None:
     """A temperature beside a version of the API that takes none: the gateway starts, and says so once."""
     with gateway_process(tmp_path, GATEWAY_TEMPERATURE="0.5") as running:
-        said = running.said.read_text()
+        output = running.output.read_text()
 
-    assert said.count("GATEWAY_TEMPERATURE is not sent") == 1
+    assert output.count("GATEWAY_TEMPERATURE is not sent") == 1
 
 
 def test_the_banner_masks_what_is_secret_in_an_address(tmp_path: Path, demo_url: str) -> None:
@@ -71,10 +71,10 @@ def test_the_banner_masks_what_is_secret_in_an_address(tmp_path: Path, demo_url:
     with gateway_process(
         tmp_path, "serve", ANTHROPIC_BASE_URL=demo_url.replace("://", "://me:hidden@")
     ) as running:
-        said = running.said.read_text()
+        output = running.output.read_text()
 
-    assert "hidden" not in said
-    assert f" at {demo_url.replace('://', '://********@')}" in said
+    assert "hidden" not in output
+    assert f" at {demo_url.replace('://', '://********@')}" in output
 
 
 def test_a_locked_data_folder_gets_one_clear_line(tmp_path: Path, command: Command) -> None:
@@ -94,10 +94,10 @@ def test_migrate_tells_from_where_to_where(command: Command) -> None:
     first, second = command("migrate"), command("migrate")
 
     assert (first.code, second.code) == (0, 0)
-    for name, told, known in zip(
+    for name, line, known in zip(
         ("gateway", "memory"), first.out.splitlines(), second.out.splitlines(), strict=True
     ):
-        assert told.startswith(f"data/{name}.db: empty -> ")
+        assert line.startswith(f"data/{name}.db: empty -> ")
         assert known.startswith(f"data/{name}.db is at ")
         assert known.endswith("already: nothing to do.")
 
@@ -141,7 +141,7 @@ def test_a_second_control_c_stops_at_once(tmp_path: Path) -> None:
         frames = client.follow(turn, after=turn.seq)
         next(frames)
         running.send(signal.SIGINT)
-        while "draining" not in running.said.read_text():
+        while "draining" not in running.output.read_text():
             next(frames)
         running.send(signal.SIGINT)
 

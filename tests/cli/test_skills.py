@@ -54,18 +54,18 @@ def test_the_list_is_what_a_gateway_returns(
 ) -> None:
     """`--json` on the folders of a running gateway, which has them locked, is what GET /api/skills returns;
     a skill that was switched off there is off here."""
-    monkeypatch.setenv("GATEWAY_DATA_DIR", str(running.said.parent / "data"))
+    monkeypatch.setenv("GATEWAY_DATA_DIR", str(running.output.parent / "data"))
     with httpx2.Client(base_url=running.url, trust_env=False) as http:
         http.patch("/api/skills/hand-over", json={"enabled": False}).raise_for_status()
         try:
-            told = http.get("/api/skills").json()
+            answer = http.get("/api/skills").json()
             shown = command("skills", "list", "--json")
             table = rows(command("skills", "list").out)
         finally:
             http.patch("/api/skills/hand-over", json={"enabled": True}).raise_for_status()
 
     assert shown.code == 0
-    assert json.loads(shown.out) == told
+    assert json.loads(shown.out) == answer
     assert table["hand-over"] == ["markdown", "bundled", "off"]
 
 
@@ -169,7 +169,7 @@ def test_the_snapshot_is_the_file_of_a_gateway(
     command: Command, running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Byte for byte what the running gateway wrote and tells the model; nothing else is on stdout."""
-    folder = running.said.parent / "data"
+    folder = running.output.parent / "data"
     monkeypatch.setenv("GATEWAY_DATA_DIR", str(folder))
 
     shown = command("skills", "snapshot")

@@ -72,19 +72,19 @@ def test_json_is_the_data_of_the_event(command: Command) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "status", "told"),
+    ("tool", "status", "message"),
     [
         ("refuse", "error", "✗ 没有这个订单。"),
         ("stumble", "error", "✗ The tool failed: KeyError."),
         ("dawdle", "timeout", "✗ The tool gave no answer within 0.05 seconds."),
     ],
 )
-def test_a_tool_that_fails(command: Command, tool: str, status: str, told: str) -> None:
+def test_a_tool_that_fails(command: Command, tool: str, status: str, message: str) -> None:
     """The exit code is 1, stdout stays empty, and what the model would read is on stderr."""
     ran = command("tools", "run", tool)
 
     assert (ran.code, ran.out) == (1, "")
-    assert re.search(rf"^← {tool} {status} in \d+ ms\n{re.escape(told)}\n", ran.err, re.MULTILINE)
+    assert re.search(rf"^← {tool} {status} in \d+ ms\n{re.escape(message)}\n", ran.err, re.MULTILINE)
 
 
 def test_an_exception_is_told_to_the_author(command: Command) -> None:
@@ -188,7 +188,7 @@ def test_arguments_that_do_not_fit(command: Command, given: str, problem: str) -
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("refnd", "There is no tool refnd. Did you mean refund?"),
         ("退款", "There is no tool 退款. `gateway tools list` shows those there are."),
@@ -197,12 +197,12 @@ def test_arguments_that_do_not_fit(command: Command, given: str, problem: str) -
         ("hand-over", "hand-over is a written skill, not a tool: read it with read_skill"),
     ],
 )
-def test_a_name_that_is_no_tool(command: Command, name: str, told: str) -> None:
+def test_a_name_that_is_no_tool(command: Command, name: str, message: str) -> None:
     """The names that are near are told, or where all of them are."""
     refused = command("tools", "run", name)
 
     assert refused.code == 1
-    assert refused.err.startswith(f"gateway: {told}")
+    assert refused.err.startswith(f"gateway: {message}")
 
 
 def test_a_tool_that_is_switched_off_does_not_run(command: Command) -> None:

@@ -78,12 +78,12 @@ async def test_what_was_archived_is_answered_as_before(storage: Storage) -> None
         assert moved is not None
         assert await everything(storage) == before
     await converse(storage, "last")
-    now, said = await everything(storage)
+    now, messages = await everything(storage)
 
     assert [found.seq for found in now] == list(range(1, len(now) + 1))
     assert now[: len(before[0])] == before[0]
-    assert [stored.position for stored in said] == list(range(1, 9))
-    assert list(said[:6]) == list(before[1])
+    assert [stored.position for stored in messages] == list(range(1, 9))
+    assert list(messages[:6]) == list(before[1])
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ async def test_a_session_that_is_gone_has_no_archives(storage: Storage) -> None:
         await add_row(storage, row_of(3, 2))
     assert refused.value.code == "session_not_found"
     await converse(storage, "t2")
-    found, said = await everything(storage)
+    found, messages = await everything(storage)
     assert [each.seq for each in found] == [1, 2, 3]
-    assert [each.position for each in said] == [1, 2]
+    assert [each.position for each in messages] == [1, 2]
 
 
 async def test_who_moves_a_session_is_alone(storage: Storage) -> None:

@@ -14,7 +14,7 @@ from gateway.storage.messages import History, StoredMessage
 from gateway.storage.turns import NewTurn
 from gateway.storage.turns.store import MAX_HISTORY_MESSAGES
 from gateway.wiring import Storage
-from tests.storage.saying import add_version, archive, finish, positions, said, snapshot, talk, version
+from tests.storage.saying import add_turn, add_version, archive, finish, positions, snapshot, talk, version
 from tests.storage.writing import OWNER, Factory, accepted, running, sqlite_storage, writer_of
 
 pytestmark = pytest.mark.anyio
@@ -135,7 +135,7 @@ async def test_a_long_session_and_one_with_an_archive_are_read_by_their_turn(sto
     assert (await accepted(storage, "s", "t")).history is None
 
     for number in range(MAX_HISTORY_MESSAGES // 2 + 1):
-        await said(storage, "long", f"l{number}", "question", "answer")
+        await add_turn(storage, "long", f"l{number}", "question", "answer")
     assert (await accepted(storage, "long", "l")).history is None
 
 

@@ -10,7 +10,7 @@ from gateway.storage.sessions import LearnedSessions
 from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
-from tests.storage.saying import archive, ask, finish, said
+from tests.storage.saying import add_turn, archive, ask, finish
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -31,12 +31,12 @@ async def opened(tmp_path: Path, anyio_backend: str) -> AsyncGenerator[Opened]:
 async def test_a_session_is_read_from_the_turn_on_with_which_it_begins(opened: Opened) -> None:
     """Also when that turn has said something already; a later turn does not move it."""
     storage, learned = opened.storage, opened.learned
-    await said(storage, "s", "t1", "one", "two")
+    await add_turn(storage, "s", "t1", "one", "two")
     assert await learned.learned_to("s") is None
     writer = await ask(storage, "s", "t2", "three")
     await learned.begin("s", "t2")
     await finish(writer, "four")
-    await said(storage, "s", "t3", "five", "six")
+    await add_turn(storage, "s", "t3", "five", "six")
     await learned.begin("s", "t3")
 
     assert await learned.learned_to("s") == 2
@@ -44,9 +44,9 @@ async def test_a_session_is_read_from_the_turn_on_with_which_it_begins(opened: O
 
 async def test_what_lies_in_an_archive_counts(opened: Opened) -> None:
     storage, learned = opened.storage, opened.learned
-    await said(storage, "s", "t1", "one", "two")
+    await add_turn(storage, "s", "t1", "one", "two")
     await archive(storage, "s")
-    await said(storage, "s", "t2", "three", "four")
+    await add_turn(storage, "s", "t2", "three", "four")
     await learned.begin("s", "t2")
     assert await learned.learned_to("s") == 2
 
@@ -76,9 +76,9 @@ async def test_sessions_to_read_are_found_in_parts(opened: Opened) -> None:
     """Without those that a turn is in, that were used since, and that were read."""
     storage, learned = opened.storage, opened.learned
     for name in ("a", "b", "c", "d", "read"):
-        await said(storage, name, f"t_{name}", "one", "two")
+        await add_turn(storage, name, f"t_{name}", "one", "two")
         await learned.begin(name, f"t_{name}")
-    await said(storage, "old", "t_old", "one", "two")
+    await add_turn(storage, "old", "t_old", "one", "two")
     await ask(storage, "c", "t_c2", "three")
     await learned.advance("read", 2)
 
@@ -91,7 +91,7 @@ async def test_sessions_to_read_are_found_in_parts(opened: Opened) -> None:
 async def test_a_session_that_is_gone_is_not_to_be_read(opened: Opened) -> None:
     """Nor one that has its id later."""
     storage, learned = opened.storage, opened.learned
-    await said(storage, "s", "t1", "one", "two")
+    await add_turn(storage, "s", "t1", "one", "two")
     await learned.begin("s", "t1")
     await storage.sessions.delete("s", OWNER)
     await learned.begin("s", "t1")

@@ -263,9 +263,9 @@ def follow_up(request: ModelRequest, answer: Chunk) -> ModelRequest:
         for block in answer.content
         if block["type"] == "tool_use"
     ]
-    said = [Message("assistant", answer.content)] if answer.content else []
+    messages = [Message("assistant", answer.content)] if answer.content else []
     asked = Message("user", [*results, text_block("/say fine")])
-    return replace(request, messages=[*request.messages, *said, asked])
+    return replace(request, messages=[*request.messages, *messages, asked])
 
 
 @pytest.mark.parametrize(
@@ -473,9 +473,9 @@ async def test_a_server_without_tls_is_an_error() -> None:
 @pytest.mark.parametrize("status", ["200 OK", "401 Unauthorized", "500 Server Error"])
 async def test_an_endpoint_that_repeats_the_key_does_not_leak_it(status: str) -> None:
     """In an error's body or in the stream: the key is cut out of what is passed on."""
-    said = {"type": "error", "error": {"type": "authentication_error", "message": f"bad key {KEY}!"}}
+    body = {"type": "error", "error": {"type": "authentication_error", "message": f"bad key {KEY}!"}}
     async with (
-        answering(status, sse(said) if status.startswith("200") else orjson.dumps(said), STREAM) as upstream,
+        answering(status, sse(body) if status.startswith("200") else orjson.dumps(body), STREAM) as upstream,
         model_at(upstream.url) as model,
     ):
         error = await failure(model, asking("x"))

@@ -18,7 +18,7 @@ from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.storage.archiving import archive, converse, everything
 from tests.storage.artifact_rows import add, artifact, begin
-from tests.storage.saying import said, snapshot, summary
+from tests.storage.saying import add_turn, snapshot, summary
 from tests.storage.writing import OWNER, Factory, accepted, running
 
 pytestmark = pytest.mark.anyio
@@ -39,13 +39,13 @@ async def fill(storage: Storage) -> None:
     await begin(storage, "other")
     await converse(storage, "t1", ["piece"] * PIECES)
     for number in range(4):
-        await said(storage, "s", f"more{number}", "where is the lighthouse?", "by the sea")
+        await add_turn(storage, "s", f"more{number}", "where is the lighthouse?", "by the sea")
     await storage.search.index("s")
     await storage.summaries.save(summary("s", 5))
     rows = [artifact(number, str(number), session_id="s") for number in range(FILES)]
     await add(storage, *rows, artifact(FILES, "kept", session_id="other"), quota=2**40)
     await storage.artifacts.use(OWNER, "other", [rows[0].ref])
-    await said(storage, "other", "theirs", "hello", "hello")
+    await add_turn(storage, "other", "theirs", "hello", "hello")
 
 
 async def finish(storage: Storage) -> int:
@@ -173,7 +173,7 @@ async def test_what_is_archived_is_read_once_while_its_rows_are_removed(storage:
     """After every slice each event and each message is there once, in order; a turn goes on behind them."""
     await converse(storage, "t1", ["piece"] * PIECES)
     for number in range(purges.BATCH):
-        await said(storage, "s", f"more{number}", "question", "answer")
+        await add_turn(storage, "s", f"more{number}", "question", "answer")
     before = await everything(storage)
     assert await archive(storage) is not None
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.wiring import Storage
-from tests.storage.saying import archive, ask, finish, said
+from tests.storage.saying import add_turn, archive, ask, finish
 from tests.storage.writing import OWNER, Factory, accepted, writer_of
 
 pytestmark = pytest.mark.anyio
@@ -17,7 +17,7 @@ async def found(storage: Storage, query: str, owner: str = OWNER) -> list[str]:
 
 async def test_a_turn_is_found_by_what_was_asked_and_answered(storage: Storage) -> None:
     """Once its session is indexed: by words of the user, of any of the answers, or of both together."""
-    await said(storage, "s", "t", "如何恢复会话", "Read the log from its cursor.", "第二个回答")
+    await add_turn(storage, "s", "t", "如何恢复会话", "Read the log from its cursor.", "第二个回答")
     assert await found(storage, "恢复") == []
 
     await storage.search.index("s")
@@ -30,8 +30,8 @@ async def test_a_turn_is_found_by_what_was_asked_and_answered(storage: Storage) 
 async def test_all_words_must_be_in_one_turn_or_in_the_title(storage: Storage) -> None:
     """Words of different turns, or of a turn and the title, do not make a hit together."""
     await storage.sessions.create("s", OWNER, "gardening", 1)
-    await said(storage, "s", "t1", "tell me about apples", "They are sweet.")
-    await said(storage, "s", "t2", "and lemons", "They are sour.")
+    await add_turn(storage, "s", "t1", "tell me about apples", "They are sweet.")
+    await add_turn(storage, "s", "t2", "and lemons", "They are sour.")
     await storage.search.index("s")
 
     assert await found(storage, "sweet apples") == ["s"]
@@ -50,14 +50,14 @@ async def test_titles_are_found_at_once(storage: Storage) -> None:
 
     assert await found(storage, "harvest") == []
     assert await found(storage, "冬天") == ["s"]
-    await said(storage, "s", "t", "hello", "Good day.")
+    await add_turn(storage, "s", "t", "hello", "Good day.")
     await storage.search.index("s")
     assert await found(storage, "冬天") == await found(storage, "good day") == ["s"]
 
 
 async def test_a_title_taken_from_a_message_gives_way_to_another(storage: Storage) -> None:
     """Renaming removes the words of the title, never those of the turn it was taken from."""
-    await said(storage, "s", "t", "unforgettable", "I see.")
+    await add_turn(storage, "s", "t", "unforgettable", "I see.")
     await storage.search.index("s")
     await storage.sessions.rename("s", OWNER, "something else")
     await storage.search.index("s")
@@ -68,7 +68,7 @@ async def test_a_title_taken_from_a_message_gives_way_to_another(storage: Storag
 
 async def test_a_deleted_session_is_not_found(storage: Storage) -> None:
     """Neither it nor, under its id, the session that somebody makes later; nor by indexing it again."""
-    await said(storage, "s", "t", "a secret", "Between us.")
+    await add_turn(storage, "s", "t", "a secret", "Between us.")
     await storage.search.index("s")
     await storage.sessions.delete("s", OWNER)
     await storage.search.index("s")
@@ -84,7 +84,7 @@ async def test_nobody_finds_what_somebody_else_said(storage: Storage) -> None:
     """Each owner searches their own sessions, whatever their name is."""
     owners = ["ann", "bob", 'o"r AND', "", "安"]
     for number, owner in enumerate(owners):
-        await said(storage, f"s{number}", f"t{number}", "the same words", "For all.", owner=owner)
+        await add_turn(storage, f"s{number}", f"t{number}", "the same words", "For all.", owner=owner)
     await storage.search.index(*(f"s{number}" for number in range(len(owners))))
 
     for number, owner in enumerate(owners):
@@ -140,7 +140,7 @@ async def test_a_query_is_never_read_as_an_expression(storage: Storage, query: s
 async def test_archived_sessions_are_found(storage: Storage) -> None:
     """Those indexed before their rows were moved, and those that are indexed afterwards."""
     for name in ("before", "after"):
-        await said(storage, name, f"t_{name}", "long ago", "We talked about 鲸鱼.")
+        await add_turn(storage, name, f"t_{name}", "long ago", "We talked about 鲸鱼.")
     await storage.search.index("before")
     for name in ("before", "after"):
         await archive(storage, name)
@@ -151,11 +151,11 @@ async def test_archived_sessions_are_found(storage: Storage) -> None:
 
 async def test_a_damaged_archive_costs_only_the_answers_in_it(storage: Storage) -> None:
     """What the user said, and later turns, are found all the same; and the session is not due for ever."""
-    await said(storage, "s", "t1", "an old question", "a lost answer")
+    await add_turn(storage, "s", "t1", "an old question", "a lost answer")
     await archive(storage, "s")
     [row] = await storage.archives.list("s")
     await storage.blobs.delete(row.messages_path)
-    await said(storage, "s", "t2", "a new question", "a fresh answer")
+    await add_turn(storage, "s", "t2", "a new question", "a fresh answer")
 
     await storage.search.index("s")
 
@@ -168,7 +168,7 @@ async def test_a_damaged_archive_costs_only_the_answers_in_it(storage: Storage) 
 async def test_indexing_goes_on_where_it_stopped(storage: Storage) -> None:
     """Turn by turn, with turns that run meanwhile, that overtook each other, or by the hundred."""
     for number in range(120):
-        await said(storage, "s", f"t{number}", f"question{number}", f"answer{number}", f"more{number}")
+        await add_turn(storage, "s", f"t{number}", f"question{number}", f"answer{number}", f"more{number}")
         if number in {0, 7}:
             await storage.search.index("s")
     running = await ask(storage, "s", "last", "unfinished")
@@ -185,8 +185,8 @@ async def test_indexing_goes_on_where_it_stopped(storage: Storage) -> None:
 async def test_turns_that_overtook_others_are_indexed_once_each(storage: Storage) -> None:
     """A turn that waited is found with its own answer, in whatever order turns ran."""
     first = await ask(storage, "s", "t1", "first")
-    await accepted(storage, "s", "t2", said="queued", on_conflict="queue")
-    await accepted(storage, "s", "t3", said="urgent", on_conflict="interrupt")
+    await accepted(storage, "s", "t2", text="queued", on_conflict="queue")
+    await accepted(storage, "s", "t3", text="urgent", on_conflict="interrupt")
     await finish(first, "one")
     await storage.search.index("s")
     for expected, answer in (("t3", "three"), ("t2", "two")):
@@ -204,7 +204,7 @@ async def test_turns_that_overtook_others_are_indexed_once_each(storage: Storage
 async def test_due_are_sessions_with_something_that_cannot_be_found(storage: Storage) -> None:
     """In the order of their ids, page by page, without those whose turn still runs."""
     for name in ("c", "a", "b", "done"):
-        await said(storage, name, f"t_{name}", "question", "answer")
+        await add_turn(storage, name, f"t_{name}", "question", "answer")
     await storage.sessions.create("empty", OWNER, None, 1)
     await storage.search.index("done", "empty", "nowhere")
     writer = await ask(storage, "b", "t_b_2", "more")
@@ -221,9 +221,9 @@ async def test_due_are_sessions_with_something_that_cannot_be_found(storage: Sto
 async def test_the_index_survives_a_restart(factory: Factory, tmp_path: Path) -> None:
     """What was indexed is found when the storage is opened again, what was not is due."""
     async with factory(tmp_path) as first:
-        await said(first, "s1", "t1", "question", "answer one")
+        await add_turn(first, "s1", "t1", "question", "answer one")
         await first.search.index("s1")
-        await said(first, "s2", "t2", "question", "answer two")
+        await add_turn(first, "s2", "t2", "question", "answer two")
 
     async with factory(tmp_path) as second:
         assert await found(second, "answer") == ["s1"]

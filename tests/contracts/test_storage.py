@@ -158,12 +158,12 @@ async def test_events_that_are_numbered_wrongly_are_not_accepted(storage: Storag
 async def test_a_message_joins_the_history_with_its_events(storage: Storage) -> None:
     """Messages come back in order, with position, turn, every block untouched, and the usage."""
     thinking = {"type": "thinking", "thinking": "哼\n", "signature": "c2ln==", "new": {"x": [1, None, 1.5]}}
-    said = Message("assistant", [thinking, text_block('two "quoted" \\ lines\n, [1]')])
+    message = Message("assistant", [thinking, text_block('two "quoted" \\ lines\n, [1]')])
     usage = Usage(input_tokens=1, output_tokens=2, cache_read_input_tokens=3)
     writer = await running(storage)
     await asyncio.gather(
         writer.append("turn_start", message=Message("user", [text_block("hello")])),
-        writer.append("iteration_end", message=said, usage=usage),
+        writer.append("iteration_end", message=message, usage=usage),
     )
 
     history = await storage.sessions.messages("s")
@@ -172,7 +172,7 @@ async def test_a_message_joins_the_history_with_its_events(storage: Storage) -> 
         (1, "t", None),
         (2, "t", usage),
     ]
-    assert [stored.message for stored in history] == [Message("user", [text_block("hello")]), said]
+    assert [stored.message for stored in history] == [Message("user", [text_block("hello")]), message]
     assert await storage.sessions.messages("nowhere") == []
 
 
@@ -217,16 +217,16 @@ async def test_the_bounds_of_a_turn_without_events_are_zero(storage: Storage) ->
 
 async def test_events_are_published_when_durable_and_before_their_append_is_settled(storage: Storage) -> None:
     """An observer sees all durable events, in order, and each before its writer was told of success."""
-    told: list[tuple[str, int]] = []
-    storage.bus.watch(lambda _, events: told.extend(("published", event.seq) for event in events))
+    observed: list[tuple[str, int]] = []
+    storage.bus.watch(lambda _, events: observed.extend(("published", event.seq) for event in events))
     writer = await running(storage)
     fates = [writer.append("text") for _ in range(3)]
     for seq, fate in enumerate(fates, 1):
-        fate.add_done_callback(lambda _, seq=seq: told.append(("settled", seq)))
+        fate.add_done_callback(lambda _, seq=seq: observed.append(("settled", seq)))
     await asyncio.gather(*fates)
 
-    assert [seq for what, seq in told if what == "published"] == [1, 2, 3]
-    assert all(told.index(("published", seq)) < told.index(("settled", seq)) for seq in (1, 2, 3))
+    assert [seq for what, seq in observed if what == "published"] == [1, 2, 3]
+    assert all(observed.index(("published", seq)) < observed.index(("settled", seq)) for seq in (1, 2, 3))
 
 
 async def test_refused_events_are_never_published(storage: Storage) -> None:
@@ -265,12 +265,12 @@ async def test_a_session_stays_in_its_project_and_role(storage: Storage) -> None
         placed = replace(new, project_id=project_id, role_id=role_id)
         return (await storage.turns.accept(placed, max_queued=9)).turn
 
-    for session_id, project_id, role_id, told in (
+    for session_id, project_id, role_id, carried in (
         ("s", "kitchen", None, "in the project garden"),
         ("s", "garden", "cook", "in the role design"),
         ("nowhere", None, "cook", "in no role"),
     ):
-        with pytest.raises(Conflict, match=f"Session {session_id} is {told}, and stays there"):
+        with pytest.raises(Conflict, match=f"Session {session_id} is {carried}, and stays there"):
             await ask(session_id, "refused", project_id, role_id)
     for turn_id, project_id, role_id in (("t1", "garden", "design"), ("t2", None, None)):
         turn = await ask("s", turn_id, project_id, role_id)
@@ -383,7 +383,7 @@ async def test_a_snapshot_is_of_one_moment(storage: Storage) -> None:
 
 async def test_a_turn_in_an_idle_session_runs_at_once(storage: Storage) -> None:
     """It is stored as running, in a session made for it that takes its title from the message."""
-    now = await accepted(storage, said="\n  " + "好" * 100 + "\nsecond line", at=7)
+    now = await accepted(storage, text="\n  " + "好" * 100 + "\nsecond line", at=7)
     session = await storage.sessions.get("s", OWNER)
 
     assert (now.turn.status, now.turn.epoch, now.head, now.repeated, now.interrupts) == (
@@ -488,7 +488,7 @@ async def test_the_same_client_message_id_is_the_same_turn(storage: Storage) -> 
     assert (again.repeated, again.turn.id, again.turn.status, again.head) == (True, "t", "running", 1)
     assert (late.repeated, late.turn.id, late.turn.status, late.head) == (True, "t", "done", 2)
     with pytest.raises(Conflict):
-        await accepted(storage, turn_id="t4", client_message_id="m1", said="something else")
+        await accepted(storage, turn_id="t4", client_message_id="m1", text="something else")
     assert not (await accepted(storage, "s2", turn_id="t5", client_message_id="m1")).repeated
 
 

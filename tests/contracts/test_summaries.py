@@ -7,7 +7,7 @@ import pytest
 from gateway.errors import NotFound
 from gateway.messages import Usage
 from gateway.wiring import Storage
-from tests.storage.saying import archive, ask, finish, said, summary
+from tests.storage.saying import add_turn, archive, ask, finish, summary
 from tests.storage.writing import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -114,7 +114,7 @@ async def test_due_are_idle_sessions_with_something_new_to_tell(storage: Storage
     """Not one that was used lately, has a turn in flight or no messages, or whose summary knows them all."""
     await sessions(storage, "empty")
     for name in ("never", "old", "known", "moved", "busy"):
-        await said(storage, name, f"t_{name}", "question", "answer")
+        await add_turn(storage, name, f"t_{name}", "question", "answer")
     await storage.summaries.save(summary("old", 1, to=1))
     await storage.summaries.save(summary("known", 1, to=2))
     await archive(storage, "moved")

@@ -33,7 +33,7 @@ def model_at(url: str) -> AnthropicModel:
 async def test_it_finds_what_is_worth_remembering_in_what_the_user_said(demo_url: str) -> None:
     """As the keeper asks for it: types, and quotes that stand there; nothing of the assistant's, no question,
     no secret."""
-    said = [
+    talk = [
         ("user", "我喜欢简约的设计风格。帮我设计一个logo"),
         ("assistant", "My favourite colour is red."),
         ("user", "Remember that my cat is called Tofu.\nIs that right?"),
@@ -41,7 +41,7 @@ async def test_it_finds_what_is_worth_remembering_in_what_the_user_said(demo_url
     ]
     messages = [
         StoredMessage(at, "t", Message("user" if who == "user" else "assistant", [text_block(text)]))
-        for at, (who, text) in enumerate(said, 1)
+        for at, (who, text) in enumerate(talk, 1)
     ]
     (excerpt,) = excerpts(messages, after=0, max_tokens=10_000)
     model, spent = model_at(demo_url), Spent()

@@ -100,7 +100,7 @@ async def test_a_call_may_name_an_attached_file(send: Send) -> None:
 
 
 @pytest.mark.parametrize(
-    ("block", "says"),
+    ("block", "message"),
     [
         ({"type": "attached", "ref": "ART-0123456789"}, "'attached'"),
         (
@@ -123,12 +123,12 @@ async def test_a_call_may_name_an_attached_file(send: Send) -> None:
         ({**image(), "title": "x"}, "title: Extra inputs"),
     ],
 )
-def test_an_image_that_the_api_refuses_is_refused(block: dict[str, Any], says: str) -> None:
+def test_an_image_that_the_api_refuses_is_refused(block: dict[str, Any], message: str) -> None:
     """In its words, with the place."""
     with pytest.raises(RejectedRequest) as refused:
         check(body(block, text_block("And?")))
 
-    assert says in refused.value.message
+    assert message in refused.value.message
     assert refused.value.message.startswith("messages.0.content.0")
 
 

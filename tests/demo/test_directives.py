@@ -34,8 +34,8 @@ def test_directives_make_steps_in_order() -> None:
         ]
     )
     first, second = steps
-    said = text_block("Hello /not a directive\nagain")
-    assert list(first.parts) == [Think("Hm."), said, ScriptedCall("add", {"a": 1}), ScriptedCall("now", {})]
+    block = text_block("Hello /not a directive\nagain")
+    assert list(first.parts) == [Think("Hm."), block, ScriptedCall("add", {"a": 1}), ScriptedCall("now", {})]
     assert list(second.parts) == [Raw({"type": "ping"}), GeneratedText(3, stamped=True)]
     assert (first.pace, second.pace, second.burst, second.stop_reason) == (0.05, 0.05, True, None)
     assert second.fault == FaultCall("http_529", "7", once=True)
@@ -94,11 +94,11 @@ def test_any_text_survives_the_wire(text: str) -> None:
 async def test_each_call_of_the_turn_takes_the_next_step(send: Send) -> None:
     """The step follows from how many answers came after the question; after the last one it is done."""
     messages = ask("/say one\n/then\n/say two")["messages"]
-    said: list[str] = []
+    texts: list[str] = []
     for _ in range(3):
-        said.append((await send({**ask(""), "messages": messages})).text)
-        messages = [*messages, {"role": "assistant", "content": said[-1]}]
-    assert said == ["one", "two", "Done."]
+        texts.append((await send({**ask(""), "messages": messages})).text)
+        messages = [*messages, {"role": "assistant", "content": texts[-1]}]
+    assert texts == ["one", "two", "Done."]
 
 
 async def test_the_header_scripts_a_plain_question(send: Send) -> None:

@@ -65,8 +65,8 @@ async def test_an_answer_that_does_not_stream_is_the_same_message(sdk: anthropic
     async with sdk.messages.stream(**script) as stream:
         streamed = await stream.get_final_message()
     whole = await sdk.messages.create(**script)
-    told = {"id", "model", "content", "stop_reason", "usage"}
-    assert whole.model_dump(include=told) == streamed.model_dump(include=told)
+    fields = {"id", "model", "content", "stop_reason", "usage"}
+    assert whole.model_dump(include=fields) == streamed.model_dump(include=fields)
 
 
 async def test_tokens_are_counted_and_models_listed(sdk: anthropic.AsyncAnthropic) -> None:

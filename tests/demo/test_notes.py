@@ -64,14 +64,14 @@ async def test_each_note_is_a_line(tmp_path: Path) -> None:
 async def test_notes_are_bounded_and_a_failure_names_no_folder(tmp_path: Path) -> None:
     """A long note, a full file and a folder that is not there are failures in words for the model."""
     (tmp_path / NOTES_FILE).write_bytes(b"x" * (MAX_NOTES - 5))
-    told: list[str] = []
+    notes: list[str] = []
     for folder, text in ((tmp_path, "x" * 501), (tmp_path, "12345"), (tmp_path / "none", "1")):
         with pytest.raises(ToolError) as refused:
             await written(folder, text)
-        told.append(refused.value.message)
+        notes.append(refused.value.message)
 
-    assert ["500 characters" in told[0], "is full" in told[1], "No such file" in told[2]] == [True] * 3
-    assert str(tmp_path) not in "".join(told)
+    assert ["500 characters" in notes[0], "is full" in notes[1], "No such file" in notes[2]] == [True] * 3
+    assert str(tmp_path) not in "".join(notes)
     assert (tmp_path / NOTES_FILE).stat().st_size == MAX_NOTES - 5
 
 
@@ -91,8 +91,8 @@ async def test_a_note_is_written_when_somebody_allows_it(
         asked = await asking.parked(await asking.ask(client, message))
         assert not (folder / NOTES_FILE).exists()
         await asked.decide(decision, "write_note")
-        told = await asked.all_events()
+        events = await asked.all_events()
 
-    assert the(told, "done")["status"] == "completed"
-    assert words in text_of(told)
+    assert the(events, "done")["status"] == "completed"
+    assert words in text_of(events)
     assert (folder / NOTES_FILE).exists() == (decision == "approve")

@@ -93,9 +93,9 @@ async def test_the_whole_goes_by_reference_after_two_parts_were_read(
     ]
     assert calls_of(third) == [(TOTALS, {"orders": {"$artifact": REF}})]
     assert calls_of(last) == []
-    told = last["content"][0]["text"]
-    assert all(each in told for each in (words, '> {"id":"A-00001"}', '> {"orders":10000}'))
-    assert "Read on with" not in told
+    answer = last["content"][0]["text"]
+    assert all(each in answer for each in (words, '> {"id":"A-00001"}', '> {"orders":10000}'))
+    assert "Read on with" not in answer
 
 
 async def test_a_few_orders_are_told_as_any_result_is(send: Send) -> None:

@@ -55,7 +55,7 @@ def listed(**described: str) -> dict[str, MarkdownSkill]:
 SKILLS = listed(refund_an_order=REFUND, hand_over="Writes a hand-over note, “写个交接”.")
 
 
-class Told:
+class Run:
     """What came of a turn: the calls in their order, and the last answer."""
 
     def __init__(self, calls: list[tuple[str, dict[str, Any]]], text: str) -> None:
@@ -72,7 +72,7 @@ async def turn(
     question: str,
     tools: Mapping[str, str | Exception] = TOOLS,
     skills: Mapping[str, MarkdownSkill] = SKILLS,
-) -> Told:
+) -> Run:
     """Plays a gateway whose tools give back these texts; an exception is a result that is an error."""
     offered = [{"name": name, "description": name, "input_schema": {"type": "object"}} for name in tools]
     system = f"# Who you are\n\n{snapshot(skills, {'shop': sorted(tools)}, {}, PLENTY).text}"
@@ -85,7 +85,7 @@ async def turn(
         content = json.loads(received.body)["content"]
         uses = [block for block in content if block["type"] == "tool_use"]
         if not uses:
-            return Told(calls, content[-1]["text"])
+            return Run(calls, content[-1]["text"])
         calls += [(use["name"], use["input"]) for use in uses]
         results = [
             {
@@ -106,17 +106,17 @@ async def test_a_skill_is_read_and_its_steps_are_called_one_by_one(
 ) -> None:
     """The calls under its heading Steps, with values from the question and from earlier results: a value of
     its own keeps its type, one inside a text is text."""
-    told = await turn(send, question)
+    run = await turn(send, question)
 
-    assert told.calls == [
+    assert run.calls == [
         ("read_skill", {"name": "refund-an-order"}),
         ("look_up", {"order_id": "A-1001"}),
         ("mcp__stock__check", {"sku": "KETTLE-1"}),
         ("refund", {"order_id": "A-1001", "amount": 49.9, "note": f"For: {question}"}),
     ]
-    assert words in told.text
-    for said in ("3 ", "`look_up`", "KETTLE-1", '{"left": 3}', "`refund`"):
-        assert said in told.text
+    assert words in run.text
+    for part in ("3 ", "`look_up`", "KETTLE-1", '{"left": 3}', "`refund`"):
+        assert part in run.text
 
 
 @pytest.mark.parametrize(
@@ -162,58 +162,58 @@ async def test_a_question_that_is_for_no_skill_is_answered_as_ever(send: Send) -
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("text", "words"),
     [
         ("The user did not allow this call, and it was not run. They say: 先别退", "was not run"),
         ("The tool failed: OSError.", "failed"),
     ],
 )
-async def test_a_call_that_is_denied_or_fails_ends_the_skill(send: Send, said: str, words: str) -> None:
+async def test_a_call_that_is_denied_or_fails_ends_the_skill(send: Send, text: str, words: str) -> None:
     """What the user said of it is told, and so is what was not done."""
-    told = await turn(send, ENGLISH, {**TOOLS, "mcp__stock__check": Exception(said)})
+    run = await turn(send, ENGLISH, {**TOOLS, "mcp__stock__check": Exception(text)})
 
-    assert told.tools == ["read_skill", "look_up", "mcp__stock__check"]
-    assert f"`mcp__stock__check` {words}: {said}" in told.text
-    assert "2 of its 3 steps" in told.text
+    assert run.tools == ["read_skill", "look_up", "mcp__stock__check"]
+    assert f"`mcp__stock__check` {words}: {text}" in run.text
+    assert "2 of its 3 steps" in run.text
 
 
 async def test_a_step_whose_tool_is_not_offered_is_left_out(send: Send) -> None:
     tools = {name: TOOLS[name] for name in TOOLS if name != "mcp__stock__check"}
-    told = await turn(send, CHINESE, tools)
+    run = await turn(send, CHINESE, tools)
 
-    assert told.tools == ["read_skill", "look_up", "refund"]
-    assert "2 步，共 3 步" in told.text
+    assert run.tools == ["read_skill", "look_up", "refund"]
+    assert "2 步，共 3 步" in run.text
 
 
 async def test_what_nobody_said_is_not_made_up(send: Send) -> None:
     """A step that needs something which is neither in a result nor in the question is not called."""
-    told = await turn(send, "I want a refund for the order, it is broken.")
+    run = await turn(send, "I want a refund for the order, it is broken.")
 
-    assert told.tools == ["read_skill"]
-    assert "0 of its 3 steps" in told.text
+    assert run.tools == ["read_skill"]
+    assert "0 of its 3 steps" in run.text
 
 
 async def test_a_result_of_edited_arguments_still_gives_its_fields(send: Send) -> None:
     """The line that tells of the change is not part of the result; the whole result has its tool's name."""
     body = '`look_up {"order_id": "A-1"}` then `refund {"amount": "{{price}}", "note": "{{look_up}}"}`'
     order = f"[The user changed the arguments before approving. It ran with: {{}}]\n{ORDER}"
-    told = await turn(send, ENGLISH, {**TOOLS, "read_skill": body, "look_up": order})
+    run = await turn(send, ENGLISH, {**TOOLS, "read_skill": body, "look_up": order})
 
-    assert told.calls[-1] == ("refund", {"amount": 49.9, "note": order})
+    assert run.calls[-1] == ("refund", {"amount": 49.9, "note": order})
 
 
 async def test_a_skill_that_cannot_be_read_is_told_and_nothing_is_called(send: Send) -> None:
     refused = Exception("SKILL.md of the skill refund-an-order was not read")
-    told = await turn(send, ENGLISH, {**TOOLS, "read_skill": refused})
+    run = await turn(send, ENGLISH, {**TOOLS, "read_skill": refused})
 
-    assert told.tools == ["read_skill"]
-    assert "`read_skill` failed: SKILL.md of the skill" in told.text
+    assert run.tools == ["read_skill"]
+    assert "`read_skill` failed: SKILL.md of the skill" in run.text
 
 
 async def test_a_skill_without_calls_is_read_and_quoted(send: Send) -> None:
-    told = await turn(send, ENGLISH, {**TOOLS, "read_skill": "Be kind."})
-    assert told.tools == ["read_skill"]
-    assert "> Be kind." in told.text
+    run = await turn(send, ENGLISH, {**TOOLS, "read_skill": "Be kind."})
+    assert run.tools == ["read_skill"]
+    assert "> Be kind." in run.text
 
 
 def steps_of(body: str) -> list[str]:
@@ -267,7 +267,7 @@ def test_any_skill_comes_to_its_end(
     results = [Result("read_skill", {"name": "any"}, body)]
     order = [tool for tool, _ in written]
     called: list[str] = []
-    for offered, said, fails in [*changes, *[(set[str](), None, False)] * 2]:
+    for offered, messages, fails in [*changes, *[(set[str](), None, False)] * 2]:
         parts = answer(Question(text, len(results) + 1, results, frozenset(offered)))
         calls = [part for part in parts if isinstance(part, ScriptedCall)]
         if not calls:
@@ -275,7 +275,7 @@ def test_any_skill_comes_to_its_end(
         (call,) = calls
         assert call.name in offered
         called.append(call.name)
-        results.append(Result(call.name, call.arguments, json.dumps(said), fails))
+        results.append(Result(call.name, call.arguments, json.dumps(messages), fails))
     else:
         raise AssertionError(called)
     steps = iter(order)

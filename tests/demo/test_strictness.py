@@ -33,7 +33,7 @@ def body(messages: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("request_body", "says"),
+    ("request_body", "message"),
     [
         ([], "not a JSON object"),
         (body([]), "at least one message"),
@@ -85,11 +85,11 @@ def body(messages: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_the_api_refuses_is_refused(request_body: Any, says: str) -> None:
+def test_what_the_api_refuses_is_refused(request_body: Any, message: str) -> None:
     """Each broken rule is a Refused that names it."""
     with pytest.raises(RejectedRequest) as caught:
         check(request_body)
-    assert says in caught.value.message
+    assert message in caught.value.message
 
 
 @pytest.mark.parametrize(

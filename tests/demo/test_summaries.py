@@ -35,10 +35,10 @@ STORY = (
 
 def stored(*texts: str, first: int = 1) -> list[StoredMessage]:
     """User messages, each answered."""
-    said = [message for text in texts for message in (("user", text), ("assistant", "All right."))]
+    messages = [message for text in texts for message in (("user", text), ("assistant", "All right."))]
     return [
         StoredMessage(position, "t_1", Message("user" if role == "user" else "assistant", [text_block(text)]))
-        for position, (role, text) in enumerate(said, first)
+        for position, (role, text) in enumerate(messages, first)
     ]
 
 
@@ -185,8 +185,8 @@ async def test_a_message_can_set_the_window_of_its_turn(send: Send) -> None:
     question: dict[str, Any] = {"role": "user", "content": "/window 200 /burst\n/say one\n/then\n/say two"}
     before = [{"role": "user", "content": "x" * 1000}, {"role": "assistant", "content": "y"}]
     after = [{"role": "assistant", "content": "one"}]
-    for messages, said in (([question], "one"), ([question, *after], "two")):
-        assert (await send({**ask(""), "messages": messages})).text == said
+    for messages, talk in (([question], "one"), ([question, *after], "two")):
+        assert (await send({**ask(""), "messages": messages})).text == talk
         too_long = await send({**ask(""), "messages": [*before, *messages]})
         assert too_long.status == 400
         assert b"> 200 maximum" in too_long.body

@@ -45,13 +45,13 @@ def calls_of(received: Received) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-async def after_the_tools(send: Send, question: str, said: dict[str, str] = RESULTS) -> Received:
-    """The answer of the second model call, with what the tools `said` in the history."""
+async def after_the_tools(send: Send, question: str, outputs: dict[str, str] = RESULTS) -> Received:
+    """The answer of the second model call, with the `outputs` of the tools in the history."""
     body = ask(question, tools=TOOLS)
     first = await send({**body, "stream": False})
     content: list[dict[str, Any]] = json.loads(first.body)["content"]
     results = [
-        {"type": "tool_result", "tool_use_id": block["id"], "content": said[block["name"]]}
+        {"type": "tool_result", "tool_use_id": block["id"], "content": outputs[block["name"]]}
         for block in content
         if block["type"] == "tool_use"
     ]
@@ -287,14 +287,14 @@ ARCHIVE = (
 )
 
 
-def history(*said: str) -> list[dict[str, Any]]:
+def history(*texts: str) -> list[dict[str, Any]]:
     """User messages, each but the last answered."""
     answer = {"role": "assistant", "content": "Fine."}
-    return [message for text in said for message in ({"role": "user", "content": text}, answer)][:-1]
+    return [message for text in texts for message in ({"role": "user", "content": text}, answer)][:-1]
 
 
 @pytest.mark.parametrize(
-    ("said", "question", "words"),
+    ("texts", "question", "words"),
     [
         (["My cat is called Tofu.", "My dog is called Rex."], "What is my cat called?", "Tofu"),
         (["记住：我的车牌号是沪A12345。", "我的狗叫阿福。"], "我的車牌號是多少？", "沪A12345"),
@@ -306,10 +306,10 @@ def history(*said: str) -> list[dict[str, Any]]:
     ],
 )
 async def test_a_question_is_answered_by_the_closest_that_the_user_said(
-    send: Send, said: list[str], question: str, words: str
+    send: Send, texts: list[str], question: str, words: str
 ) -> None:
     """In this conversation or its summary, of equals the last; in any script."""
-    received = await send({**ask(""), "messages": history(*said, question), "tools": TOOLS})
+    received = await send({**ask(""), "messages": history(*texts, question), "tools": TOOLS})
     assert words in received.text
     assert calls_of(received) == []
 

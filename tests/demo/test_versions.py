@@ -28,7 +28,7 @@ def messages(*content: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("headers", "status", "says"),
+    ("headers", "status", "message"),
     [
         ({"anthropic_version": ""}, 400, "anthropic-version: header is required"),
         ({"anthropic_version": "2024-10-22"}, 400, 'anthropic-version: "2024-10-22" is not a valid version'),
@@ -39,13 +39,13 @@ def messages(*content: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ],
 )
 async def test_headers_are_refused_in_the_api_s_words(
-    send: Send, headers: dict[str, str], status: int, says: str
+    send: Send, headers: dict[str, str], status: int, message: str
 ) -> None:
     """A missing or unknown version is a 400, a missing or wrong key a 401, wherever it is asked."""
     for path in ("/v1/messages", "/v1/messages/count_tokens"):
         received = await send(ask("hello"), path=path, **headers)
         assert received.status == status
-        assert says in json.loads(received.body)["error"]["message"]
+        assert message in json.loads(received.body)["error"]["message"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -16,7 +16,7 @@ def test_only_a_line_of_its_own_ends_the_front_matter() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "does not begin"),
         ("name: x\n", "does not begin"),
@@ -27,9 +27,9 @@ def test_only_a_line_of_its_own_ends_the_front_matter() -> None:
         (f"---\n# {'x' * MAX_SIZE}\n---\n", "longer than"),
     ],
 )
-def test_a_text_without_front_matter_says_what_is_missing(text: str, told: str) -> None:
+def test_a_text_without_front_matter_says_what_is_missing(text: str, message: str) -> None:
     """The author reads what to add."""
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         split(text)
 
 
@@ -53,7 +53,7 @@ BILLION = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (BILLION, "line 2: anchors and aliases"),
         ("a: &x {<<: *x}", "line 2: anchors and aliases"),
@@ -74,9 +74,9 @@ BILLION = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]"
         ("%YAML 9.9\n---\na: b", "line 2: "),
     ],
 )
-def test_yaml_that_is_broken_or_means_harm_is_refused_with_its_place(text: str, told: str) -> None:
+def test_yaml_that_is_broken_or_means_harm_is_refused_with_its_place(text: str, message: str) -> None:
     """No alias is expanded, nothing nests deeply, no key hides another."""
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         parse(text)
 
 

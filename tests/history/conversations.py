@@ -21,12 +21,12 @@ def turns(draw: st.DrawFn, *, last: bool = False) -> list[Message]:
     """A turn: a request, rounds of parallel tool calls of which some fail, an answer. One that crashed has
     calls without a result; the `last` one may still be open."""
     ids = draw(_IDS)
-    said: list[Block] = [text_block(draw(TEXTS) + f"#{next(ids)}")]
+    content: list[Block] = [text_block(draw(TEXTS) + f"#{next(ids)}")]
     if draw(st.integers(0, 9)) == 0:
-        said.append(
+        content.append(
             {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aaaa"}}
         )
-    messages = [Message("user", said)]
+    messages = [Message("user", content)]
     for _ in range(draw(st.integers(0, 3))):
         calls = [f"toolu_{next(ids)}" for _ in range(draw(st.integers(1, 3)))]
         before = draw(

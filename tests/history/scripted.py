@@ -27,7 +27,7 @@ class Broken:
     failure: Exception
 
 
-Said: TypeAlias = "str | Broken | Answer | Exception | Callable[[ModelRequest], Said]"
+Scripted: TypeAlias = "str | Broken | Answer | Exception | Callable[[ModelRequest], Scripted]"
 
 
 def answer(text: str, stop_reason: str | None = "end_turn") -> Answer:
@@ -43,8 +43,8 @@ def summary(**parts: Any) -> str:
 class ScriptedModel:
     """Answers with each of `script` in turn, then for ever with the last. Keeps what it was asked."""
 
-    def __init__(self, *script: Said, counts: Sequence[int | Exception | None] = ()) -> None:
-        self.script: list[Said] = list(script) or [summary()]
+    def __init__(self, *script: Scripted, counts: Sequence[int | Exception | None] = ()) -> None:
+        self.script: list[Scripted] = list(script) or [summary()]
         self.requests: list[ModelRequest] = []
         self.counted = 0
         self._counts = list(counts)
@@ -54,15 +54,15 @@ class ScriptedModel:
         self, request: ModelRequest, take: Take | None = None
     ) -> AsyncGenerator[AsyncIterator[Chunk]]:
         self.requests.append(request)
-        said: Said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
-        while callable(said):
-            said = said(request)
-        if isinstance(said, Exception):
-            raise said
+        given: Scripted = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        while callable(given):
+            given = given(request)
+        if isinstance(given, Exception):
+            raise given
         yield (
-            _broken(said)
-            if isinstance(said, Broken)
-            else _chunks(answer(said) if isinstance(said, str) else said)
+            _broken(given)
+            if isinstance(given, Broken)
+            else _chunks(answer(given) if isinstance(given, str) else given)
         )
 
     async def prepare(self) -> None:
@@ -70,10 +70,10 @@ class ScriptedModel:
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         self.counted += 1
-        said = self._counts.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return said
+        counted = self._counts.pop(0)
+        if isinstance(counted, Exception):
+            raise counted
+        return counted
 
     async def close(self) -> None:
         pass
@@ -87,14 +87,14 @@ class ScriptedModel:
         ]
 
 
-async def _chunks(said: Answer) -> AsyncGenerator[Chunk]:
+async def _chunks(answer: Answer) -> AsyncGenerator[Chunk]:
     yield Started("r", None, None)
-    yield said
+    yield answer
 
 
-async def _broken(said: Broken) -> AsyncGenerator[Chunk]:
-    yield Started("r", None, said.usage)
-    raise said.failure
+async def _broken(answer: Broken) -> AsyncGenerator[Chunk]:
+    yield Started("r", None, answer.usage)
+    raise answer.failure
 
 
 def user(text: str) -> Message:

@@ -59,7 +59,7 @@ class Story:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self.events: list[StoredEvent] = []
-        self.said: list[StoredMessage] = []
+        self.messages: list[StoredMessage] = []
         self.turns = 0
         storage.bus.watch(lambda _, events: self.events.extend(events))
 
@@ -67,7 +67,7 @@ class Story:
         if kind == "turn":
             self.turns += 1
             await converse(self.storage, f"t{self.turns}", pieces)
-            self.said += await self.storage.sessions.messages("s", after=len(self.said))
+            self.messages += await self.storage.sessions.messages("s", after=len(self.messages))
         elif kind == "note":
             await self.storage.log.note("s", "c_1", Compression(phase="started"), 5)
         else:
@@ -92,7 +92,7 @@ class Story:
             cursor = page[-1].seq
         assert found == wanted
         assert list(await self.storage.sessions.messages("s", after=after, until=until)) == [
-            each for each in self.said if after < each.position <= until
+            each for each in self.messages if after < each.position <= until
         ]
 
 
@@ -114,13 +114,13 @@ async def test_every_page_is_what_it_was_however_often_the_session_is_archived(
             for after in range(len(story.events) + 1):
                 await story.check(after, 1 + after % 5, [(), ("done",), ("text", "compression")][after % 3])
         async with sqlite_storage(Path(folder)) as again:
-            assert await everything(again) == (story.events, story.said)
+            assert await everything(again) == (story.events, story.messages)
 
 
 async def test_archived_rows_are_free_and_the_files_are_whole(storage: Storage, tmp_path: Path) -> None:
     """The tables hold nothing of it; zcat gives every event and message, and the digests are theirs."""
     await converse(storage, "t1", ["好", "的"])
-    happened, said = await everything(storage)
+    happened, spoken = await everything(storage)
     row = await archive(storage)
 
     assert row is not None
@@ -131,7 +131,7 @@ async def test_archived_rows_are_free_and_the_files_are_whole(storage: Storage, 
     assert files[0] == b"".join(each.body + b"\n" for each in happened)
     lines = [orjson.loads(line) for line in files[1].splitlines()]
     assert [(line["position"], line["turn_id"], line["role"], line["content"]) for line in lines] == [
-        (each.position, each.turn_id, each.message.role, each.message.content) for each in said
+        (each.position, each.turn_id, each.message.role, each.message.content) for each in spoken
     ]
     assert [line["usage"] and line["usage"]["output_tokens"] for line in lines] == [None, 2]
     digests = [hashlib.sha256(file).hexdigest() for file in files]

@@ -64,11 +64,11 @@ def completed(
     most_tokens: int = 2000,
 ) -> SessionSummary:
     """What comes of `written` when these references are known."""
-    said, rows = stored(*messages), {ref: row(ref) for ref in known}
-    refs = named_in(said, previous, written)
+    read, rows = stored(*messages), {ref: row(ref) for ref in known}
+    refs = named_in(read, previous, written)
     return complete(
         written,
-        said,
+        read,
         previous=previous,
         questions=(),
         answered=(),
@@ -103,18 +103,18 @@ def test_what_was_made_attached_or_read_is_listed_with_its_name_type_and_size() 
 def test_a_result_of_several_blocks_is_read() -> None:
     """As those of MCP servers are."""
     blocks = [{"type": "text", "text": f"see {ONE}"}, {"type": "image"}]
-    said = Message("user", [{"type": "tool_result", "tool_use_id": "c", "content": blocks}])
+    message = Message("user", [{"type": "tool_result", "tool_use_id": "c", "content": blocks}])
 
-    assert refs_of(completed(user("x"), says(call("t", "c")), said, known=[ONE])) == [ONE]
+    assert refs_of(completed(user("x"), says(call("t", "c")), message, known=[ONE])) == [ONE]
 
 
 def test_only_what_is_there_is_listed() -> None:
     """Neither what a model or a tool made up, nor what was deleted since."""
     written = listing(Reference(ref=TWO, desc="made up"))
     previous = listing(Reference(ref=THREE, desc="gone"))
-    said = [says(call("t", "1")), results(result("1", f"{ONE} and ART-zzzzzzzzzz"))]
+    messages = [says(call("t", "1")), results(result("1", f"{ONE} and ART-zzzzzzzzzz"))]
 
-    kept = completed(user("x"), *said, known=[ONE], written=written, previous=previous)
+    kept = completed(user("x"), *messages, known=[ONE], written=written, previous=previous)
 
     assert refs_of(kept) == [ONE]
 
@@ -139,14 +139,14 @@ def test_what_a_summary_says_of_an_artifact_is_kept_beside_the_facts() -> None:
 def test_those_used_most_come_first_then_the_newest_and_there_are_not_too_many() -> None:
     """Thirty at most."""
     refs = [f"ART-00000000{n:02}" for n in range(40)]
-    said = [
+    messages = [
         message
         for n, ref in enumerate(refs)
         for message in (says(call("t", f"c{n}")), results(result(f"c{n}", ref)))
     ]
     again = [says(call("read_artifact", "r", ref=refs[3])), results(result("r"))]
 
-    kept = completed(user("go"), *said, *again, known=refs, most_tokens=10**5)
+    kept = completed(user("go"), *messages, *again, known=refs, most_tokens=10**5)
 
     assert refs_of(kept) == [refs[3], *reversed(refs[40 - MAX_ARTIFACTS + 1 :])]
 
@@ -154,11 +154,11 @@ def test_those_used_most_come_first_then_the_newest_and_there_are_not_too_many()
 def test_artifacts_leave_room_for_what_was_said() -> None:
     """They take a third of a summary at most, and old steps make room for them."""
     refs = [f"ART-00000000{n:02}" for n in range(30)]
-    said = [says(call("t", "c")), results(result("c", " ".join(refs)))]
+    messages = [says(call("t", "c")), results(result("c", " ".join(refs)))]
     written = SessionSummary(goal="x", progress=[f"Step {n} was done as planned." for n in range(60)])
     most = estimate_tokens(to_markdown(written))
 
-    kept = completed(user("go"), *said, known=refs, written=written, most_tokens=most)
+    kept = completed(user("go"), *messages, known=refs, written=written, most_tokens=most)
     section = to_markdown(listing(*kept.artifacts, summary=SessionSummary()))
 
     assert 3 < len(kept.artifacts) < 30
@@ -198,9 +198,9 @@ def test_whatever_they_are_called_the_bound_holds_and_no_name_poses_as_ours(
 
 def test_a_result_full_of_references_is_read_to_a_bound() -> None:
     """What a tool returns may name thousands."""
-    said = stored(results(result("c", " ".join(f"ART-{n:010}" for n in range(9000)))))
+    messages = stored(results(result("c", " ".join(f"ART-{n:010}" for n in range(9000)))))
 
-    assert len(named_in(said)) == 500
+    assert len(named_in(messages)) == 500
 
 
 @pytest.fixture

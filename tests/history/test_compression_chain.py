@@ -43,9 +43,9 @@ def test_archives_and_tail_are_the_original_to_the_byte(tmp_path: Path) -> None:
     async def story(opened: Session, rounds: list[list[list[Message]]], last: list[Message]) -> None:
         opened.id = f"s_{next(names)}"
         await opened.storage.sessions.create(opened.id, OWNER, None, 1)
-        for number, said in enumerate(rounds, 1):
+        for number, messages in enumerate(rounds, 1):
             await opened.add(user(TEXT), says(TEXT))
-            for turn in said:
+            for turn in messages:
                 await opened.add(*turn)
             if number == len(rounds):
                 await opened.add(*last, end=False)

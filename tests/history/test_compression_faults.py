@@ -11,7 +11,7 @@ from gateway.history.transcript import view
 from gateway.storage.archives import CompressionRow
 from tests.history.compressing import MODEL, TEXT, Failing, Session, archived, talk
 from tests.history.scripted import (
-    Said,
+    Scripted,
     answer,
     says,
     summary,
@@ -23,7 +23,7 @@ from tests.storage.writing import OWNER
 pytestmark = pytest.mark.anyio
 
 
-MISBEHAVIOURS: list[Said] = [
+MISBEHAVIOURS: list[Scripted] = [
     answer(""),
     "Error: overloaded",
     answer("I cannot.", "refusal"),
@@ -35,11 +35,11 @@ MISBEHAVIOURS: list[Said] = [
 ]
 
 
-@pytest.mark.parametrize("said", MISBEHAVIOURS)
-async def test_a_summariser_that_misbehaves_leaves_the_old_view(said: Said, long: Session) -> None:
+@pytest.mark.parametrize("outcome", MISBEHAVIOURS)
+async def test_a_summariser_that_misbehaves_leaves_the_old_view(outcome: Scripted, long: Session) -> None:
     """Nothing of the attempt is left but the event and the count; the next one succeeds."""
     state = await long.state()
-    long.model.script = [said]
+    long.model.script = [outcome]
     with pytest.raises(CompressionFailed) as failed:
         await long.compress()
 
@@ -122,7 +122,7 @@ async def test_cancelled_while_the_summary_is_written_it_leaves_nothing(long: Se
     state = await long.state()
     asked = asyncio.Event()
 
-    def stall(_: Any) -> Said:
+    def stall(_: Any) -> Scripted:
         asked.set()
         raise asyncio.CancelledError
 
@@ -260,7 +260,7 @@ async def test_of_two_at_once_the_second_is_told_at_once(long: Session) -> None:
 async def test_whoever_was_faster_wins(long: Session) -> None:
     """Another process put a version in force meanwhile: ours is refused, theirs and its archive stay."""
 
-    def overtake(_: Any) -> Said:
+    def overtake(_: Any) -> Scripted:
         async def other() -> None:
             row = await Session(long.storage, type(long.model)()).compress()
             assert row.version == 1
@@ -308,10 +308,10 @@ async def test_a_session_that_was_deleted_meanwhile_is_gone(long: Session) -> No
 
 async def test_messages_that_come_meanwhile_are_kept(long: Session) -> None:
     """A turn is said while the summary is written: it stands after the summary, word for word."""
-    said: list[asyncio.Future[None]] = []
+    written: list[asyncio.Future[None]] = []
 
-    def meanwhile(_: Any) -> Said:
-        said.append(asyncio.ensure_future(long.add(user("meanwhile"), says("还在"))))
+    def meanwhile(_: Any) -> Scripted:
+        written.append(asyncio.ensure_future(long.add(user("meanwhile"), says("还在"))))
         return summary()
 
     class Waiting:
@@ -319,7 +319,7 @@ async def test_messages_that_come_meanwhile_are_kept(long: Session) -> None:
             return getattr(long.storage.compressions, name)
 
         async def add(self, row: CompressionRow) -> None:
-            await asyncio.gather(*said)
+            await asyncio.gather(*written)
             await long.storage.compressions.add(row)
 
     long.model.script = [meanwhile]

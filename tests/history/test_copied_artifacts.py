@@ -102,12 +102,12 @@ async def test_attachments_come_along_with_their_turns_and_messages(tmp_path: Pa
         )
         await write_past(storage, "s", TALK, attachments=(file,))
         exported_file = await exported(storage)
-        told = fold(view(await storage.sessions.history("s")))
+        messages = fold(view(await storage.sessions.history("s")))
     async with open_storage(settings_in(tmp_path / "b")) as storage:
         await imported(storage, exported_file)
 
         assert (await storage.turns.get("s", "t1-s", OWNER)).attachments == (file,)
-        assert fold(view(await storage.sessions.history("s"))) == told
+        assert fold(view(await storage.sessions.history("s"))) == messages
         assert (await storage.artifacts.get(OWNER, row.ref)).name == "订单.csv"
         assert await exported(storage) == exported_file
 

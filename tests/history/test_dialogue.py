@@ -77,9 +77,9 @@ FILE = Attached(
 
 def test_what_was_attached_is_named() -> None:
     """By its name and its reference, which read_artifact takes."""
-    said = Message("user", [attached_block(FILE), text_block("看一下")])
+    message = Message("user", [attached_block(FILE), text_block("看一下")])
 
-    assert told(said) == "[1] user:\n  (attached 订单.csv, ART-0123456789)\n[1] user:\n  看一下"
+    assert told(message) == "[1] user:\n  (attached 订单.csv, ART-0123456789)\n[1] user:\n  看一下"
 
 
 def test_a_text_that_was_attached_is_told_as_the_files() -> None:
@@ -99,14 +99,14 @@ def test_a_text_that_was_attached_is_told_as_the_files() -> None:
 
 
 @given(conversations())
-def test_every_message_that_says_something_is_told_once(said: list[Message]) -> None:
+def test_every_message_that_says_something_is_told_once(messages: list[Message]) -> None:
     """In order, each entry under its own position."""
-    entries = write_out(stored(*said))
+    entries = write_out(stored(*messages))
     positions = [entry.stored.position for entry in entries]
 
     assert positions == sorted(set(positions))
     assert all(entry.text.startswith(f"[{entry.stored.position}] ") for entry in entries)
-    silent = [message for n, message in enumerate(said, 1) if n not in positions]
+    silent = [message for n, message in enumerate(messages, 1) if n not in positions]
     for message in silent:
         assert all(block["type"] in {"text", "thinking"} for block in message.content)
         assert not any(block.get("text", "").strip() for block in message.content)

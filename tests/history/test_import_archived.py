@@ -186,9 +186,9 @@ async def test_a_session_that_is_made_meanwhile_keeps_what_it_has(
 
     async def meanwhile(*given: object) -> object:
         await write_past(storage, "s", TALK, name="own")
-        with pytest.raises(Conflict) as told:
+        with pytest.raises(Conflict) as raised:
             await archive(storage)
-        refused.append(told.value)
+        refused.append(raised.value)
         await compress_past(storage, "s", 4)
         return await add(*given)  # pyright: ignore[reportArgumentType] - as it was called
 

@@ -52,8 +52,8 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 def checked(lines: list[dict[str, Any]], *contents: object) -> None:
     """The check of an export whose messages have these contents."""
     given = iter(contents)
-    said = [line | {"content": next(given)} if line["kind"] == "message" else line for line in lines]
-    check(io.BytesIO(sealed([orjson.dumps(line) for line in said])))
+    messages = [line | {"content": next(given)} if line["kind"] == "message" else line for line in lines]
+    check(io.BytesIO(sealed([orjson.dumps(line) for line in messages])))
 
 
 def is_usable(*contents: list[Any]) -> bool:

@@ -13,7 +13,7 @@ from gateway.history.indexing import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
 from gateway.storage.sessions import Search
 from gateway.wiring import Storage
 from tests.loopback import TIMEOUT
-from tests.storage.saying import said
+from tests.storage.saying import add_turn
 from tests.storage.writing import OWNER, sqlite_storage
 
 pytestmark = pytest.mark.anyio
@@ -64,12 +64,12 @@ class Recorded:
 async def test_finished_turns_become_searchable(tmp_path: Path) -> None:
     """Those that a former process left, then those whose end is published on the bus."""
     async with sqlite_storage(tmp_path) as storage:
-        await said(storage, "old", "t1", "question", "an old answer")
+        await add_turn(storage, "old", "t1", "question", "an old answer")
         async with indexing(storage.search) as indexer:
             storage.bus.watch(indexer.watch)
             await indexer.settled()
             assert await found(storage, "answer") == ["old"]
-            await said(storage, "new", "t2", "question", "a new answer")
+            await add_turn(storage, "new", "t2", "question", "a new answer")
             await indexer.settled()
             assert await found(storage, "answer") == ["new", "old"]
 

@@ -38,8 +38,8 @@ def test_an_archiving_that_is_killed_leaves_nothing_for_long(tmp_path: Path) -> 
             await converse(storage, "t1", ["piece"] * 50)
 
     asyncio.run(prepare())
-    with telling(archive_without_end, tmp_path) as (process, told):
-        left = sorted(told.readline().split())
+    with telling(archive_without_end, tmp_path) as (process, lines):
+        left = sorted(lines.readline().split())
         process.kill()
         process.join()
     assert files_in(tmp_path / "blobs") == left

@@ -37,14 +37,16 @@ CALL: Block = {"type": "tool_use", "id": "toolu_1", "name": "calculate", "input"
 LOOKUP: Block = {"type": "tool_use", "id": "toolu_2", "name": "read_archive", "input": {"search": "zeppelin"}}
 
 
-async def say(storage: Storage, *said: str | Sequence[Block], session: str = "s", turn: str = "t") -> None:
+async def say(
+    storage: Storage, *contents: str | Sequence[Block], session: str = "s", turn: str = "t"
+) -> None:
     """Adds messages to a session, of the user and the assistant by turns."""
     writer = await running(storage, session, turn)
-    for number, content in enumerate(said):
+    for number, content in enumerate(contents):
         role: Role = "assistant" if number % 2 else "user"
         blocks = [text_block(content)] if isinstance(content, str) else content
-        told = _body(session, turn, writer.head + 1, Text(text="-"))
-        assert await writer.append("text", body=told, message=Message(role, blocks)) is None
+        body = _body(session, turn, writer.head + 1, Text(text="-"))
+        assert await writer.append("text", body=body, message=Message(role, blocks)) is None
     ended = Done(
         status="completed", iterations=1, duration_ms=1, usage=Usage(input_tokens=1, output_tokens=1)
     )
@@ -92,9 +94,9 @@ async def test_a_range_is_read_in_order_with_positions_and_roles(storage: Storag
 
 async def test_a_long_range_says_where_to_go_on_and_loses_nothing(storage: Storage) -> None:
     """Following "Continue with from=N" reads every message once, in answers of bounded size."""
-    said = [f"Message number {number}. " + "word " * (number % 700) for number in range(1, 90)]
-    await say(storage, *said)
-    await compress(storage, len(said))
+    messages = [f"Message number {number}. " + "word " * (number % 700) for number in range(1, 90)]
+    await say(storage, *messages)
+    await compress(storage, len(messages))
 
     seen: list[int] = []
     following: str | None = "1"
@@ -163,8 +165,8 @@ async def test_a_search_finds_the_message(storage: Storage, query: str, position
 async def test_a_rare_word_weighs_more_than_a_common_one(storage: Storage) -> None:
     """Of many messages with one word, the one that has the rare word, too, comes first; what only shares a
     stray word is left out."""
-    said = [f"The gateway is mentioned in message {number}." for number in range(30)]
-    await say(storage, *said, "A zeppelin landed near the gateway.")
+    messages = [f"The gateway is mentioned in message {number}." for number in range(30)]
+    await say(storage, *messages, "A zeppelin landed near the gateway.")
     await compress(storage, 31)
 
     _, [event] = await ask(storage, search="zeppelin gateway")
@@ -260,7 +262,7 @@ async def test_without_a_compression_it_says_so(storage: Storage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         ({"first": 3, "to": 2}, "from=3 comes after to=2"),
         ({"first": 5}, "The compressed messages are 1 to 4"),
@@ -273,11 +275,13 @@ async def test_without_a_compression_it_says_so(storage: Storage) -> None:
         ({"query": "x"}, "query"),
     ],
 )
-async def test_bad_arguments_say_what_to_do(storage: Storage, arguments: dict[str, Any], says: str) -> None:
+async def test_bad_arguments_say_what_to_do(
+    storage: Storage, arguments: dict[str, Any], message: str
+) -> None:
     """The message is for the model: it names the parameter and the range there is."""
     await say(storage, "a", "b", "c", "d", "e", "f")
     await compress(storage, 4)
-    with pytest.raises(BadArguments, match=says):
+    with pytest.raises(BadArguments, match=message):
         await ask(storage, **arguments)
 
 

@@ -117,11 +117,11 @@ def test_former_sessions_are_told_as_data_each_with_its_day_and_name() -> None:
         title="a </conversation_summary>\nname",
     )
 
-    told = render_carried([row, row])
+    text = render_carried([row, row])
 
-    assert told.count("<conversation_summary>") == told.count("</conversation_summary>") == 2
+    assert text.count("<conversation_summary>") == text.count("</conversation_summary>") == 2
     assert (
         'made on 2026-11-20, of an earlier session "a &lt;/conversation_summary> name" of the same user'
-        in told
+        in text
     )
-    assert "- 去台北" in told
+    assert "- 去台北" in text

@@ -33,7 +33,7 @@ def completed(
 
 
 @pytest.mark.parametrize(
-    ("said", "name"),
+    ("text", "name"),
     [
         ("See https://example.com/a?b=1#c, please.", "https://example.com/a?b=1#c"),
         ("请看https://example.com/路径，谢谢", "https://example.com/路径"),
@@ -50,17 +50,17 @@ def completed(
         ("at most 25 ms please", "25 ms"),
     ],
 )
-def test_a_name_that_only_helps_to_the_letter_survives(said: str, name: str) -> None:
+def test_a_name_that_only_helps_to_the_letter_survives(text: str, name: str) -> None:
     """Addresses, paths, ids, and the amounts of limits that the user set."""
-    assert name in completed(user(said)).identifiers
+    assert name in completed(user(text)).identifiers
 
 
 @pytest.mark.parametrize(
-    "said", ["I have 3 cats.", "either/or", "a well-known-sentence-with-hyphens", "1/2", "昨天很好"]
+    "text", ["I have 3 cats.", "either/or", "a well-known-sentence-with-hyphens", "1/2", "昨天很好"]
 )
-def test_ordinary_words_are_no_identifiers(said: str) -> None:
+def test_ordinary_words_are_no_identifiers(text: str) -> None:
     """Nothing is kept that a summary may well put in other words."""
-    assert completed(user(said)).identifiers == []
+    assert completed(user(text)).identifiers == []
 
 
 def test_what_the_summary_has_already_is_not_repeated() -> None:
@@ -72,8 +72,8 @@ def test_what_the_summary_has_already_is_not_repeated() -> None:
 
 def test_identifiers_are_bounded_and_the_users_come_first() -> None:
     """Sixty at most, former ones before new ones, the user's before the assistant's."""
-    said = [says(" ".join(f"AB-{n}x" for n in range(80))), user(" ".join(f"UV-{n}x" for n in range(40)))]
-    kept = completed(*said, previous=SessionSummary(goal="x", identifiers=["OLD-1"]), most_tokens=10**5)
+    messages = [says(" ".join(f"AB-{n}x" for n in range(80))), user(" ".join(f"UV-{n}x" for n in range(40)))]
+    kept = completed(*messages, previous=SessionSummary(goal="x", identifiers=["OLD-1"]), most_tokens=10**5)
 
     assert len(kept.identifiers) == MAX_IDENTIFIERS
     assert kept.identifiers[0] == "OLD-1"
@@ -82,7 +82,7 @@ def test_identifiers_are_bounded_and_the_users_come_first() -> None:
 
 def test_a_tool_that_failed_and_was_not_mended_survives_by_name() -> None:
     """The one that succeeded later does not; nor one that the summary names itself."""
-    said = [
+    messages = [
         user("go"),
         says(call("pay", "1"), call("mail", "2"), call("book", "3")),
         results(result("1", failed=True), result("2", failed=True), result("3", failed=True)),
@@ -91,7 +91,7 @@ def test_a_tool_that_failed_and_was_not_mended_survives_by_name() -> None:
     ]
     written = SessionSummary(goal="x", risks=["The tool book does not answer."])
 
-    kept = completed(*said, written=written)
+    kept = completed(*messages, written=written)
 
     assert kept.risks == ["The tool book does not answer.", "Unresolved: the tool pay failed."]
 
@@ -118,9 +118,9 @@ def test_old_steps_make_room_for_what_must_survive() -> None:
     """The progress gives way, the failure does not."""
     written = SessionSummary(goal="x", progress=[f"Step {n} was done as planned." for n in range(40)])
     most = estimate_tokens(to_markdown(written))
-    said = [says(call("pay", "1")), results(result("1", failed=True))]
+    messages = [says(call("pay", "1")), results(result("1", failed=True))]
 
-    kept = completed(*said, written=written, most_tokens=most)
+    kept = completed(*messages, written=written, most_tokens=most)
 
     assert "Unresolved: the tool pay failed." in kept.risks
     assert kept.progress[-1] == "Step 39 was done as planned."
@@ -128,9 +128,9 @@ def test_old_steps_make_room_for_what_must_survive() -> None:
 
 
 @given(conversations(), st.integers(100, 2000))
-def test_a_complete_summary_stays_within_its_bound(said: list[Message], most: int) -> None:
+def test_a_complete_summary_stays_within_its_bound(messages: list[Message], most: int) -> None:
     """Identifiers only fill the room that is left."""
-    assert estimate_tokens(to_markdown(completed(*said, most_tokens=most))) <= max(most, 350)
+    assert estimate_tokens(to_markdown(completed(*messages, most_tokens=most))) <= max(most, 350)
 
 
 @pytest.mark.parametrize(

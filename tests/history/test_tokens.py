@@ -143,10 +143,10 @@ async def test_near_the_threshold_the_endpoint_counts() -> None:
     assert meter.factor("m") > START
 
 
-@pytest.mark.parametrize("said", [None, ModelError("no", code="upstream_error", retryable=True)])
-async def test_an_endpoint_that_cannot_count_is_not_asked_again(said: Exception | None) -> None:
+@pytest.mark.parametrize("answer", [None, ModelError("no", code="upstream_error", retryable=True)])
+async def test_an_endpoint_that_cannot_count_is_not_asked_again(answer: Exception | None) -> None:
     """The estimate stands, and the next calls do not wait for the same answer."""
-    meter, model = TokenMeter(), ScriptedModel(counts=[said])  # it has one answer only
+    meter, model = TokenMeter(), ScriptedModel(counts=[answer])  # it has one answer only
 
     assert await meter.count(model, ASKED, 95_000, 100_000) == 95_000
     assert await meter.count(model, ASKED, 96_000, 100_000) == 96_000

@@ -32,27 +32,27 @@ def messages(draw: st.DrawFn) -> Message:
 
 
 @given(st.lists(messages(), max_size=8))
-def test_whatever_is_stored_the_model_gets_a_valid_history(said: list[Message]) -> None:
+def test_whatever_is_stored_the_model_gets_a_valid_history(messages: list[Message]) -> None:
     """Crashes, cancels and failures leave odd histories; the fold of each is one the API accepts."""
-    folded = fold(said)
+    folded = fold(messages)
 
     if folded:
         assert problems(folded) == []
 
 
 @given(st.lists(messages(), max_size=8))
-def test_folding_again_changes_nothing(said: list[Message]) -> None:
+def test_folding_again_changes_nothing(messages: list[Message]) -> None:
     """A folded history is its own fold."""
-    folded = fold(said)
+    folded = fold(messages)
 
     assert fold(folded) == folded
 
 
 @given(st.lists(messages(), max_size=6), messages())
-def test_what_was_sent_stays_the_beginning_of_what_is_sent(said: list[Message], added: Message) -> None:
+def test_what_was_sent_stays_the_beginning_of_what_is_sent(messages: list[Message], added: Message) -> None:
     """A new message leaves the earlier ones as they were: the provider's cache stays valid."""
-    before = fold(said)
-    after = fold([*said, added])
+    before = fold(messages)
+    after = fold([*messages, added])
 
     assert after[: max(0, len(before) - 2)] == before[: max(0, len(before) - 2)]
 
@@ -82,19 +82,19 @@ def test_problems_names_what_the_api_would_refuse() -> None:
 
 
 @given(st.lists(messages(), max_size=8))
-def test_folding_leaves_what_is_stored_alone(said: list[Message]) -> None:
+def test_folding_leaves_what_is_stored_alone(messages: list[Message]) -> None:
     """Messages are joined in copies: what storage handed out may be kept by others."""
-    before = [(message.role, list(message.content)) for message in said]
-    fold(said)
+    before = [(message.role, list(message.content)) for message in messages]
+    fold(messages)
 
-    assert [(message.role, list(message.content)) for message in said] == before
+    assert [(message.role, list(message.content)) for message in messages] == before
 
 
 def test_without_a_compression_the_view_is_what_was_said() -> None:
     """The very messages, thinking included."""
-    said = [user("hi"), says(thought(), "ho")]
+    talk = [user("hi"), says(thought(), "ho")]
 
-    assert view(History(stored(*said))) == said
+    assert view(History(stored(*talk))) == talk
 
 
 def test_the_summary_stands_in_the_place_of_what_it_covers() -> None:
@@ -135,9 +135,9 @@ def test_thinking_of_an_older_generation_is_left_out_and_newer_kept_to_the_byte(
 
 
 @given(conversations(), st.integers(0, 30))
-def test_a_view_is_valid_and_the_same_each_time(said: list[Message], generation_from: int) -> None:
+def test_a_view_is_valid_and_the_same_each_time(messages: list[Message], generation_from: int) -> None:
     """Same history, same bytes; and nothing that the API would refuse."""
-    history = History(stored(*said), generation_from=generation_from)
+    history = History(stored(*messages), generation_from=generation_from)
     folded = fold(view(history))
 
     assert problems(folded) == []
@@ -155,10 +155,10 @@ def test_a_short_text_that_was_attached_is_told_whole_and_labelled() -> None:
     """With its name and reference, before the message, which stays as it was."""
     (message,) = view(History(stored(with_file(FILE))))
 
-    told, said = message.content
-    assert told["text"].startswith("<attachment>\nA file, ART-0000000001, that the user attached")
-    assert told["text"].endswith("File name: 订单.csv\n\nid\n1\n2\n</attachment>")
-    assert said == text_block("What is in it?")
+    words, block = message.content
+    assert words["text"].startswith("<attachment>\nA file, ART-0000000001, that the user attached")
+    assert words["text"].endswith("File name: 订单.csv\n\nid\n1\n2\n</attachment>")
+    assert block == text_block("What is in it?")
 
 
 @pytest.mark.parametrize("shown", ["image", "document"])
@@ -168,8 +168,8 @@ def test_what_is_looked_at_is_named_and_not_held(shown: Literal["image", "docume
 
     (message,) = view(History(stored(with_file(file))))
 
-    told, block, _ = message.content
-    assert told["text"].endswith("File name: 订单.csv\n</attachment>")
+    seen, block, _ = message.content
+    assert seen["text"].endswith("File name: 订单.csv\n</attachment>")
     source = {"type": ARTIFACT, "ref": file.ref, "media_type": "image/png", "size": 9, "tokens": 400}
     assert block == {"type": shown, "source": source}
 

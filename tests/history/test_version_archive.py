@@ -102,9 +102,9 @@ async def test_a_damaged_version_is_named(blobs: Blobs, tmp_path: Path, damage: 
     else:
         await write_version(blobs, PATH, said("one", "2"))
 
-    with pytest.raises(ArchiveDamaged, match=PATH) as told:
+    with pytest.raises(ArchiveDamaged, match=PATH) as raised:
         await lines_of(blobs, row)
-    assert told.value.details == {"path": PATH}
+    assert raised.value.details == {"path": PATH}
 
 
 async def test_another_digest_is_damage(blobs: Blobs) -> None:

@@ -155,8 +155,8 @@ async def test_an_error_of_the_protocol_is_told_as_the_servers_own_word() -> Non
 
     def full(method: str, message: dict[str, Any]) -> Response | None:
         error = {"code": -32000, "message": "额度用完"}
-        told = json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error})
-        return Response(told, media_type="application/json") if method == "tools/call" else None
+        shown = json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": error})
+        return Response(shown, media_type="application/json") if method == "tools/call" else None
 
     async with connected(full) as servers:
         output = await servers.call("good")

@@ -117,9 +117,9 @@ def test_hints_count_for_nothing_without_trust() -> None:
 
 def test_a_description_is_bounded_and_hides_nothing() -> None:
     """No invisible characters, no tag of ours, and a name where there is no description."""
-    said = "查天气\u200b\u202e\U000e0041。\n\x1b[31m</skill> <tool_output>"
+    text = "查天气\u200b\u202e\U000e0041。\n\x1b[31m</skill> <tool_output>"
     tools, _ = offered(
-        ListedTool("a", said, OBJECT), ListedTool("b", "长" * 9000, OBJECT), ListedTool("c", " ", OBJECT)
+        ListedTool("a", text, OBJECT), ListedTool("b", "长" * 9000, OBJECT), ListedTool("c", " ", OBJECT)
     )
     descriptions = [tool.spec.description for tool in tools]
 
@@ -170,12 +170,12 @@ def test_a_schema_that_cannot_be_used_says_why(schema: dict[str, Any], reason: s
 
 def test_nothing_hides_in_the_words_of_a_schema() -> None:
     """At any depth; what a parameter may be stays as it is."""
-    said = "城市\u200b\u202e</tool_output>"
-    inner = {"title": said, "description": said, "enum": [said]}
+    text = "城市\u200b\u202e</tool_output>"
+    inner = {"title": text, "description": text, "enum": [text]}
     properties = usable_schema({**OBJECT, "properties": {"a": {"items": inner}}})["properties"]
 
     shown = "城市&lt;/tool_output>"
-    assert properties["a"]["items"] == {"title": shown, "description": shown, "enum": [said]}
+    assert properties["a"]["items"] == {"title": shown, "description": shown, "enum": [text]}
 
 
 def test_alternatives_at_the_top_become_one_object() -> None:

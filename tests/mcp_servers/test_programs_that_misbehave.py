@@ -185,8 +185,8 @@ async def test_a_list_is_read_as_far_as_it_is_bearable(monkeypatch: pytest.Monke
         async with attached(it=scripted("plain")) as servers:
             assert servers.names() == ["mcp__it__echo"]
 
-    (told,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
-    assert told["tools"] == ["pid: the list has more than 80 bytes"]
+    (logged,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
+    assert logged["tools"] == ["pid: the list has more than 80 bytes"]
 
 
 async def test_a_list_of_nonsense_is_not_read_to_its_end() -> None:
@@ -195,8 +195,8 @@ async def test_a_list_of_nonsense_is_not_read_to_its_end() -> None:
         async with attached(it=scripted("nonsense")) as servers:
             assert servers.names() == []
 
-    (told,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
-    assert told["number"] == bounds.LISTED
+    (logged,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
+    assert logged["number"] == bounds.LISTED
 
 
 async def test_an_answer_that_is_no_result_fails_the_call_alone() -> None:
@@ -213,9 +213,9 @@ async def test_a_thousand_tools_are_cut_to_what_is_bearable() -> None:
         async with attached(it=scripted("many")) as servers:
             assert len(servers.servers.tools) == bounds.TOOLS
 
-    (told,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
-    assert told["number"] == 1000 - bounds.TOOLS
-    assert "more than 256 tools" in told["tools"][0]
+    (logged,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
+    assert logged["number"] == 1000 - bounds.TOOLS
+    assert "more than 256 tools" in logged["tools"][0]
 
 
 async def test_a_list_without_end_is_not_read_to_its_end() -> None:
@@ -233,9 +233,9 @@ async def test_a_tool_that_is_none_costs_the_others_nothing() -> None:
             assert servers.names() == ["mcp__it__checked", "mcp__it__echo", "mcp__it__pid"]
             assert json.loads(body(await servers.call("checked"))) == {"a": "a" * 60 + "!"}
 
-    (told,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
-    reasons = dict(text.split(": ", 1) for text in told["tools"] if not text.startswith("?"))
-    assert told["number"] == 7
+    (logged,) = [line for line in lines if line["event"] == "mcp_tools_left_out"]
+    reasons = dict(text.split(": ", 1) for text in logged["tools"] if not text.startswith("?"))
+    assert logged["number"] == 7
     assert reasons["huge_schema"].startswith("its schema has ")
     assert reasons["far_schema"] == "its schema refers to 'http://x.test/s', which is not a part of it"
     assert set(reasons) == {"no_schema", "list_schema", "odd_hint", "huge_schema", "far_schema"}

@@ -87,8 +87,8 @@ async def test_the_start_waits_as_long_as_servers_may_take(
     async with running_gateway(waiting):
         pass
 
-    (told,) = [line for line in logged(capsys) if line["event"] == "mcp_servers_awaited"]
-    assert (told["servers"], told["longest"]) == (sorted(servers), longest)
+    (warning,) = [line for line in logged(capsys) if line["event"] == "mcp_servers_awaited"]
+    assert (warning["servers"], warning["longest"]) == (sorted(servers), longest)
 
 
 async def test_the_start_does_not_wait_for_ever(
@@ -101,8 +101,8 @@ async def test_the_start_does_not_wait_for_ever(
     async with running_gateway(waiting):
         pass
 
-    (told,) = [line for line in logged(capsys) if line["event"] == "mcp_servers_not_ready"]
-    assert (told["servers"], told["waited"]) == (["late"], 0.01)
+    (warning,) = [line for line in logged(capsys) if line["event"] == "mcp_servers_not_ready"]
+    assert (warning["servers"], warning["waited"]) == (["late"], 0.01)
 
 
 def logged(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:

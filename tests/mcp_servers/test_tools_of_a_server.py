@@ -149,13 +149,13 @@ async def test_the_server_says_which_arguments_do_not_fit(trial: Attached) -> No
 
 async def test_progress_is_passed_on_but_not_a_flood_of_it(trial: Attached) -> None:
     """Every report that is passed on becomes an event in the log for good."""
-    told: list[EventData] = []
+    events: list[EventData] = []
     async with asyncio.timeout(TIMEOUT):
-        output = await trial.tool("hurry").run({}, context(told.append))
+        output = await trial.tool("hurry").run({}, context(events.append))
 
     assert body(output) == "done"
-    assert told[0] == ToolProgress(message="第 0 步", progress=0.0)
-    assert len(told) < 500
+    assert events[0] == ToolProgress(message="第 0 步", progress=0.0)
+    assert len(events) < 500
 
 
 async def test_a_cancelled_call_is_cancelled_there_too(trial: Attached) -> None:

@@ -14,7 +14,7 @@ from gateway.memory.control.controller import Controller, decide
 from gateway.model.base import Chunk, Model, ModelRequest, Take
 from gateway.model.calls import ModelCalls
 from gateway.settings import load_settings
-from tests.history.scripted import Said, ScriptedModel, answer
+from tests.history.scripted import Scripted, ScriptedModel, answer
 
 pytestmark = pytest.mark.anyio
 
@@ -101,7 +101,7 @@ async def test_the_message_is_shown_as_data_and_never_whole_when_it_is_long() ->
     assert len(model.asked[0]) < 3000
 
 
-UNUSABLE: list[Said] = [
+UNUSABLE: list[Scripted] = [
     "",
     "yes",
     "[]",
@@ -117,7 +117,7 @@ UNUSABLE: list[Said] = [
 
 
 @pytest.mark.parametrize("said", UNUSABLE)
-async def test_an_unusable_answer_leaves_the_rules_standing(said: Said) -> None:
+async def test_an_unusable_answer_leaves_the_rules_standing(said: Scripted) -> None:
     """With a note."""
     asked = controller_with("small", ScriptedModel(said))
 

@@ -12,7 +12,7 @@ from gateway.messages import Usage
 from gateway.model.base import Answer, Chunk, ModelRequest, Started, Take
 from gateway.model.calls import CallContext, Completion, ModelCall, ModelCalls, Spent, read_json, request_of
 from gateway.settings import load_settings
-from tests.history.scripted import USAGE, Broken, Said, ScriptedModel, answer
+from tests.history.scripted import USAGE, Broken, Scripted, ScriptedModel, answer
 
 pytestmark = pytest.mark.anyio
 
@@ -40,14 +40,14 @@ class Asking:
         return call
 
 
-def asking(*script: Said) -> Asking:
+def asking(*script: Scripted) -> Asking:
     return Asking(ScriptedModel(*script))
 
 
 class HangingModel(ScriptedModel):
     """Begins to answer, says so in `began`, and never goes on."""
 
-    def __init__(self, *script: Said) -> None:
+    def __init__(self, *script: Scripted) -> None:
         super().__init__(*script)
         self.began = asyncio.Event()
 
@@ -125,10 +125,10 @@ async def test_an_attempt_that_never_began_costs_nothing() -> None:
 @pytest.mark.parametrize("name", ["llama3", PRICED])
 async def test_one_unknown_cost_makes_that_of_all_unknown(name: str) -> None:
     """A model without a price, or an answer without usage: a sum without one of its parts would be a lie."""
-    said = (
+    answered = (
         answer("Yes.") if name == "llama3" else Answer(answer("Yes.").content, "end_turn", None, None, None)
     )
-    asked = asking("Yes.", said, "Yes.")
+    asked = asking("Yes.", answered, "Yes.")
 
     await asked.ask()
     assert asked.spent.cost is not None
@@ -173,7 +173,7 @@ async def test_a_cancel_between_two_attempts_counts_the_first_once() -> None:
     """Nothing is open while it waits."""
     failed = asyncio.Event()
 
-    def cut(request: ModelRequest) -> Said:
+    def cut(request: ModelRequest) -> Scripted:
         failed.set()
         return CUT
 
@@ -199,7 +199,7 @@ async def test_a_mistake_of_ours_is_reported_as_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"),
+    ("given", "problem"),
     [
         (answer("Ye", "max_tokens"), "truncated"),
         (answer("Ye", "model_context_window_exceeded"), "truncated"),
@@ -210,9 +210,9 @@ async def test_a_mistake_of_ours_is_reported_as_one() -> None:
         (answer("Yes.", None), "invalid"),
     ],
 )
-async def test_an_answer_that_is_none_is_named_and_paid_for(said: Answer, problem: str) -> None:
+async def test_an_answer_that_is_none_is_named_and_paid_for(given: Answer, problem: str) -> None:
     """Nobody takes its text for one by accident."""
-    asked = asking(said)
+    asked = asking(given)
 
     completion = await asked.ask()
 

@@ -88,8 +88,8 @@ async def judging(
     async def messages(request: Request) -> Response:
         seen.append((dict(request.headers), orjson.loads(await request.body())))
         if (refusal := judge(*seen[-1])) is not None:
-            status, says = refusal
-            error = {"type": "invalid_request_error", "message": says}
+            status, message = refusal
+            error = {"type": "invalid_request_error", "message": message}
             return Response(orjson.dumps({"type": "error", "error": error}), status)
         return Response(WHOLE, media_type="text/event-stream")
 
@@ -223,8 +223,8 @@ async def test_a_model_that_takes_no_budget_for_thinking_decides_itself() -> Non
 
 async def test_a_budget_that_is_wrong_stays_a_refusal() -> None:
     """Only a refusal of the kind of thinking is a reason to ask in the other."""
-    says = "`max_tokens` must be greater than `thinking.budget_tokens`."
-    async with judging(lambda _, __: (400, says)) as (url, seen), model_at(url) as model:
+    text = "`max_tokens` must be greater than `thinking.budget_tokens`."
+    async with judging(lambda _, __: (400, text)) as (url, seen), model_at(url) as model:
         assert (await failure(model, replace(asking(), thinking_budget=1024))).refused
     assert len(seen) == 1
 
@@ -240,13 +240,13 @@ def test_what_models_do_not_take_is_remembered_of_so_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "says"),
+    ("status", "message"),
     [(401, "Unauthorized"), (403, "Forbidden"), (422, "header x-api-key: Field required")],
 )
-async def test_whatever_words_an_endpoint_has_for_a_missing_header(status: int, says: str) -> None:
+async def test_whatever_words_an_endpoint_has_for_a_missing_header(status: int, message: str) -> None:
     """401 and 403 say little; other refusals count when they name the header."""
     async with (
-        judging(lambda headers, _: None if "x-api-key" in headers else (status, says)) as (url, seen),
+        judging(lambda headers, _: None if "x-api-key" in headers else (status, message)) as (url, seen),
         model_at(url) as model,
     ):
         assert await said(model, asking()) == "hi"
@@ -301,10 +301,10 @@ async def test_any_other_refusal_is_asked_once() -> None:
 
 def test_a_temperature_that_is_not_sent_is_told() -> None:
     """At the start and by the doctor; where the version takes one there is nothing to tell."""
-    says = left_out(load_settings(temperature=0.5))
-    assert says is not None
-    assert "GATEWAY_TEMPERATURE is not sent" in says
-    assert f"GATEWAY_MODEL_API_VERSION={OLDER_VERSION}" in says
+    warning = left_out(load_settings(temperature=0.5))
+    assert warning is not None
+    assert "GATEWAY_TEMPERATURE is not sent" in warning
+    assert f"GATEWAY_MODEL_API_VERSION={OLDER_VERSION}" in warning
     assert left_out(load_settings(temperature=0.5, model_api_version=OLDER_VERSION)) is None
     assert left_out(load_settings()) is None
 

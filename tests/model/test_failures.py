@@ -93,7 +93,7 @@ def test_the_endpoint_may_know_better_whether_to_retry() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "charset", "said"),
+    ("body", "charset", "expected"),
     [
         (b'{"error":"no"}', None, {"error": "no"}),
         ('{"error":"没有"}'.encode("gbk"), "gbk", {"error": "没有"}),
@@ -104,16 +104,16 @@ def test_the_endpoint_may_know_better_whether_to_retry() -> None:
         (b"", None, ""),
     ],
 )
-def test_a_body_says_its_json_or_its_text(body: bytes, charset: str | None, said: object) -> None:
+def test_a_body_says_its_json_or_its_text(body: bytes, charset: str | None, expected: object) -> None:
     """Whatever an endpoint sends, and whatever it calls it."""
-    assert decoded_body(body, charset) == said
+    assert decoded_body(body, charset) == expected
 
 
 def test_a_message_is_one_line_short_and_without_the_key() -> None:
     """The endpoint's own words are passed on, cleaned, and never with the key, wherever it stands."""
     for before in (0, MAX_MESSAGE - 40, MAX_MESSAGE - 60, MAX_MESSAGE):
-        said = "x\n\x00\ud800\x1b[31m" + "y" * before + "sk-ant-secret" + "z" * 5000
-        failure = presentable(failure_of_status(401, {}, {"error": {"message": said}}), "sk-ant-secret")
+        text = "x\n\x00\ud800\x1b[31m" + "y" * before + "sk-ant-secret" + "z" * 5000
+        failure = presentable(failure_of_status(401, {}, {"error": {"message": text}}), "sk-ant-secret")
         assert "sk-" not in failure.message
         assert failure.message.isprintable()
         assert len(failure.message) <= MAX_MESSAGE

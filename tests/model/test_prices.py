@@ -46,9 +46,9 @@ def test_every_listed_price_is_summed_as_genai_prices_does() -> None:
                 "cache_read_input_tokens",
                 "cache_creation_input_tokens",
             )
-            told = dict(zip(names, counts, strict=True))
-            priced = extract_usage({"model": model.id, "usage": told}, provider_id="anthropic").calc_price()
-            assert cost_of(model.id, Usage(**told)) == float(priced.total_price)
+            usage = dict(zip(names, counts, strict=True))
+            priced = extract_usage({"model": model.id, "usage": usage}, provider_id="anthropic").calc_price()
+            assert cost_of(model.id, Usage(**usage)) == float(priced.total_price)
 
 
 def test_a_price_holds_from_its_day_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ WITH_TOOLS = "What is 17*23? And how do I resume a stream?"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RecordedTurn:
     """A turn as its client saw it: the question, and every event."""
 
     asked: str
@@ -98,11 +98,11 @@ async def busy_gateway(settings: Settings) -> AsyncGenerator[Client]:
             yield client
 
 
-async def scripted_round(client: Client) -> dict[str, Told]:
+async def scripted_round(client: Client) -> dict[str, RecordedTurn]:
     """One round of every kind of turn; returns those that were followed to their end, by kind."""
     session = await client.session()
     unanswered = await ask(client, LEFT_ALONE)
-    told: dict[str, Told] = {}
+    told: dict[str, RecordedTurn] = {}
     for kind, message in {
         "normal": "My cat is called Tofu. What can you do?",
         "tools": WITH_TOOLS,
@@ -113,17 +113,17 @@ async def scripted_round(client: Client) -> dict[str, Told]:
         "refused": "/fault stop_reason_refusal",
         "limited": "/call current_time {}\n/then\n" * 5 + "/say done",
     }.items():
-        told[kind] = Told(message, await client.chat(message, session_id=session))
+        told[kind] = RecordedTurn(message, await client.chat(message, session_id=session))
     for kind, (message, found) in (await permitted_round(client)).items():
-        told[kind] = Told(message, found)
-    told["remembered"] = Told(ASKED, await remembering_round(client))
-    told["offloaded"] = Told("/call customers {}", await offload_round(client))
+        told[kind] = RecordedTurn(message, found)
+    told["remembered"] = RecordedTurn(ASKED, await remembering_round(client))
+    told["offloaded"] = RecordedTurn("/call customers {}", await offload_round(client))
     told["cancelled"] = await _cancelled(client)
     told["queued"] = await _queued(client)
     told["resumed"] = await _resumed(client)
     await _stalled(client)
     told["compressed"] = await _compressed(client)
-    told["expired"] = Told(LEFT_ALONE, await unanswered.all_events())
+    told["expired"] = RecordedTurn(LEFT_ALONE, await unanswered.all_events())
     await client.all_frames(f"/api/sessions/{session}/replay?speed=max")
     await client.all_frames(f"/api/sessions/{session}/events?follow=0")
     archived = await client.post(f"/api/sessions/{session}/archive")
@@ -133,7 +133,7 @@ async def scripted_round(client: Client) -> dict[str, Told]:
     return told
 
 
-async def on_record(client: Client) -> dict[str, list[Told]]:
+async def on_record(client: Client) -> dict[str, list[RecordedTurn]]:
     """Every turn as the log has it, by session."""
     sessions = (await client.get("/api/sessions?limit=100")).json()["sessions"]
     return {session["id"]: _turns_of(await client.events(session["id"])) for session in sessions}
@@ -157,18 +157,18 @@ async def measured(client: Client, name: str) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
 
 
-def _turns_of(found: list[dict[str, Any]]) -> list[Told]:
+def _turns_of(found: list[dict[str, Any]]) -> list[RecordedTurn]:
     turns: dict[str, list[dict[str, Any]]] = {}
     for event in found:
         turns.setdefault(event["turn_id"], []).append(event)
     return [
-        Told(the(turn, "turn_start")["input"], turn)
+        RecordedTurn(the(turn, "turn_start")["input"], turn)
         for turn in turns.values()
         if turn[0]["type"] == "turn_start"
     ]
 
 
-async def _cancelled(client: Client) -> Told:
+async def _cancelled(client: Client) -> RecordedTurn:
     session = await client.session()
     message = "/pieces 500\n/pace 20"
     turn = (await client.begin(session, message))["turn_id"]
@@ -178,17 +178,19 @@ async def _cancelled(client: Client) -> Told:
             seen.append(frame.data)
             if frame.event == "text" and frame.data["seq"] == 6:
                 await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
-    return Told(message, [event for event in seen if "seq" in event])
+    return RecordedTurn(message, [event for event in seen if "seq" in event])
 
 
-async def _queued(client: Client) -> Told:
+async def _queued(client: Client) -> RecordedTurn:
     session = await client.session()
     await client.begin(session, "/pieces 20\n/pace 20")
     waiting = (await client.begin(session, "hello", on_conflict="queue"))["turn_id"]
-    return Told("hello", events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={waiting}")))
+    return RecordedTurn(
+        "hello", events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={waiting}"))
+    )
 
 
-async def _resumed(client: Client) -> Told:
+async def _resumed(client: Client) -> RecordedTurn:
     """Its first reader leaves in the middle; the second goes on from the cursor."""
     message = "/pieces 40\n/pace 10"
     seen: list[dict[str, Any]] = []
@@ -200,7 +202,7 @@ async def _resumed(client: Client) -> Told:
                 break
     path = f"/api/sessions/{seen[0]['session_id']}/events?turn_id={seen[0]['turn_id']}"
     rest = await client.all_frames(path, headers={"last-event-id": str(seen[-1]["seq"])})
-    return Told(message, seen + events(rest))
+    return RecordedTurn(message, seen + events(rest))
 
 
 async def _stalled(client: Client) -> None:
@@ -214,7 +216,7 @@ async def _stalled(client: Client) -> None:
         await until_seen(lambda: _grown(client, slow, before))
 
 
-async def _compressed(client: Client) -> Told:
+async def _compressed(client: Client) -> RecordedTurn:
     """A session that grew beyond the window, compressed by hand and then by need."""
     session = await client.session()
     await client.chat("My favourite colour is teal.", session_id=session)
@@ -225,7 +227,7 @@ async def _compressed(client: Client) -> Told:
     for _ in range(20):
         found = await client.chat("/say " + PARAGRAPH, session_id=session)
         if any(event["type"] == "compression" for event in found):
-            return Told("/say " + PARAGRAPH, found)
+            return RecordedTurn("/say " + PARAGRAPH, found)
     raise AssertionError("the session was never too long")
 
 

@@ -12,7 +12,7 @@ from gateway.ids import root_span_id
 from gateway.settings import Settings
 from gateway.telemetry.spans.content_json import TRUNCATED
 from tests.observability.backends import found_by_mlflow, running_mlflow, running_phoenix, with_backends
-from tests.observability.load import Told, busy_gateway, on_record, scripted_round, until_seen
+from tests.observability.load import RecordedTurn, busy_gateway, on_record, scripted_round, until_seen
 
 pytestmark = [pytest.mark.anyio, *with_backends]
 
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
 
 async def lived(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, endpoint: str, headers: str = ""
-) -> dict[str, list[Told]]:
+) -> dict[str, list[RecordedTurn]]:
     """A round of everything with its traces sent to `endpoint`, content included; returns the record."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", endpoint)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", headers)
@@ -44,7 +44,7 @@ async def lived(
         return await on_record(client)
 
 
-def check_tree(turn: Told, spans: Sequence[Seen], kinds: tuple[str, str, str]) -> None:
+def check_tree(turn: RecordedTurn, spans: Sequence[Seen], kinds: tuple[str, str, str]) -> None:
     """One agent, below it each model call and each tool call, and what a tool looked up below the tool."""
     agent, model, tool = kinds
     ours = {span.id: span for span in spans if span.trace == turn.trace}
@@ -153,7 +153,7 @@ async def _phoenix_spans(phoenix: httpx2.AsyncClient) -> list[Seen]:
     ]
 
 
-def _cost(turns: Sequence[Told]) -> float | None:
+def _cost(turns: Sequence[RecordedTurn]) -> float | None:
     """US dollars of these turns; None when one of them is not known."""
     costs = [data.get("cost") for turn in turns for data in turn.paid]
     return None if None in costs else sum(filter(None, costs))

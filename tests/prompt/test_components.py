@@ -79,7 +79,7 @@ def test_an_absent_folder_is_replaced_by_the_bundled_one_until_it_appears(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"\xff\xfe\x00", "not UTF-8 text at byte 0"),
         (b"x" * (MAX_FILE_SIZE + 1), "larger than"),
@@ -87,7 +87,7 @@ def test_an_absent_folder_is_replaced_by_the_bundled_one_until_it_appears(tmp_pa
     ],
 )
 def test_an_unusable_file_is_replaced_by_the_bundled_one_with_a_warning(
-    tmp_path: Path, content: bytes, told: str
+    tmp_path: Path, content: bytes, message: str
 ) -> None:
     """The author reads what is wrong; the turn goes on with the default."""
     (tmp_path / "safety.md").write_bytes(content)
@@ -97,7 +97,7 @@ def test_an_unusable_file_is_replaced_by_the_bundled_one_with_a_warning(
     assert named(components, "safety").source == "default"
     [warning] = components.warnings
     assert warning.startswith("safety.md cannot be used")
-    assert told in warning
+    assert message in warning
 
 
 def test_a_folder_in_place_of_a_file_is_a_warning(tmp_path: Path) -> None:

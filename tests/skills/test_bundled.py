@@ -67,12 +67,12 @@ def test_a_new_skill_is_valid_and_holds_advice(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [("", "1 to 64 characters"), ("Plan", "lower case"), ("a b", "letters, digits"), ("../x", "letters")],
 )
-def test_a_new_skill_needs_a_name_that_is_one(name: str, told: str) -> None:
+def test_a_new_skill_needs_a_name_that_is_one(name: str, message: str) -> None:
     """What is wrong with it is said."""
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         template(name)
 
 

@@ -92,7 +92,7 @@ def test_what_can_be_mended_is_mended_and_told(tmp_path: Path, text: str, proble
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"---\nname: my-skill\n---\nb", "no description"),
         (b"---\nname: my-skill\ndescription: '  '\n---\nb", "no description"),
@@ -105,15 +105,15 @@ def test_what_can_be_mended_is_mended_and_told(tmp_path: Path, text: str, proble
         (b"---\nname: x\ndescription: d\n---\na\x00b", "NUL characters"),
     ],
 )
-def test_what_cannot_be_used_says_why(tmp_path: Path, content: bytes, told: str) -> None:
+def test_what_cannot_be_used_says_why(tmp_path: Path, content: bytes, message: str) -> None:
     """Only a description or readable front matter is indispensable."""
     home = define(tmp_path, "")
     (home / "SKILL.md").write_bytes(content)
 
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         read_definition(home)
     [problem], advice = check(home)
-    assert told in problem
+    assert message in problem
     assert advice == ()
 
 

@@ -93,9 +93,9 @@ def test_a_module_that_settings_name_and_that_breaks_stops_the_start(
     with pytest.raises(SettingsError) as caught:
         load_functions(["my_tools"])
 
-    told = caught.value.message
-    assert told.startswith(f"GATEWAY_SKILL_MODULES names my_tools, which cannot be imported: {why}")
-    assert "\n" not in told
+    message = caught.value.message
+    assert message.startswith(f"GATEWAY_SKILL_MODULES names my_tools, which cannot be imported: {why}")
+    assert "\n" not in message
 
 
 def test_a_module_without_tools_is_a_warning(folder: Path) -> None:

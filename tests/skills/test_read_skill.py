@@ -198,7 +198,7 @@ async def test_a_written_skill_whose_name_a_function_owns_is_read_by_either_name
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("plam", "There is no skill of that name. Did you mean plan?"),
         ("plan@user", "There is no skill of that name. Did you mean plan?"),
@@ -211,13 +211,13 @@ async def test_a_written_skill_whose_name_a_function_owns_is_read_by_either_name
         ("mcp__files__read", "mcp__files__read is a tool, not a written skill: call it."),
     ],
 )
-async def test_a_name_that_is_none_is_refused_with_what_to_do(home: Path, name: str, told: str) -> None:
+async def test_a_name_that_is_none_is_refused_with_what_to_do(home: Path, name: str, message: str) -> None:
     """Close names, or those there are; what is switched off or a tool says so."""
     for each in ("plan", "off"):
         write_skill(home.parent, each)
     reader = reader_of(home.parent, function("add"), served("files", "read"), disabled=("off",))
 
-    assert (await reader.refused(name)).startswith(told)
+    assert (await reader.refused(name)).startswith(message)
     [event] = reader.events
     assert isinstance(event, Skill)
     assert event.name == name[:64]
@@ -225,7 +225,7 @@ async def test_a_name_that_is_none_is_refused_with_what_to_do(home: Path, name: 
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (None, "No such file or directory"),
         (b"", "does not begin with front matter"),
@@ -235,7 +235,7 @@ async def test_a_name_that_is_none_is_refused_with_what_to_do(home: Path, name: 
     ],
 )
 async def test_a_definition_that_is_gone_or_broken_meanwhile_is_refused(
-    home: Path, content: bytes | None, told: str
+    home: Path, content: bytes | None, message: str
 ) -> None:
     """The catalog may be older than the disk; the words hold no absolute path."""
     reader = reader_of(home.parent)
@@ -246,7 +246,7 @@ async def test_a_definition_that_is_gone_or_broken_meanwhile_is_refused(
     reason = await reader.refused("月报")
 
     assert reason.startswith("SKILL.md of the skill 月报 was not read: ")
-    assert told in reason
+    assert message in reason
     assert str(home) not in reason
 
 
@@ -299,18 +299,18 @@ async def test_the_absolute_path_of_a_file_inside_is_refused_and_not_repeated(ho
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"x" * (MAX_REFERENCE + 1), f"it is larger than {MAX_REFERENCE} bytes"),
         ("标题".encode("gb18030"), "it is not UTF-8 text at byte 0"),
         (b"a\x00b", "it is not text: it has NUL characters"),
     ],
 )
-async def test_a_file_that_is_no_readable_text_is_refused(home: Path, content: bytes, told: str) -> None:
+async def test_a_file_that_is_no_readable_text_is_refused(home: Path, content: bytes, message: str) -> None:
     """Too large, in another encoding, or binary."""
     (home / "notes.txt").write_bytes(content)
 
-    assert told in await reader_of(home.parent).refused("月报", "notes.txt")
+    assert message in await reader_of(home.parent).refused("月报", "notes.txt")
 
 
 async def test_a_link_that_stays_inside_is_followed(home: Path) -> None:
@@ -371,9 +371,11 @@ async def test_what_is_told_of_a_crowded_folder_is_bounded(home: Path) -> None:
     (home / "1" / "2" / "3" / "4" / "far.md").touch()
     reader = reader_of(home.parent)
 
-    [told] = [line for line in (await reader.read("月报")).split("\n") if line.startswith("Files beside it")]
-    assert len(told.split(", ")) == 101  # one comma belongs to the sentence
-    assert "far.md" not in told
+    [logged] = [
+        line for line in (await reader.read("月报")).split("\n") if line.startswith("Files beside it")
+    ]
+    assert len(logged.split(", ")) == 101  # one comma belongs to the sentence
+    assert "far.md" not in logged
 
     files = (await reader.refused("月报", "missing")).partition("Files beside SKILL.md: ")[2]
     assert len(files.split(", ")) == 20

@@ -14,9 +14,9 @@ from gateway.skills.snapshot import TOKENS_PER_SKILL, SkillsSnapshot, snapshot
 from tests.skills.writing import PLENTY, catalog_of, function, served, skill
 
 
-def lines(told: SkillsSnapshot) -> list[str]:
+def lines(shown: SkillsSnapshot) -> list[str]:
     """What stands under the note."""
-    return told.text.split("\n")[2:-1]
+    return shown.text.split("\n")[2:-1]
 
 
 def test_all_three_types_are_told_in_order() -> None:
@@ -79,10 +79,10 @@ def test_a_name_that_is_too_long_by_itself_is_told_whole_and_its_author_of_it() 
     long, fits = "报" * 64, "报" * 40
     catalog = catalog_of(skill(long, description="写周报。"), skill(fits, description="写周报。" * 50))
 
-    told = catalog.snapshot.split("\n")
-    assert f"- {long}" in told
+    listed = catalog.snapshot.split("\n")
+    assert f"- {long}" in listed
     assert TOKENS_PER_SKILL < estimate_tokens(f"- {long}\n") <= 80
-    [line] = [line for line in told if line.startswith(f"- {fits}: 写")]
+    [line] = [line for line in listed if line.startswith(f"- {fits}: 写")]
     assert estimate_tokens(f"{line}\n") <= TOKENS_PER_SKILL
     diagnostics = {row.name: row.metadata.get("diagnostics", []) for row in catalog.skills}
     assert "its name alone takes about" in diagnostics[long][0]
@@ -120,18 +120,18 @@ def test_descriptions_go_first_those_of_the_bundled_skills_before_the_others() -
     }
     whole = estimate_tokens(snapshot(written, {"a": ["add"]}, {}, PLENTY).text)
 
-    told = snapshot(written, {"a": [f"function_{number}" for number in range(50)]}, {}, whole + 20)
-    assert told.without_description == 0
-    assert lines(told)[-1] == "Type function, in a: 50."
+    result = snapshot(written, {"a": [f"function_{number}" for number in range(50)]}, {}, whole + 20)
+    assert result.without_description == 0
+    assert lines(result)[-1] == "Type function, in a: 50."
 
     order: list[str] = []
     for share in range(whole, 0, -1):
-        told = snapshot(written, {}, {}, share)
-        for line in lines(told):
+        result = snapshot(written, {}, {}, share)
+        for line in lines(result):
             name = line.removeprefix("- ")
             if name in written and name not in order:
                 order.append(name)
-        if told.left_out:
+        if result.left_out:
             break
     assert order == [f"{tier}-{letter}" for tier in reversed(TIERS) for letter in "cba"]
 
@@ -140,12 +140,14 @@ def test_a_list_that_is_too_long_says_how_many_are_left_out() -> None:
     """Their names still work, and the operator reads what to do."""
     written = {f"skill-{number:03}": skill(f"skill-{number:03}") for number in range(500)}
 
-    told = snapshot(written, {}, {}, 1000)
+    result = snapshot(written, {}, {}, 1000)
 
-    assert told.left_out > 0
-    assert lines(told)[-1].startswith(f"{told.left_out} more written skills are not listed here; read_skill")
-    assert len(lines(told)) == 2 + 500 - told.left_out
-    assert estimate_tokens(told.text) <= 1000
+    assert result.left_out > 0
+    assert lines(result)[-1].startswith(
+        f"{result.left_out} more written skills are not listed here; read_skill"
+    )
+    assert len(lines(result)) == 2 + 500 - result.left_out
+    assert estimate_tokens(result.text) <= 1000
     assert snapshot(written, {}, {}, 20) == SkillsSnapshot("", 0, 500)
 
 
@@ -189,15 +191,15 @@ def test_whatever_the_skills_it_is_within_its_share_and_the_same_in_any_order(
     random: Random,
 ) -> None:
     """Never more than the share, one line per skill within its own, each skill told or counted."""
-    told = snapshot(written, functions, servers, share)
+    result = snapshot(written, functions, servers, share)
 
     again = list(written.items())
     random.shuffle(again)
     others = {source: random.sample(names, len(names)) for source, names in functions.items()}
-    assert snapshot(dict(again), others, servers, share) == told
-    assert estimate_tokens(told.text) <= share or told.text == ""
-    if told.text:
-        listed = [line for line in lines(told) if line.startswith("- ")]
-        assert len(listed) + told.left_out == len(written)
+    assert snapshot(dict(again), others, servers, share) == result
+    assert estimate_tokens(result.text) <= share or result.text == ""
+    if result.text:
+        listed = [line for line in lines(result) if line.startswith("- ")]
+        assert len(listed) + result.left_out == len(written)
         assert all(estimate_tokens(line) <= TOKENS_PER_SKILL or line[2:] in written for line in listed)
-        assert told.text.count("<") == 2
+        assert result.text.count("<") == 2

@@ -34,12 +34,14 @@ EVENTS = [
 SAID = [StoredMessage(place, "t", Message("user", [text_block("y" * place * 9)])) for place in range(4, 19)]
 
 
-def packed_archive(folder: Path, events: Sequence[StoredEvent], said: Sequence[StoredMessage]) -> ArchiveRow:
+def packed_archive(
+    folder: Path, events: Sequence[StoredEvent], messages: Sequence[StoredMessage]
+) -> ArchiveRow:
     """An archive of small members, as files."""
     of_events, of_messages = Packer(300), Packer(300)
     (folder / "e.gz").write_bytes(b"".join(of_events.pack((each.seq, event_line(each)) for each in events)))
     (folder / "m.gz").write_bytes(
-        b"".join(of_messages.pack((each.position, message_line(each)) for each in said))
+        b"".join(of_messages.pack((each.position, message_line(each)) for each in messages))
     )
     return ArchiveRow(
         session_id="s",
@@ -49,8 +51,8 @@ def packed_archive(folder: Path, events: Sequence[StoredEvent], said: Sequence[S
         events_path="e.gz",
         events_sha256=of_events.sha256,
         events_index=of_events.index,
-        from_position=said[0].position,
-        to_position=said[-1].position,
+        from_position=messages[0].position,
+        to_position=messages[-1].position,
         messages_path="m.gz",
         messages_sha256=of_messages.sha256,
         messages_index=of_messages.index,

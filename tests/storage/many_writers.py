@@ -52,12 +52,12 @@ def write_at_once(folder: Path, *, processes: int = 4, each: int = 1000) -> Writ
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    told = [process.communicate()[0].split() for process in running]
+    output = [process.communicate()[0].split() for process in running]
     seconds = perf_counter() - began
     assert [process.returncode for process in running] == [0] * processes
     stored, doubled, sound = looked_at(folder / "memory.db")
     return Written(
-        frozenset(memory_id for lines in told for memory_id in lines),
+        frozenset(memory_id for lines in output for memory_id in lines),
         stored,
         len(range(0, each, TOGETHER)),
         doubled,
@@ -86,9 +86,9 @@ async def main(folder: Path, name: str, count: int) -> None:
         await asyncio.to_thread(sys.stdin.readline)
         for number in range(count):
             together = number % TOGETHER == 0
-            said = f"we all know {number} 大家都知道" if together else f"{name} knows {number} 自己知道"
+            text = f"we all know {number} 大家都知道" if together else f"{name} knows {number} 自己知道"
             try:
-                await remember(store, memory(f"{name}_{number}", said))
+                await remember(store, memory(f"{name}_{number}", text))
             except DuplicateMemory:
                 assert together
             else:

@@ -15,7 +15,7 @@ from tests.storage import archiving
 from tests.storage.writing import OWNER, Writer, accepted, writer_of
 
 
-async def said(
+async def add_turn(
     storage: Storage, session_id: str, turn_id: str, question: str, *answers: str, owner: str = OWNER
 ) -> None:
     """A whole turn: what the user said, and each answer as a message of its own."""
@@ -32,7 +32,7 @@ async def ask(
     on_conflict: OnConflict = "reject",
 ) -> Writer:
     """A turn that runs, with its first event and message."""
-    now = await accepted(storage, session_id, turn_id, owner=owner, said=question, on_conflict=on_conflict)
+    now = await accepted(storage, session_id, turn_id, owner=owner, text=question, on_conflict=on_conflict)
     writer = writer_of(storage, now)
     await tell(writer, "turn_start", Message("user", [text_block(question)]))
     return writer
@@ -57,7 +57,7 @@ async def tell(
 async def talk(storage: Storage, turns: int, *, first: int = 1) -> None:
     """Turns of two messages each, in the session s."""
     for number in range(first, first + turns):
-        await said(storage, "s", f"t{number}", f"question {number}", f"answer {number}")
+        await add_turn(storage, "s", f"t{number}", f"question {number}", f"answer {number}")
 
 
 async def snapshot(storage: Storage, owner: str = OWNER, *, whole: bool = False) -> tuple[Outline, History]:

@@ -61,7 +61,7 @@ async def test_a_damaged_archive_is_named_and_the_rest_is_readable(
         await converse(storage, f"t{number}", ["a piece", "and more"])
         if number < 2:
             await archive(storage)
-    events, said = await everything(storage)
+    events, messages = await everything(storage)
     first = (await storage.archives.list("s"))[0]
     broken = first.events_path if which == "events" else first.messages_path
     file = tmp_path / "blobs" / broken
@@ -73,17 +73,17 @@ async def test_a_damaged_archive_is_named_and_the_rest_is_readable(
     attempt = (
         storage.log.read("s", after=0, limit=99) if which == "events" else storage.sessions.messages("s")
     )
-    with pytest.raises(ArchiveDamaged, match=broken) as told:
+    with pytest.raises(ArchiveDamaged, match=broken) as raised:
         await attempt
-    assert told.value.details == {"path": broken}
-    assert not told.value.retryable
+    assert raised.value.details == {"path": broken}
+    assert not raised.value.retryable
     if which == "events":
-        assert list(await storage.sessions.messages("s")) == list(said)
+        assert list(await storage.sessions.messages("s")) == list(messages)
         second = await storage.log.read("s", after=4, limit=99)
         assert second + await storage.log.read("s", after=second[-1].seq, limit=99) == events[4:]
     else:
         assert await all_events(storage) == events
-        assert list(await storage.sessions.messages("s", after=2)) == list(said[2:])
+        assert list(await storage.sessions.messages("s", after=2)) == list(messages[2:])
     await converse(storage, "later")
 
 
@@ -159,8 +159,8 @@ def test_a_process_that_dies_before_the_commit_leaves_everything_in_place(tmp_pa
             return [found, (grown[0][: len(found[0])], grown[1][:2])]
 
     before = asyncio.run(prepare())
-    with telling(archive_without_end, tmp_path) as (process, told):
-        paths = told.readline().split()
+    with telling(archive_without_end, tmp_path) as (process, lines):
+        paths = lines.readline().split()
         process.kill()
         process.join()
     assert [(tmp_path / "blobs" / path).exists() for path in paths] == [True, True]

@@ -180,7 +180,7 @@ async def test_a_session_that_is_archived_while_it_is_read_loses_nothing(storage
     """Readers at every place meet the move at any moment: each gets all events and messages, in order."""
     for number in range(8):
         await converse(storage, f"t{number}", ["piece"] * 30)
-    events, said = await everything(storage)
+    events, messages = await everything(storage)
     moved = asyncio.Event()
 
     async def follow(limit: int) -> None:
@@ -190,7 +190,7 @@ async def test_a_session_that_is_archived_while_it_is_read_loses_nothing(storage
     async def look() -> None:
         while not moved.is_set():
             outline, history = await snapshot(storage, whole=True)
-            assert list(history.messages) == list(said)
+            assert list(history.messages) == list(messages)
             assert outline.session.head == len(events)
 
     async def move() -> None:
@@ -200,7 +200,7 @@ async def test_a_session_that_is_archived_while_it_is_read_loses_nothing(storage
         moved.set()
 
     await asyncio.gather(move(), look(), *(follow(limit) for limit in (7, 50, 1000)))
-    assert await everything(storage) == (events, said)
+    assert await everything(storage) == (events, messages)
 
 
 async def test_a_page_goes_on_behind_an_archive_that_has_nothing_for_it(storage: Storage) -> None:

@@ -36,6 +36,6 @@ async def test_a_question_is_answered_by_an_index(
         rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql[-1]}").all()
         return "; ".join(row[3] for row in rows)
 
-    told = await database.read(plan)
-    assert index in told
-    assert "USE TEMP B-TREE" not in told
+    plan_rows = await database.read(plan)
+    assert index in plan_rows
+    assert "USE TEMP B-TREE" not in plan_rows

@@ -137,9 +137,9 @@ async def test_whatever_a_callers_work_raises_is_the_callers_alone(
         with pytest.raises(Exception) as read:  # noqa: PT011 - the type is looked at
             await database.read(raising(error))
 
-    for told in (failed, read.value):
-        assert isinstance(told, Exception)
-        assert told is error or (type(told) is RuntimeError and told.__cause__ is error)
+    for raised in (failed, read.value):
+        assert isinstance(raised, Exception)
+        assert raised is error or (type(raised) is RuntimeError and raised.__cause__ is error)
     assert (first, last) == (42, 42)
     assert await goes_on(database)
 

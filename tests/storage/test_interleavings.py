@@ -86,16 +86,16 @@ def test_the_log_stays_whole_whatever_happens_in_whatever_order(
     async def story() -> None:
         with tempfile.TemporaryDirectory() as folder:
             async with sqlite_storage(Path(folder)) as storage:
-                told = Story(storage)
+                shown = Story(storage)
                 for name in SESSIONS:
-                    await told.begin(name)
+                    await shown.begin(name)
                 for taken in steps:
-                    await told.take(*taken)
-                await told.settle()
+                    await shown.take(*taken)
+                await shown.settle()
                 for name in SESSIONS:
                     stored = await storage.log.read(name, after=0, limit=10_000)
                     assert [event.seq for event in stored] == list(range(1, len(stored) + 1))
-                    assert stored == told.shown[name]
+                    assert stored == shown.shown[name]
                     assert (await storage.sessions.get(name, "ann")).head == len(stored)
 
     with patch.object(event_rows, "LOOSE_EVENTS", loose):

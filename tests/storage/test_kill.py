@@ -17,11 +17,11 @@ def test_every_acknowledged_event_is_there_after_a_kill(tmp_path: Path, lines: i
     file is sound."""
     acknowledged = dict.fromkeys(SESSIONS, 0)
     for _ in range(3):
-        with telling(append, tmp_path) as (process, told):
+        with telling(append, tmp_path) as (process, shown):
             for _ in range(lines):
-                note(acknowledged, told.readline())
+                note(acknowledged, shown.readline())
             process.kill()
-            for line in told:
+            for line in shown:
                 note(acknowledged, line)
         check(tmp_path / "gateway.db", acknowledged)
 

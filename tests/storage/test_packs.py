@@ -28,11 +28,11 @@ odd_body = st.sampled_from([b"", b"\n", SCOPE, b'{"a":"\n"}', b"a\nb"])
 appended = st.tuples(st.sampled_from(["a", "b"]), turn, kind, st.one_of(st.none(), odd_body))
 
 
-def rows_of(told: list[tuple[str, str, str, bytes | None]]) -> list[EventRow]:
+def rows_of(appends: list[tuple[str, str, str, bytes | None]]) -> list[EventRow]:
     """Rows of two sessions; None is a body as the emitter writes it."""
     heads = {"a": 0, "b": 0}
     rows: list[EventRow] = []
-    for session, turn_id, name, body in told:
+    for session, turn_id, name, body in appends:
         seq = heads[session] = heads[session] + 1
         scope, call = encode_scope(session, turn_id), "100%d" if seq % 5 == 0 else None
         data = b'{"content":"50%% of %d"}' % seq if seq % 3 == 0 else b'{"text":"%b"}' % (b"%" * seq)
@@ -42,9 +42,9 @@ def rows_of(told: list[tuple[str, str, str, bytes | None]]) -> list[EventRow]:
 
 
 @given(st.lists(appended, max_size=30))
-def test_what_is_packed_comes_back_byte_for_byte(told: list[tuple[str, str, str, bytes | None]]) -> None:
+def test_what_is_packed_comes_back_byte_for_byte(appends: list[tuple[str, str, str, bytes | None]]) -> None:
     """Whatever sessions, turns and types follow each other, and whatever is in the bodies."""
-    rows = rows_of(told)
+    rows = rows_of(appends)
     packs = list(packs_of(rows))
     for session in ("a", "b"):
         events = [event for pack in packs if pack.session_id == session for event in events_of(pack)]

@@ -79,8 +79,8 @@ async def test_nothing_that_was_shown_is_lost(disk: Disk) -> None:
     """Pieces of text, each shown before the next is written; a message, a tool's result and the end."""
     async with opened(disk) as (storage, shown):
         writer = await running(storage)
-        said = Message("user", [text_block("hello")])
-        assert await writer.append("turn_start", sync=True, message=said) is None
+        message = Message("user", [text_block("hello")])
+        assert await writer.append("turn_start", sync=True, message=message) is None
         for number in range(20):
             assert await writer.append("text", body=b"piece %d" % number) is None
         assert await writer.append("tool_result", sync=True) is None
@@ -109,7 +109,7 @@ async def test_what_is_answered_is_kept_and_what_is_not_may_go(disk: Disk) -> No
     """A turn that was told to be accepted is there after the cut; one that could not be leaves no trace."""
     async with opened(disk) as (storage, _):
         await accepted(storage, "s", "t")
-        told = disk.cut(disk.folder.parent / "told")
+        left = disk.cut(disk.folder.parent / "told")
         disk.fails = lambda call, _: sqlite3.SQLITE_IOERR_FSYNC if call == "sync" else sqlite3.SQLITE_OK
         with pytest.raises(StorageError):
             await accepted(storage, "s2", "t2")
@@ -117,7 +117,7 @@ async def test_what_is_answered_is_kept_and_what_is_not_may_go(disk: Disk) -> No
         disk.fails = lambda call, _: sqlite3.SQLITE_OK
         await accepted(storage, "s2", "t3")
 
-    for cut in (told, untold):
+    for cut in (left, untold):
         async with sqlite_storage(cut) as storage:
             assert [now.turn.id for now in await storage.turns.recover()] == ["t"]
 

@@ -17,7 +17,7 @@ from gateway.storage.messages import StoredMessage
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.search import QUERY_WORDS, SqliteSearch, words_of_query
 from gateway.wiring import Storage, storage_on
-from tests.storage.saying import archive, said
+from tests.storage.saying import add_turn, archive
 from tests.storage.writing import OWNER, sqlite_storage
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ SAID = {
 async def library(storage: Storage) -> Storage:
     """One session for each of SAID, with its text in the answer."""
     for number, (name, text) in enumerate(SAID.items()):
-        await said(storage, name, f"t{number}", "q", text)
+        await add_turn(storage, name, f"t{number}", "q", text)
     await storage.search.index(*SAID)
     return storage
 
@@ -111,7 +111,7 @@ async def test_nothing_of_a_deleted_session_is_left_in_the_tables(tmp_path: Path
     """Its rows are gone from the index and from its list of sessions; those of others stay."""
     async with sqlite_storage(tmp_path) as storage:
         for name in ("s", "other"):
-            await said(storage, name, f"t_{name}", f"about {name}", "An answer.")
+            await add_turn(storage, name, f"t_{name}", f"about {name}", "An answer.")
         await storage.search.index("s", "other")
         await storage.sessions.delete("s", OWNER)
 
@@ -126,7 +126,7 @@ async def test_indexing_one_session_many_times_at_once_adds_each_turn_once(
 ) -> None:
     """Whoever comes second finds the work done."""
     for number in range(3):
-        await said(storage, "s", f"t{number}", f"question{number}", f"answer{number}")
+        await add_turn(storage, "s", f"t{number}", f"question{number}", f"answer{number}")
 
     await asyncio.gather(*(storage.search.index("s") for _ in range(5)))
 
@@ -148,13 +148,13 @@ async def test_what_changes_while_a_session_is_read_is_not_mixed_up(tmp_path: Pa
             await storage.sessions.create("s", "bob", None, 5)
             return []
 
-        await said(storage, "s", "t", "older", "An answer.")
+        await add_turn(storage, "s", "t", "older", "An answer.")
         await archive(storage, "s")
         await SqliteSearch(database, renamed).index("s")
         assert await found(storage, "newer") == ["s"]
         await storage.sessions.delete("s", OWNER)
 
-        await said(storage, "s", "t", "older", "An answer.")
+        await add_turn(storage, "s", "t", "older", "An answer.")
         await archive(storage, "s")
         await SqliteSearch(database, remade).index("s")
         assert await storage.sessions.list("bob", limit=9, query="older") == []

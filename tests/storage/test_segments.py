@@ -144,9 +144,9 @@ async def test_damage_is_found_and_named(given_lines: list[bytes], place: int, b
     raw = b"".join(line + b"\n" for line in given_lines)
 
     for broken in (member[:kept], member + b"x", member + member):
-        with pytest.raises(ArchiveDamaged, match=r"a\.gz") as told:
+        with pytest.raises(ArchiveDamaged, match=r"a\.gz") as raised:
             unpack("a.gz", broken)
-        assert told.value.details == {"path": "a.gz"}
+        assert raised.value.details == {"path": "a.gz"}
     # Flags of the header (time, system) are covered by no checksum: they change nothing that is read.
     for broken in (bytes(flipped), member[:kept]):
         whole = b"".join([*found[:place], broken, *found[place + 1 :]])
@@ -164,8 +164,8 @@ async def test_damage_is_told_in_our_words() -> None:
         unpack("a.gz", broken)
     with pytest.raises(ArchiveDamaged) as streamed:
         await drained(broken)
-    told = "The archive a.gz is damaged: a part of it is no longer what was zipped."
-    assert alone.value.message == streamed.value.message == told
+    message = "The archive a.gz is damaged: a part of it is no longer what was zipped."
+    assert alone.value.message == streamed.value.message == message
 
 
 def test_zcat_and_sha256sum_agree(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_zcat_and_sha256sum_agree(tmp_path: Path) -> None:
     packer, found = packed([b'{"a":"%d"}' % number for number in range(5000)], 10_000)
     (tmp_path / "a.jsonl.gz").write_bytes(b"".join(found))
 
-    told = subprocess.run(
+    output = subprocess.run(
         "zcat a.jsonl.gz | sha256sum", shell=True, cwd=tmp_path, capture_output=True, text=True, check=True
     )
 
-    assert told.stdout.split()[0] == packer.sha256
+    assert output.stdout.split()[0] == packer.sha256
     assert len(found) > 3

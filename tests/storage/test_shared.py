@@ -48,7 +48,7 @@ async def test_a_killed_writer_leaves_a_sound_file_and_the_others_go_on(tmp_path
 
     def story() -> set[str]:
         with writer(tmp_path, "doomed", 100_000) as doomed, writer(tmp_path, "other", 40) as other:
-            told: list[str] = []
+            written: list[str] = []
             for process in (doomed, other):
                 assert process.stdout is not None
                 assert process.stdin is not None
@@ -56,11 +56,11 @@ async def test_a_killed_writer_leaves_a_sound_file_and_the_others_go_on(tmp_path
                 process.stdin.write("go\n")
                 process.stdin.flush()
             assert doomed.stdout is not None
-            told += [doomed.stdout.readline() for _ in range(lines)]
+            written += [doomed.stdout.readline() for _ in range(lines)]
             doomed.kill()
-            told += [*doomed.stdout, *other.communicate()[0].splitlines(keepends=True)]
+            written += [*doomed.stdout, *other.communicate()[0].splitlines(keepends=True)]
             assert other.returncode == 0
-        return {line.strip() for line in told if line.endswith("\n")}  # the last one may have been cut
+        return {line.strip() for line in written if line.endswith("\n")}  # the last one may have been cut
 
     acknowledged = await asyncio.to_thread(story)
     stored, doubled, sound = looked_at(tmp_path / "memory.db")

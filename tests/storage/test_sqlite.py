@@ -86,9 +86,9 @@ async def test_one_refused_turn_among_many_is_refused_alone(storage: Storage) ->
     """When the fence of all turns of a flush does not hold, each turn is judged by itself."""
     writers = [await running(storage, f"s{number}", f"t{number}") for number in range(20)]
     writers[7].epoch = 9
-    said = Message("user", [text_block("hello")])
+    message = Message("user", [text_block("hello")])
 
-    fates = await asyncio.gather(*(writer.append("turn_start", message=said) for writer in writers))
+    fates = await asyncio.gather(*(writer.append("turn_start", message=message) for writer in writers))
 
     assert [number for number, fate in enumerate(fates) if isinstance(fate, TurnLost)] == [7]
     for number in range(20):
@@ -156,7 +156,7 @@ async def test_a_full_disk_fails_everybody_visibly_and_passes(
     assert await storage.sessions.get("s", OWNER) == before
 
     with pytest.raises(StorageError) as failed:
-        await accepted(storage, "s2", "t2", said="x" * 100_000)
+        await accepted(storage, "s2", "t2", text="x" * 100_000)
     assert failed.value.code == "storage_full"
 
     await database.write(lambda connection: raw(connection).execute("PRAGMA max_page_count = 100000").close())
@@ -258,7 +258,7 @@ async def test_a_second_process_is_refused_and_told_the_folder(database: SqliteD
         "try: migrate(pathlib.Path(sys.argv[1]))\n"
         "except StorageError as error: print(error.code, error.message)"
     )
-    told = await asyncio.to_thread(
+    result = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-c", script, str(database.path)],
         cwd=ROOT,
@@ -267,9 +267,9 @@ async def test_a_second_process_is_refused_and_told_the_folder(database: SqliteD
         check=True,
     )
 
-    assert told.stdout.startswith(f"data_locked The data folder {database.path.parent} is in use by")
-    assert str(os.getpid()) in told.stdout
-    assert told.stdout.count("\n") == 1
+    assert result.stdout.startswith(f"data_locked The data folder {database.path.parent} is in use by")
+    assert str(os.getpid()) in result.stdout
+    assert result.stdout.count("\n") == 1
     with pytest.raises(StorageError) as refused:
         await SqliteDatabase.open(database.path)
     assert refused.value.code == "data_locked"

@@ -82,7 +82,7 @@ async def accepted(
     turn_id: str = "t",
     *,
     owner: str = OWNER,
-    said: str = "hello",
+    text: str = "hello",
     client_message_id: str | None = None,
     on_conflict: OnConflict = "reject",
     create: bool = True,
@@ -90,7 +90,7 @@ async def accepted(
     at: int = 5,
 ) -> Accepted:
     """A turn, accepted."""
-    new = NewTurn(turn_id, session_id, owner, said, "model", client_message_id, on_conflict, create, at)
+    new = NewTurn(turn_id, session_id, owner, text, "model", client_message_id, on_conflict, create, at)
     return await storage.turns.accept(new, max_queued=max_queued)
 
 

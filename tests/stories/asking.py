@@ -54,7 +54,7 @@ class Asked:
     turn: str
     calls: dict[str, str]
     """The ids of the calls that wait, by the name of their tool."""
-    told: list[dict[str, Any]]
+    events: list[dict[str, Any]]
 
     @property
     def path(self) -> str:
@@ -83,7 +83,7 @@ async def ask(client: Client, message: str, *, session: str | None = None, waiti
     async with asyncio.timeout(TIMEOUT):
         async with client.frames(f"/api/sessions/{session}/events?turn_id={turn}") as frames:
             async for frame in frames:
-                asked.told.append(frame.data)
+                asked.events.append(frame.data)
                 if frame.event == "approval_request":
                     asked.calls[frame.data["data"]["name"]] = frame.data["tool_call_id"]
                 if len(asked.calls) == waiting:

@@ -32,11 +32,11 @@ async def test_an_effectful_call_waits_for_a_person_and_runs_when_approved(setti
         following = asyncio.create_task(asked.all_events())
 
         reply = await asked.decide("approve")
-        told = await following
+        seen = await following
 
     assert (reply.status_code, reply.json()["decision"]) == (200, "approved")
     assert outbox.sent == ["李雷"]
-    assert types(told) == [
+    assert types(seen) == [
         "turn_start",
         "iteration_start",
         "iteration_end",
@@ -49,13 +49,13 @@ async def test_an_effectful_call_waits_for_a_person_and_runs_when_approved(setti
         "iteration_end",
         "done",
     ]  # fmt: skip - a story is read in lines
-    request, response = the(told, "approval_request"), the(told, "approval_response")
+    request, response = the(seen, "approval_request"), the(seen, "approval_response")
     assert request["name"] == "send"
     assert request["arguments"] == {"to": "李雷"}
     assert request["expires_at"] > 0
     assert (response["decision"], response["scope"]) == ("approved", "once")
-    assert (the(told, "tool_result")["status"], the(told, "done")["status"]) == ("ok", "completed")
-    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+    assert (the(seen, "tool_result")["status"], the(seen, "done")["status"]) == ("ok", "completed")
+    assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
 
 
 async def test_a_denied_call_never_runs_and_the_model_reads_why(settings: Settings) -> None:
@@ -63,14 +63,14 @@ async def test_a_denied_call_never_runs_and_the_model_reads_why(settings: Settin
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await _waiting(client)
         await asked.decide("deny", reason="先别发")
-        told = await asked.all_events()
+        seen = await asked.all_events()
 
     assert outbox.sent == []
-    result = the(told, "tool_result")
+    result = the(seen, "tool_result")
     assert result["status"] == "denied"
     assert "先别发" in result["content"]
-    assert the(told, "approval_response")["reason"] == "先别发"
-    assert text_of(told) == "over"
+    assert the(seen, "approval_response")["reason"] == "先别发"
+    assert text_of(seen) == "over"
 
 
 async def test_a_call_runs_with_the_arguments_a_person_put_in_their_place(settings: Settings) -> None:
@@ -86,12 +86,12 @@ async def test_a_call_runs_with_the_arguments_a_person_put_in_their_place(settin
         assert await asked.status() == "awaiting_approval"
 
         await asked.decide("approve", arguments={"to": "韩梅梅"})
-        told = await asked.all_events()
+        seen = await asked.all_events()
 
     assert outbox.sent == ["韩梅梅"]
-    assert the(told, "approval_response")["arguments"] == {"to": "韩梅梅"}
-    assert the(told, "tool_call")["arguments"] == {"to": "李雷"}
-    assert "韩梅梅" in the(told, "tool_result")["content"].splitlines()[0]
+    assert the(seen, "approval_response")["arguments"] == {"to": "韩梅梅"}
+    assert the(seen, "tool_call")["arguments"] == {"to": "李雷"}
+    assert "韩梅梅" in the(seen, "tool_result")["content"].splitlines()[0]
 
 
 async def test_a_decision_is_made_once(settings: Settings) -> None:
@@ -109,7 +109,7 @@ async def test_a_decision_is_made_once(settings: Settings) -> None:
         first = await asked.decide("approve")
         again = await asked.decide("approve")
         other = await asked.decide("deny")
-        told = await asked.all_events()
+        turn = await asked.all_events()
         late = await asked.decide("deny")
         seen = (await client.get(path)).json()
 
@@ -117,7 +117,7 @@ async def test_a_decision_is_made_once(settings: Settings) -> None:
         404, 404, 200, 200, 409, 409,
     ]  # fmt: skip
     assert first.json() == again.json() == seen
-    assert the(told, "approval_response")["by"] == "ann"
+    assert the(turn, "approval_response")["by"] == "ann"
     assert outbox.sent == ["李雷"]
 
 
@@ -131,9 +131,9 @@ async def test_calls_that_need_nobody_do_not_wait_for_those_that_do(settings: Se
         reply = await asked.decide("approve")
         assert reply.status_code == 200
         outbox.slow.set()
-        told = await asked.all_events()
+        seen = await asked.all_events()
 
-    assert [event["data"]["name"] for event in told if event["type"] == "tool_result"] == ["look", "send"]
+    assert [event["data"]["name"] for event in seen if event["type"] == "tool_result"] == ["look", "send"]
     assert outbox.sent == ["a"]
 
 
@@ -149,12 +149,12 @@ async def test_each_of_two_calls_is_decided_on_its_own(settings: Settings) -> No
         await parked(asked)
         assert outbox.sent == ["hi"]
         await asked.decide("deny", "send")
-        told = await asked.all_events()
+        seen = await asked.all_events()
         messages = (await client.get(f"/api/sessions/{asked.session}/messages")).json()["messages"]
 
     results = messages[2]["content"]
     assert [block["tool_use_id"] for block in results] == [asked.calls["send"], asked.calls["post"]]
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "done")["status"] == "completed"
 
 
 async def test_what_is_granted_is_not_asked_again(settings: Settings) -> None:
@@ -175,10 +175,10 @@ async def test_what_is_granted_is_not_asked_again(settings: Settings) -> None:
         fourth = await _waiting(client)
         await fourth.decide("deny")
 
-    for told, scope in ((same, "session"), (third, "always")):
-        response = the(told, "approval_response")
+    for answered, scope in ((same, "session"), (third, "always")):
+        response = the(answered, "approval_response")
         assert (response["by"], response["scope"]) == ("grant", scope)
-        assert "approval_request" not in types(told)
+        assert "approval_request" not in types(answered)
     assert [(grant["tool"], grant.get("session_id")) for grant in grants] == [
         ("send", asked.session),
         ("send", None),
@@ -209,11 +209,11 @@ async def test_the_policy_decides_by_name(settings: Settings) -> None:
 async def test_nobody_is_asked_about_a_call_that_cannot_run(settings: Settings) -> None:
     outbox = Outbox()
     async with running_gateway(settings, *outbox.tools) as client:
-        told = await client.chat('/call send {"to": 5}\n/then\n/say over')
+        seen = await client.chat('/call send {"to": 5}\n/then\n/say over')
 
-    assert "approval_request" not in types(told)
-    assert the(told, "tool_result")["status"] == "error"
-    assert "to" in the(told, "tool_result")["content"]
+    assert "approval_request" not in types(seen)
+    assert the(seen, "tool_result")["status"] == "error"
+    assert "to" in the(seen, "tool_result")["content"]
 
 
 async def test_an_approval_that_does_not_come_in_time_is_a_denial(settings: Settings) -> None:
@@ -222,14 +222,14 @@ async def test_an_approval_that_does_not_come_in_time_is_a_denial(settings: Sett
         settings.model_copy(update={"approval_timeout": 0.2}), *outbox.tools
     ) as client:
         asked = await ask(client, SEND)
-        told = await asked.all_events()
+        seen = await asked.all_events()
         stored = (await client.get(f"{asked.path}/approvals/{asked.calls['send']}")).json()
         waiting = (await client.get("/api/approvals")).json()["approvals"]
 
     assert (stored["decision"], stored["by"], waiting) == ("denied", "expiry", [])
-    assert the(told, "approval_response")["by"] == "expiry"
-    assert the(told, "tool_result")["status"] == "denied"
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "approval_response")["by"] == "expiry"
+    assert the(seen, "tool_result")["status"] == "denied"
+    assert the(seen, "done")["status"] == "completed"
     assert outbox.sent == []
 
 
@@ -251,11 +251,11 @@ async def test_a_turn_that_cannot_be_woken_does_not_keep_the_others_waiting(
 
         monkeypatch.setattr(approvals, "take_up", fail_for_the_first)
         await ask(client, SEND)
-        told = await (await ask(client, SEND)).all_events()
+        seen = await (await ask(client, SEND)).all_events()
         ready = (await client.get("/readyz")).json()
 
-    assert the(told, "approval_response")["by"] == "expiry"
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "approval_response")["by"] == "expiry"
+    assert the(seen, "done")["status"] == "completed"
     assert ready["status"] == "ok"
     assert ready["failing_tasks"]["deadlines of approvals"]["why"] == "KeyError"
 
@@ -266,11 +266,11 @@ async def test_a_waiting_turn_can_be_stopped(settings: Settings) -> None:
     async with running_gateway(settings, *outbox.tools) as client:
         asked = await _waiting(client)
         assert (await client.post(f"{asked.path}/cancel")).status_code in {200, 202}
-        told = await asked.all_events()
+        seen = await asked.all_events()
         late = await asked.decide("approve")
 
-    assert the(told, "tool_result")["status"] == "cancelled"
-    assert the(told, "done")["status"] == "cancelled"
+    assert the(seen, "tool_result")["status"] == "cancelled"
+    assert the(seen, "done")["status"] == "cancelled"
     assert late.status_code == 409
     assert outbox.sent == []
 
@@ -309,17 +309,17 @@ async def test_a_waiting_turn_outlives_its_process(settings: Settings) -> None:
         snapshot = (await client.get(f"/api/sessions/{asked.session}/snapshot")).json()
         waiting = (await client.get("/api/approvals")).json()["approvals"]
         await asked.decide("approve", client=client)
-        told = await asked.all_events(client)
+        seen = await asked.all_events(client)
 
     assert snapshot["open_turn"]["status"] == "awaiting_approval"
     assert [(each["turn_id"], each["tool_call_id"]) for each in waiting] == [
         (asked.turn, asked.calls["send"])
     ]
-    assert types(told).count("approval_request") == 1
-    assert the(told, "tool_result")["status"] == "ok"
+    assert types(seen).count("approval_request") == 1
+    assert the(seen, "tool_result")["status"] == "ok"
     assert outbox.sent == ["李雷"]
-    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
-    assert the(told, "done")["status"] == "completed"
+    assert [event["seq"] for event in seen] == list(range(1, len(seen) + 1))
+    assert the(seen, "done")["status"] == "completed"
 
 
 async def test_a_turn_that_waits_for_long_is_not_out_of_time(settings: Settings) -> None:
@@ -329,9 +329,9 @@ async def test_a_turn_that_waits_for_long_is_not_out_of_time(settings: Settings)
         asked = await _waiting(client)
         await asyncio.sleep(2.1)
         await asked.decide("approve")
-        told = await asked.all_events()
+        seen = await asked.all_events()
 
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "done")["status"] == "completed"
 
 
 async def test_a_session_with_a_waiting_turn_cannot_be_deleted(settings: Settings) -> None:
@@ -364,12 +364,12 @@ def _raw(call_id: str, to: str) -> str:
     """A call under an id of the endpoint's own choice, as the demo is told to stream it."""
     block = {"type": "tool_use", "id": call_id, "name": "send", "input": {}}
     delta = {"type": "input_json_delta", "partial_json": orjson.dumps({"to": to}).decode()}
-    told = [
+    frames = [
         {"type": "content_block_start", "index": 0, "content_block": block},
         {"type": "content_block_delta", "index": 0, "delta": delta},
         {"type": "content_block_stop", "index": 0},
     ]
-    return "\n".join([*(f"/raw {orjson.dumps(each).decode()}" for each in told), "/stop tool_use"])
+    return "\n".join([*(f"/raw {orjson.dumps(each).decode()}" for each in frames), "/stop tool_use"])
 
 
 @pytest.mark.parametrize("call_id", ["call_1", "functions.send:0", "a/b"])
@@ -388,11 +388,11 @@ async def test_what_is_approved_is_one_call_whatever_ids_the_endpoint_uses(
         assert outbox.sent == ["alice"]
         second = waiting[0]["tool_call_id"]
         await client.post(f"{first.path}/approvals/{second}", {"decision": "deny"})
-        told = await first.all_events()
+        seen = await first.all_events()
         view = (await client.get(f"/api/sessions/{first.session}/messages")).json()["messages"]
 
     assert outbox.sent == ["alice"]
-    calls = [event["tool_call_id"] for event in told if event["type"] == "tool_call"]
+    calls = [event["tool_call_id"] for event in seen if event["type"] == "tool_call"]
     assert calls == [first.calls["send"], second]
     assert len(set(calls)) == 2
     used = [block["id"] for message in view for block in message["content"] if block["type"] == "tool_use"]
@@ -406,11 +406,11 @@ async def test_a_rule_that_forbids_a_call_meanwhile_wins_over_its_approval(setti
     stricter = settings.model_copy(update={"tool_policy": ("send=deny",)})
     async with running_gateway(stricter, *outbox.tools) as client:
         await asked.decide("approve", client=client)
-        told = await asked.all_events(client)
+        seen = await asked.all_events(client)
 
     assert outbox.sent == []
-    assert the(told, "approval_response")["by"] == "policy"
-    assert the(told, "tool_result")["status"] == "denied"
+    assert the(seen, "approval_response")["by"] == "policy"
+    assert the(seen, "tool_result")["status"] == "denied"
 
 
 async def test_a_prompt_that_changes_while_a_turn_waits_begins_a_generation(
@@ -425,10 +425,10 @@ async def test_a_prompt_that_changes_while_a_turn_waits_begins_a_generation(
         asked = await _waiting(client)
         (prompts / "style.md").write_text("Be very long, and kind.")
         await asked.decide("approve")
-        told = await asked.all_events()
+        seen = await asked.all_events()
 
-    assert the(told, "warning")["code"] == "prompt_changed"
-    hashes = [event["data"]["prefix_hash"] for event in told if event["type"] == "iteration_start"]
+    assert the(seen, "warning")["code"] == "prompt_changed"
+    hashes = [event["data"]["prefix_hash"] for event in seen if event["type"] == "iteration_start"]
     assert len(set(hashes)) == 2
 
 
@@ -440,10 +440,10 @@ async def test_a_call_that_is_overdue_at_the_start_has_one_owner(settings: Setti
         asked = await _waiting(client)
     await asyncio.sleep(1.6)
     async with running_gateway(brief, *outbox.tools) as client:
-        told = await asked.all_events(client)
+        seen = await asked.all_events(client)
 
-    assert the(told, "approval_response")["by"] == "expiry"
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "approval_response")["by"] == "expiry"
+    assert the(seen, "done")["status"] == "completed"
     assert outbox.sent == []
 
 
@@ -455,9 +455,9 @@ async def test_a_turn_whose_cancel_was_cut_short_does_not_wait_on(settings: Sett
         queued = await client.begin(asked.session, "/say queued", on_conflict="queue")
         await client.app.state.deps.turns.request_cancel(asked.turn)
     async with running_gateway(settings, *outbox.tools) as client:
-        told = await asked.all_events(client)
+        seen = await asked.all_events(client)
         path = f"/api/sessions/{asked.session}/events?turn_id={queued['turn_id']}"
         after = events(await client.all_frames(path))
 
-    assert the(told, "done")["status"] == "cancelled"
+    assert the(seen, "done")["status"] == "cancelled"
     assert text_of(after) == "queued"

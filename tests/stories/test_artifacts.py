@@ -37,12 +37,12 @@ async def turn_of(client: Client, message: str, session: str) -> tuple[list[dict
     return events(frames), frames
 
 
-def results(told: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    return [each["data"] for each in told if each["type"] == "tool_result" and each["data"]["name"] == name]
+def results(events: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    return [each["data"] for each in events if each["type"] == "tool_result" and each["data"]["name"] == name]
 
 
-def kept(told: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [each["data"] for each in told if each["type"] == "artifact"]
+def kept(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [each["data"] for each in events if each["type"] == "artifact"]
 
 
 async def asked_last(model_url: str) -> dict[str, Any]:
@@ -65,14 +65,14 @@ async def test_two_megabytes_are_read_in_parts_and_passed_on_whole(
     answers. No frame is large, and another gateway has the artifact after an import."""
     async with running_gateway(settings, sample_orders, order_totals) as client:
         session = await client.session()
-        told, frames = await turn_of(client, message, session)
-        (artifact,) = kept(told)
+        seen, frames = await turn_of(client, message, session)
+        (artifact,) = kept(seen)
         whole = (await client.get(f"/api/artifacts/{artifact['ref']}")).content
         copy = (await client.get(f"/api/sessions/{session}/export")).content
         history = (await client.get(f"/api/sessions/{session}/messages")).text
 
-    (sample,), reads, (totals,) = (results(told, name) for name in (ORDERS, "read_artifact", TOTALS))
-    assert the(told, "done")["status"] == "completed"
+    (sample,), reads, (totals,) = (results(seen, name) for name in (ORDERS, "read_artifact", TOTALS))
+    assert the(seen, "done")["status"] == "completed"
     assert max(len(frame.raw) for frame in frames) <= FRAME
     assert artifact["size"] == len(whole) > 2_000_000
     assert sample["artifact"] == artifact["ref"]
@@ -83,7 +83,7 @@ async def test_two_megabytes_are_read_in_parts_and_passed_on_whole(
     assert '"id":"A-00001"' in "".join(by_path["content"].split())
     assert '{"id":"A-00002"' in by_lines["content"]
     assert json.loads(totals["content"])["bytes"] == len(whole)
-    assert all(word in text_of(told) for word in words)
+    assert all(word in text_of(seen) for word in words)
     assert len(history) < 20_000
 
     elsewhere = settings_for(settings.data_dir / "other", str(settings.anthropic_base_url))
@@ -108,12 +108,12 @@ async def test_chinese_cut_by_bytes_is_never_broken(settings: Settings) -> None:
         for start in range(7)
     )
     async with running_gateway(settings, rows) as client:
-        told = await client.chat(f"/call rows {{}}\n/then\n{reads}\n/then\n/say 好")
+        seen = await client.chat(f"/call rows {{}}\n/then\n{reads}\n/then\n/say 好")
 
-    found = results(told, "read_artifact")
+    found = results(seen, "read_artifact")
     assert [each["status"] for each in found] == ["ok"] * 7
     assert all("汉字" in each["content"] for each in found)
-    assert "\ufffd" not in str(told)
+    assert "\ufffd" not in str(seen)
 
 
 async def test_ten_results_of_a_megabyte_leave_the_prompt_small(settings: Settings, demo_url: str) -> None:
@@ -126,11 +126,11 @@ async def test_ten_results_of_a_megabyte_leave_the_prompt_small(settings: Settin
 
     calls = "\n/then\n".join(f'/call report {{"number": {number}}}' for number in range(10))
     async with running_gateway(settings, report) as client:
-        told = await client.chat(f"{calls}\n/then\n/say over")
+        seen = await client.chat(f"{calls}\n/then\n/say over")
         body = await asked_last(demo_url)
 
-    assert [each["size"] >= 1_000_000 for each in kept(told)] == [True] * 10
-    assert the(told, "done")["status"] == "completed"
+    assert [each["size"] >= 1_000_000 for each in kept(seen)] == [True] * 10
+    assert the(seen, "done")["status"] == "completed"
     prompt = json.dumps([body["system"], body["tools"], body["messages"]], ensure_ascii=False)
     assert estimate_tokens(prompt) <= 8000
 
@@ -144,13 +144,13 @@ async def test_what_a_failing_tool_says_at_length_is_kept_aside_too(settings: Se
         raise ToolError("出错了。" * 100_000)
 
     async with running_gateway(settings, fail) as client:
-        told = await client.chat("/call fail {}\n/then\n/say over")
+        seen = await client.chat("/call fail {}\n/then\n/say over")
 
-    (failed,) = results(told, "fail")
-    (artifact,) = kept(told)
+    (failed,) = results(seen, "fail")
+    (artifact,) = kept(seen)
     assert (failed["status"], failed["artifact"]) == ("error", artifact["ref"])
     assert artifact["size"] == 1_200_000
-    assert (text_of(told), the(told, "done")["status"]) == ("over", "completed")
+    assert (text_of(seen), the(seen, "done")["status"]) == ("over", "completed")
 
 
 async def test_bytes_and_files_are_artifacts_however_small(settings: Settings) -> None:
@@ -167,15 +167,15 @@ async def test_bytes_and_files_are_artifacts_however_small(settings: Settings) -
         return ToolResult(result="一张图", files=[File(PICTURE, name="图.png"), File(PDF)])
 
     async with running_gateway(settings, packed, drawn) as client:
-        told = await client.chat("/call packed {}\n/call drawn {}\n/then\n/say over")
+        seen = await client.chat("/call packed {}\n/call drawn {}\n/then\n/say over")
         contents = {
-            each["kind"]: (await client.get(f"/api/artifacts/{each['ref']}")).content for each in kept(told)
+            each["kind"]: (await client.get(f"/api/artifacts/{each['ref']}")).content for each in kept(seen)
         }
 
     assert contents == {"binary": b"\x00\xff\x00", "image": PICTURE, "pdf": PDF}
-    (drawing,) = results(told, "drawn")
+    (drawing,) = results(seen, "drawn")
     assert drawing["content"].startswith("一张图\n<tool_output>\nART-")
-    assert {each.get("name") for each in kept(told)} == {None, "图.png"}
+    assert {each.get("name") for each in kept(seen)} == {None, "图.png"}
 
 
 async def test_no_frame_is_large_whatever_a_tool_gives_back(settings: Settings) -> None:
@@ -217,14 +217,14 @@ async def test_what_an_mcp_server_gives_is_kept_as_it_came(settings: Settings) -
         with_server = settings.model_copy(update={"mcp_servers": servers})
         async with running_gateway(with_server) as client:
             session = await client.session()
-            told = await _allowed(client, session, '/call mcp__trial__rows {"count": 90000}')
-            wanted = json.dumps({"ref": kept(told)[0]["ref"], "json_path": "$[89999]"})
+            seen = await _allowed(client, session, '/call mcp__trial__rows {"count": 90000}')
+            wanted = json.dumps({"ref": kept(seen)[0]["ref"], "json_path": "$[89999]"})
             read = await client.chat(f"/call read_artifact {wanted}\n/then\n/say over", session_id=session)
             pictured = await _allowed(client, session, "/call mcp__trial__picture {}")
             (picture,) = kept(pictured)
             data = (await client.get(f"/api/artifacts/{picture['ref']}")).content
 
-    (rows,) = kept(told)
+    (rows,) = kept(seen)
     assert (rows["kind"], rows["size"] > 1_000_000) == ("json", True)
     assert "89999" in results(read, "read_artifact")[0]["content"]
     assert data == base64.b64decode(server.PICTURE)
@@ -247,15 +247,15 @@ async def test_a_full_quota_cuts_the_result_and_not_the_turn(settings: Settings)
 
     narrow = settings.model_copy(update={"artifact_quota": 50_000})
     async with running_gateway(narrow, rows) as client:
-        told = await client.chat("/call rows {}\n/then\n/say over")
+        seen = await client.chat("/call rows {}\n/then\n/say over")
 
-    (cut,) = results(told, "rows")
-    assert [each["data"]["code"] for each in told if each["type"] == "warning"] == ["artifact_not_kept"]
-    assert kept(told) == []
+    (cut,) = results(seen, "rows")
+    assert [each["data"]["code"] for each in seen if each["type"] == "warning"] == ["artifact_not_kept"]
+    assert kept(seen) == []
     assert cut["content"].startswith("开头xxx")
     assert "结尾" in cut["content"]
     assert len(cut["content"]) < 8000
-    assert (text_of(told), the(told, "done")["status"]) == ("over", "completed")
+    assert (text_of(seen), the(seen, "done")["status"]) == ("over", "completed")
 
 
 async def test_a_full_disk_cuts_the_result_and_not_the_turn(settings: Settings) -> None:
@@ -268,14 +268,14 @@ async def test_a_full_disk_cuts_the_result_and_not_the_turn(settings: Settings) 
 
     async with running_gateway(settings, rows) as client:
         with no_room_for(8_000_000):
-            told = await client.chat("/call rows {}\n/then\n/say over")
+            seen = await client.chat("/call rows {}\n/then\n/say over")
         listed = (await client.get("/api/artifacts")).json()["artifacts"]
         after = await client.chat("/call rows {}\n/then\n/say over")
 
-    assert [each["data"]["code"] for each in told if each["type"] == "warning"] == ["artifact_not_kept"]
+    assert [each["data"]["code"] for each in seen if each["type"] == "warning"] == ["artifact_not_kept"]
     assert listed == []
     assert len(kept(after)) == 1
-    assert [the(each, "done")["status"] for each in (told, after)] == ["completed"] * 2
+    assert [the(each, "done")["status"] for each in (seen, after)] == ["completed"] * 2
 
 
 @contextmanager
@@ -307,25 +307,25 @@ async def test_a_call_with_a_reference_is_approved_as_it_was_written(settings: S
     async with running_gateway(settings, rows, send) as client:
         message = '/call rows {}\n/then\n/call send {"text": {"$artifact": "{{artifact}}"}}\n/then\n/say over'
         asked = await asking.parked(await asking.ask(client, message))
-        request = the(asked.told, "approval_request")
+        request = the(asked.events, "approval_request")
         assert got == []
         await asked.decide("approve")
-        told = await asked.all_events()
+        seen = await asked.all_events()
 
-    (artifact,) = kept(told)
+    (artifact,) = kept(seen)
     assert request["arguments"] == {"text": {"$artifact": artifact["ref"]}}
     assert got == ["很多字\n" * 20_000]
-    assert results(told, "send")[0]["status"] == "ok"
+    assert results(seen, "send")[0]["status"] == "ok"
 
 
 async def test_a_reference_to_nothing_is_an_error_that_the_model_can_mend(settings: Settings) -> None:
     """The tool does not run."""
     async with running_gateway(settings, sample_orders, order_totals) as client:
-        told = await client.chat(
+        seen = await client.chat(
             '/call order_totals {"orders": {"$artifact": "ART-0000000000"}}\n/then\n/say over'
         )
 
-    (refused,) = results(told, TOTALS)
+    (refused,) = results(seen, TOTALS)
     assert refused["status"] == "error"
     assert "ART-0000000000" in refused["content"]
 
@@ -346,17 +346,17 @@ async def test_what_is_wrong_with_a_content_is_told_as_data(settings: Settings, 
 
     given = settings.model_copy(update={"tool_policy": (f"put={policy}",)})
     async with running_gateway(given, written, put) as client:
-        told = await client.chat(
+        seen = await client.chat(
             '/call written {}\n/then\n/call put {"number": {"$artifact": "{{artifact}}"}}\n/then\n/say over'
         )
 
-    (refused,) = results(told, "put")
+    (refused,) = results(seen, "put")
     assert refused["status"] == "error"
     assert "number: Input should be a valid integer" in refused["content"]
     assert refused["content"].startswith("<tool_output>\nThe arguments do not fit")
     assert refused["content"].count("</tool_output>") == 1
     assert "<skill>" not in refused["content"]
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "done")["status"] == "completed"
 
 
 async def test_no_name_of_a_file_poses_as_ours(settings: Settings) -> None:
@@ -370,9 +370,9 @@ async def test_no_name_of_a_file_poses_as_ours(settings: Settings) -> None:
         return ToolResult(result="\x01" * 3800, files=files)
 
     async with running_gateway(settings, packed) as client:
-        told = await client.chat("/call packed {}\n/then\n/say over")
+        seen = await client.chat("/call packed {}\n/then\n/say over")
 
-    (result,) = results(told, "packed")
-    assert all(each["ref"] in result["content"] for each in kept(told))
+    (result,) = results(seen, "packed")
+    assert all(each["ref"] in result["content"] for each in kept(seen))
     ours = [line for line in result["content"].splitlines() if not line.startswith("  ")]
     assert not any("Gateway: the user" in line for line in ours)

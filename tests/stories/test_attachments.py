@@ -50,7 +50,7 @@ REFUSED: list[tuple[Any, int, str, str]] = [
 
 @asynccontextmanager
 async def asked_of(
-    demo_url: str, *, refuses: Collection[str] = (), told: str = "Could not process image"
+    demo_url: str, *, refuses: Collection[str] = (), message: str = "Could not process image"
 ) -> AsyncGenerator[tuple[str, list[dict[str, Any]]]]:
     """The demo model at another URL, and what it was asked there. It `refuses` blocks of these types."""
     asked: list[dict[str, Any]] = []
@@ -58,7 +58,7 @@ async def asked_of(
     async def messages(request: Request) -> Response:
         asked.append(orjson.loads(await request.body()))
         if any(block["type"] in refuses for block in blocks(asked[-1])):
-            error = {"type": "invalid_request_error", "message": told}
+            error = {"type": "invalid_request_error", "message": message}
             return Response(orjson.dumps({"type": "error", "error": error}), 400)
         headers = {"x-api-key": "demo", "anthropic-version": NEWEST}
         answer = await demo.post("/v1/messages", asked[-1], **headers)
@@ -89,11 +89,11 @@ async def test_files_reach_the_model_and_stay_with_the_conversation(tmp_path: Pa
 
     source = {"type": "base64", "media_type": "image/png", "data": PICTURE["data"]}
     for request in asked:
-        told, image, notes, said, *_ = blocks(request)
-        assert "照片.png" in told["text"]
+        text, image, notes, messages, *_ = blocks(request)
+        assert "照片.png" in text["text"]
         assert image["source"] == source
         assert NOTES["text"] in notes["text"]
-        assert said["text"] == "/say fine"
+        assert messages["text"] == "/say fine"
     assert len(asked) == 2
     start = the(first, "turn_start")
     assert [(file["name"], file["mime"], file["size"]) for file in start["attachments"]] == [
@@ -105,12 +105,12 @@ async def test_files_reach_the_model_and_stay_with_the_conversation(tmp_path: Pa
 
 async def test_the_record_names_files_and_does_not_hold_them(client: Client) -> None:
     """No event and no message has the bytes; a turn without files says nothing of any."""
-    told = await client.chat("/say fine", session_id="s", attachments=[PICTURE])
+    events = await client.chat("/say fine", session_id="s", attachments=[PICTURE])
     plain = await client.chat("/say fine", session_id="s")
     seen = await client.get("/api/sessions/s/messages")
 
-    (file,) = the(told, "turn_start")["attachments"]
-    assert PICTURE["data"] not in orjson.dumps(told).decode() + seen.text
+    (file,) = the(events, "turn_start")["attachments"]
+    assert PICTURE["data"] not in orjson.dumps(events).decode() + seen.text
     kept = {
         "type": "artifact",
         "ref": file["ref"],
@@ -124,9 +124,9 @@ async def test_the_record_names_files_and_does_not_hold_them(client: Client) -> 
 
 async def test_the_demo_model_answers_about_a_file(client: Client) -> None:
     """Who tries it without a key sees that the file arrived."""
-    told = await client.chat("What did I attach?", attachments=[NOTES])
+    events = await client.chat("What did I attach?", attachments=[NOTES])
 
-    assert "notes.txt" in text_of(told)
+    assert "notes.txt" in text_of(events)
 
 
 async def test_a_file_that_is_gone_is_told_and_the_turn_goes_on(client: Client, settings: Settings) -> None:
@@ -135,10 +135,10 @@ async def test_a_file_that_is_gone_is_told_and_the_turn_goes_on(client: Client, 
     (content,) = artifacts_in(settings)
     content.unlink()
 
-    told = await client.chat("/say still fine", session_id="s")
+    events = await client.chat("/say still fine", session_id="s")
 
-    assert content.name in the(told, "warning")["message"]
-    assert the(told, "done")["status"] == "completed"
+    assert content.name in the(events, "warning")["message"]
+    assert the(events, "done")["status"] == "completed"
 
 
 async def test_a_repeated_message_keeps_its_files_once(client: Client, settings: Settings) -> None:
@@ -186,13 +186,13 @@ async def test_the_files_of_a_session_go_with_it(client: Client) -> None:
 
 async def test_what_is_no_attachment_is_refused(client: Client, settings: Settings) -> None:
     """The error names the place and what to write; no turn begins and nothing is kept."""
-    for attachments, status, code, says in REFUSED:
+    for attachments, status, code, message in REFUSED:
         body = {"message": "hi", "session_id": "s", "attachments": attachments}
 
         error = await client.post("/api/chat", body)
 
-        assert (error.status_code, error.json()["error"]["code"]) == (status, code), says
-        assert says in error.json()["error"]["message"]
+        assert (error.status_code, error.json()["error"]["code"]) == (status, code), message
+        assert message in error.json()["error"]["message"]
     assert (await client.get("/api/sessions/s")).status_code == 404
     assert artifacts_in(settings) == []
 
@@ -238,22 +238,22 @@ async def test_a_blob_store_that_fails_does_not_end_the_turn(client: Client, set
     content.unlink()
     content.symlink_to(content)  # a loop: nobody can open it
 
-    told = await client.chat("/say still fine", session_id="s")
+    events = await client.chat("/say still fine", session_id="s")
 
-    assert the(told, "done")["status"] == "completed"
-    assert "cannot be read now" in the(told, "warning")["message"]
+    assert the(events, "done")["status"] == "completed"
+    assert "cannot be read now" in the(events, "warning")["message"]
 
 
 async def test_what_only_a_file_says_is_hearsay(settings: Settings) -> None:
     """A memory of it waits for the user's word, as one of a tool's does, also in later turns; what they write
     beside the file is their own, and so is what they say where no file is."""
     claim, own = "Orders office chairs from Mallory Seating in Ghent.", "I prefer window seats on trains."
-    heard: list[tuple[bool, bool]] = []
+    verdicts: list[tuple[bool, bool]] = []
 
     @tool(effect="read_only")
     def weigh(context: ToolContext) -> str:
         """Weighs both."""
-        heard.append((is_tainted(claim, context), is_tainted(own, context)))
+        verdicts.append((is_tainted(claim, context), is_tainted(own, context)))
         return "weighed"
 
     asked = f"{own}\n/call weigh {{}}\n/then\n/say ok"
@@ -262,7 +262,7 @@ async def test_what_only_a_file_says_is_hearsay(settings: Settings) -> None:
         await client.chat("/call weigh {}\n/then\n/say ok", session_id="s")
         await client.chat(asked, session_id="t")
 
-    assert heard == [(True, False), (True, False), (False, False)]
+    assert verdicts == [(True, False), (True, False), (False, False)]
 
 
 async def test_the_prompt_changes_seldom_when_pictures_make_room(tmp_path: Path, demo_url: str) -> None:
@@ -310,7 +310,7 @@ async def test_what_is_refused_for_another_reason_is_shown_again(demo_url: str, 
     """A file counts as refused only where the same request without it is answered."""
     refuses = {"text"}
     async with (
-        asked_of(demo_url, refuses=refuses, told="Your credit balance is too low") as (url, asked),
+        asked_of(demo_url, refuses=refuses, message="Your credit balance is too low") as (url, asked),
         running_gateway(settings_for(tmp_path / "poor", url)) as client,
     ):
         first = await client.chat("/say seen", session_id="s", attachments=[PICTURE])
@@ -325,11 +325,11 @@ async def test_what_is_refused_for_another_reason_is_shown_again(demo_url: str, 
 async def test_a_file_that_is_too_long_for_the_model_ends_no_turn(demo_url: str, tmp_path: Path) -> None:
     """Where compressing cannot help, the question is answered without it."""
     async with (
-        asked_of(demo_url, refuses={"image"}, told="prompt is too long") as (url, _),
+        asked_of(demo_url, refuses={"image"}, message="prompt is too long") as (url, _),
         running_gateway(settings_for(tmp_path / "small", url)) as client,
     ):
-        told = await client.chat("/say answered", session_id="s", attachments=[PICTURE])
+        events = await client.chat("/say answered", session_id="s", attachments=[PICTURE])
 
-    assert text_of(told) == "answered"
-    assert "longer than the model can read" in the(told, "warning")["message"]
-    assert the(told, "done")["status"] == "completed"
+    assert text_of(events) == "answered"
+    assert "longer than the model can read" in the(events, "warning")["message"]
+    assert the(events, "done")["status"] == "completed"

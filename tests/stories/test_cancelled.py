@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[str, Any]]:
     session = await client.session()
     turn = (await client.begin(session, message))["turn_id"]
-    told = []
+    seen = []
     async with (
         asyncio.timeout(TIMEOUT),
         client.frames(f"/api/sessions/{session}/events?turn_id={turn}") as frames,
@@ -28,8 +28,8 @@ async def _cancel_when(client: Client, message: str, moment: str) -> list[dict[s
                 await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
                 moment = "never again"
             if not frame.event.startswith("stream_"):
-                told.append(frame.data)
-    return told
+                seen.append(frame.data)
+    return seen
 
 
 async def _upstream_is_idle(demo_url: str) -> None:
@@ -40,21 +40,21 @@ async def _upstream_is_idle(demo_url: str) -> None:
 
 async def test_stop_before_the_first_byte_closes_the_upstream_request(client: Client, demo_url: str) -> None:
     """A turn that waits for the model's first byte stops at once, and so does the model call."""
-    told = await _cancel_when(client, "/fault headers_stall", "iteration_start")
+    events = await _cancel_when(client, "/fault headers_stall", "iteration_start")
 
-    assert the(told, "done")["status"] == "cancelled"
+    assert the(events, "done")["status"] == "cancelled"
     await _upstream_is_idle(demo_url)
 
 
 async def test_stop_in_the_text_keeps_what_was_written(client: Client, demo_url: str) -> None:
     """The partial answer stays in the log and in the history; the upstream stream is closed."""
-    told = await _cancel_when(client, "/pieces 500\n/pace 20", "text")
+    events = await _cancel_when(client, "/pieces 500\n/pace 20", "text")
 
-    assert the(told, "done")["status"] == "cancelled"
-    assert 0 < len(text_of(told)) < 2000
-    session = told[0]["session_id"]
-    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
-    assert text_of(told) == said[-1]["content"][0]["text"]
+    assert the(events, "done")["status"] == "cancelled"
+    assert 0 < len(text_of(events)) < 2000
+    session = events[0]["session_id"]
+    messages = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    assert text_of(events) == messages[-1]["content"][0]["text"]
     await _upstream_is_idle(demo_url)
 
 
@@ -71,25 +71,25 @@ async def test_stop_inside_a_tool_answers_its_call(settings: Settings) -> None:
 
     tool = FunctionTool(ToolSpec("sleep", "Sleeps.", {"type": "object"}), "idempotent", 100, sleep)
     async with running_gateway(settings, tool) as client:
-        told = await _cancel_when(client, "/call sleep {}\n/then\n/say never", "tool_call")
-        again = await client.chat("/say fine", session_id=told[0]["session_id"])
+        events = await _cancel_when(client, "/call sleep {}\n/then\n/say never", "tool_call")
+        again = await client.chat("/say fine", session_id=events[0]["session_id"])
 
     assert cancelled.is_set()
-    assert the(told, "tool_result")["status"] == "cancelled"
-    assert the(told, "done")["status"] == "cancelled"
+    assert the(events, "tool_result")["status"] == "cancelled"
+    assert the(events, "done")["status"] == "cancelled"
     assert the(again, "done")["status"] == "completed"
 
 
 async def test_stop_is_idempotent_and_too_late_changes_nothing(client: Client) -> None:
     """Cancelling a finished turn answers 200 and adds no event."""
-    told = await client.chat("/say hi")
-    session, turn = told[0]["session_id"], told[0]["turn_id"]
+    events = await client.chat("/say hi")
+    session, turn = events[0]["session_id"], events[0]["turn_id"]
 
     first = await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
     second = await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
 
     assert [first.status_code, second.status_code] == [200, 200]
-    assert told == await client.events(session)
+    assert events == await client.events(session)
 
 
 async def test_leaving_is_not_stopping(client: Client) -> None:

@@ -11,47 +11,47 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_question_is_looked_up_calculated_and_answered(client: Client) -> None:
     """The first question a newcomer asks shows retrieval, two tool calls with results, text, and one done."""
-    told = await client.chat("How do I resume a stream? And what is 17*23?")
+    events = await client.chat("How do I resume a stream? And what is 17*23?")
 
-    calls = {event["tool_call_id"]: event["data"]["name"] for event in told if event["type"] == "tool_call"}
-    results = {event["tool_call_id"] for event in told if event["type"] == "tool_result"}
+    calls = {event["tool_call_id"]: event["data"]["name"] for event in events if event["type"] == "tool_call"}
+    results = {event["tool_call_id"] for event in events if event["type"] == "tool_result"}
 
-    assert told[0]["type"] == "turn_start"
-    assert told[-1]["type"] == "done"
+    assert events[0]["type"] == "turn_start"
+    assert events[-1]["type"] == "done"
     assert {"search_docs", "calculate"} == set(calls.values())
     assert calls.keys() == results
-    assert any(event["type"] == "retrieval" for event in told)
-    assert "391" in text_of(told)
-    assert the(told, "done")["status"] == "completed"
-    assert len({event["turn_id"] for event in told}) == 1
+    assert any(event["type"] == "retrieval" for event in events)
+    assert "391" in text_of(events)
+    assert the(events, "done")["status"] == "completed"
+    assert len({event["turn_id"] for event in events}) == 1
 
 
 async def test_a_chinese_question_is_answered_in_chinese(client: Client) -> None:
     """Chinese is understood, searched and answered like English."""
-    told = await client.chat("断线后怎么恢复一个流？另外 12 乘以 12 是多少？")
+    events = await client.chat("断线后怎么恢复一个流？另外 12 乘以 12 是多少？")
 
-    assert "144" in text_of(told)
-    assert any(event["type"] == "retrieval" for event in told)
-    assert any("\u4e00" <= character <= "\u9fff" for character in text_of(told))
+    assert "144" in text_of(events)
+    assert any(event["type"] == "retrieval" for event in events)
+    assert any("\u4e00" <= character <= "\u9fff" for character in text_of(events))
 
 
 async def test_every_event_is_of_the_contract_and_nothing_in_it_is_null(client: Client) -> None:
     """What is sent is valid against the published models, numbered without a gap, and free of nulls."""
-    told = await client.chat("How do I resume a stream? What time is it?")
+    events = await client.chat("How do I resume a stream? What time is it?")
 
-    for event in told:
+    for event in events:
         EVENT.validate_python(event)
         assert "null" not in str(event).replace("None", "null")
-    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 
 
 async def test_thinking_is_shown_and_goes_back_signed(client: Client) -> None:
     """Thinking returns to the model unchanged with the next call: the demo refuses a forged signature."""
-    told = await client.chat('/think Let me see.\n/call calculate {"expression": "2+3"}\n/then\n/say Five.')
+    events = await client.chat('/think Let me see.\n/call calculate {"expression": "2+3"}\n/then\n/say Five.')
 
-    assert "".join(event["data"]["text"] for event in told if event["type"] == "thinking") == "Let me see."
-    assert text_of(told) == "Five."
-    assert the(told, "done")["status"] == "completed"
+    assert "".join(event["data"]["text"] for event in events if event["type"] == "thinking") == "Let me see."
+    assert text_of(events) == "Five."
+    assert the(events, "done")["status"] == "completed"
 
 
 async def test_parallel_results_go_back_in_the_order_of_the_calls(client: Client) -> None:
@@ -60,10 +60,10 @@ async def test_parallel_results_go_back_in_the_order_of_the_calls(client: Client
     calls = "\n".join(f'/call calculate {{"expression": "{number}+1"}}' for number in range(8))
     await client.chat(f"{calls}\n/then\n/say done", session_id=session)
 
-    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    messages = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
 
     assert [str(number + 1) for number in range(8)] == [
-        block["content"].split()[-1] for block in said[2]["content"]
+        block["content"].split()[-1] for block in messages[2]["content"]
     ]
 
 
@@ -73,18 +73,18 @@ async def test_a_second_turn_knows_the_first(client: Client) -> None:
     await client.chat("/say One.", session_id=session)
     await client.chat("/say Two.", session_id=session)
 
-    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    messages = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
 
-    assert [message["role"] for message in said] == ["user", "assistant", "user", "assistant"]
-    assert said[3]["content"][0]["text"] == "Two."
+    assert [message["role"] for message in messages] == ["user", "assistant", "user", "assistant"]
+    assert messages[3]["content"][0]["text"] == "Two."
 
 
 async def test_usage_is_summed_over_the_model_calls(client: Client) -> None:
     """done carries the tokens of all model calls and what they cost."""
-    told = await client.chat('/call calculate {"expression": "1+1"}\n/then\n/say ok')
+    events = await client.chat('/call calculate {"expression": "1+1"}\n/then\n/say ok')
 
-    ends = [event["data"]["usage"] for event in told if event["type"] == "iteration_end"]
-    done = the(told, "done")
+    ends = [event["data"]["usage"] for event in events if event["type"] == "iteration_end"]
+    done = the(events, "done")
     assert sum(end["output_tokens"] for end in ends) == done["usage"]["output_tokens"] > 0
     assert done["iterations"] == 2
     assert done["cost"] > 0
@@ -93,53 +93,53 @@ async def test_usage_is_summed_over_the_model_calls(client: Client) -> None:
 async def test_an_unknown_price_stays_unknown(settings: Settings) -> None:
     """A model without a price has no cost, instead of a free one."""
     async with running_gateway(settings.model_copy(update={"model": "home-made"})) as client:
-        told = await client.chat("/say hi")
+        events = await client.chat("/say hi")
 
-    assert "cost" not in the(told, "done")
-    assert the(told, "done")["usage"]["output_tokens"] > 0
+    assert "cost" not in the(events, "done")
+    assert the(events, "done")["usage"]["output_tokens"] > 0
 
 
 async def test_a_bad_tool_call_is_a_result_that_the_model_reads(client: Client) -> None:
     """Wrong arguments, unknown tools and failing tools end the call, never the turn."""
-    told = await client.chat(
+    events = await client.chat(
         '/call calculate {"expresion": "1"}\n/call nothing_like_it {}\n'
         '/call calculate {"expression": "1/0"}\n/then\n/say sorry'
     )
 
-    results = [event["data"] for event in told if event["type"] == "tool_result"]
+    results = [event["data"] for event in events if event["type"] == "tool_result"]
     assert [result["status"] for result in results] == ["error"] * 3
     assert all(result["content"] for result in results)
-    assert text_of(told) == "sorry"
-    assert the(told, "done")["status"] == "completed"
+    assert text_of(events) == "sorry"
+    assert the(events, "done")["status"] == "completed"
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
 async def test_an_answer_cut_by_the_model_is_completed_with_a_warning(client: Client, reason: str) -> None:
     """What the model could not finish is kept, and the warning says why it ends there."""
-    told = await client.chat(f"/say Once upon a\n/stop {reason}")
+    events = await client.chat(f"/say Once upon a\n/stop {reason}")
 
-    assert text_of(told) == "Once upon a"
-    assert reason == the(told, "warning")["code"]
-    assert {"status": "completed", "stop_reason": reason}.items() <= the(told, "done").items()
+    assert text_of(events) == "Once upon a"
+    assert reason == the(events, "warning")["code"]
+    assert {"status": "completed", "stop_reason": reason}.items() <= the(events, "done").items()
 
 
 async def test_a_refusal_is_a_failure_with_its_own_code(client: Client) -> None:
     """The turn fails as content_refused, and the refused message does not stay in the history."""
     session = await client.session()
-    told = await client.chat("/say I\n/stop refusal", session_id=session)
+    events = await client.chat("/say I\n/stop refusal", session_id=session)
 
-    assert the(told, "error")["code"] == "content_refused"
-    assert types(told)[-3:] == ["iteration_end", "error", "done"]
-    said = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
-    assert [message["role"] for message in said] == ["user"]
+    assert the(events, "error")["code"] == "content_refused"
+    assert types(events)[-3:] == ["iteration_end", "error", "done"]
+    messages = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
+    assert [message["role"] for message in messages] == ["user"]
 
 
 async def test_a_paused_turn_goes_on_where_it_was(client: Client) -> None:
     """pause_turn sends the partial message back and asks again."""
-    told = await client.chat("/say part one,\n/stop pause_turn\n/then\n/say part two")
+    events = await client.chat("/say part one,\n/stop pause_turn\n/then\n/say part two")
 
-    assert the(told, "done")["iterations"] == 2
-    assert text_of(told) == "part one,part two"
+    assert the(events, "done")["iterations"] == 2
+    assert text_of(events) == "part one,part two"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ async def test_a_paused_turn_goes_on_where_it_was(client: Client) -> None:
 )
 async def test_no_tool_runs_from_a_message_that_did_not_end_in_order(client: Client, broken: str) -> None:
     """A call in an answer that was cut, or that broke off, is not recorded as an intent and never runs."""
-    told = await client.chat(f'/call calculate {{"expression": "1+1"}}\n{broken}')
+    events = await client.chat(f'/call calculate {{"expression": "1+1"}}\n{broken}')
 
-    assert not [event for event in told if event["type"] in {"tool_call", "tool_result"}]
-    assert told[-1]["type"] == "done"
+    assert not [event for event in events if event["type"] in {"tool_call", "tool_result"}]
+    assert events[-1]["type"] == "done"

@@ -43,18 +43,18 @@ def compressions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 async def test_a_context_that_is_too_long_is_compressed_once_and_asked_again(small: Client) -> None:
     """The attempt that was refused is superseded, the history compressed, and the same turn is answered."""
     session = await small.session()
-    told = await small.chat("My favourite colour is teal.", session_id=session)
+    events = await small.chat("My favourite colour is teal.", session_id=session)
     for _ in range(20):
-        told = await small.chat(LONG, session_id=session)
-        if compressions(told):
+        events = await small.chat(LONG, session_id=session)
+        if compressions(events):
             break
 
-    assert [each["phase"] for each in compressions(told)] == ["started", "completed"]
-    assert {each["trigger"] for each in compressions(told)} == {"overflow"}
-    superseded = the(told, "iteration_superseded")
+    assert [each["phase"] for each in compressions(events)] == ["started", "completed"]
+    assert {each["trigger"] for each in compressions(events)} == {"overflow"}
+    superseded = the(events, "iteration_superseded")
     assert superseded["reason"] == "context_overflow"
-    assert the(told, "done")["status"] == "completed"
-    assert types(told).index("compression") < types(told).index("text")
+    assert the(events, "done")["status"] == "completed"
+    assert types(events).index("compression") < types(events).index("text")
     assert "teal" in text_of(await small.chat("What is my favourite colour?", session_id=session))
 
 
@@ -64,14 +64,14 @@ async def test_with_the_switch_off_an_overflow_ends_the_turn(settings: Settings)
         given = {"anthropic_base_url": url, "compress_on_overflow": False}
         async with running_gateway(settings.model_copy(update=given)) as client:
             session = await client.session()
-            told: list[dict[str, Any]] = []
+            events: list[dict[str, Any]] = []
             for _ in range(20):
-                told = await client.chat(LONG, session_id=session)
-                if the(told, "done")["status"] != "completed":
+                events = await client.chat(LONG, session_id=session)
+                if the(events, "done")["status"] != "completed":
                     break
 
-    assert the(told, "error")["code"] == "context_overflow"
-    assert not compressions(told)
+    assert the(events, "error")["code"] == "context_overflow"
+    assert not compressions(events)
 
 
 async def test_a_message_that_is_too_long_alone_fails_but_does_not_lame_the_session(small: Client) -> None:
@@ -82,9 +82,9 @@ async def test_a_message_that_is_too_long_alone_fails_but_does_not_lame_the_sess
     assert the(failed, "error")["code"] == "context_overflow"
     assert not compressions(failed)
 
-    told = await small.chat("/say hello", session_id=session)
-    assert the(told, "done")["status"] == "completed"
-    assert [each["phase"] for each in compressions(told)] == ["started", "completed"]
+    events = await small.chat("/say hello", session_id=session)
+    assert the(events, "done")["status"] == "completed"
+    assert [each["phase"] for each in compressions(events)] == ["started", "completed"]
 
 
 async def test_automatic_compression_keeps_a_session_under_its_share(settings: Settings) -> None:
@@ -95,10 +95,10 @@ async def test_automatic_compression_keeps_a_session_under_its_share(settings: S
         session = await client.session()
         rounds: list[bool] = []
         for _ in range(16):
-            told = await client.chat(LONG, session_id=session)
-            assert the(told, "done")["status"] == "completed"
-            rounds.append(bool(compressions(told)))
-            assert {each["phase"] for each in compressions(told)} <= {"started", "completed"}
+            events = await client.chat(LONG, session_id=session)
+            assert the(events, "done")["status"] == "completed"
+            rounds.append(bool(compressions(events)))
+            assert {each["phase"] for each in compressions(events)} <= {"started", "completed"}
 
     assert sum(rounds) >= 2
     assert not any(one and other for one, other in pairwise(rounds))
@@ -110,10 +110,10 @@ async def test_a_long_turn_is_compressed_between_its_tool_calls(settings: Settin
     async with running_gateway(settings.model_copy(update=given)) as client:
         session = await client.session()
         step = '/call search_docs {"query": "resume a stream", "limit": 8}\n/then\n'
-        told = await client.chat(step * 8 + "/say done", session_id=session)
+        events = await client.chat(step * 8 + "/say done", session_id=session)
 
-        assert the(told, "done")["status"] != "failed"
-        assert "completed" in {each["phase"] for each in compressions(told)}
+        assert the(events, "done")["status"] != "failed"
+        assert "completed" in {each["phase"] for each in compressions(events)}
         view = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
         assert any(block.get("text", "").startswith("/call search_docs") for block in view[0]["content"])
 
@@ -126,14 +126,14 @@ async def test_a_failed_summary_keeps_the_old_view_and_pauses_after_two(settings
         await client.http.post(f"{demo}/demo/summaries", json={"next": ["/say No.\n/stop refusal"] * 4})
         session = await client.session()
         before = 0
-        told: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
         for _ in range(12):
-            told += await client.chat(LONG, session_id=session)
+            events += await client.chat(LONG, session_id=session)
             before += 2
         await client.http.delete(f"{demo}/demo/requests")
 
-        assert [each["phase"] for each in compressions(told)] == ["started", "failed"] * 2
-        warnings = [event["data"]["code"] for event in told if event["type"] == "warning"]
+        assert [each["phase"] for each in compressions(events)] == ["started", "failed"] * 2
+        warnings = [event["data"]["code"] for event in events if event["type"] == "warning"]
         assert warnings == ["compression_paused"]
         assert (await client.get(f"/api/sessions/{session}/compressions")).json() == {"versions": []}
         assert len((await client.get(f"/api/sessions/{session}/messages")).json()["messages"]) == before
@@ -166,10 +166,10 @@ async def test_a_message_that_arrives_while_a_compression_runs_is_kept(client: C
     await filled(client, session, 6)
 
     compressing = asyncio.create_task(client.post(f"/api/sessions/{session}/compress"))
-    told = await client.chat("/say I came in between.", session_id=session)
+    events = await client.chat("/say I came in between.", session_id=session)
     row = (await compressing).json()
 
-    assert the(told, "done")["status"] == "completed"
+    assert the(events, "done")["status"] == "completed"
     assert row["to_position"] <= 12
     view = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
     assert view[-1]["content"] == [{"type": "text", "text": "I came in between."}]
@@ -231,10 +231,10 @@ async def test_thinking_from_before_a_compression_is_not_sent_again(settings: Se
         kept = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
         assert "thinking" not in {block["type"] for message in kept for block in message["content"]}
 
-        told = await client.chat(
+        events = await client.chat(
             '/think Hm.\n/call calculate {"expression": "6*7"}\n/then\n/say 42', session_id=session
         )
-        assert the(told, "done")["status"] == "completed"
+        assert the(events, "done")["status"] == "completed"
         now = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
         assert "thinking" in {block["type"] for message in now for block in message["content"]}
 
@@ -251,8 +251,8 @@ async def test_a_changed_prompt_begins_a_generation_and_says_so(settings: Settin
         third = await client.chat("/say three", session_id=session)
 
     changed = [
-        [event["data"]["code"] for event in told if event["type"] == "warning"]
-        for told in (first, second, third)
+        [event["data"]["code"] for event in turn if event["type"] == "warning"]
+        for turn in (first, second, third)
     ]
     assert changed == [[], ["prompt_changed"], []]
 
@@ -265,9 +265,9 @@ async def test_a_new_session_is_told_of_former_ones_of_the_same_project(client: 
         made = await client.post("/api/session/summary", {"session_id": session})
         assert made.status_code == 201, made.text
 
-    told = await client.chat("What is my blue code?", session_id="second", project_id="blue")
+    events = await client.chat("What is my blue code?", session_id="second", project_id="blue")
 
-    assert "blue-77" in text_of(told)
+    assert "blue-77" in text_of(events)
     assert "blue-77" in (await client.get("/api/sessions/second")).json()["carried_context"]
     unknown = await client.chat("What is my red code?", session_id="third", project_id="blue")
     assert "red-77" not in text_of(unknown)
@@ -289,9 +289,9 @@ async def test_what_a_lawyer_was_told_does_not_stand_in_a_cooks_prompt(client: C
     moved = await client.post("/api/chat", {"session_id": "first", "role_id": "cook", "message": "Hello."})
     assert (moved.status_code, moved.json()["error"]["code"]) == (409, "conflict")
     assert "is in the role lawyer, and stays there" in moved.json()["error"]["message"]
-    for role, told in (("lawyer", ["first"]), ("cook", [])):
+    for role, sessions in (("lawyer", ["first"]), ("cook", [])):
         listed = (await client.get(f"/api/session/summaries?role_id={role}")).json()["summaries"]
-        assert [row["session_id"] for row in listed] == told
+        assert [row["session_id"] for row in listed] == sessions
 
 
 async def test_within_a_project_roles_may_share_their_summaries(settings: Settings) -> None:
@@ -369,11 +369,11 @@ async def test_a_damaged_archive_ends_a_turn_by_name_and_leaves_the_rest(
     path = file.relative_to(settings.data_dir / "blobs").as_posix()
     file.write_bytes(b"something else")
 
-    told = await client.chat("/say hello", session_id=session)
-    error = the(told, "error")
+    events = await client.chat("/say hello", session_id=session)
+    error = the(events, "error")
     assert (error["code"], error["retryable"]) == ("archive_damaged", False)
     assert path in error["message"]
-    assert the(told, "done")["status"] == "failed"
+    assert the(events, "done")["status"] == "failed"
 
     refused = await client.get(f"/api/sessions/{session}/messages")
     assert (refused.status_code, refused.json()["error"]["code"]) == (500, "archive_damaged")
@@ -389,22 +389,22 @@ async def test_stop_during_a_compression_ends_it_by_name(settings: Settings) -> 
     async with running_gateway(settings.model_copy(update=given)) as client:
         demo = str(settings.anthropic_base_url)
         session = await client.session()
-        told: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
         await client.http.post(f"{demo}/demo/summaries", json={"next": ["/pieces 2000 /pace 50"]})
         for _ in range(8):
             turn = await client.begin(session, LONG)
             path = f"/api/sessions/{session}/events?turn_id={turn['turn_id']}"
             async with client.frames(path) as frames:
                 async for frame in frames:
-                    told.append(frame.data)
+                    events.append(frame.data)
                     if frame.event == "compression" and frame.data["data"]["phase"] == "started":
                         await client.post(f"/api/sessions/{session}/turns/{turn['turn_id']}/cancel")
-            if compressions(told):
+            if compressions(events):
                 break
         await client.http.delete(f"{demo}/demo/requests")
 
-    assert [each["phase"] for each in compressions(told)] == ["started", "failed"]
-    assert told[-1]["data"]["status"] == "cancelled"
+    assert [each["phase"] for each in compressions(events)] == ["started", "failed"]
+    assert events[-1]["data"]["status"] == "cancelled"
 
 
 @pytest.mark.parametrize(
@@ -428,11 +428,11 @@ async def test_a_shutdown_ends_what_somebody_asked_for_with_a_clear_answer(
             while not (await client.get(f"{demo}/demo/requests?limit=1")).json()["counters"]["streams"]:
                 await asyncio.sleep(0.01)
         await client.app.state.begin_shutdown()
-        told, late = await answer, await client.post(path.format(s=session), filling)
+        response, late = await answer, await client.post(path.format(s=session), filling)
         await client.http.delete(f"{demo}/demo/requests")
         phases = [each["phase"] for each in compressions(await client.events(session))]
 
-    for refused in (told, late):
+    for refused in (response, late):
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "draining")
         assert refused.headers["retry-after"]
     assert phases == (["started", "failed"] if "compress" in path else [])
@@ -456,9 +456,9 @@ async def test_a_request_that_outlasts_the_shutdown_is_answered(
             answer = asyncio.create_task(client.get("/api/sessions/s"))
             await asyncio.wait_for(entered.wait(), TIMEOUT)
             await app.state.begin_shutdown()
-        told = await answer
+        events = await answer
 
-    assert (told.status_code, told.json()["error"]["code"]) == (503, "draining")
+    assert (events.status_code, events.json()["error"]["code"]) == (503, "draining")
     assert "Traceback" not in "".join(capsys.readouterr())
 
 

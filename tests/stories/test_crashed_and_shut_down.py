@@ -18,14 +18,14 @@ pytestmark = [pytest.mark.anyio, pytest.mark.long]
 
 async def _read_until(client: Client, path: str, kind: str, count: int) -> list[dict[str, Any]]:
     """The events up to the `count`-th of that type, or until the connection breaks."""
-    told: list[dict[str, Any]] = []
+    seen: list[dict[str, Any]] = []
     async with client.frames(path) as frames:
         async for frame in frames:
             if not frame.event.startswith("stream_"):
-                told.append(frame.data)
-            if sum(event["type"] == kind for event in told) == count:
+                seen.append(frame.data)
+            if sum(event["type"] == kind for event in seen) == count:
                 break
-    return told
+    return seen
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -44,11 +44,11 @@ async def test_a_turn_survives_its_process(tmp_path: Path, demo_url: str, how: s
         async with client_at(gateway.url) as client:
             after = events(await client.all_frames(path, headers={"last-event-id": str(before[-1]["seq"])}))
 
-    told = before + after
-    assert list(range(1, len(told) + 1)) == [event["seq"] for event in told]
-    assert the(told, "done")["status"] == "completed"
-    assert the(told, "iteration_superseded")["reason"] == "server_restart"
-    again = told[[event["type"] for event in told].index("iteration_superseded") :]
+    seen = before + after
+    assert list(range(1, len(seen) + 1)) == [event["seq"] for event in seen]
+    assert the(seen, "done")["status"] == "completed"
+    assert the(seen, "iteration_superseded")["reason"] == "server_restart"
+    again = seen[[event["type"] for event in seen].index("iteration_superseded") :]
     assert len(text_of(again)) == 240
 
 
@@ -61,13 +61,13 @@ async def test_at_sigterm_a_turn_that_can_finish_in_time_does(tmp_path: Path, de
             turn = (await client.begin(session, "/pieces 50\n/pace 20"))["turn_id"]
             path = f"/api/sessions/{session}/events?turn_id={turn}"
             async with client.frames(path) as frames:
-                told = [await anext(frames), await anext(frames)]
+                first = [await anext(frames), await anext(frames)]
                 gateway.send(signal.SIGTERM)
                 refused = await client.http.post("/api/chat", json={"message": "/say no"})
-                told += [frame async for frame in frames]
+                first += [frame async for frame in frames]
             code = gateway.ended()
 
-    assert told[-1].event == "done"
+    assert first[-1].event == "done"
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "draining")
     assert "retry-after" in refused.headers
     assert code == 0
@@ -102,13 +102,13 @@ async def test_a_call_that_was_running_is_repeated_only_when_that_is_harmless(
         while not runs:
             await asyncio.sleep(0.005)
     async with running_gateway(settings, _recorder(effect, runs)) as client:
-        told = events(await client.all_frames(path))
+        seen = events(await client.all_frames(path))
 
-    assert status == the(told, "tool_result")["status"]
-    call = next(event["tool_call_id"] for event in told if event["type"] == "tool_call")
+    assert status == the(seen, "tool_result")["status"]
+    call = next(event["tool_call_id"] for event in seen if event["type"] == "tool_call")
     assert [f"{turn}:{call}"] * times == runs
-    assert the(told, "done")["status"] == "completed"
-    assert text_of(told) == "over"
+    assert the(seen, "done")["status"] == "completed"
+    assert text_of(seen) == "over"
 
 
 async def test_a_turn_that_takes_the_process_down_again_and_again_is_given_up(settings: Settings) -> None:
@@ -120,7 +120,7 @@ async def test_a_turn_that_takes_the_process_down_again_and_again_is_given_up(se
     async with running_gateway(never):
         pass
     async with running_gateway(never) as client:
-        told = events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={turn}"))
+        seen = events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={turn}"))
 
-    assert the(told, "done")["status"] == "interrupted"
-    assert the(told, "error")["code"] == "server_restart"
+    assert the(seen, "done")["status"] == "interrupted"
+    assert the(seen, "error")["code"] == "server_restart"

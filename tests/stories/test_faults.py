@@ -31,8 +31,8 @@ async def test_every_fault_has_one_classified_end(settings: Settings, demo_url: 
 
         async def meet(name: str) -> tuple[str, list[str]]:
             async with places:
-                told = await client.chat(f"{before}/fault {name}")
-            return name, _wrong(name, told)
+                events = await client.chat(f"{before}/fault {name}")
+            return name, _wrong(name, events)
 
         found = dict(await asyncio.gather(*(meet(name) for name in CATALOGUE)))
         # Faults share a pool of connections: one that breaks a connection may hit its neighbour's next call.
@@ -51,14 +51,14 @@ async def _nothing_is_left(client: Client, demo_url: str) -> None:
     assert left == []
 
 
-def _wrong(name: str, told: list[dict[str, Any]]) -> list[str]:
-    fault, done = CATALOGUE[name], the(told, "done")
+def _wrong(name: str, events: list[dict[str, Any]]) -> list[str]:
+    fault, done = CATALOGUE[name], the(events, "done")
     wrong: list[str] = []
-    if told[-1]["type"] != "done":
+    if events[-1]["type"] != "done":
         wrong.append("something follows done")
     limited = fault.expected == "max_tool_calls"
     kind, ending = ("warning", "limit_reached") if limited else ("error", "failed")
-    errors = [event["data"]["code"] for event in told if event["type"] == kind]
+    errors = [event["data"]["code"] for event in events if event["type"] == kind]
     expected = [] if fault.expected == "ok" else [fault.expected]
     if name == "reset_mid_stream" and errors == ["upstream_error"]:
         expected = errors  # a reset may overtake what was sent before it: then the stream never began
@@ -66,8 +66,8 @@ def _wrong(name: str, told: list[dict[str, Any]]) -> list[str]:
         wrong.append(f"errors {errors}, expected {expected}")
     if done["status"] != (ending if expected else "completed"):
         wrong.append(f"done {done['status']}")
-    calls = [event["tool_call_id"] for event in told if event["type"] == "tool_call"]
-    results = [event["tool_call_id"] for event in told if event["type"] == "tool_result"]
+    calls = [event["tool_call_id"] for event in events if event["type"] == "tool_call"]
+    results = [event["tool_call_id"] for event in events if event["type"] == "tool_result"]
     if sorted(calls) != sorted(results):
         wrong.append(f"calls {calls}, results {results}")
     return wrong

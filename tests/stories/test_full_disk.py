@@ -41,7 +41,7 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
             red = await client.get("/readyz")
             _limit_file_size(gateway.pid, resource.RLIM_INFINITY)
             async with asyncio.timeout(TIMEOUT):
-                while (told := await client.events(session))[-1]["type"] != "done":
+                while (seen := await client.events(session))[-1]["type"] != "done":
                     await asyncio.sleep(0.1)
             green = await client.get("/readyz")
             again = await client.chat("/say room again", session_id=session)
@@ -52,8 +52,8 @@ async def test_a_full_disk_fails_the_turn_visibly_and_loses_nothing(tmp_path: Pa
     assert (red.status_code, red.json()["status"]) == (503, "unavailable")
     assert red.json()["failed"]["storage"]["code"] == "storage_full"
     assert (green.status_code, green.json()["status"]) == (200, "ok")
-    assert the(told, "error")["code"] == "storage_unavailable"
-    assert the(told, "done")["status"] == "failed"
-    assert events(shown) == told[: len(events(shown))]
+    assert the(seen, "error")["code"] == "storage_unavailable"
+    assert the(seen, "done")["status"] == "failed"
+    assert events(shown) == seen[: len(events(shown))]
     assert text_of(again) == "room again"
     assert [wrong for record in read_records(data / "gateway.db") for wrong in violations(record)] == []

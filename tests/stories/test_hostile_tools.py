@@ -88,10 +88,10 @@ async def test_whatever_tools_do_the_turn_comes_to_its_end(
     tools = hostile(released)
     calls = "\n".join(f"/call {each.spec.name} {{}}" for each in tools)
     async with running_gateway(settings, *tools) as client:
-        told = await client.chat(f"{calls}\n/then\n/say 还在")
+        events = await client.chat(f"{calls}\n/then\n/say 还在")
         after = await client.chat('/call calculate {"expression": "6*7"}\n/then\n/say over')
 
-    found = {each["data"]["name"]: each["data"] for each in told if each["type"] == "tool_result"}
+    found = {each["data"]["name"]: each["data"] for each in events if each["type"] == "tool_result"}
     assert {name: result["status"] for name, result in found.items()} == {
         "blocks": "timeout",
         "deaf": "timeout",
@@ -108,9 +108,9 @@ async def test_whatever_tools_do_the_turn_comes_to_its_end(
     assert estimate_tokens(found["huge"]["content"]) <= settings.artifact_tokens
     assert "could not be kept aside: An artifact has at most" in found["huge"]["content"]
     assert "artifact" not in found["huge"]
-    assert "sk-secret" not in str(told)
-    assert text_of(told) == "还在"
-    assert [the(turn, "done")["status"] for turn in (told, after)] == ["completed"] * 2
+    assert "sk-secret" not in str(events)
+    assert text_of(events) == "还在"
+    assert [the(turn, "done")["status"] for turn in (events, after)] == ["completed"] * 2
     assert the(after, "tool_result")["content"] == "42"
 
 
@@ -138,9 +138,9 @@ async def test_an_output_that_no_event_can_carry_is_a_result_like_any_other(sett
 
     calls = "\n".join(f"/call {name} {{}}" for name in wrong)
     async with running_gateway(settings, *(giving(*each) for each in wrong.items())) as client:
-        told = await client.chat(f'{calls}\n/call calculate {{"expression": "6*7"}}\n/then\n/say 还在')
+        events = await client.chat(f'{calls}\n/call calculate {{"expression": "6*7"}}\n/then\n/say 还在')
 
-    found = {each["data"]["name"]: each["data"] for each in told if each["type"] == "tool_result"}
+    found = {each["data"]["name"]: each["data"] for each in events if each["type"] == "tool_result"}
     statuses = {name: result["status"] for name, result in found.items()}
     assert statuses == dict.fromkeys(wrong, "ok") | {
         "no_text": "error",
@@ -148,8 +148,8 @@ async def test_an_output_that_no_event_can_carry_is_a_result_like_any_other(sett
         "calculate": "ok",
     }
     assert "is no text: dict" in found["no_text"]["content"]
-    assert [each["data"]["code"] for each in told if each["type"] == "warning"] == ["tool_report"] * 4
-    assert (text_of(told), the(told, "done")["status"]) == ("还在", "completed")
+    assert [each["data"]["code"] for each in events if each["type"] == "warning"] == ["tool_report"] * 4
+    assert (text_of(events), the(events, "done")["status"]) == ("还在", "completed")
 
 
 async def test_a_result_cannot_pose_as_something_of_the_gateway(settings: Settings) -> None:
@@ -183,9 +183,11 @@ async def test_a_result_cannot_pose_as_something_of_the_gateway(settings: Settin
     tools = [tool(effect="read_only")(each) for each in (text, listed, made, reported, failed, long)]
     calls = "\n".join(f"/call {each.spec.name} {{}}" for each in tools)
     async with running_gateway(settings, *tools) as client:
-        told = await client.chat(f'{calls}\n/call search_docs {{"query": "resume"}}\n/then\n/say over')
+        events = await client.chat(f'{calls}\n/call search_docs {{"query": "resume"}}\n/then\n/say over')
 
-    found = {each["data"]["name"]: each["data"]["content"] for each in told if each["type"] == "tool_result"}
+    found = {
+        each["data"]["name"]: each["data"]["content"] for each in events if each["type"] == "tool_result"
+    }
     searched = found.pop("search_docs")
     assert len(found) == len(tools)
     assert [name for name, content in found.items() if "<skill>" in content or "</skill>" in content] == []
@@ -211,16 +213,16 @@ async def test_64_calls_in_one_message_have_64_results(settings: Settings) -> No
     calls = "\n".join(f'/call count {{"number": {number}}}' for number in range(64))
     async with running_gateway(settings, count) as client:
         session = await client.session()
-        told = await client.chat(f"{calls}\n/then\n/say over", session_id=session)
+        events = await client.chat(f"{calls}\n/then\n/say over", session_id=session)
         answers = await _answers(client, session)
 
-    results = [each for each in told if each["type"] == "tool_result"]
-    asked = [each["tool_call_id"] for each in told if each["type"] == "tool_call"]
+    results = [each for each in events if each["type"] == "tool_result"]
+    asked = [each["tool_call_id"] for each in events if each["type"] == "tool_call"]
     assert sorted(int(each["data"]["content"]) for each in results) == list(range(64))
     assert sorted(each["tool_call_id"] for each in results) == sorted(asked)
     assert answers == [(call, str(number)) for number, call in enumerate(asked)]
     assert 1 < max(at_once) <= CONCURRENT_CALLS
-    assert the(told, "done")["status"] == "completed"
+    assert the(events, "done")["status"] == "completed"
 
 
 async def _answers(client: Client, session: str) -> list[tuple[str, str]]:

@@ -24,10 +24,10 @@ async def test_a_limit_ends_the_turn_in_order(
     """Steps, tokens and seconds: the turn ends as limit_reached with a warning, and the session goes on."""
     bounded = settings.model_copy(update=limit)
     async with running_gateway(bounded) as client:
-        told = await client.chat(message, session_id="mine")
+        events = await client.chat(message, session_id="mine")
         again = await client.chat("/say fine", session_id="mine")
 
-    assert types(told)[-2:] == ["warning", "done"]
-    assert the(told, "warning")["code"] == code
-    assert the(told, "done")["status"] == "limit_reached"
+    assert types(events)[-2:] == ["warning", "done"]
+    assert the(events, "warning")["code"] == code
+    assert the(events, "done")["status"] == "limit_reached"
     assert the(again, "done")["status"] == "completed"

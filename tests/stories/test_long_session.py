@@ -43,8 +43,8 @@ async def test_facts_of_the_beginning_are_known_after_three_compressions(setting
     async with running_gateway(tight) as client:
         session = await client.session()
         for turn in range(TURNS):
-            told = FACTS[turn][0] if turn < len(FACTS) else f"/say Paragraph {turn}. {'And so on. ' * 20}"
-            await client.chat(told, session_id=session)
+            message = FACTS[turn][0] if turn < len(FACTS) else f"/say Paragraph {turn}. {'And so on. ' * 20}"
+            await client.chat(message, session_id=session)
             if turn in COMPRESSED_AFTER:
                 compressed = await client.post(f"/api/sessions/{session}/compress")
                 assert compressed.status_code == 201, compressed.text
@@ -54,15 +54,15 @@ async def test_facts_of_the_beginning_are_known_after_three_compressions(setting
         answers = {question: await asked(client, session, question) for _, question, _ in FACTS}
 
     known = [expected for _, question, expected in FACTS if expected in text_of(answers[question])]
-    looked_up = [question for question, told in answers.items() if calls_of(told)]
+    looked_up = [question for question, message in answers.items() if calls_of(message)]
     assert len(known) >= 19, sorted({expected for *_, expected in FACTS} - set(known))
     assert 0 < len(looked_up) < len(FACTS)
-    assert {name for told in answers.values() for name in calls_of(told)} == {"read_archive"}
+    assert {name for message in answers.values() for name in calls_of(message)} == {"read_archive"}
 
 
 async def asked(client: Client, session: str, question: str) -> list[dict[str, Any]]:
     return await client.chat(question, session_id=session)
 
 
-def calls_of(told: list[dict[str, Any]]) -> list[str]:
-    return [event["data"]["name"] for event in told if event["type"] == "tool_call"]
+def calls_of(events: list[dict[str, Any]]) -> list[str]:
+    return [event["data"]["name"] for event in events if event["type"] == "tool_call"]

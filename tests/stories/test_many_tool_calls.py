@@ -63,16 +63,16 @@ async def test_a_flood_of_tool_calls_ends_by_its_limit_and_nobody_else_waits(
         while not flooded.done():
             assert (await client.get("/healthz")).status_code == 200
             healthy += 1
-        told = await flooded
-        turn = told[0]["turn_id"]
+        events = await flooded
+        turn = events[0]["turn_id"]
         cancelled = await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
         view = (await client.get(f"/api/sessions/{session}/messages")).json()["messages"]
 
-    assert the(told, "done")["status"] == "limit_reached"
-    assert the(told, "warning")["code"] == "max_tool_calls"
-    assert "128" in the(told, "warning")["message"]
-    assert "tool_call" not in types(told)
-    assert text_of(told) == "I call."
+    assert the(events, "done")["status"] == "limit_reached"
+    assert the(events, "warning")["code"] == "max_tool_calls"
+    assert "128" in the(events, "warning")["message"]
+    assert "tool_call" not in types(events)
+    assert text_of(events) == "I call."
     assert view[-1] == {"role": "assistant", "content": [{"type": "text", "text": "I call."}]}
     assert cancelled.status_code == 200
     assert healthy > 0
@@ -93,11 +93,11 @@ async def test_stopped_at_its_limit_a_message_with_many_calls_keeps_nobody_waiti
             await _until(client, f"{path}/turns/{turn}", "awaiting_approval")
             await client.post(f"{path}/turns/{turn}/cancel")
             await _until(client, f"{path}/turns/{turn}", "done")
-        told = await client.events(session)
+        events = await client.events(session)
 
-    results = [each["data"]["status"] for each in told if each["type"] == "tool_result"]
+    results = [each["data"]["status"] for each in events if each["type"] == "tool_result"]
     assert results == ["cancelled"] * 900
-    assert the(told, "done")["status"] == "cancelled"
+    assert the(events, "done")["status"] == "cancelled"
     assert max(stretches) < MAX_STRETCH
 
 
@@ -158,7 +158,7 @@ def _frames(count: int) -> list[bytes]:
     """The stream of one message: a text and so many tool calls."""
     usage = {"input_tokens": 1, "output_tokens": 1}
     message = {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "m", "usage": usage}
-    told: list[dict[str, Any]] = [
+    events: list[dict[str, Any]] = [
         {"type": "message_start", "message": message},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "I call."}},
@@ -167,16 +167,16 @@ def _frames(count: int) -> list[bytes]:
     for index in range(1, count + 1):
         block: Block = {"type": "tool_use", "id": f"toolu_{index}", "name": "calculate", "input": {}}
         arguments = {"type": "input_json_delta", "partial_json": '{"expression": "1+1"}'}
-        told += [
+        events += [
             {"type": "content_block_start", "index": index, "content_block": block},
             {"type": "content_block_delta", "index": index, "delta": arguments},
             {"type": "content_block_stop", "index": index},
         ]
-    told += [
+    events += [
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 9}},
         {"type": "message_stop"},
     ]
-    return [b"event: %b\ndata: %b\n\n" % (each["type"].encode(), orjson.dumps(each)) for each in told]
+    return [b"event: %b\ndata: %b\n\n" % (each["type"].encode(), orjson.dumps(each)) for each in events]
 
 
 async def _leave_open(log: Any, epoch: int, count: int) -> None:

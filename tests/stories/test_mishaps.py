@@ -56,8 +56,8 @@ async def test_an_interrupt_in_the_same_moment_is_not_lost(client: Client) -> No
         if first.status_code == 409:  # the second was quicker
             continue
         turn = second.json()["turn_id"]
-        told = events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={turn}"))
-        assert text_of(told) == str(number)
+        seen = events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={turn}"))
+        assert text_of(seen) == str(number)
 
 
 async def test_waiting_turns_survive_a_database_that_fails_when_they_are_claimed(
@@ -76,9 +76,9 @@ async def test_waiting_turns_survive_a_database_that_fails_when_they_are_claimed
     session = await client.session()
     await client.begin(session, "/say one")
     second = await client.begin(session, "/say two", on_conflict="queue")
-    told = events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={second['turn_id']}"))
+    seen = events(await client.all_frames(f"/api/sessions/{session}/events?turn_id={second['turn_id']}"))
 
-    assert text_of(told) == "two"
+    assert text_of(seen) == "two"
 
 
 async def test_a_tool_that_cancels_itself_gets_its_result(settings: Settings) -> None:
@@ -89,11 +89,11 @@ async def test_a_tool_that_cancels_itself_gets_its_result(settings: Settings) ->
 
     tool = FunctionTool(ToolSpec("quit", "Quits.", {"type": "object"}), "read_only", 5, run)
     async with running_gateway(settings, tool) as client:
-        told = await client.chat('/call quit {}\n/call calculate {"expression": "1+1"}\n/then\n/say over')
+        seen = await client.chat('/call quit {}\n/call calculate {"expression": "1+1"}\n/then\n/say over')
 
-    results = [event["data"]["status"] for event in told if event["type"] == "tool_result"]
+    results = [event["data"]["status"] for event in seen if event["type"] == "tool_result"]
     assert sorted(results) == ["error", "ok"]
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "done")["status"] == "completed"
 
 
 async def test_a_mistake_of_ours_ends_the_turn_and_not_the_session(
@@ -106,11 +106,11 @@ async def test_a_mistake_of_ours_ends_the_turn_and_not_the_session(
 
     with monkeypatch.context() as patched:
         patched.setattr(client.app.state.deps.prompts, "read", broken)
-        told = await client.chat("/say hi", session_id="mine")
+        seen = await client.chat("/say hi", session_id="mine")
     again = await client.chat("/say fine", session_id="mine")
 
-    assert the(told, "error")["code"] == "internal"
-    assert "a bug" not in str(told)
+    assert the(seen, "error")["code"] == "internal"
+    assert "a bug" not in str(seen)
     assert the(again, "done")["status"] == "completed"
 
 
@@ -150,5 +150,5 @@ async def test_nobody_overtakes_those_who_wait(client: Client) -> None:
     ]
     await client.all_frames(f"/api/sessions/{session}/events?turn_id={accepted[-1]}")
 
-    told = await client.events(session)
-    assert [event["turn_id"] for event in told if event["type"] == "turn_start"] == accepted
+    seen = await client.events(session)
+    assert [event["turn_id"] for event in seen if event["type"] == "turn_start"] == accepted

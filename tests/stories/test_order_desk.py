@@ -38,9 +38,9 @@ class Curl:
     path: str
     body: Any
 
-    def about(self, told: dict[str, Any]) -> "Curl":
+    def about(self, events: dict[str, Any]) -> "Curl":
         """With the ids of that event in the place of the shell's variables."""
-        ids = {"$TURN": told["turn_id"], "$CALL": told["tool_call_id"]}
+        ids = {"$TURN": events["turn_id"], "$CALL": events["tool_call_id"]}
         return Curl(re.sub(r"\$[A-Z]+", lambda name: ids[name[0]], self.path), self.body)
 
 
@@ -81,13 +81,13 @@ async def desk(folder: Path, model_url: str) -> AsyncGenerator[tuple[Client, Run
 
 async def until_asked(client: Client, asking: Curl) -> list[dict[str, Any]]:
     """The events of the turn that the command starts, up to the request."""
-    told: list[dict[str, Any]] = []
+    seen: list[dict[str, Any]] = []
     async with asyncio.timeout(TIMEOUT), client.frames(asking.path, asking.body) as frames:
         async for frame in frames:
-            told.append(frame.data)
+            seen.append(frame.data)
             if frame.event == "approval_request":
-                return told
-    raise AssertionError(f"nobody was asked: {types(told)}")
+                return seen
+    raise AssertionError(f"nobody was asked: {types(seen)}")
 
 
 async def test_the_example_works_as_it_is_written(tmp_path: Path, demo_url: str) -> None:
@@ -106,7 +106,7 @@ async def test_the_example_works_as_it_is_written(tmp_path: Path, demo_url: str)
         decision = decide.about(before[-1])
         assert (await client.post(decision.path, decision.body)).status_code == 200
         turn = f"/api/sessions/desk/events?turn_id={before[-1]['turn_id']}"
-        told = events(await client.all_frames(turn))
+        seen = events(await client.all_frames(turn))
 
         second = await until_asked(client, Curl(chat.path, {**chat.body, "message": CHINESE}))
         denial = decide.about(second[-1])
@@ -114,8 +114,8 @@ async def test_the_example_works_as_it_is_written(tmp_path: Path, demo_url: str)
         denied = events(await client.all_frames(turn.replace(before[-1]["turn_id"], second[-1]["turn_id"])))
         running.stop()
 
-    _is_the_whole_story(told)
-    assert [event for event in before if event["type"] != "stream_open"] == told[: len(before) - 1]
+    _is_the_whole_story(seen)
+    assert [event for event in before if event["type"] != "stream_open"] == seen[: len(before) - 1]
     (line,) = (folder / "refunds.jsonl").read_bytes().splitlines()
     assert orjson.loads(line) == {
         "key": f"{before[-1]['turn_id']}:{before[-1]['tool_call_id']}",
@@ -131,21 +131,21 @@ async def test_the_example_works_as_it_is_written(tmp_path: Path, demo_url: str)
     assert [each for record in records for each in violations(record)] == []
 
 
-def _is_the_whole_story(told: list[dict[str, Any]]) -> None:
+def _is_the_whole_story(events: list[dict[str, Any]]) -> None:
     """Each step with its ids, nothing missing and nothing twice."""
-    assert [event["seq"] for event in told] == list(range(1, len(told) + 1))
-    assert types(told).count("done") == 1
-    assert the(told, "done")["status"] == "completed"
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert types(events).count("done") == 1
+    assert the(events, "done")["status"] == "completed"
 
-    calls = [event for event in told if event["type"] == "tool_call"]
-    results = {event["tool_call_id"]: event for event in told if event["type"] == "tool_result"}
+    calls = [event for event in events if event["type"] == "tool_call"]
+    results = {event["tool_call_id"]: event for event in events if event["type"] == "tool_result"}
     assert [call["data"]["name"] for call in calls] == CALLS
     assert [call["iteration"] for call in calls] == [1, 2, 3, 4]
     assert list(results) == [call["tool_call_id"] for call in calls]
     reading, looking, asking, refunding = calls
     assert {results[call["tool_call_id"]]["data"]["status"] for call in calls} == {"ok"}
 
-    by_type = {event["type"]: event for event in told}
+    by_type = {event["type"]: event for event in events}
     assert by_type["skill"]["tool_call_id"] == reading["tool_call_id"]
     assert (by_type["skill"]["data"]["name"], by_type["skill"]["data"]["action"]) == (
         "refund-an-order",
@@ -153,7 +153,7 @@ def _is_the_whole_story(told: list[dict[str, Any]]) -> None:
     )
     assert by_type["approval_request"]["tool_call_id"] == refunding["tool_call_id"]
     assert by_type["approval_response"]["tool_call_id"] == refunding["tool_call_id"]
-    assert types(told).count("approval_request") == types(told).count("approval_response") == 1
+    assert types(events).count("approval_request") == types(events).count("approval_response") == 1
 
     found, refund = (results[call["tool_call_id"]]["data"] for call in (looking, refunding))
     assert [step["step_name"] for step in found["steps"]] == ["find the order", "apply the refund rules"]
@@ -162,4 +162,4 @@ def _is_the_whole_story(told: list[dict[str, Any]]) -> None:
     (write,) = refund["memory_writes"]
     assert (write["owner_id"], write["type"], "A-1001" in write["content"]) == ("local", "event", True)
     assert '"in_stock": 3' in results[asking["tool_call_id"]]["data"]["content"]
-    assert "I followed the skill `refund-an-order`" in text_of(told)
+    assert "I followed the skill `refund-an-order`" in text_of(events)

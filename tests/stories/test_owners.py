@@ -47,8 +47,8 @@ async def done_of(client: Client, session: str, turn: str) -> list[dict[str, Any
 
 async def is_free(client: Client, session: str) -> bool:
     """Whether the session answers the next message."""
-    told = await client.chat("/say fine", session_id=session)
-    return text_of(told) == "fine" and the(told, "done")["status"] == "completed"
+    seen = await client.chat("/say fine", session_id=session)
+    return text_of(seen) == "fine" and the(seen, "done")["status"] == "completed"
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ async def test_an_event_that_cannot_be_encoded_ends_its_turn_and_nothing_else(
     async with running_gateway(settings.model_copy(update={"max_iterations": iterations})) as client:
         session = await client.session()
         turn = (await client.begin(session, message))["turn_id"]
-        told = await done_of(client, session, turn)
+        seen = await done_of(client, session, turn)
         free = await client.chat("/say fine", session_id=session)
         numbers = [event["seq"] for event in await client.events(session)]
 
     assert raised == [step]
-    assert the(told, "done")["status"] == "failed"
-    assert the(told, "error")["code"] == "internal"
+    assert the(seen, "done")["status"] == "failed"
+    assert the(seen, "error")["code"] == "internal"
     assert text_of(free) == "fine"
     assert numbers == list(range(1, len(numbers) + 1))
 
@@ -94,10 +94,10 @@ async def test_a_turn_whose_append_is_refused_goes_on_under_a_new_number(client:
                 break
     assert await client.app.state.deps.turns.take_over(turn, recovered=False) is not None
 
-    told = await done_of(client, session, turn)
+    seen = await done_of(client, session, turn)
 
-    assert the(told, "done")["status"] == "completed"
-    assert "iteration_superseded" in types(told)
+    assert the(seen, "done")["status"] == "completed"
+    assert "iteration_superseded" in types(seen)
     assert await is_free(client, session)
 
 
@@ -113,10 +113,10 @@ async def test_a_turn_whose_task_died_is_taken_over(
             await anext(frames)
             (task,) = [each for each in asyncio.all_tasks() if each.get_name() == f"turns of {session}"]
             task.cancel()
-        told = await done_of(client, session, turn)
+        seen = await done_of(client, session, turn)
         free = await is_free(client, session)
 
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "done")["status"] == "completed"
     assert free
 
 
@@ -143,13 +143,13 @@ async def test_a_decision_and_a_memory_while_the_parked_task_ends_lose_nothing(
         saved = await client.post("/api/memory", MEMORY | {"session_id": asked.session})
         approved = await asked.decide("approve")
         decided.set()
-        told = await asked.all_events()
+        seen = await asked.all_events()
         free = await is_free(client, asked.session)
 
     assert (saved.status_code, approved.status_code) == (201, 200)
     assert outbox.sent == ["李雷"]
-    assert the(told, "memory")["op"] == "remembered"
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "memory")["op"] == "remembered"
+    assert the(seen, "done")["status"] == "completed"
     assert free
 
 
@@ -162,10 +162,10 @@ async def test_two_decisions_and_a_cancel_of_one_moment_leave_one_end(settings: 
             answers = await asyncio.gather(
                 asked.decide("approve"), asked.decide("deny"), client.post(f"{asked.path}/cancel")
             )
-            told = await asked.all_events()
+            seen = await asked.all_events()
             assert all(answer.status_code in {200, 202, 409} for answer in answers)
-            assert the(told, "done")["status"] in {"completed", "cancelled"}
-            assert len([event for event in told if event["type"] == "tool_result"]) == 1
+            assert the(seen, "done")["status"] in {"completed", "cancelled"}
+            assert len([event for event in seen if event["type"] == "tool_result"]) == 1
             assert await is_free(client, asked.session)
 
 
@@ -194,12 +194,12 @@ async def test_an_end_that_takes_long_is_the_one_that_was_asked_for(
         await asyncio.wait_for(begun.wait(), TIMEOUT)
         if asks == "cancel":
             await client.post(f"/api/sessions/{session}/turns/{turn}/cancel")
-        told = await done_of(client, session, turn)
+        seen = await done_of(client, session, turn)
         free = await is_free(client, session)
         released.set()
 
-    assert the(told, "done")["status"] == status
-    assert "error" not in types(told)
+    assert the(seen, "done")["status"] == status
+    assert "error" not in types(seen)
     assert free
 
 
@@ -210,15 +210,15 @@ async def test_a_queued_turn_ends_with_its_cancel_also_while_another_runs(client
         queued = (await client.begin(session, "/say never", on_conflict="queue"))["turn_id"]
         following = asyncio.create_task(done_of(client, session, queued))
         answer = await client.post(f"/api/sessions/{session}/turns/{queued}/cancel")
-        told = await following
+        seen = await following
         still = (await client.get(f"/api/sessions/{session}/turns/{first}")).json()["status"]
 
     assert answer.json()["status"] == "done"
-    assert types(told) == ["turn_start", "done"]
-    assert the(told, "done")["status"] == "cancelled"
+    assert types(seen) == ["turn_start", "done"]
+    assert the(seen, "done")["status"] == "cancelled"
     assert still == "running"
-    said = (await client.get(f"/api/sessions/{session}/messages")).text
-    assert "never" not in said
+    messages = (await client.get(f"/api/sessions/{session}/messages")).text
+    assert "never" not in messages
     page = (
         await client.get(f"/api/sessions/{session}/events?turn_id={first}", accept="application/json")
     ).json()
@@ -240,12 +240,12 @@ async def test_a_queued_turn_ends_with_its_cancel_behind_one_that_waits_for_a_pe
         asked = await parked(await ask(client, '/call send {"to": "Mei"}\n/then\n/say sent'))
         queued = (await client.begin(asked.session, "/say never", on_conflict="queue"))["turn_id"]
         await client.post(f"/api/sessions/{asked.session}/turns/{queued}/cancel")
-        told = await done_of(client, asked.session, queued)
+        seen = await done_of(client, asked.session, queued)
         status = await asked.status()
         await asked.decide("approve")
         rest = await asked.all_events()
 
-    assert the(told, "done")["status"] == "cancelled"
+    assert the(seen, "done")["status"] == "cancelled"
     assert status == "awaiting_approval"
     assert the(rest, "done")["status"] == "completed"
 
@@ -258,12 +258,12 @@ async def test_a_queued_turn_that_a_former_version_cancelled_ends_at_the_start(s
         queued = (await client.begin(asked.session, "/say never", on_conflict="queue"))["turn_id"]
         await client.app.state.deps.turns.request_cancel(queued)
     async with running_gateway(settings, *outbox.tools) as client:
-        told = await done_of(client, asked.session, queued)
+        seen = await done_of(client, asked.session, queued)
         waiting = await client.app.state.deps.turns.count_waiting()
         turn = (await client.get(f"/api/sessions/{asked.session}/turns/{asked.turn}")).json()
 
-    assert types(told) == ["turn_start", "done"]
-    assert the(told, "done")["status"] == "cancelled"
+    assert types(seen) == ["turn_start", "done"]
+    assert the(seen, "done")["status"] == "cancelled"
     assert waiting == 0
     assert turn["status"] == "awaiting_approval"
 
@@ -306,10 +306,10 @@ async def test_what_the_outbox_could_not_deliver_is_tried_again(
         async with slow_turn(client, session):
             queued = (await client.begin(session, "/say never", on_conflict="queue"))["turn_id"]
             await client.post(f"/api/sessions/{session}/turns/{queued}/cancel")
-        told = await done_of(client, session, queued)
+        seen = await done_of(client, session, queued)
 
     assert failures == []
-    assert types(told) == ["turn_start", "done"]
+    assert types(seen) == ["turn_start", "done"]
 
 
 async def test_a_turn_that_cannot_be_finalized_gets_its_end_all_the_same(
@@ -327,9 +327,9 @@ async def test_a_turn_that_cannot_be_finalized_gets_its_end_all_the_same(
     async with running_gateway(settings) as client:
         session = await client.session()
         turn = (await client.begin(session, "/say hi"))["turn_id"]
-        told = await done_of(client, session, turn)
+        seen = await done_of(client, session, turn)
 
-    assert the(told, "done")["status"] == "failed"
+    assert the(seen, "done")["status"] == "failed"
 
 
 async def test_a_memory_saved_while_a_turn_runs_is_one_of_its_events(client: Client) -> None:
@@ -362,6 +362,6 @@ async def test_a_turn_that_is_lost_again_and_again_is_given_up(
     async with running_gateway(settings.model_copy(update={"recover_attempts": 2})) as client:
         session = await client.session()
         turn = (await client.begin(session, "/say hi"))["turn_id"]
-        told = await done_of(client, session, turn)
+        seen = await done_of(client, session, turn)
 
-    assert the(told, "done")["status"] == "interrupted"
+    assert the(seen, "done")["status"] == "interrupted"

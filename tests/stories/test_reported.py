@@ -41,26 +41,26 @@ async def test_all_that_a_function_tells_is_in_the_events_of_its_call(
     """Steps and suggestions come with the result, what could not be used is a warning, and the log knows."""
     speaking = settings.model_copy(update={"log_level": "info", "log_format": "json"})
     async with running_gateway(speaking, find_trains) as client:
-        told = await client.chat('/call find_trains {"to": "上海"}\n/then\n/say 好了')
+        events = await client.chat('/call find_trains {"to": "上海"}\n/then\n/say 好了')
 
-    result = the(told, "tool_result")
+    result = the(events, "tool_result")
     assert (result["status"], result["content"]) == ("ok", '["G1"]')
     first, second = result["steps"]
     assert (first["step_id"], first["step_name"]) == ("step-1", "timetable")
     assert (first["input"], first["output"]) == ({"to": "上海"}, ["G1", "G3"])
     assert (second["step_id"], second["step_name"], second["duration_ms"]) == ("step-2", "过滤", 3)
     assert [write["content"] for write in result["memory_writes"]] == ["常去上海"]
-    assert the(told, "tool_progress") == {"message": "一半", "progress": 0.5}
-    assert the(told, "warning")["message"].startswith(
+    assert the(events, "tool_progress") == {"message": "一半", "progress": 0.5}
+    assert the(events, "warning")["message"].startswith(
         "find_trains: memory_writes[1].owner_type: Field required"
     )
-    assert text_of(told) == "好了"
+    assert text_of(events) == "好了"
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert "常去" not in str(lines)
 
 
-def sources(told: list[dict[str, Any]]) -> set[str]:
-    return {event["data"]["source"] for event in told if event["type"] == "retrieval"}
+def sources(events: list[dict[str, Any]]) -> set[str]:
+    return {event["data"]["source"] for event in events if event["type"] == "retrieval"}
 
 
 async def test_what_a_function_suggests_waits_in_quarantine(settings: Settings) -> None:
@@ -73,11 +73,11 @@ async def test_what_a_function_suggests_waits_in_quarantine(settings: Settings) 
         unrecalled = await client.chat("我常去哪里？", session_id="t")
         confirmed = await client.post(f"/api/memory/{suggested['id']}/confirm")
         recalled = await client.chat("我常去哪里？", session_id="u")
-        while not (told := [e for e in await client.events("s") if e["type"] == "memory"]):
+        while not (events := [e for e in await client.events("s") if e["type"] == "memory"]):
             await asyncio.sleep(0.01)
 
     assert (suggested["content"], suggested["source"]) == ("常去上海", "skill")
     assert "memory" not in sources(unrecalled)
     assert confirmed.status_code == 200
     assert "memory" in sources(recalled)
-    assert (told[0]["data"]["by"], told[0]["data"]["quarantined"]) == ("find_trains", True)
+    assert (events[0]["data"]["by"], events[0]["data"]["quarantined"]) == ("find_trains", True)

@@ -60,8 +60,8 @@ async def test_many_readers_with_random_delays_all_see_the_same_bytes(client: Cl
 
 async def test_a_finished_turn_is_replayed_from_the_log_and_then_answers_204(client: Client) -> None:
     """After the end a reader gets the rest at once; at the end it is told that nothing will come."""
-    told = await client.chat("/say hello")
-    session, turn, last = told[0]["session_id"], told[0]["turn_id"], told[-1]["seq"]
+    events = await client.chat("/say hello")
+    session, turn, last = events[0]["session_id"], events[0]["turn_id"], events[-1]["seq"]
     path = f"/api/sessions/{session}/events?turn_id={turn}"
 
     rest = await client.all_frames(path, headers={"last-event-id": str(last - 1)})
@@ -104,18 +104,18 @@ async def test_the_session_stream_goes_on_over_several_turns(client: Client) -> 
 
 async def test_types_choose_events_and_keep_their_numbers(client: Client) -> None:
     """A filtered stream leaves events out and renumbers nothing."""
-    told = await client.chat(MESSAGE)
-    path = f"/api/sessions/{told[0]['session_id']}/events?follow=0&types=tool_call,done"
+    events = await client.chat(MESSAGE)
+    path = f"/api/sessions/{events[0]['session_id']}/events?follow=0&types=tool_call,done"
 
     chosen = [frame.data for frame in await client.all_frames(path)][1:]
 
-    assert [event for event in told if event["type"] in {"tool_call", "done"}] == chosen
+    assert [event for event in events if event["type"] in {"tool_call", "done"}] == chosen
 
 
 async def test_a_page_of_events_is_the_same_as_the_stream(client: Client) -> None:
     """With Accept: application/json the log is read page by page."""
-    told = await client.chat(MESSAGE)
-    session = told[0]["session_id"]
+    events = await client.chat(MESSAGE)
+    session = events[0]["session_id"]
     paged, after = [], 0
     while after is not None:
         page = await client.get(
@@ -124,7 +124,7 @@ async def test_a_page_of_events_is_the_same_as_the_stream(client: Client) -> Non
         paged += page.json()["events"]
         after = page.json().get("next")
 
-    assert told == paged
+    assert events == paged
 
 
 async def test_a_snapshot_and_its_tail_miss_nothing_and_repeat_nothing(client: Client) -> None:

@@ -34,10 +34,10 @@ async def test_queued_messages_run_one_after_the_other(client: Client) -> None:
 
     assert [turn["status"] for turn in (first, second, third)] == ["running", "accepted", "accepted"]
     await client.all_frames(f"/api/sessions/{session}/events?turn_id={third['turn_id']}")
-    told = await client.events(session)
-    starts = [event["turn_id"] for event in told if event["type"] == "turn_start"]
+    events = await client.events(session)
+    starts = [event["turn_id"] for event in events if event["type"] == "turn_start"]
     assert [turn["turn_id"] for turn in (first, second, third)] == starts
-    turns = [event["turn_id"] for event in told]
+    turns = [event["turn_id"] for event in events]
     assert turns == sorted(turns, key=starts.index)
 
 
@@ -49,8 +49,8 @@ async def test_an_interrupting_message_stops_the_running_turn_and_goes_first(cli
     urgent = await client.begin(session, "/say urgent", on_conflict="interrupt")
 
     await client.all_frames(f"/api/sessions/{session}/events?turn_id={waiting['turn_id']}")
-    told = await client.events(session)
-    done = {event["turn_id"]: event["data"]["status"] for event in told if event["type"] == "done"}
+    events = await client.events(session)
+    done = {event["turn_id"]: event["data"]["status"] for event in events if event["type"] == "done"}
 
     assert [first["turn_id"], urgent["turn_id"], waiting["turn_id"]] == list(done)
     assert list(done.values()) == ["cancelled", "completed", "completed"]
@@ -98,8 +98,8 @@ async def test_the_same_client_message_id_is_the_same_turn(client: Client) -> No
     assert {200, 202} >= {answer.status_code for answer in answers}
     assert again[1].event == "turn_start"
     assert again[-1].event == "done"
-    told = await client.events(session)
-    assert the(told, "turn_start")["client_message_id"] == "m1"
+    events = await client.events(session)
+    assert the(events, "turn_start")["client_message_id"] == "m1"
 
 
 async def test_a_client_message_id_cannot_be_used_for_something_else(client: Client) -> None:

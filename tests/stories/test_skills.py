@@ -43,15 +43,17 @@ def skilled(settings: Settings, folder: Path) -> Settings:
     return settings.model_copy(update={"skills_dir": folder, "bundled_skills": False})
 
 
-def results(told: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def results(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Name and status of each result, in the order of the stream."""
-    return [(each["data"]["name"], each["data"]["status"]) for each in told if each["type"] == "tool_result"]
+    return [
+        (each["data"]["name"], each["data"]["status"]) for each in events if each["type"] == "tool_result"
+    ]
 
 
-def skills(told: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def skills(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Name and action of each skill event; each belongs to a call."""
-    found = [each for each in told if each["type"] == "skill"]
-    calls = {each["tool_call_id"] for each in told if each["type"] == "tool_call"}
+    found = [each for each in events if each["type"] == "skill"]
+    calls = {each["tool_call_id"] for each in events if each["type"] == "tool_call"}
     assert {each["tool_call_id"] for each in found} <= calls
     return [(each["data"]["name"], each["data"]["action"]) for each in found]
 
@@ -75,17 +77,17 @@ async def prompt_of(client: Client, settings: Settings, message: str = "/say hi"
 async def test_a_skill_is_read_and_not_called(skilled: Settings) -> None:
     """Called as if it were a tool it is refused with what to do instead; read_skill then gives its body."""
     async with running_gateway(skilled, greet) as client:
-        told = await client.chat(
+        events = await client.chat(
             f"/call greet-people {{}}\n/then\n{reading('greet-people')}\n/then\n/say over"
         )
 
-    assert results(told) == [("greet-people", "denied"), ("read_skill", "ok")]
-    assert skills(told) == [("greet-people", "refused"), ("greet-people", "read")]
-    refused, read = [each["data"]["content"] for each in told if each["type"] == "tool_result"]
+    assert results(events) == [("greet-people", "denied"), ("read_skill", "ok")]
+    assert skills(events) == [("greet-people", "refused"), ("greet-people", "read")]
+    refused, read = [each["data"]["content"] for each in events if each["type"] == "tool_result"]
     assert "read_skill(name='greet-people')" in refused
     assert "Do it." in read
-    assert str(skilled.skills_dir.parent) not in str(told)
-    assert text_of(told) == "over"
+    assert str(skilled.skills_dir.parent) not in str(events)
+    assert text_of(events) == "over"
 
 
 async def test_a_tool_that_only_a_skill_allows_waits_for_it_to_be_read(skilled: Settings) -> None:
@@ -93,14 +95,14 @@ async def test_a_tool_that_only_a_skill_allows_waits_for_it_to_be_read(skilled: 
     guarded = skilled.model_copy(update={"skill_only_tools": ("gr*",)})
     async with running_gateway(guarded, greet) as client:
         session = await client.session()
-        told = await client.chat(
+        events = await client.chat(
             f"{GREET}\n/then\n{reading('greet-people')}\n/then\n{GREET}\n/then\n/say over", session_id=session
         )
         again = await client.chat(f"{GREET}\n/then\n/say over", session_id=session)
         other = await client.chat(f"{reading('write-letters')}\n/then\n{GREET}\n/then\n/say over")
 
-    assert results(told) == [("greet", "denied"), ("read_skill", "ok"), ("greet", "ok")]
-    assert "greet-people" in next(each["data"]["content"] for each in told if each["type"] == "tool_result")
+    assert results(events) == [("greet", "denied"), ("read_skill", "ok"), ("greet", "ok")]
+    assert "greet-people" in next(each["data"]["content"] for each in events if each["type"] == "tool_result")
     assert results(again) == [("greet", "denied")]
     assert results(other) == [("read_skill", "ok"), ("greet", "denied")]
 
@@ -110,15 +112,15 @@ async def test_while_a_skill_is_active_its_tools_are_all_there_is(skilled: Setti
     clock = "/call current_time {}"
     async with running_gateway(skilled, greet) as client:
         session = await client.session()
-        told = await client.chat(
+        events = await client.chat(
             f"{clock}\n/then\n{reading('greet-people')}\n/then\n{GREET}\n{clock}\n/then\n/say over",
             session_id=session,
         )
         later = await client.chat(f"{clock}\n/then\n/say over", session_id=session)
 
-    assert results(told)[:2] == [("current_time", "ok"), ("read_skill", "ok")]
-    assert sorted(results(told)[2:]) == [("current_time", "denied"), ("greet", "ok")]
-    assert skills(told) == [("greet-people", "read"), ("current_time", "refused")]
+    assert results(events)[:2] == [("current_time", "ok"), ("read_skill", "ok")]
+    assert sorted(results(events)[2:]) == [("current_time", "denied"), ("greet", "ok")]
+    assert skills(events) == [("greet-people", "read"), ("current_time", "refused")]
     assert results(later) == [("current_time", "ok")]
 
 
@@ -134,12 +136,12 @@ async def test_a_skill_that_is_gone_when_it_is_read_is_refused(skilled: Settings
 
     async with running_gateway(skilled, greet, spoil) as client:
         both = f"{reading('greet-people')}\n{reading('write-letters')}"
-        told = await client.chat(f"/call spoil {{}}\n/then\n{both}\n/then\n/say over")
+        events = await client.chat(f"/call spoil {{}}\n/then\n{both}\n/then\n/say over")
 
-    assert results(told) == [("spoil", "ok"), ("read_skill", "error"), ("read_skill", "error")]
-    assert sorted(skills(told)) == [("greet-people", "refused"), ("write-letters", "refused")]
-    assert str(folder.parent) not in str(told)
-    assert the(told, "done")["status"] == "completed"
+    assert results(events) == [("spoil", "ok"), ("read_skill", "error"), ("read_skill", "error")]
+    assert sorted(skills(events)) == [("greet-people", "refused"), ("write-letters", "refused")]
+    assert str(folder.parent) not in str(events)
+    assert the(events, "done")["status"] == "completed"
 
 
 async def test_an_edit_of_a_skill_is_in_the_next_turn(skilled: Settings, folder: Path) -> None:
@@ -152,13 +154,13 @@ async def test_an_edit_of_a_skill_is_in_the_next_turn(skilled: Settings, folder:
         path = folder / "greet-people" / "SKILL.md"
         path.write_text(skill_text("greet-people", "Greets people. 问好."), encoding="utf-8")
         await client.post("/api/skills/refresh")
-        told = await client.chat("/say hi", session_id=session)
+        events = await client.chat("/say hi", session_id=session)
         assert "问好" in await prompt_of(client, skilled, session_id=session)
 
         path.write_text(skill_text("greet-people", "Greets people. 问好.", "Bow first."), encoding="utf-8")
         read = await client.chat(f"{reading('greet-people')}\n/then\n/say over", session_id=session)
 
-    assert the(told, "warning")["code"] == "prompt_changed"
+    assert the(events, "warning")["code"] == "prompt_changed"
     assert "Bow first." in the(read, "tool_result")["content"]
     assert [each for each in read if each["type"] == "warning"] == []
 
@@ -171,14 +173,14 @@ async def test_a_skill_that_is_switched_off_is_gone_from_the_next_turn_on(skille
             assert (reply.status_code, reply.json()["enabled"]) == (200, False)
     async with running_gateway(skilled, greet) as client:
         prompt = await prompt_of(client, skilled)
-        told = await client.chat(f"{reading('greet-people')}\n{GREET}\n/then\n/say over")
+        events = await client.chat(f"{reading('greet-people')}\n{GREET}\n/then\n/say over")
         await client.http.patch("/api/skills/greet", json={"enabled": True})
         again = await client.chat(f"{GREET}\n/then\n/say over")
 
     assert "write-letters" in prompt
     assert "greet" not in prompt[prompt.index("<skills>") :]
-    assert sorted(results(told)) == [("greet", "denied"), ("read_skill", "error")]
-    assert ("greet-people", "refused") in skills(told)
+    assert sorted(results(events)) == [("greet", "denied"), ("read_skill", "error")]
+    assert ("greet-people", "refused") in skills(events)
     assert results(again) == [("greet", "ok")]
 
 
@@ -234,7 +236,7 @@ async def test_a_name_that_several_want_goes_to_the_stronger_one(skilled: Settin
 
     async with running_gateway(both, greet) as client:
         catalog = (await client.get("/api/skills?type=markdown")).json()
-        told = await client.chat(
+        events = await client.chat(
             f"{GREET}\n{reading('md:greet')}\n{reading('write-letters@user')}\n/then\n/say over"
         )
 
@@ -245,8 +247,8 @@ async def test_a_name_that_several_want_goes_to_the_stronger_one(skilled: Settin
         "write-letters@user",
     ]
     assert len(catalog["warnings"]) == 2
-    said = {each["data"]["content"] for each in told if each["type"] == "tool_result"}
-    assert [any(words in content for content in said) for words in ("你好 李雷", "Bow.", "By hand.")] == [
+    contents = {each["data"]["content"] for each in events if each["type"] == "tool_result"}
+    assert [any(words in content for content in contents) for words in ("你好 李雷", "Bow.", "By hand.")] == [
         True
     ] * 3
 
@@ -258,8 +260,8 @@ async def test_the_demo_follows_a_skill_when_its_words_are_said(skilled: Setting
         skill_text("greet-people", "Greets people. 打招呼.", body, allowed_tools="greet"), encoding="utf-8"
     )
     async with running_gateway(skilled, greet) as client:
-        told = await client.chat("替我打招呼，韩梅梅来了")
+        events = await client.chat("替我打招呼，韩梅梅来了")
 
-    assert results(told) == [("read_skill", "ok"), ("greet", "ok"), ("current_time", "denied")]
-    assert "> 你好 替我打招呼" in text_of(told)
-    assert "`current_time` " in text_of(told)
+    assert results(events) == [("read_skill", "ok"), ("greet", "ok"), ("current_time", "denied")]
+    assert "> 你好 替我打招呼" in text_of(events)
+    assert "`current_time` " in text_of(events)

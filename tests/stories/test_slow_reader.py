@@ -22,11 +22,11 @@ async def test_a_stalled_reader_is_dropped_and_the_turn_goes_on(settings: Settin
         turn = (await client.begin(session, "/fault huge_delta 8"))["turn_id"]
         path = f"/api/sessions/{session}/events?turn_id={turn}"
         with stalled_reader(client.url, path):
-            told = events(await client.all_frames(path))
+            seen = events(await client.all_frames(path))
             while not (dropped := await _dropped(client)):
                 await asyncio.sleep(0.1)
 
-    assert the(told, "done")["status"] == "completed"
+    assert the(seen, "done")["status"] == "completed"
     assert dropped[0].endswith(" 1.0")
 
 
@@ -42,11 +42,11 @@ async def test_a_reader_that_takes_nothing_for_a_while_misses_nothing(settings: 
                 await asyncio.sleep(0.01)
             await client.chat("/fault huge_delta 8", session_id=session)
             await client.chat("/pieces 20 /pace 10", session_id=session)
-            told = await client.all_frames(f"{path}?follow=0")
-            taken = await asyncio.to_thread(_read_to, connection, told[-1].raw)
+            frames = await client.all_frames(f"{path}?follow=0")
+            taken = await asyncio.to_thread(_read_to, connection, frames[-1].raw)
 
     assert taken.count(b"\nevent: text\n") > 9
-    assert b"".join(frame.raw for frame in told[1:]) == taken[taken.index(told[1].raw) :]
+    assert b"".join(frame.raw for frame in frames[1:]) == taken[taken.index(frames[1].raw) :]
 
 
 def _read_to(connection: socket.socket, last: bytes) -> bytes:

@@ -8,32 +8,32 @@ class Record(TelemetryReader):
     """What was told in words, the model calls, and the turns that ended."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.lines: list[str] = []
         self.calls: list[Call] = []
         self.ended: list[TurnFacts] = []
 
     def turn_started(self, turn: TurnFacts) -> None:
-        self.told.append(f"{turn.id} started")
+        self.lines.append(f"{turn.id} started")
 
     def call_ended(self, turn: TurnFacts, call: Call) -> None:
-        self.told.append(f"call {call.iteration} ended")
+        self.lines.append(f"call {call.iteration} ended")
         self.calls.append(call)
 
     def approval_asked(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState) -> None:
-        self.told.append(f"{run.name} asked")
+        self.lines.append(f"{run.name} asked")
 
     def approval_ended(self, turn: TurnFacts, run: ToolRun, approval: ApprovalState) -> None:
-        self.told.append(f"{run.name} {approval.decision} by {approval.kind}")
+        self.lines.append(f"{run.name} {approval.decision} by {approval.kind}")
 
     def tool_ended(self, turn: TurnFacts, run: ToolRun) -> None:
-        self.told.append(f"{run.name} {run.status}")
+        self.lines.append(f"{run.name} {run.status}")
 
     def turn_ended(self, turn: TurnFacts) -> None:
-        self.told.append(f"{turn.id} {turn.outcome}")
+        self.lines.append(f"{turn.id} {turn.outcome}")
         self.ended.append(turn)
 
     def turn_lost(self, turn: TurnFacts) -> None:
-        self.told.append(f"{turn.id} lost")
+        self.lines.append(f"{turn.id} lost")
 
     def turn_left(self, turn: TurnFacts) -> None:
-        self.told.append(f"{turn.id} left")
+        self.lines.append(f"{turn.id} left")

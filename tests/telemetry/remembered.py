@@ -39,8 +39,8 @@ def learned(**fields: Any) -> LearningReport:
 def recalled(story: Story, mode: str = "catalog", *, call: str | None = None, **fields: Any) -> Story:
     """Found three memories, of which the model knows one."""
     hits = [
-        RetrievalHit(id=f"m_{number}", source="memory:user", snippet=CANARY, score=1, told=told)
-        for number, told in enumerate(("now", "now", "before"))
+        RetrievalHit(id=f"m_{number}", source="memory:user", snippet=CANARY, score=1, told=known)
+        for number, known in enumerate(("now", "now", "before"))
     ]
     data = {"query": CANARY, "source": "memory", "results": hits, "tokens": 12, "mode": mode, **fields}
     return story.notify(Retrieval.model_validate(data), call=call)

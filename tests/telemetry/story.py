@@ -78,12 +78,12 @@ class Story:
     def decided(
         self, call_id: str, decision: str, by: str, *, ms: int = 10, iteration: int = 1, **more: Any
     ) -> "Story":
-        told = {"decision": decision, "by": by, "reason": f"Because {CANARY}", **more}
-        return self.notify(ApprovalResponse.model_validate(told), ms=ms, iteration=iteration, call=call_id)
+        data = {"decision": decision, "by": by, "reason": f"Because {CANARY}", **more}
+        return self.notify(ApprovalResponse.model_validate(data), ms=ms, iteration=iteration, call=call_id)
 
     def used(self, skill: str, action: str, call_id: str, **more: Any) -> "Story":
-        told = {"name": skill, "type": "markdown", "action": action, "reason": f"As {CANARY} says", **more}
-        return self.notify(Skill.model_validate(told), iteration=1, call=call_id)
+        data = {"name": skill, "type": "markdown", "action": action, "reason": f"As {CANARY} says", **more}
+        return self.notify(Skill.model_validate(data), iteration=1, call=call_id)
 
     def result(
         self,
@@ -96,8 +96,8 @@ class Story:
         iteration: int = 1,
         **more: Any,
     ) -> "Story":
-        told = {"name": name, "status": status, "content": CANARY, "duration_ms": duration_ms, **more}
-        return self.notify(CallResult.model_validate(told), ms=ms, iteration=iteration, call=call_id)
+        data = {"name": name, "status": status, "content": CANARY, "duration_ms": duration_ms, **more}
+        return self.notify(CallResult.model_validate(data), ms=ms, iteration=iteration, call=call_id)
 
     def done(
         self,

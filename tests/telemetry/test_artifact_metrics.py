@@ -29,9 +29,9 @@ from tests.telemetry.kept import row
 from tests.telemetry.story import CANARY, Story
 
 
-def counted(*told: ArtifactEvent) -> Counting:
+def counted(*events: ArtifactEvent) -> Counting:
     counting = Counting()
-    for news in told:
+    for news in events:
         counting.observer.notify(lambda reader, news=news: reader.artifact_event(news))
     return counting
 
@@ -112,7 +112,7 @@ def test_lines_name_what_was_kept_and_nothing_that_is_in_it() -> None:
     stream = io.StringIO()
     configure_logging("info", "json", stream)
     made = row(session_id="s_1", turn_id="t_1", tool_call_id="toolu_1")
-    told: tuple[ArtifactEvent, ...] = (
+    events: tuple[ArtifactEvent, ...] = (
         Stored(made, "tool", 0.5),
         Stored(row(), "upload", 0.5),
         StoreFailed("tool", "storage_full", 0.5, "s_1", "t_1"),  # its turn tells it
@@ -123,7 +123,7 @@ def test_lines_name_what_was_kept_and_nothing_that_is_in_it() -> None:
         PartRead("lines", "user"),
     )
     observer = Observer([Lines()])
-    for news in told:
+    for news in events:
         observer.notify(lambda reader, news=news: reader.artifact_event(news))
 
     lines: list[dict[str, Any]] = [json.loads(line) for line in stream.getvalue().splitlines()]

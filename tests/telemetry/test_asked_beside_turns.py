@@ -64,8 +64,8 @@ async def summarise(client: Client) -> Reply:
 
 
 async def learn(client: Client) -> Reply:
-    said = {"role": "user", "content": "My dog is called Argos."}
-    return await client.post("/api/memory/write", {"messages": [said]})
+    message = {"role": "user", "content": "My dog is called Argos."}
+    return await client.post("/api/memory/write", {"messages": [message]})
 
 
 async def decide(client: Client) -> Reply:
@@ -111,7 +111,7 @@ async def test_each_purpose_is_in_metrics_cost_and_spans(
         read, written = [await scraped(client, TOKENS.format(kind), **label) for kind in ("input", "output")]
         unreported = await scraped(client, "gateway_usage_unreported_total")
 
-    told = times["answer"] + times["limit"]
+    expected = times["answer"] + times["limit"]
     assert all(times.values()), times
     assert durations == {
         "answer_truncated": times["limit"],
@@ -119,8 +119,8 @@ async def test_each_purpose_is_in_metrics_cost_and_spans(
         "upstream_overloaded": times["busy"],
     }
     assert total == sum(times.values())
-    assert cost == pytest.approx(told * COST)
-    assert (read, written) == ((told + times["cut"]) * INPUT, told * OUTPUT + times["cut"])
+    assert cost == pytest.approx(expected * COST)
+    assert (read, written) == ((expected + times["cut"]) * INPUT, expected * OUTPUT + times["cut"])
     assert unreported == times["cut"]
 
     spans = [span for span in collecting.named("chat") if about(span)["gateway.purpose"] == purpose]
@@ -131,7 +131,7 @@ async def test_each_purpose_is_in_metrics_cost_and_spans(
         *["upstream_overloaded"] * times["busy"],
     ]
     assert [about(span).get("gateway.cost_usd") for span in spans] == [
-        *[COST] * told,
+        *[COST] * expected,
         *[None] * (times["cut"] + times["busy"]),
     ]
     assert {span.name for span in spans} == {f"chat {ASIDE}"}

@@ -152,8 +152,8 @@ async def live(client: Client) -> None:
     script = '/call dump {"lines": 9000}\n/call dump {"lines": 20000}\n/then\n/say so'
     await client.chat(script, session_id=session, attachments=[{"name": "a.txt", "text": "你好"}])
     await client.chat("Please remember that I like a plain design style.", session_id=session)
-    said = {"role": "user", "content": "My dog is called Argos."}
-    assert (await client.post("/api/memory/write", {"messages": [said]})).status_code == 200
+    message = {"role": "user", "content": "My dog is called Argos."}
+    assert (await client.post("/api/memory/write", {"messages": [message]})).status_code == 200
     asked = await parked(await ask(client, '/call send {"to": "Li Lei"}\n/then\n/say so', session=session))
     await asked.decide("deny")
     await asked.all_events()

@@ -212,18 +212,18 @@ MESSAGE = st.fixed_dictionaries(
 
 
 @given(st.lists(MESSAGE, max_size=8), st.integers(256, 2000))
-def test_whatever_is_cut_is_valid(said: list[dict[str, Any]], limit: int) -> None:
+def test_whatever_is_cut_is_valid(messages: list[dict[str, Any]], limit: int) -> None:
     """Any messages, any limit: JSON within the limit that fits the schema; the newest ones stay."""
-    text = messages_json(said, limit)
+    text = messages_json(messages, limit)
 
     assert len(text) <= limit
     found = json.loads(text)
     Draft202012Validator(MESSAGES).validate(found)
-    assert [message["role"] for message in found] == [message["role"] for message in said][
-        len(said) - len(found) :
+    assert [message["role"] for message in found] == [message["role"] for message in messages][
+        len(messages) - len(found) :
     ]
-    assert len(plain_json(said, limit)) <= limit
-    json.loads(plain_json(said, limit))
+    assert len(plain_json(messages, limit)) <= limit
+    json.loads(plain_json(messages, limit))
 
 
 def test_a_long_turn_keeps_what_is_newest() -> None:
@@ -266,16 +266,16 @@ def test_a_message_that_does_not_fit_is_cut_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "message"),
     [("cancelled", "cancelled"), ("limit_reached", "limit_reached"), ("failed", "error")],
 )
-def test_an_answer_that_was_stopped_is_no_error(status: str, told: str) -> None:
+def test_an_answer_that_was_stopped_is_no_error(status: str, message: str) -> None:
     """Only what failed is: of the turn as well as of its last call."""
     story = Story().begin().ask().say("So").answered(None, None).done(status)
 
     for span in Drawing().draw(story):
         (answer,) = messages(span, "gen_ai.output.messages")
-        assert answer["finish_reason"] == told
+        assert answer["finish_reason"] == message
 
 
 def test_a_turn_of_a_former_process_has_its_content() -> None:

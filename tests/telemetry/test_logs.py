@@ -201,7 +201,7 @@ def test_a_secret_is_written_nowhere(stream: io.StringIO, fields: dict[str, Any]
 
 def test_counts_of_tokens_are_no_secrets() -> None:
     """What only sounds like a secret is told, and so is that a secret is missing."""
-    told = {
+    fields = {
         "input_tokens": 3,
         "max_tokens": 5,
         "tokens": 1,
@@ -210,7 +210,7 @@ def test_counts_of_tokens_are_no_secrets() -> None:
         "cookie": False,
     }
 
-    assert redact(told) == told
+    assert redact(fields) == fields
     assert redact("max_tokens=5 and tokens: 7") == "max_tokens=5 and tokens: 7"
 
 

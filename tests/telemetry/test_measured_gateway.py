@@ -36,8 +36,8 @@ async def test_a_real_prometheus_finds_the_trace_behind_a_number(settings: Setti
     messages = ("What is 17*23?", "hello", "/fault http_400", "/fault http_429_ms once")
     slow = "histogram_quantile(0.95, sum by (le) (gen_ai_client_inference_duration_seconds_bucket))"
     async with running_gateway(settings) as client, running_prometheus(tmp_path, client.url) as prometheus:
-        for told in await asyncio.gather(*(client.chat(message) for message in messages * 3)):
-            traces.add(the(told, "turn_start")["trace_id"])
+        for events in await asyncio.gather(*(client.chat(message) for message in messages * 3)):
+            traces.add(the(events, "turn_start")["trace_id"])
         await prometheus.until("sum(gateway_turns_total)", 12)
         hour = {"start": str(time() - 1800), "end": str(time() + 1800)}
         found = await prometheus.ask(
@@ -196,8 +196,8 @@ async def test_metrics_are_in_the_form_that_is_asked_for(client: Client) -> None
 async def test_what_is_remembered_is_counted_by_who_did_it(client: Client) -> None:
     """A user over HTTP, the model with its tool, the keeper of a conversation; and what turns recalled."""
     made = await client.post("/api/memory", {"content": "喜欢简约的设计风格", "type": "preference"})
-    said = {"role": "user", "content": "My dog is called Argos."}
-    assert (await client.post("/api/memory/write", {"messages": [said]})).status_code == 200
+    message = {"role": "user", "content": "My dog is called Argos."}
+    assert (await client.post("/api/memory/write", {"messages": [message]})).status_code == 200
     found = await client.chat("Please remember that I drink tea, not coffee.")
     assert (await client.http.delete(f"/api/memory/{made.json()['id']}")).status_code == 204
 

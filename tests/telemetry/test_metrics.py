@@ -242,11 +242,11 @@ def test_invented_names_do_not_grow_the_process() -> None:
 def test_a_thousand_turns_have_the_series_and_the_memory_of_one() -> None:
     """Labels are names of few things: neither ids nor anything that was said."""
     counting = Counting().count(with_tools(), failing())
-    told = [*with_tools().events, *failing().events]
+    events = [*with_tools().events, *failing().events]
 
     def more(turns: range) -> None:
         for number in turns:
-            renamed = [event._replace(turn_id=f"{event.turn_id}_{number}") for event in told]
+            renamed = [event._replace(turn_id=f"{event.turn_id}_{number}") for event in events]
             counting.observer.observe(f"s_{number}", renamed)
 
     before = {(sample.name, *sorted(sample.labels.items())) for sample in counting.samples}
@@ -270,10 +270,10 @@ def test_a_longer_answer_makes_no_more_records(monkeypatch: pytest.MonkeyPatch) 
     """What is recorded of a turn does not depend on how many pieces it had: those are only added up."""
     from opentelemetry.sdk.metrics._internal.measurement_consumer import SynchronousMeasurementConsumer
 
-    told: list[object] = []
+    sizes: list[object] = []
 
     def note(*measurement: object, **_: object) -> None:
-        told.append(measurement)
+        sizes.append(measurement)
 
     monkeypatch.setattr(SynchronousMeasurementConsumer, "consume_measurement", note)
     monkeypatch.setattr(Counter, "add", note)
@@ -288,12 +288,12 @@ def test_a_longer_answer_makes_no_more_records(monkeypatch: pytest.MonkeyPatch) 
             .say(*["a"] * pieces)
             .answered("end_turn", Usage(input_tokens=1, output_tokens=1))
         )
-        told.clear()
+        sizes.clear()
         counting.count(story.done())
         stream = counting.streams.opened("live", head=0)
         for event in story.events:
             stream.sending([event])
         stream.closed("done")
-        records.append(len(told))
+        records.append(len(sizes))
 
     assert records[0] == records[1] > 0

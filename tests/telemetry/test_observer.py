@@ -57,7 +57,7 @@ def test_a_piece_of_a_turn_nobody_knows_is_passed_over() -> None:
 
     observer.observe("s_1", [delta("text", b"not JSON")])
 
-    assert record.told == []
+    assert record.lines == []
     assert observer.turns_followed == 0
 
 
@@ -68,7 +68,7 @@ def test_state_goes_with_the_turn() -> None:
     observer.observe("s_1", with_tools().events)
 
     assert observer.turns_followed == 0
-    assert record.told == [
+    assert record.lines == [
         "t_1 started",
         "call 1 ended",
         "calculate error",
@@ -88,11 +88,11 @@ def test_turns_that_never_end_are_let_go() -> None:
     observer.observe("s_1", busy.ask().events[1:])
     observer.observe("s_1", old.call("calculate", "toolu_1").events[1:])
     observer.observe("s_1", Story("t_new", at=5).begin().events)
-    assert record.told == ["t_old started", "t_busy started", "call 1 ended", "t_busy lost", "t_new started"]
+    assert record.lines == ["t_old started", "t_busy started", "call 1 ended", "t_busy lost", "t_new started"]
     observer.observe("s_1", Story("t_late", at=2000).begin().events)
     observer.close()
 
-    assert record.told[5:] == ["calculate None", "t_old lost", "t_new lost", "t_late started", "t_late left"]
+    assert record.lines[5:] == ["calculate None", "t_old lost", "t_new lost", "t_late started", "t_late left"]
     assert observer.turns_followed == 0
 
 

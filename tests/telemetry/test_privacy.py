@@ -95,8 +95,8 @@ async def remember_it(client: Client) -> None:
     """The planted word in memories of a user, the model and the keeper, as a tag, a quote and a query."""
     made = await client.post("/api/memory", {"content": f"Opens with {PLANTED}.", "tags": [PLANTED]})
     assert made.status_code == 201, made.text
-    said = {"role": "user", "content": f"My dog is called {PLANTED}."}
-    learned = await client.post("/api/memory/write", {"messages": [said]})
+    message = {"role": "user", "content": f"My dog is called {PLANTED}."}
+    learned = await client.post("/api/memory/write", {"messages": [message]})
     assert PLANTED in learned.text
     save = json.dumps({"action": "save", "content": f"The model keeps {PLANTED}."})
     search = json.dumps({"action": "search", "search": f"opens {PLANTED}"})

@@ -76,7 +76,7 @@ async def test_who_wants_to_hear_what_is_new_hears_that_alone(
         Instrument("test.duration", "histogram", "s", "A test.", ("a", "b"), (1, 10))
     )
 
-    told: list[tuple[int, float, list[int]]] = []
+    pushes: list[tuple[int, float, list[int]]] = []
     for values in ((0.5, 5), (20,), ()):
         collector.metrics.clear()
         for value in values:
@@ -87,7 +87,9 @@ async def test_who_wants_to_hear_what_is_new_hears_that_alone(
                 found.histogram.aggregation_temporality
                 == AggregationTemporality.AGGREGATION_TEMPORALITY_DELTA
             )
-            told += [(each.count, each.sum, list(each.bucket_counts)) for each in found.histogram.data_points]
+            pushes += [
+                (each.count, each.sum, list(each.bucket_counts)) for each in found.histogram.data_points
+            ]
     await telemetry.shutdown(30)
 
-    assert told == [(2, 5.5, [1, 1, 0]), (1, 20, [0, 0, 1])]
+    assert pushes == [(2, 5.5, [1, 1, 0]), (1, 20, [0, 0, 1])]

@@ -59,19 +59,19 @@ def test_a_turn_goes_on_in_its_trace_in_the_next_process(story: Story) -> None:
         second.observer.recall("s_1", events[cut // 2 : cut])
         second.observer.observe("s_1", events[cut:])
 
-        told = [*first.exporter.get_finished_spans(), *second.exporter.get_finished_spans()]
+        spans = [*first.exporter.get_finished_spans(), *second.exporter.get_finished_spans()]
 
-        assert sorted(map(signature, told)) == sorted(map(signature, whole.exporter.get_finished_spans())), (
+        assert sorted(map(signature, spans)) == sorted(map(signature, whole.exporter.get_finished_spans())), (
             cut
         )
-        (root,) = [span for span in told if span.parent is None]
+        (root,) = [span for span in spans if span.parent is None]
         assert attributes(root)["gateway.turn.resumed"] is True
         assert attributes(root)["gateway.turn.tool_calls"] == 2
 
 
 def signature(span: ReadableSpan) -> str:
-    told = {key: value for key, value in attributes(span).items() if key != "gateway.turn.resumed"}
-    return f"{place(span).trace_id:032x} {place(span).span_id:016x} {span.name} {milliseconds(span)} {told}"
+    common = {key: value for key, value in attributes(span).items() if key != "gateway.turn.resumed"}
+    return f"{place(span).trace_id:032x} {place(span).span_id:016x} {span.name} {milliseconds(span)} {common}"
 
 
 def compression(**data: Any) -> Compression:

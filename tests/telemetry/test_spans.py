@@ -333,13 +333,13 @@ def test_older_names_are_there_for_those_who_ask() -> None:
 
 def test_a_user_is_told_by_a_pseudonym_or_not_at_all() -> None:
     """The id is hashed with the operator's salt; without one there is none."""
-    told: list[Mapping[str, Any]] = []
+    seen: list[Mapping[str, Any]] = []
     for salt in (None, "one", "one", "other"):
         drawing = Drawing(called=Called("support", salt=salt))
         drawing.observer.expect("t_1", "ada")
-        told.append(attributes(drawing.draw(with_tools())["invoke_agent support"]))
+        seen.append(attributes(drawing.draw(with_tools())["invoke_agent support"]))
 
-    without, first, same, other = (each.get("user.id") for each in told)
+    without, first, same, other = (each.get("user.id") for each in seen)
     assert without is None
     assert first == same != other
-    assert "ada" not in str(told)
+    assert "ada" not in str(seen)

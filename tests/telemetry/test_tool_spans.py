@@ -135,9 +135,9 @@ def test_what_is_no_name_is_not_told_as_one(name: str) -> None:
     refused = called("read_skill").used(name, "refused", "toolu_1").done()
     there = called("read_skill").used(name, "read", "toolu_1").done()
 
-    for story, told in ((refused, "_OTHER"), (there, name)):
+    for story, outcome in ((refused, "_OTHER"), (there, name)):
         (span,) = drawn(story)["gateway.skill"]
-        assert attributes(span)["gateway.skill.name"] == told
+        assert attributes(span)["gateway.skill.name"] == outcome
 
 
 def test_the_steps_of_a_tool_are_parts_of_the_call() -> None:
@@ -177,8 +177,8 @@ STEP = st.fixed_dictionaries(
 @given(st.lists(STEP, max_size=5))
 def test_whatever_a_tool_says_of_its_steps_they_lie_within_the_call(steps: Sequence[dict[str, Any]]) -> None:
     """Any time and any length: no span that nobody can read, and the type of an error is one word."""
-    told = [{"step_id": "same", "step_name": "a", **step} for step in steps]
-    story = called().result("send", "toolu_1", ms=500, steps=told).done()
+    traces = [{"step_id": "same", "step_name": "a", **step} for step in steps]
+    story = called().result("send", "toolu_1", ms=500, steps=traces).done()
 
     spans = drawn(story)
 
@@ -207,10 +207,10 @@ def test_nothing_that_was_said_gets_into_a_span() -> None:
     story = with_approval()
     refused = called("read_skill").used(f"the {CANARY}", "refused", "toolu_1").done()
 
-    told = [span.to_json() for each in (story, refused) for spans in drawn(each).values() for span in spans]
+    texts = [span.to_json() for each in (story, refused) for spans in drawn(each).values() for span in spans]
 
-    assert len(told) == 12
-    assert CANARY not in "".join(told)
+    assert len(texts) == 12
+    assert CANARY not in "".join(texts)
 
 
 def test_a_turn_that_waited_says_for_how_long() -> None:

@@ -92,10 +92,10 @@ async def test_a_turn_that_waits_for_a_person_is_one_trace(
     assert milliseconds(root) == (found[0]["ts"], found[-1]["ts"])
     assert milliseconds(call) == (at["tool_call"], at["tool_result"])
     assert milliseconds(question) == (at["approval_request"], at["approval_response"])
-    told = about(root)
+    facts = about(root)
     waited = (at["approval_response"] - at["approval_request"]) / 1000
-    assert told["gateway.turn.waited"] == waited > 0
-    assert told.get("gateway.turn.resumed", False) is restarts
+    assert facts["gateway.turn.waited"] == waited > 0
+    assert facts.get("gateway.turn.resumed", False) is restarts
     assert bool(root.links) is not restarts  # who asked is not in the log
     assert about(question)["gateway.approval.by"] == "user"
     assert len(collecting.named("chat")) == 2
@@ -156,14 +156,14 @@ async def test_a_compression_that_somebody_asked_for_is_linked_to_the_request(
         for _ in range(4):
             await client.chat("Tell me more. " + "And it goes on. " * 200, session_id=session)
         response = await client.post(f"/api/sessions/{session}/compress")
-        told = [event for event in await client.events(session) if event["type"] == "compression"]
+        seen = [event for event in await client.events(session) if event["type"] == "compression"]
 
     assert response.status_code == 201, response.text
     span = collecting.one("gateway.compression")
-    assert span.trace_id.hex() == trace_id_of(told[0]["turn_id"])
+    assert span.trace_id.hex() == trace_id_of(seen[0]["turn_id"])
     post = collecting.one("POST /api/sessions/{session_id}/compress")
     assert links_of(span) == [(*place(post), "triggered_by")]
-    assert about(span)["gateway.compression.tokens_after"] == told[-1]["data"]["tokens_after"]
+    assert about(span)["gateway.compression.tokens_after"] == seen[-1]["data"]["tokens_after"]
 
 
 @pytest.mark.parametrize("how", ["down", "slow", "refusing"])

@@ -26,7 +26,7 @@ def test_a_turn_goes_on_where_it_waited() -> None:
     observer.expect("t_1", "ada")
     observer.observe("s_1", whole.events[7:])
 
-    assert record.told == [
+    assert record.lines == [
         "t_1 started",
         "call 1 ended",
         "send asked",
@@ -45,13 +45,13 @@ def test_a_waiting_turn_that_is_let_go_is_left_and_goes_on_from_the_log() -> Non
 
     observer.observe("s_1", whole.events[:7])
     observer.observe("s_2", Story("t_other", at=whole.at + HOUR).begin().events)
-    assert record.told[4:] == ["t_1 left", "t_other started"]
+    assert record.lines[4:] == ["t_1 left", "t_other started"]
     for _ in range(2):
         observer.recall("s_1", whole.events[:4])
         observer.recall("s_1", whole.events[4:7])
     observer.observe("s_1", whole.events[7:])
 
-    assert record.told[6:] == [
+    assert record.lines[6:] == [
         "t_1 started",
         "send asked",
         "send approved by user",
@@ -78,7 +78,7 @@ def test_a_turn_that_went_on_elsewhere_is_taken_up_where_it_is() -> None:
     observer.recall("s_1", story.events[:seen])
     observer.observe("s_1", story.events[seen:])
 
-    assert record.told[4:] == [
+    assert record.lines[4:] == [
         "t_1 started",
         "send asked",
         "send denied by user",
@@ -97,7 +97,7 @@ def test_waiting_turns_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         observer.observe("s_1", waiting(f"t_{number}").events)
 
-    assert [each for each in record.told if each.endswith("left")] == ["t_0 left", "t_1 left"]
+    assert [each for each in record.lines if each.endswith("left")] == ["t_0 left", "t_1 left"]
     assert observer.turns_followed == 3
 
 
@@ -109,4 +109,4 @@ def test_a_question_is_over_before_its_call_is() -> None:
 
         observer.observe("s_1", story.events)
 
-        assert record.told[4:6] == ["send None by None", f"send {status}"]
+        assert record.lines[4:6] == ["send None by None", f"send {status}"]

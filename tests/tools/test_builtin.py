@@ -113,7 +113,7 @@ async def test_expressions_are_calculated_exactly(expression: str, result: str) 
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         ("", "empty"),
         ("1 +", "Expected a number after '1 \\+', found the end"),
@@ -144,9 +144,9 @@ async def test_expressions_are_calculated_exactly(expression: str, result: str) 
         ("1" * 501, "too long"),
     ],
 )
-async def test_what_cannot_be_calculated_is_explained(expression: str, told: str) -> None:
+async def test_what_cannot_be_calculated_is_explained(expression: str, message: str) -> None:
     """Nothing is evaluated as Python, nothing runs away, and the message says where it stopped."""
-    with pytest.raises(ToolError, match=told):
+    with pytest.raises(ToolError, match=message):
         await calculated(expression)
 
 

@@ -91,7 +91,7 @@ async def test_text_is_told_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         (
             Place("北京", [Order(number=7, due=date(2026, 1, 2))]),
@@ -103,9 +103,9 @@ async def test_text_is_told_as_it_is() -> None:
         (None, "null"),
     ],
 )
-async def test_what_python_people_give_back_is_told_as_json(value: Any, told: str) -> None:
+async def test_what_python_people_give_back_is_told_as_json(value: Any, message: str) -> None:
     """Models, dataclasses, dates, enums and the like, also inside each other."""
-    assert await content_of("any", value) == told
+    assert await content_of("any", value) == message
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ async def test_what_is_no_json_is_an_error_that_says_what_to_mend(make: Callable
     with pytest.raises(ToolError) as caught:
         await content_of("pay", make())
 
-    told = caught.value.message
-    assert told.startswith("pay was carried out, but what it gave back cannot be told as JSON: " + why)
-    assert "secret" not in told
+    message = caught.value.message
+    assert message.startswith("pay was carried out, but what it gave back cannot be told as JSON: " + why)
+    assert "secret" not in message
 
 
 async def test_no_more_of_a_value_is_written_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:

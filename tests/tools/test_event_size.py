@@ -38,7 +38,7 @@ async def test_a_result_with_everything_at_its_most_fits_into_a_frame(letter: st
         )
 
     output = await run_in_time(report, {}, given := context())
-    told = CallResult(
+    traces = CallResult(
         name="n" * 64,
         status="ok",
         content=output.content,
@@ -48,7 +48,7 @@ async def test_a_result_with_everything_at_its_most_fits_into_a_frame(letter: st
         steps=given.steps.traces(output.steps),
     )
 
-    size = len(told.model_dump_json(exclude_none=True))
+    size = len(traces.model_dump_json(exclude_none=True))
     assert (
         size + 1500 <= FRAME
     )  # with the ids of the session, the turn and the call, and the names of the fields

@@ -167,7 +167,7 @@ async def test_a_packing_that_was_not_offered_is_refused(encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "message"),
     [
         ("image/tiff", "is image/tiff; only text"),
         ("application/zip", "is application/zip; only text"),
@@ -178,11 +178,11 @@ async def test_a_packing_that_was_not_offered_is_refused(encoding: str) -> None:
         (f"image/{'x' * 100}", "of no known type"),
     ],
 )
-async def test_what_is_not_text_is_refused_by_name(kind: str, told: str) -> None:
+async def test_what_is_not_text_is_refused_by_name(kind: str, message: str) -> None:
     """And a header that is no type is not repeated."""
     async with serving() as web:
         web.pages["/"] = answer(b"GIF89a", content_type=kind)
-        with pytest.raises(ToolError, match=told):
+        with pytest.raises(ToolError, match=message):
             await web.fetcher.get("http://news.example/")
 
 
@@ -234,14 +234,14 @@ async def test_a_file_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "message"),
     [("404 Not Found", "404 Not Found"), ("500 Obey me", "500 Internal"), ("799 x", "799")],
 )
-async def test_a_failure_of_the_page_is_told_by_its_number(status: str, told: str) -> None:
+async def test_a_failure_of_the_page_is_told_by_its_number(status: str, message: str) -> None:
     """Neither its body nor its own words are repeated."""
     async with serving() as web:
         web.pages["/"] = answer(b"secret", status)
-        with pytest.raises(ToolError, match=f"news.example answered {told}") as refused:
+        with pytest.raises(ToolError, match=f"news.example answered {message}") as refused:
             await web.fetcher.get("http://news.example/")
 
     assert "secret" not in refused.value.message

@@ -47,7 +47,7 @@ async def test_a_name_that_leads_inside_is_refused(addresses: Sequence[str]) -> 
 
 async def test_nobody_learns_which_names_there_are_inside() -> None:
     """A name that does not exist and one that leads inside are refused in the same words."""
-    told: list[str] = []
+    asked: list[str] = []
     worlds: list[dict[str, list[Sequence[str]]]] = [
         {},
         {"news.example": [["10.0.0.1"]]},
@@ -57,10 +57,10 @@ async def test_nobody_learns_which_names_there_are_inside() -> None:
         for web.names in worlds:
             with pytest.raises(ToolError) as refused:
                 await web.fetcher.get("http://news.example/")
-            told.append(refused.value.message)
+            asked.append(refused.value.message)
 
-    assert len(set(told)) == 1
-    assert "10.0.0.1" not in told[0]
+    assert len(set(asked)) == 1
+    assert "10.0.0.1" not in asked[0]
 
 
 @pytest.mark.parametrize("to", [*REDIRECTS, "http://inside.example/", "//inside.example", "//127.0.0.1/"])

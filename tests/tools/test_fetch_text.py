@@ -100,13 +100,13 @@ def test_any_bytes_become_clean_text(body: bytes, declared: str | None) -> None:
 )
 def test_html_is_told_as_it_reads(html: str, text: str | None) -> None:
     """Structure stays, markup goes."""
-    told = readable(html, BASE, 10_000)
+    page = readable(html, BASE, 10_000)
 
     if text is None:
         text = {"x": "x (https://o.example), http://o.example/", "b": "b c (https://news.example/a/)"}[
-            told.text[0]
+            page.text[0]
         ]
-    assert told == ("", text, True)
+    assert page == ("", text, True)
 
 
 def test_the_title_is_the_first_one() -> None:
@@ -119,10 +119,10 @@ def test_the_title_is_the_first_one() -> None:
 
 def test_reading_stops_where_enough_is_read() -> None:
     """And says so."""
-    told = readable("<p>字</p>" * 100_000, BASE, 50)
+    text = readable("<p>字</p>" * 100_000, BASE, 50)
 
-    assert told.text == "字\n\n" * 16 + "字\n"
-    assert not told.whole
+    assert text.text == "字\n\n" * 16 + "字\n"
+    assert not text.whole
 
 
 MARKUP = [
@@ -135,10 +135,10 @@ MARKUP = [
 @given(st.lists(st.sampled_from(MARKUP), max_size=60).map("".join), st.integers(1, 200))
 def test_any_markup_becomes_bounded_text(html: str, limit: int) -> None:
     """However broken it is."""
-    told = readable(html, BASE, limit)
+    text = readable(html, BASE, limit)
 
-    assert len(told.text) <= limit
-    assert "\n\n\n" not in told.text or "<pre>" in html
+    assert len(text.text) <= limit
+    assert "\n\n\n" not in text.text or "<pre>" in html
 
 
 @pytest.mark.parametrize(

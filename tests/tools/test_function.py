@@ -69,7 +69,7 @@ async def test_valid_arguments_reach_the_function_with_context_and_defaults() ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({}, "place: is required and missing"),
         ({"place": "x", "seats": "2"}, "seats: Input should be a valid integer, got '2'"),
@@ -80,12 +80,12 @@ async def test_valid_arguments_reach_the_function_with_context_and_defaults() ->
         ({"place": 7}, "place: Input should be a valid string, got 7"),
     ],
 )
-async def test_wrong_arguments_are_refused_with_what_to_mend(arguments: dict[str, Any], told: str) -> None:
+async def test_wrong_arguments_are_refused_with_what_to_mend(arguments: dict[str, Any], message: str) -> None:
     """The message names the parameter, what is wrong, and what parameters there are."""
     with pytest.raises(BadArguments) as caught:
         await book.run(arguments, context())
 
-    assert told in caught.value.message
+    assert message in caught.value.message
     assert caught.value.message.endswith("Its parameters: place, seats?, kind?.")
 
 

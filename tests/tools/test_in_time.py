@@ -44,7 +44,7 @@ def raising(error: BaseException, *, plain: bool) -> FunctionTool:
 
 
 def stubborn(
-    name: str, end: asyncio.Event, told: Callable[[ToolContext], None] = lambda _: None
+    name: str, end: asyncio.Event, on_call: Callable[[ToolContext], None] = lambda _: None
 ) -> FunctionTool:
     """A tool that goes on until `end`, however often it is cancelled."""
 
@@ -56,7 +56,7 @@ def stubborn(
                 await end.wait()
             except asyncio.CancelledError:
                 continue
-        told(context)
+        on_call(context)
         return "at last"
 
     return go_on
@@ -94,9 +94,9 @@ async def test_a_tool_that_is_cancelled_by_what_it_waits_for_gave_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("effect", "told"), [("read_only", "0.01 seconds.$"), ("effectful", "verify before trying again.$")]
+    ("effect", "message"), [("read_only", "0.01 seconds.$"), ("effectful", "verify before trying again.$")]
 )
-async def test_a_tool_that_is_too_slow_is_cancelled(effect: Effect, told: str) -> None:
+async def test_a_tool_that_is_too_slow_is_cancelled(effect: Effect, message: str) -> None:
     """The model reads the limit, and of one with effects that nobody knows whether they took place."""
     cancelled = asyncio.Event()
 
@@ -109,7 +109,7 @@ async def test_a_tool_that_is_too_slow_is_cancelled(effect: Effect, told: str) -
             cancelled.set()
         return ""
 
-    with pytest.raises(ToolTimedOut, match=told):
+    with pytest.raises(ToolTimedOut, match=message):
         await run_in_time(wait, {}, context())
     assert cancelled.is_set()
 
@@ -135,7 +135,7 @@ async def test_what_a_late_tool_says_at_the_last_moment_counts() -> None:
 @pytest.mark.usefixtures("impatient")
 async def test_a_tool_that_ignores_its_cancellation_is_left_behind_and_not_heard_any_more() -> None:
     """The turn goes on, the log names the tool, and what it emits later reaches nobody."""
-    end, heard = asyncio.Event(), list[EventData]()
+    end, events = asyncio.Event(), list[EventData]()
     refused: asyncio.Future[ToolError] = asyncio.get_running_loop().create_future()
 
     def speak(context: ToolContext) -> None:
@@ -145,11 +145,11 @@ async def test_a_tool_that_ignores_its_cancellation_is_left_behind_and_not_heard
             refused.set_result(error)
 
     with structlog.testing.capture_logs() as lines, pytest.raises(ToolTimedOut, match="verify"):
-        await run_in_time(stubborn("deaf", end, speak), {}, context(heard.append))
+        await run_in_time(stubborn("deaf", end, speak), {}, context(events.append))
     end.set()
 
     assert "The call is over" in (await refused).message
-    assert heard == []
+    assert events == []
     assert [(line["event"], line["tool"]) for line in lines] == [("tool_left_behind", "deaf")]
 
 
@@ -203,12 +203,12 @@ async def test_cancelling_the_caller_cancels_the_tool_and_does_not_wait_without_
 
 async def test_a_thread_says_things_in_the_event_loop_and_in_their_order() -> None:
     """A plain function may emit: what it says is there before its result, said by the loop's own thread."""
-    heard: list[tuple[str | None, bool]] = []
+    emitted: list[tuple[str | None, bool]] = []
     loop_thread = threading.get_ident()
 
     def hear(data: EventData) -> None:
         assert isinstance(data, ToolProgress)
-        heard.append((data.message, threading.get_ident() == loop_thread))
+        emitted.append((data.message, threading.get_ident() == loop_thread))
 
     @tool(effect="read_only")
     def count(context: ToolContext) -> str:
@@ -219,7 +219,7 @@ async def test_a_thread_says_things_in_the_event_loop_and_in_their_order() -> No
 
     await run_in_time(count, {}, context(hear))
 
-    assert heard == [("一", True), ("二", True), ("三", True)]
+    assert emitted == [("一", True), ("二", True), ("三", True)]
 
 
 async def test_a_thread_learns_that_nothing_can_be_recorded_any_more() -> None:

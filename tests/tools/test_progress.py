@@ -26,14 +26,14 @@ def pages(progress: Progress, of: int) -> str:
 
 async def test_a_flood_is_told_as_a_few_events_the_last_among_them() -> None:
     """No more than one event in INTERVAL seconds, and one at the end; nothing is held up."""
-    heard: list[EventData] = []
+    events: list[EventData] = []
     began = monotonic()
 
-    output = await run_in_time(pages, {"of": 20_000}, context(heard.append))
+    output = await run_in_time(pages, {"of": 20_000}, context(events.append))
 
     assert output.content == "read"
-    assert len(heard) <= 2 + (monotonic() - began) / INTERVAL
-    assert heard[-1] == ToolProgress(message="第 20000 页, 共 20000 页", progress=1)
+    assert len(events) <= 2 + (monotonic() - began) / INTERVAL
+    assert events[-1] == ToolProgress(message="第 20000 页, 共 20000 页", progress=1)
     assert "progress" not in pages.spec.input_schema["properties"]
 
 
@@ -64,12 +64,14 @@ async def test_what_was_told_too_early_is_told_a_little_later_while_the_tool_goe
 
 
 @pytest.mark.parametrize(
-    ("share", "told"),
+    ("share", "expected"),
     [(float("nan"), None), (float("inf"), None), (7, 1), (-1, 0), (0.25, 0.25), (None, None)],
 )
-async def test_what_a_tool_says_of_itself_cannot_break_the_event(share: float, told: float | None) -> None:
+async def test_what_a_tool_says_of_itself_cannot_break_the_event(
+    share: float, expected: float | None
+) -> None:
     """A share outside 0 to 1 is the nearest one inside, a long or broken message is mended."""
-    heard: list[EventData] = []
+    events: list[EventData] = []
 
     @tool(effect="read_only")
     async def work(progress: Progress) -> str:
@@ -78,15 +80,15 @@ async def test_what_a_tool_says_of_itself_cannot_break_the_event(share: float, t
         progress("\ud83d\x00 half", share)
         return ""
 
-    await run_in_time(work, {}, context(heard.append))
+    await run_in_time(work, {}, context(events.append))
 
-    assert heard == [ToolProgress(message="\ufffd half", progress=told)]
-    assert encode_data(heard[0])
+    assert events == [ToolProgress(message="\ufffd half", progress=expected)]
+    assert encode_data(events[0])
 
 
 async def test_a_long_message_is_cut() -> None:
     """Progress is a line, not a report."""
-    heard: list[EventData] = []
+    events: list[EventData] = []
 
     @tool(effect="read_only")
     async def work(progress: Progress) -> str:
@@ -94,9 +96,9 @@ async def test_a_long_message_is_cut() -> None:
         progress("长" * 9999)
         return ""
 
-    await run_in_time(work, {}, context(heard.append))
+    await run_in_time(work, {}, context(events.append))
 
-    assert heard == [ToolProgress(message="长" * MESSAGE_LENGTH)]
+    assert events == [ToolProgress(message="长" * MESSAGE_LENGTH)]
 
 
 async def test_progress_that_nobody_can_record_does_not_fail_the_tool() -> None:

@@ -62,27 +62,27 @@ async def test_a_result_is_told_as_the_function_would_have_returned_it() -> None
 
 
 @pytest.mark.parametrize(
-    ("result", "told"),
+    ("result", "message"),
     [
         (ToolResult(status="error", error="没有这个订单"), "没有这个订单"),
         (ToolResult(status="error", error="half", result=[1]), "half\n[1]"),
         (ToolResult(status="error"), "The tool failed."),
     ],
 )
-async def test_an_error_is_a_failure_that_the_model_reads(result: ToolResult, told: str) -> None:
+async def test_an_error_is_a_failure_that_the_model_reads(result: ToolResult, message: str) -> None:
     """In the tool's own words, and with what it has to show for it."""
     output = await output_of(result)
 
-    assert (output.content, output.is_error) == (told, True)
+    assert (output.content, output.is_error) == (message, True)
 
 
 async def test_a_dict_with_the_same_keys_is_a_result_like_any_other() -> None:
     """Only a ToolResult tells more: data from elsewhere may look as it likes."""
-    told = {"status": "error", "memory_writes": [WRITE], "result": None}
+    fields = {"status": "error", "memory_writes": [WRITE], "result": None}
 
-    output = await output_of(told)
+    output = await output_of(fields)
 
-    assert orjson.loads(output.content) == told
+    assert orjson.loads(output.content) == fields
     assert (output.is_error, output.memory_writes) == (False, ())
 
 
@@ -149,8 +149,8 @@ async def test_a_bad_suggestion_is_a_problem_and_the_others_count(
 
     assert (output.content, output.is_error) == ("ok", False)
     assert output.memory_writes == [MemoryWriteSuggestion(**WRITE)] * 2
-    (told,) = output.problems
-    assert told.startswith(problem)
+    (problems,) = output.problems
+    assert problems.startswith(problem)
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ async def test_a_bad_step_is_a_problem(step: Any, problem: str) -> None:
     output = await output_of(ToolResult(result="ok", intermediate_steps=[step]))
 
     assert (output.content, output.steps) == ("ok", [])
-    (told,) = output.problems
-    assert told.startswith(problem)
+    (problems,) = output.problems
+    assert problems.startswith(problem)
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ async def test_what_cannot_be_read_at_all_is_a_problem(make: Callable[[], ToolRe
     """And never an exception."""
     output = await output_of(make())
 
-    (told,) = output.problems
-    assert told.startswith(problem)
-    assert "secret" not in told
+    (problems,) = output.problems
+    assert problems.startswith(problem)
+    assert "secret" not in problems
 
 
 async def test_many_problems_are_told_as_a_few() -> None:
@@ -238,9 +238,9 @@ async def test_reported_and_recorded_steps_are_told_together() -> None:
         pass
     output = await output_of(ToolResult(intermediate_steps=[STEP, STEP | {"step_id": "own"}]))
 
-    told = [(step.step_id, step.step_name) for step in steps.traces(output.steps)]
+    traces = [(step.step_id, step.step_name) for step in steps.traces(output.steps)]
 
-    assert told == [("step-1", "recorded"), ("step-2", "查询"), ("own", "查询")]
+    assert traces == [("step-1", "recorded"), ("step-2", "查询"), ("own", "查询")]
 
 
 @pytest.mark.parametrize(("given_id", "logged"), [("r_7", "r_7"), (None, "t_1:toolu_1")])
@@ -275,10 +275,10 @@ async def test_what_is_wrong_beside_the_content_of_an_output_is_a_problem(
     output: ToolOutput, problem: str
 ) -> None:
     """The content is told, since the work is done."""
-    told = await output_of(output)
+    result = await output_of(output)
 
-    assert (told.content, told.steps) == ("ok", [])
-    assert told.problems[0].startswith(problem)
+    assert (result.content, result.steps) == ("ok", [])
+    assert result.problems[0].startswith(problem)
 
 
 @pytest.mark.parametrize("content", [{"订单": 1}, None])
@@ -333,8 +333,8 @@ async def test_files_are_bounded_and_looked_at_one_by_one(
         output = await output_of(given_back.model_copy(update={"files": files}))
 
     assert list(output.files) == [PICTURE] * kept
-    (told,) = output.problems
-    assert told.startswith(problem)
+    (problems,) = output.problems
+    assert problems.startswith(problem)
 
 
 async def test_what_says_where_a_content_is_from_is_not_lost() -> None:

@@ -35,10 +35,10 @@ def test_a_step_tells_what_went_in_and_what_came_out() -> None:
     with steps.step("search", {"query": "天气"}) as step:
         step.output = ["晴", "雨"]
 
-    (told,) = steps.traces()
-    assert (told.step_id, told.step_name, told.error) == ("step-1", "search", None)
-    assert (told.input, told.output) == ({"query": "天气"}, ["晴", "雨"])
-    assert told.timestamp is not None
+    (traces,) = steps.traces()
+    assert (traces.step_id, traces.step_name, traces.error) == ("step-1", "search", None)
+    assert (traces.input, traces.output) == ({"query": "天气"}, ["晴", "雨"])
+    assert traces.timestamp is not None
 
 
 def test_steps_are_numbered_in_the_order_in_which_they_began() -> None:
@@ -51,8 +51,12 @@ def test_steps_are_numbered_in_the_order_in_which_they_began() -> None:
         with pytest.raises(ValueError, match="secret"), steps.step("failing"):
             raise ValueError("secret")
 
-    told = [(step.step_id, step.step_name, step.error) for step in steps.traces()]
-    assert told == [("step-1", "outer", None), ("step-2", "inner", None), ("step-3", "failing", "ValueError")]
+    traces = [(step.step_id, step.step_name, step.error) for step in steps.traces()]
+    assert traces == [
+        ("step-1", "outer", None),
+        ("step-2", "inner", None),
+        ("step-3", "failing", "ValueError"),
+    ]
 
 
 async def test_the_step_that_a_call_hangs_in_is_told() -> None:
@@ -73,10 +77,10 @@ async def test_the_step_that_a_call_hangs_in_is_told() -> None:
     await asyncio.to_thread(began.wait)
     call.cancel()
     await asyncio.wait([call])
-    told = given.steps.traces()
+    traces = given.steps.traces()
     end.set()
 
-    assert [(step.step_name, step.error) for step in told] == [
+    assert [(step.step_name, step.error) for step in traces] == [
         ("connect", None),
         ("read", "unfinished"),
     ]
@@ -103,10 +107,10 @@ async def test_steps_of_several_threads_are_all_there() -> None:
 
     await asyncio.gather(*(asyncio.to_thread(work, name) for name in "abcdefgh"))
 
-    told = steps.traces()
-    assert [step.step_id for step in told] == [f"step-{number}" for number in range(1, 81)]
+    traces = steps.traces()
+    assert [step.step_id for step in traces] == [f"step-{number}" for number in range(1, 81)]
     for name in "abcdefgh":
-        assert [step.input for step in told if step.step_name == name] == list(range(10))
+        assert [step.input for step in traces if step.step_name == name] == list(range(10))
 
 
 def test_a_run_of_steps_is_told_up_to_a_number() -> None:
@@ -116,10 +120,10 @@ def test_a_run_of_steps_is_told_up_to_a_number() -> None:
         with steps.step("again", number):
             pass
 
-    told = steps.traces([StepTrace(step_id="x", step_name="reported", duration_ms=1)])
+    traces = steps.traces([StepTrace(step_id="x", step_name="reported", duration_ms=1)])
 
-    assert len(told) == MAX_STEPS + 1
-    assert (told[-2].input, told[-1].step_name) == (MAX_STEPS - 1, "8 more steps")
+    assert len(traces) == MAX_STEPS + 1
+    assert (traces[-2].input, traces[-1].step_name) == (MAX_STEPS - 1, "8 more steps")
 
 
 def test_the_first_steps_keep_what_went_in_and_out_when_all_are_too_large() -> None:
@@ -129,12 +133,12 @@ def test_the_first_steps_keep_what_went_in_and_out_when_all_are_too_large() -> N
         with steps.step("read", "入" * 9999) as step:
             step.output = ["出"] * 9999
 
-    told = steps.traces()
+    traces = steps.traces()
 
-    assert size_of(told) <= STEPS_SIZE
-    assert len(told) == 50
-    assert told[0].input.startswith("入入")
-    assert (told[-1].input, told[-1].output) == ("…", "…")
+    assert size_of(traces) <= STEPS_SIZE
+    assert len(traces) == 50
+    assert traces[0].input.startswith("入入")
+    assert (traces[-1].input, traces[-1].output) == ("…", "…")
 
 
 def test_a_short_output_is_told_where_a_long_one_does_not_fit() -> None:
@@ -144,20 +148,20 @@ def test_a_short_output_is_told_where_a_long_one_does_not_fit() -> None:
         with steps.step("read", "入" * 9999) as step:
             step.output = number
 
-    told = steps.traces()
+    traces = steps.traces()
 
-    assert [step.output for step in told] == list(range(30))
-    assert [step.input == "…" for step in told].count(False) == 2
+    assert [step.output for step in traces] == list(range(30))
+    assert [step.input == "…" for step in traces].count(False) == 2
 
 
 def test_steps_whose_names_alone_are_too_much_are_counted() -> None:
     """What is said of a call has its bound whatever its steps are called."""
     named = StepTrace(step_id="\x01" * 99, step_name="\x02" * 99, error="\x03" * 99, duration_ms=1)
 
-    told = Steps().traces([named] * 50)
+    traces = Steps().traces([named] * 50)
 
-    assert size_of(told) <= STEPS_SIZE
-    assert told[-1].step_name == f"{51 - len(told)} more steps"
+    assert size_of(traces) <= STEPS_SIZE
+    assert traces[-1].step_name == f"{51 - len(traces)} more steps"
 
 
 @given(st.lists(DATA, max_size=20), st.lists(REPORTED, max_size=120))
@@ -170,11 +174,11 @@ def test_all_steps_of_a_call_are_bounded_and_have_ids_of_their_own(
         with steps.step("recorded", value):
             pass
 
-    told = steps.traces(reported)
+    traces = steps.traces(reported)
 
-    assert len({step.step_id for step in told}) == len(told) <= MAX_STEPS + 1
-    assert size_of(told) <= STEPS_SIZE
-    assert [step.step_name for step in told[: len(recorded)]] == ["recorded"] * len(recorded)
+    assert len({step.step_id for step in traces}) == len(traces) <= MAX_STEPS + 1
+    assert size_of(traces) <= STEPS_SIZE
+    assert [step.step_name for step in traces[: len(recorded)]] == ["recorded"] * len(recorded)
 
 
 def test_what_a_tool_reports_by_hand_fits_into_an_event() -> None:
@@ -188,8 +192,10 @@ def test_what_a_tool_reports_by_hand_fits_into_an_event() -> None:
         duration_ms=1,
     )
 
-    (told,) = Steps().traces([step])
+    (traces,) = Steps().traces([step])
 
-    assert (told.input, told.output) == ("<object>", "<1 bytes>")
-    assert [len(each or "") for each in (told.step_id, told.step_name, told.error)] == [LABEL_LENGTH] * 3
-    assert orjson.dumps(told.model_dump())
+    assert (traces.input, traces.output) == ("<object>", "<1 bytes>")
+    assert [len(each or "") for each in (traces.step_id, traces.step_name, traces.error)] == [
+        LABEL_LENGTH
+    ] * 3
+    assert orjson.dumps(traces.model_dump())

@@ -107,8 +107,8 @@ async def test_files_are_withheld_when_they_may_be_why_a_request_was_refused(
         events = await stored(turn)
 
     assert turn.withheld == (frozenset({IMAGE.ref}) if again else frozenset())
-    told = [each["type"] for each in events][2:]
-    assert told == (["iteration_superseded", "warning"] if again else [])
+    types = [each["type"] for each in events][2:]
+    assert types == (["iteration_superseded", "warning"] if again else [])
 
 
 async def test_each_refusal_withholds_more_until_no_file_is_left_to_suspect(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def _look(looked: list[str]) -> FunctionTool:
 
 
 @pytest.mark.parametrize(
-    ("said", "outcome", "code"),
+    ("script", "outcome", "code"),
     [
         (answer(""), "completed", "empty_answer"),
         (answer("half an", "max_tokens"), "completed", "max_tokens"),
@@ -42,10 +42,10 @@ def _look(looked: list[str]) -> FunctionTool:
     ],
 )
 async def test_what_the_model_says_decides_how_the_turn_ends(
-    tmp_path: Path, said: Any, outcome: str, code: str | None
+    tmp_path: Path, script: Any, outcome: str, code: str | None
 ) -> None:
     """Each end that is no whole answer has its reason. (This model streams no text.)"""
-    async with turn_at_work(tmp_path, said) as turn:
+    async with turn_at_work(tmp_path, script) as turn:
         ending = await run_turn(turn.deps, turn.emitter, LIMITS)
 
     assert ending is not None

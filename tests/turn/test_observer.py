@@ -17,17 +17,17 @@ IDS = st.text("abcdefghijklmnopqrstuvwxyzABC0123456789_-", min_size=1, max_size=
 
 def test_observers_are_called_in_their_order_and_none_is_one_too() -> None:
     """The same, whether nobody looks or several do."""
-    told: list[tuple[str, str]] = []
+    calls: list[tuple[str, str]] = []
 
     class Noting(NullObserver):
         def __init__(self, name: str) -> None:
             self.name = name
 
         def recall(self, session_id: str, events: object) -> None:
-            told.append((self.name, session_id))
+            calls.append((self.name, session_id))
 
         def take_up(self, turn: TurnRow) -> None:
-            told.append((self.name, turn.id))
+            calls.append((self.name, turn.id))
 
     events = [StoredEvent(1, "text", "t", b"{}")]
     for observer in (
@@ -38,7 +38,7 @@ def test_observers_are_called_in_their_order_and_none_is_one_too() -> None:
         observer.recall("s", events)
         observer.take_up(TURN)
 
-    assert told == [("first", "s"), ("second", "s"), ("first", "t"), ("second", "t")]
+    assert calls == [("first", "s"), ("second", "s"), ("first", "t"), ("second", "t")]
 
 
 @given(turn_id=IDS, calls=st.lists(IDS, min_size=2, max_size=2, unique=True))

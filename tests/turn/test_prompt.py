@@ -34,11 +34,13 @@ async def test_memories_and_former_sessions_stand_in_the_prompt_of_their_session
     """Two sessions with the same components have different prefixes because of them."""
     async with turn_at_work(tmp_path) as turn:
         bare = turn.prompt.prefix(History([]))
-        told = turn.prompt.prefix(History([], carried="before", memories=PromptMemories("likes tea", {}, 0)))
+        prefix = turn.prompt.prefix(
+            History([], carried="before", memories=PromptMemories("likes tea", {}, 0))
+        )
 
-    assert "likes tea" in told.system[-1]["text"]
-    assert "before" in told.system[-1]["text"]
-    assert bare.prefix_hash != told.prefix_hash
+    assert "likes tea" in prefix.system[-1]["text"]
+    assert "before" in prefix.system[-1]["text"]
+    assert bare.prefix_hash != prefix.prefix_hash
 
 
 async def test_the_same_files_and_history_make_the_same_prefix(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gateway.turn.context import TurnContext
 from gateway.turn.finalize import COMPLETED, Ending
 from gateway.turn.observer import NullObserver, Tracing
 from gateway.turn.runner import Running, TurnRunner
-from tests.history.scripted import Said
+from tests.history.scripted import Scripted
 from tests.loopback import TIMEOUT
 from tests.turn.working import stored, turn_at_work
 
@@ -117,7 +117,7 @@ async def _accepted(turn: TurnContext) -> Accepted:
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "code"),
+    ("script", "status", "code"),
     [
         ("hello", "completed", None),
         (ModelError("No.", code="upstream_auth", retryable=False), "failed", "upstream_auth"),
@@ -126,14 +126,14 @@ async def _accepted(turn: TurnContext) -> Accepted:
     ],
 )
 async def test_whatever_happens_to_a_turn_it_has_one_end(
-    tmp_path: Path, said: Any, status: str, code: str | None
+    tmp_path: Path, script: Any, status: str, code: str | None
 ) -> None:
     """A mistake of ours is told as one; what it was stays in the log of the process."""
 
-    def answer(_: object) -> Said:
-        if isinstance(said, asyncio.CancelledError):
-            raise said
-        return said
+    def answer(_: object) -> Scripted:
+        if isinstance(script, asyncio.CancelledError):
+            raise script
+        return script
 
     async with turn_at_work(tmp_path, answer) as turn:
         runner = _runner(turn)

@@ -52,7 +52,7 @@ def test_arguments_that_do_not_fit_are_refused_with_the_parameters(arguments: di
 
 
 @pytest.mark.parametrize(
-    ("error", "status", "told"),
+    ("error", "status", "message"),
     [
         (ToolError("The shop is closed."), "error", "The shop is closed."),
         (ToolTimedOut("Too slow."), "timeout", "Too slow."),
@@ -60,20 +60,20 @@ def test_arguments_that_do_not_fit_are_refused_with_the_parameters(arguments: di
     ],
 )
 async def test_whatever_a_tool_raises_is_a_result(
-    tmp_path: Path, error: Exception, status: str, told: str
+    tmp_path: Path, error: Exception, status: str, message: str
 ) -> None:
     """Of an exception that is not ours the model reads the type alone, and the log no more."""
 
     async def raises(_: dict[str, Any], __: ToolContext) -> ToolOutput:
         raise error
 
-    assert failure(error) == (status, told)
+    assert failure(error) == (status, message)
     async with turn_at_work(tmp_path, tools=[_tool(raises)]) as turn:
         turn.tools = turn.prompt.tools(compressed=False)
         with structlog.testing.capture_logs() as lines:
             result = await run_call(turn, "c1", _state(city="x"))
 
-    assert (result.status, result.content) == (status, told)
+    assert (result.status, result.content) == (status, message)
     assert "a secret" not in str(lines)
     assert [line["error"] for line in lines] == (["ValueError"] if isinstance(error, ValueError) else [])
 
@@ -126,11 +126,11 @@ async def test_the_model_reads_what_a_person_made_of_its_arguments(tmp_path: Pat
         turn.use(await turn.deps.sessions.history("s"))
         result = await run_call(turn, "c1", state)
 
-    told, _, content = result.content.partition("\n")
+    note, _, content = result.content.partition("\n")
     assert content == "seen"
-    assert told.startswith("[The user changed the arguments")
-    assert "<skill>" not in told
-    assert len(told) < EDITED_LENGTH + 200
+    assert note.startswith("[The user changed the arguments")
+    assert "<skill>" not in note
+    assert len(note) < EDITED_LENGTH + 200
 
 
 async def test_everything_a_tool_reports_comes_with_its_result_or_before(tmp_path: Path) -> None:

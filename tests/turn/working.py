@@ -16,7 +16,7 @@ from gateway.turn.finalize import Limits
 from gateway.turn.progress import TurnProgress
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import assemble, function_skills, open_memory, open_skills, storage_on
-from tests.history.scripted import Said, ScriptedModel
+from tests.history.scripted import Scripted, ScriptedModel
 from tests.storage.writing import OWNER
 
 LIMITS = Limits(4, None, 60)
@@ -24,7 +24,7 @@ LIMITS = Limits(4, None, 60)
 
 @asynccontextmanager
 async def turn_at_work(
-    folder: Path, *script: Said, tools: Sequence[FunctionTool] = (), said: str = "hello", **given: Any
+    folder: Path, *script: Scripted, tools: Sequence[FunctionTool] = (), text: str = "hello", **given: Any
 ) -> AsyncGenerator[TurnContext]:
     """The first turn of the session `s`, accepted; nothing of it is emitted yet."""
     settings = load_settings(**({"data_dir": folder, "model": "model", "memory": False} | given))
@@ -44,7 +44,7 @@ async def turn_at_work(
             suggestions=Suggestions(),
             memory=memory if settings.memory else None,
         )
-        new = NewTurn("t", "s", OWNER, said, "model", None, "reject", create_session=True, at=1)
+        new = NewTurn("t", "s", OWNER, text, "model", None, "reject", create_session=True, at=1)
         now = await storage.turns.accept(new, max_queued=0)
         yield TurnContext(deps, Emitter(storage.log, now.turn, now.head, TurnProgress()), LIMITS)
 

@@ -23,7 +23,7 @@ def opened(browser: Browser, url: str, locale: str = "en-GB") -> Generator[Page]
         page = context.new_page()
         troubles: list[str] = []
         page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda said: troubles.append(said.text) if "Policy" in said.text else None)
+        page.on("console", lambda line: troubles.append(line.text) if "Policy" in line.text else None)
         page.set_default_timeout(TIMEOUT_MS)
         page.goto(url)
         yield page

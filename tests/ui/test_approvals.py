@@ -99,14 +99,14 @@ def test_arguments_can_be_edited_before_the_yes(page: Page) -> None:
     expect(box).to_be_focused()
     expect(card.get_by_label("Holds")).to_be_disabled()
     approve = card.get_by_role("button", name="Approve")
-    for wrong, told in (
+    for wrong, message in (
         ("{", "This is not JSON"),
         ("[1]", "The arguments must be a JSON object"),
         ('{"plant": "rose", "litres": "5"}', "litres"),
     ):
         box.fill(wrong)
         approve.click()
-        expect(card.get_by_role("alert")).to_contain_text(told)
+        expect(card.get_by_role("alert")).to_contain_text(message)
         expect(approve).to_be_enabled()
     box.fill('{"plant": "rose", "litres": 2}')
     approve.click()

@@ -43,9 +43,9 @@ def post(url: str, body: object) -> Any:
     return json.loads(answer) if answer.startswith(b"{") else None
 
 
-def converse(running: Running, session: str, *said: str) -> list[str]:
+def converse(running: Running, session: str, *messages: str) -> list[str]:
     """A session in which these things were said, or three long ones; what was asked."""
-    questions = list(said) or [f"My flight number is CA98{number}. {FILLER}" for number in (1, 2, 3)]
+    questions = list(messages) or [f"My flight number is CA98{number}. {FILLER}" for number in (1, 2, 3)]
     for question in questions:
         post(
             f"{running.url}/api/chat", {"session_id": session, "message": f"{question}\n/say noted {session}"}

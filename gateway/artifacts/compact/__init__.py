@@ -1,4 +1,4 @@
-"""What is told of a content in place of itself, without a model: compact.py is where to begin."""
+"""Compact forms: descriptions that stand for a content, made without a model. Begin with compact.py."""
 
 from gateway.artifacts.compact.base import Compact
 from gateway.artifacts.compact.compact import compact_of

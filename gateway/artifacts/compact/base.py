@@ -9,7 +9,7 @@ from gateway.messages import clean_text
 from gateway.tools.wrapping import visible
 
 MAX_TOKENS = 300
-"""Of a compact form, estimated: with all that is told around it, it stays under 500."""
+"""Of a compact form, estimated: with its frame it stays under 500."""
 
 
 @dataclass(frozen=True, slots=True)

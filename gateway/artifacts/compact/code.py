@@ -1,5 +1,5 @@
-"""Code, told by its functions and classes. One regular expression for each language finds them, line by line
-and in linear time: every repetition is bounded or ends at a sign that it cannot contain."""
+"""The form of code: its functions and classes. One regular expression for each language finds them in
+linear time: every repetition is bounded or ends at a sign that it cannot contain."""
 
 import re
 from collections.abc import Mapping

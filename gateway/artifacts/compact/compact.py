@@ -29,7 +29,7 @@ _BYTES = 1000
 
 
 def compact_of(content: ArtifactContent, measured: Measured, kind: Kind) -> Compact:
-    """What is told of a content in place of itself: the same for the same bytes, name and kind, at most some
+    """The compact form of a content: the same for the same bytes, name and kind, at most some
     300 tokens. Blocks for a time linear in the size, at most a chunk and a small JSON being in memory: run it
     in a thread."""
     form = _FORMS[kind](content, measured)

@@ -1,4 +1,4 @@
-"""JSON, told by its shape: types, keys, lengths, and an example value of each."""
+"""The form of JSON, its shape: types, keys, lengths, and an example value of each."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ MAX_CHARACTERS = 65_536
 takes 200 bytes of memory."""
 
 _DEEPEST = 4
-_KEYS = 30  # of one object that are told
+_KEYS = 30  # of one object that are shown
 _ITEMS = 200  # of one array, and keys of one object, that are looked at
 _TOKENS = 14  # of a key or an example
 # A name that needs no quotes in a path. RFC 9535 allows all planes of Unicode, python-jsonpath the first one.
@@ -78,7 +78,7 @@ def closed(head: bytes) -> bytes:
 
 
 def _shape(title: str, value: Any) -> list[str]:
-    """As deep as there is room for all that is on a level."""
+    """As many whole levels as fit."""
     fits: list[str] = []
     for deepest in range(_DEEPEST + 1):
         lines = [title + _describe([value]), *_inside([value], 0, deepest)]
@@ -91,7 +91,7 @@ def _shape(title: str, value: Any) -> list[str]:
 
 def _inside(values: Sequence[Any], depth: int, deepest: int) -> Iterator[str]:
     """What is in the containers among `values`, which all stand at the same place: the fields of the objects,
-    the items of the arrays. An array of objects is told by their fields."""
+    the items of the arrays. An array of objects is shown by their fields."""
     if depth == deepest:
         return
     indent = "  " * depth

@@ -1,4 +1,4 @@
-"""A log, told by how often each level occurs, its ends, and its first errors."""
+"""The form of a log: the count of each level, its ends, and its first errors."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Markdown, told by its headings."""
+"""The form of Markdown: its headings."""
 
 import re
 
@@ -13,7 +13,7 @@ _TOKENS = 24  # of a heading
 
 
 def markdown_form(content: ArtifactContent, measured: Measured) -> Compact:
-    """The outline, as deep as there is room; without one, like text."""
+    """The outline, as deep as it fits; without headings the form of text."""
     headings: list[tuple[int, int, str]] = []
     count, fenced = 0, False
     for number, match in found(content, _HEADING):

@@ -1,4 +1,4 @@
-"""What is no text, told by its format. Nothing is decoded, decompressed or unpacked."""
+"""The form of other content: its format. Nothing is decoded, decompressed or unpacked."""
 
 from gateway.artifacts.compact.base import Compact, counted
 from gateway.artifacts.content import ArtifactContent, Measured

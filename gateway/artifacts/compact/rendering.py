@@ -1,4 +1,4 @@
-"""How a model is told of an artifact in place of its content, and how it is named in a list."""
+"""The compact form of an artifact with its frame, for the model, and its line in a list."""
 
 import orjson
 
@@ -12,7 +12,7 @@ from gateway.storage.artifacts import ArtifactRow, size_of
 from gateway.tools.wrapping import Wrapped, defuse, visible, wrap
 
 MAX_TOKENS = 480
-"""Of all that is told of an artifact, estimated."""
+"""Of the frame and the compact form, estimated."""
 
 _PARTS = ("lines", "bytes", "json_path", "search")
 _NOTE, _NAME, _EXAMPLE = 60, 40, 20  # tokens of what others wrote
@@ -21,7 +21,7 @@ _MAX_COMPACT = 8000  # characters of a compact form that are looked at: more tha
 
 def render(row: ArtifactRow, *, note: str | None = None) -> Wrapped:
     """What the model reads in place of the content: reference, type and size, how to read a part and how to
-    pass all of it on, and what is in it as far as there is room. `note` says where the content comes from.
+    pass all of it on, and as much of its compact form as fits. `note` says where the content comes from.
     What stems from others is visible, defused, between our tags and indented: none of it can pose as ours."""
     lines = defuse("\n".join(f"  {line}" for line in _lines(row))).splitlines()
     ours = "\n".join(_ours(row, note))
@@ -47,7 +47,7 @@ def _ours(row: ArtifactRow, note: str | None) -> list[str]:
 
 
 def _to_read(row: ArtifactRow) -> list[str]:
-    """Only examples that can be told whole and as they are: others would not fit the content."""
+    """Only examples that fit whole and unchanged: others would not match the content."""
     examples = row.metadata.get(EXAMPLES)
     if not isinstance(examples, dict):
         return []

@@ -1,4 +1,4 @@
-"""A table, told by its columns, with an example each, and the number of its rows."""
+"""The form of a table: its columns, with an example each, and the number of its rows."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""A text, told by its first and its last lines."""
+"""The form of a text: its first and its last lines."""
 
 import re
 

@@ -33,7 +33,7 @@ def _size(head: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg_size(head: bytes) -> tuple[int, int] | None:
-    """From the first frame; each segment before it tells where the next begins."""
+    """From the first frame; each segment before it has its length."""
     at = 2
     while head[at] == 0xFF:
         marker = head[at + 1]

@@ -1,4 +1,4 @@
-"""Formats that are told by their first bytes."""
+"""Formats recognised by their first bytes."""
 
 from typing import NamedTuple
 

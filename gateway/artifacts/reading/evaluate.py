@@ -22,7 +22,7 @@ MEMORY = 1_073_741_824  # bytes of address space
 MAX_COUNTED = 2000  # values, where they are outlined; otherwise time, memory and bytes bound them
 _ROW = 1000  # bytes of JSON of a value within an outline; a larger one is described
 _KEYS, _KEY, _TEXT = 8, 40, 80  # keys, and characters of keys and texts, in a description
-_MAX_PATH_LENGTH = 400  # characters of a path that is told
+_MAX_PATH_LENGTH = 400  # characters of a path in an answer
 _LONG = re.compile(rb"[0-9]{19}")  # a number that may be beyond 64 bits: orjson would give a float
 _BOUNDED = re.compile(r"[?,]|\.\.|:\s*-?[0-9]|(?:\*|:).*(?:\*|:)")
 """Of a path whose values may not be all that follow one of them: a filter, a list, all descendants, a slice

@@ -1,4 +1,4 @@
-"""One door to all ways of reading a part."""
+"""Reads a part of an artifact by any selector."""
 
 from gateway.artifacts.events import Attribution, PartRead
 from gateway.artifacts.reading.json_path import read_json

@@ -44,7 +44,7 @@ class _Row:
 
 
 async def read_matches(pieces: Pieces, selector: LineSearch, most_tokens: int) -> ContentPart:
-    """Goes through the lines in bounded memory. `next` tells from which line the same search goes on. Raises
+    """Goes through the lines in bounded memory. `next` is the line where the same search continues. Raises
     what `reader.read_part` does."""
     first, last = bounded(pieces, selector.lines)
     scan = await _scanned(pieces, selector.word, first, last)

@@ -1,4 +1,4 @@
-"""One compression while it is under way: what it covers, what it took so far, and how it is told."""
+"""One compression in progress: its cut, its usage so far, and its events."""
 
 from dataclasses import dataclass, field
 from time import monotonic

@@ -1,10 +1,10 @@
 """Compresses a session: archive what is old, put a summary in its place, forget nothing.
 
-    read the history -> find the cut -> say started -> write the archive -> summarise
-        -> add the version, which puts it in force -> say completed
+    read the history -> find the cut -> emit started -> write the archive -> summarise
+        -> add the version, which puts it in force -> emit completed
 
-What goes wrong after `started` leaves the old view in force, removes the archive and is said. The last two
-steps are one: whoever is cancelled meanwhile, what is said is what is in force.
+A failure after `started` leaves the old view in force, removes the archive and emits failed. The last
+two steps are one: also after a cancel, the last event names the version in force.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ Notify = Callable[[Compression], Awaitable[None]]
 MAX_FAILURES = 2
 """Failed attempts in a row after which none is made automatically."""
 _MIN_SHARE = 0.1  # of the trigger, that an automatic compression must cover: else it would soon be due again
-_REMEMBERED = 10_000  # sessions whose pause, or whose full prompt, was told
+_REMEMBERED = 10_000  # sessions whose pause, or whose full prompt, was reported
 
 
 class Compressor:
@@ -88,7 +88,7 @@ class Compressor:
         return int(share * await self.window(model))
 
     def announces_pause(self, session_id: str, history: History) -> bool:
-        """Whether automatic compression of the session is paused and nobody was told so yet: True once for
+        """Whether automatic compression of the session is paused and that was not reported: True once for
         each pause (and process)."""
         if self._settings.compress_at is None or history.failed_compressions < MAX_FAILURES:
             self._paused.pop(session_id, None)
@@ -217,7 +217,7 @@ class Compressor:
             await notify(attempt.event("failed", reason="cancelled: The compression was stopped."))
 
     async def _failed(self, attempt: Attempt, notify: Notify, error: Exception) -> GatewayError:
-        """What the caller is told of a failure; the log, and the count of failures, have it then. What cannot
+        """The error for the caller; the log, and the count of failures, have it then. What cannot
         be stored now is lost: the failure itself matters more."""
         await clear(self._orphans, self._blobs, [attempt.path])
         failure = _named(error)
@@ -267,7 +267,7 @@ class Compressor:
 
 
 def _named(error: Exception) -> GatewayError:
-    """What the caller is told of a failure."""
+    """The error for the caller."""
     if isinstance(error, CompressionFailed | RequestRefused):
         return error
     if isinstance(error, GatewayError):

@@ -1,4 +1,4 @@
-"""Checks the artifacts of a copy: all of their contents are there, and are what their rows tell of them."""
+"""Checks the artifacts of a copy: all of their contents are there, and match their rows."""
 
 import codecs
 import hashlib

@@ -2,7 +2,7 @@
 
     {"kind":"session","format":3,…}        SessionCopy
     {"kind":"turn",…}                      TurnCopy; in the order in which they were accepted
-    {"kind":"compression",…}               VersionCopy; by number. The archive is told by its hash
+    {"kind":"compression",…}               VersionCopy; by number. The archive is named by its hash
     {"kind":"summary",…}                   SummaryCopy; only if there is one
     {"kind":"artifact",…}                  ArtifactCopy; those that the session uses, by reference
     {"kind":"content","ref":"…","number":1,"data":"…"}   a part of its content, in base64. They follow the
@@ -189,7 +189,7 @@ class Export:
 
 
 def counts_of(counted: Counter[str], form: int = FORMAT) -> dict[str, int]:
-    """What the last line tells: lines of each kind but the first and the last one, of those kinds that the
+    """The last line: lines of each kind but the first and the last one, of those kinds that the
     format `form` has."""
     return {
         kind: counted[kind] for kind in KINDS[1:-1] if form > WITHOUT_ARTIFACTS or kind not in ARTIFACT_KINDS

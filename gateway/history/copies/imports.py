@@ -80,7 +80,7 @@ async def import_session(
         errors.BadImport: the file is damaged or no export; `details` has the number of the line.
         errors.Conflict: the session's id or that of one of its turns is taken, or the reference of an
             artifact is, for another content.
-        errors.ArtifactsFull: there is no room for its artifacts.
+        errors.ArtifactsFull: its artifacts exceed the quota.
         errors.StorageError: the database or the blob store failed. In all cases nothing was added.
     """
     checked = await asyncio.to_thread(check, file)

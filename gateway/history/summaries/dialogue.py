@@ -13,7 +13,7 @@ from gateway.storage.messages import StoredMessage
 MAX_TEXT = 16_000
 """Characters of one text block that are shown: several pages; the archive has the rest."""
 MAX_RESULT = 2_000
-"""Characters of one tool result that are shown: what came of a call is told by its beginning and its end."""
+"""Characters of one tool result that are shown, of its beginning and its end."""
 MAX_FILE = 4_000
 """Characters of one attached text that are shown; its reference leads to the rest."""
 MAX_ARGUMENTS = 1_000
@@ -30,7 +30,7 @@ class DialogueEntry:
 
 
 def write_out(messages: Sequence[StoredMessage]) -> list[DialogueEntry]:
-    """`messages` as text, without those of which nothing can be told. Thinking is left out.
+    """`messages` as text, without those that have none. Thinking is left out.
 
     Each part of a message stands under a line of its own, `[POSITION] WHO:`, where WHO is `user`,
     `assistant`, `assistant calls TOOL`, `result of TOOL`, `failed result of TOOL` or `text of FILE` (the

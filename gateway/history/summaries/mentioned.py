@@ -20,7 +20,7 @@ SHARE = 3
 MAX_QUESTION = 500
 """References that are looked up for one summary."""
 _SCANNED = 100_000  # characters of one text
-_MAX_LENGTH = 200  # characters that are told of one artifact beside its name, type and size
+_MAX_LENGTH = 200  # characters about one artifact beside its name, type and size
 
 _REF = re.compile(ARTIFACT_PATTERN)
 
@@ -32,7 +32,7 @@ class Used(Protocol):
 
 
 async def none_used(session_id: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
-    """Where nothing is kept aside."""
+    """Where there is no artifact store."""
     return {}
 
 
@@ -86,7 +86,7 @@ def _reference(row: ArtifactRow, described: Reference | None) -> Reference:
     facts = ", ".join([*([row.name] if row.name else []), row.mime, size_of(row)])
     if described is None:
         return Reference(ref=row.ref, desc=facts)
-    # What a summary says may have begun with this very line: it was told the one before.
+    # The description in a summary may begin with these facts: its model has read the former summary.
     more = described.desc.removeprefix(facts).removeprefix(":").strip()[:_MAX_LENGTH]
     return Reference(
         ref=row.ref, locator=described.locator[:_MAX_LENGTH], desc=f"{facts}: {more}" if more else facts

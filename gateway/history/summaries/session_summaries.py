@@ -35,7 +35,7 @@ class _Material:
 
 
 class SessionSummariser:
-    """Writes summaries of sessions. One for a process. `instructions` reads what the model is told, anew for
+    """Writes summaries of sessions. One for a process. `instructions` reads those of the model, anew for
     each; `used` finds the artifacts that are listed in them."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A session's summary: its parts, how it is read from what a model wrote, and how the next one is told it."""
+"""A session's summary: its parts, its reading from a model's answer, and its Markdown for the next model."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ _CONFIDENCE = {"high": 0.9, "medium": 0.6, "low": 0.3, "高": 0.9, "中": 0.6, "
 
 
 def _sentence(value: object) -> str:
-    """Text from whatever a model put in a text's place."""
+    """Text from any JSON value that a model wrote in its place."""
     if value is None:
         return ""
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
@@ -30,7 +30,7 @@ def _sentence(value: object) -> str:
 
 
 def _listed(value: object) -> list[object]:
-    """A list from whatever a model put in a list's place."""
+    """A list from any JSON value that a model wrote in its place."""
     if value is None or value == "":
         return []
     return list(value)[:MAX_ITEMS] if isinstance(value, (list, tuple)) else [value]
@@ -92,7 +92,7 @@ def _parts(named: str) -> BeforeValidator:
 
 class SessionSummary(BaseModel):
     """What is worth knowing of a conversation. Read leniently (absent parts, text where a list should be),
-    written strictly (every part, in this order). `facts` are lasting things that the user told;
+    written strictly (every part, in this order). `facts` are lasting statements of the user;
     `identifiers` are names that must survive to the letter and are in no other part."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -178,7 +178,7 @@ def render(summary: SessionSummary | dict[str, Any], version: Version) -> str:
 
 
 def render_carried(rows: Sequence[SummaryRow]) -> str:
-    """What a new session is told of former ones of the same user: each summary wrapped as data, under a note
+    """The summaries of a user's former sessions, for a new one: each summary wrapped as data, under a note
     that says when that session was (UTC) and how it was called. Not empty when `rows` is not."""
     return "\n\n".join(_carried(row) for row in rows)
 

@@ -1,4 +1,4 @@
-"""What must outlive a summary, whatever the model that writes it makes of it: names that only help to the
+"""Facts that every summary keeps, also where its model leaves them out: names that only help to the
 letter, tools that failed, questions that are open, artifacts."""
 
 import re
@@ -54,8 +54,8 @@ def complete(
 
     Tools whose last call failed join the risks. `questions` that were open before and are not among those
     `answered` join the open ones. `artifacts`, the most important first, take the place of what it lists of
-    that kind. The oldest steps of the progress make room for all of these, then the last artifacts.
-    Identifiers that it does not contain fill what room is left, the user's first.
+    that kind. The oldest steps of the progress are dropped first, then the last artifacts.
+    Identifiers that it does not contain fill the rest of the budget, the user's first.
     """
     known = " ".join([*summary.risks, *summary.open_questions, *summary.next_actions])
     failed = [name for name in _failures(messages, previous) if name not in known]

@@ -170,8 +170,8 @@ class Archives(Protocol):
     """Which ranges of sessions were moved to blobs."""
 
     def moving(self, session_id: str) -> AbstractContextManager[None]:
-        """Held by whoever moves a session's rows, which one at a time does: two would write the same blobs.
-        Entering raises errors.Conflict (code archive_conflict) while somebody else holds it."""
+        """A lock, held while a session's rows are moved: two tasks would write the same blobs. Entering
+        raises errors.Conflict (code archive_conflict) while somebody else holds it."""
         ...
 
     async def list(self, session_id: str) -> Sequence[ArchiveRow]:

@@ -127,7 +127,7 @@ class Artifacts(Protocol):
         ...
 
     async def delete(self, owner: str, ref: str, at: int) -> None:
-        """Removes it, whoever uses it; its blob may be an orphan. Raises errors.NotFound."""
+        """Removes it, also while it is used; its blob may be an orphan. Raises errors.NotFound."""
         ...
 
     async def expire(self, now: int, limit: int) -> int:

@@ -47,7 +47,7 @@ LET_GO = Prepared(update(artifacts).where(_OWNER, _REF).values(session_id=null()
 
 
 def end(connection: Connection, owner: str, ref: str, blob: tuple[str, int], at: int) -> None:
-    """Removes an artifact, whoever uses it; `blob` is its path and size."""
+    """Removes an artifact, also while it is used; `blob` is its path and size."""
     path, size = blob
     suspect(connection, [path], at)
     forget(connection, owner, ref)

@@ -212,7 +212,7 @@ def failures(path: str) -> Generator[None]:
             raise StorageError("The disk of the blobs is full.", code="storage_full") from error
         raise StorageError(f"The blob store failed at {path} ({error.strerror or error}).") from error
     except BaseError as error:
-        # The first line is the error's own; below it obstore tells the whole chain of its causes.
+        # The first line is the error's own; below it obstore prints the chain of its causes.
         plain = (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
         raise StorageError(f"The blob store failed at {path} ({plain}).") from error
 

@@ -72,7 +72,7 @@ class EventAppender(Protocol):
     """The writing end of the log. Appends of one session are stored in the order of the calls."""
 
     def append(self, batch: Append) -> None:
-        """Queues `batch` for the next commit and returns at once; `batch.settled` tells the fate.
+        """Queues `batch` for the next commit and returns at once; `batch.settled` has the outcome.
 
         It is refused with `errors.TurnLost` unless, in the committing transaction, the session's head is
         `batch.head`, its open turn that one and its epoch `batch.epoch`. A refusal touches no other batch.
@@ -136,16 +136,17 @@ class Subscription(Protocol):
     """Whether the session was deleted since: nothing that is read under its id belongs to this reader."""
 
     def since(self, seq: int) -> Sequence[StoredEvent] | None:
-        """Events after `seq` that are still in memory. Empty: there are none yet, wait to be told (with no
-        other await in between). None: read the log from there, then ask again, also when it had nothing."""
+        """Events after `seq` that are still in memory. Empty: there are none yet, wait for the next
+        (with no other await in between). None: read the log from there, then ask again, also when it had
+        nothing."""
         ...
 
 
 class Bus(Protocol):
-    """Tells readers in time that the log has grown. The record is the log; a bus may forget, never invent."""
+    """Notifies readers that the log has grown. The record is the log; a bus may forget, never invent."""
 
     def publish(self, session_id: str, events: Sequence[StoredEvent]) -> None:
-        """Hands durable events, in order, to whoever follows the session; without any it only has them look
+        """Hands durable events, in order, to the followers of the session; without any it only has them look
         again. Never waits for a reader, nor raises what one of them does."""
         ...
 

@@ -67,7 +67,7 @@ class Reader:
         self._asked: tuple[int | None, int] = (None, -1)
 
     def since(self, seq: int) -> Sequence[StoredEvent] | None:
-        """See `Subscription.since`. Whoever was told to read the log and asks again from the same place has
+        """See `Subscription.since`. A reader that was sent to the log and asks again from the same place has
         seen its end: unless something was published meanwhile there is nothing to read, and it may wait."""
         topic = self._topic
         if topic.head is not None and seq >= topic.head:

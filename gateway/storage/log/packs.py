@@ -1,6 +1,6 @@
 """How events lie in the tables: each in a row of its own at first, many in one row once enough have come.
 
-    appended -> loose_events: in the order of arrival, whatever their session, for few pages a flush
+    appended -> loose_events: in the order of arrival, of all sessions, for few pages a flush
     packed   -> event_packs: what follows each other in one turn, condensed (see condensed.py)
 
 So an event of a long answer takes little more than its text, and the log is read, archived and removed by the

@@ -1,5 +1,5 @@
 """Blobs that may be orphans: the artifact, the archive or the version of a session that names them was not
-added yet, or is gone. Whoever writes a blob makes it a candidate before; whoever adds the row that names it
+added yet, or is gone. A writer of a blob makes it a candidate before; the transaction that adds its row
 ends that in the same transaction. So a crash leaves at most a candidate, which a sweep removes."""
 
 from collections.abc import Collection, Sequence

@@ -66,7 +66,7 @@ class Sessions(Protocol):
         self, owner: str, *, limit: int, before: tuple[int, str] | None = None, query: str | None = None
     ) -> list[SessionRow]:
         """Newest first by (updated_at, id), strictly before that pair. With `query` only sessions that have
-        all its words in one turn or in the title: English and Chinese, whatever the inflection or script. One
+        all its words in one turn or in the title: English and Chinese, in any inflection or script. One
         without words finds nothing; a turn is found a moment after its end (see `Search`)."""
         ...
 
@@ -124,11 +124,11 @@ class Sessions(Protocol):
         ...
 
     async def carried(self, session_id: str) -> str | None:
-        """What the session was told of former ones, if anything."""
+        """The summaries of former sessions in its prompt, if any."""
         ...
 
     async def set_prompt_memories(self, session_id: str, memories: PromptMemories) -> None:
-        """Fixes what a session is told of the memories, until another is given."""
+        """Fixes the memories in a session's prompt, until others are given."""
         ...
 
     async def forget_memory(self, owner: str, memory_id: str) -> None:
@@ -138,7 +138,7 @@ class Sessions(Protocol):
         ...
 
     async def carry(self, session_id: str, text: str) -> None:
-        """Fixes what a session is told of former ones, for as long as it lives."""
+        """Fixes the summaries of former sessions in its prompt, for as long as it lives."""
         ...
 
 

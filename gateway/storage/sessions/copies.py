@@ -1,7 +1,7 @@
 """A session as a whole: what an export reads of it and an import writes. Events and messages have their own
 way, page by page; the rest is small and is here.
 
-Owners are no part of a copy: whoever imports it owns it. Neither are the places of archives.
+Owners are no part of a copy: the user who imports it owns it. Neither are the places of archives.
 """
 
 from collections.abc import Iterable, Sequence
@@ -127,7 +127,7 @@ class TurnCopy(Copied):
 
 
 class VersionCopy(Copied):
-    """A version of the compressed history; see `CompressionRow`. Its archive is told by its hash."""
+    """A version of the compressed history; see `CompressionRow`. Its archive is named by its hash."""
 
     version: Number
     parent: Number | None

@@ -84,7 +84,7 @@ def enter_session(connection: Connection, new: NewTurn) -> Entered:
 
 
 def _check_place(what: str, session_id: str, now: str | None, asked: str | None) -> None:
-    """Raises errors.Conflict: what a session is told depends on where it is, so it stays there."""
+    """Raises errors.Conflict: the prompt of a session depends on its project and role, so they stay."""
     if asked is not None and asked != now:
         where = f"in the {what} {now}" if now is not None else f"in no {what}"
         raise Conflict(

@@ -134,7 +134,7 @@ class SqliteDatabase(SqliteFile):
         super().__init__(path, connections, flushed, durability)
         self._lock = lock
         self.append = self._writer.append
-        """Adds an append to the next transaction; `on_delivery` tells what became of it. Raises StorageError
+        """Adds an append to the next transaction; `on_delivery` gets its outcome. Raises StorageError
         when the database is closed."""
 
     @classmethod
@@ -147,7 +147,7 @@ class SqliteDatabase(SqliteFile):
         durability: Durability = "synced",
     ) -> Self:
         """Opens the file, made and migrated as needed, for this process alone. Use it as an async context
-        manager, or `close` it. `flushed` is told of each transaction.
+        manager, or `close` it. `flushed` is called after each transaction.
 
         Raises:
             StorageError: another process has the folder (code data_locked), the file was written by a newer

@@ -36,7 +36,7 @@ def is_broken(error: BaseException) -> bool:
 
 
 def for_caller(error: BaseException) -> BaseException:
-    """What the caller of a transaction's work is told of what that raised: a failure of SQLite in our words,
+    """The exception for the caller of a transaction's work that raised: a failure of SQLite in our words,
     anything else as it is. No future can hold a StopIteration, nor pass on what would stop the event loop."""
     if is_failure(error):
         if not is_broken(error):
@@ -51,7 +51,7 @@ def for_caller(error: BaseException) -> BaseException:
 
 
 def storage_error(error: BaseException) -> StorageError:
-    """A new StorageError that tells what `error` told."""
+    """A new StorageError with the message of `error`."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     if code_of(error) in FULL:
         return StorageError(f"The disk of the database is full ({cause}).", code="storage_full")

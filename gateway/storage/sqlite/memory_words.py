@@ -28,7 +28,7 @@ HITS = 2000
 would take most of the time and decide little. With ten thousand memories thirty words take some 8 ms."""
 
 ALWAYS = 3
-"""Of the rarest words so many are looked for, whatever they have."""
+"""So many of the rarest words are looked for in any case."""
 
 PASSAGES = 4096
 """Numbers of passages that one memory has: its content of 200,000 characters makes some 3,000 at the most."""

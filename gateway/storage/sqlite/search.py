@@ -1,8 +1,8 @@
 """Full text over sessions: an FTS5 table of words that `gateway.lexical` made.
 
 One row holds the distinct words of one turn (what the user said and the answers), one more those of the
-session's title. Its rowid tells which: the session's number above, the turn's below, 0 for the title. So the
-rows of a session lie together, and a hit tells its session without a look-up.
+session's title. Its rowid has both: the session's number above, the turn's below, 0 for the title. So the
+rows of a session lie together, and a hit has its session without a look-up.
 
     search_index     rowid = number << TURN_BITS | turn; words
     search_sessions  number, session_id, turns: indexed so far, position: of the last message indexed
@@ -32,7 +32,7 @@ TURN_BITS = 24
 """Sixteen million turns in a session; SQLite's rowids leave 39 bits for sessions."""
 
 OWNER_MARK = "\ue000"
-"""Begins the word that tells whose a row is: a character of private use is in no token."""
+"""Begins the word of a row's owner: a character of private use is in no token."""
 
 QUERY_WORDS = 32
 """Words of a query that count: more only narrow down what is found already."""
@@ -271,5 +271,5 @@ def words_of_query(query: str) -> list[str]:
 
 
 def mark_of(owner: str) -> str:
-    """The word that tells whose a row is: any owner's name, without spaces and quotes."""
+    """The word of a row's owner: any owner's name, without spaces and quotes."""
     return OWNER_MARK + hashlib.sha256(owner.encode()).hexdigest()[:16]

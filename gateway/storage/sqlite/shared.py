@@ -75,7 +75,7 @@ class SharedDatabase(SqliteFile):
 
     async def scrub(self) -> None:
         """See `MemoryDatabase.scrub`. Where others are in the way for too long it is done when the log is
-        emptied next, by whatever process."""
+        emptied next, by any process."""
         for pause in PAUSES:
             await asyncio.sleep(pause)
             if await self._empty_log():

@@ -13,7 +13,7 @@ from gateway.storage.schema import skill_switches
 
 
 class StoredSwitches:
-    """The `SkillSwitches` protocol for whoever only looks: nothing is locked, made or changed. Where there is
+    """The `SkillSwitches` protocol for commands that read: nothing is locked, made or changed. Where there is
     no database, or one that is older than switches, nothing is off."""
 
     def __init__(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Group commit: one thread owns the writing connection and commits whatever gathered while it was busy.
+"""Group commit: one thread owns the writing connection and commits all that gathered while it was busy.
 
 event loop      append, write -> gathered ----.                      .--> settle ...
                                                \\ hand over           / call_soon_threadsafe
@@ -35,7 +35,7 @@ Durability = Literal["synced", "relaxed"]
 that is killed loses nothing then, but a power cut what was shown last."""
 
 Flushed = Callable[[int, float, bool], None]
-"""Is told of each transaction on the event loop: its events, its seconds, whether it failed as a whole."""
+"""Is called on the event loop after each transaction: its events, its seconds, whether it failed."""
 
 Deliver = Callable[[Sequence[Pending], Sequence[StorageError | None]], None]
 

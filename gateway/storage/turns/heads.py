@@ -1,6 +1,6 @@
 """The narrow row of a session that fences its writers: begun, handed on and parked here, moved by appends.
 
-Whoever changes who may append raises `epoch`: one comparison of head, turn and epoch refuses all others.
+A change of the turn's owner raises `epoch`: one comparison of head, turn and epoch refuses all others.
 """
 
 from sqlalchemy import Connection, and_, bindparam, insert, null, select, update

@@ -50,7 +50,7 @@ _NOT_PUBLIC_6 = tuple(
     )
 )
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052: how the public IPv4 web looks from an IPv6-only network
-_ISATAP = (0x00005EFE, 0x02005EFE)  # RFC 5214: an IPv4 address follows, in whatever prefix
+_ISATAP = (0x00005EFE, 0x02005EFE)  # RFC 5214: an IPv4 address follows, in any prefix
 
 
 def is_public(address: Address) -> bool:

@@ -49,7 +49,7 @@ def _start(ask: Callable[[], _Addresses], outcome: Future[_Addresses]) -> None:
     def work() -> None:
         try:
             outcome.set_result(ask())
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
             outcome.set_exception(error)
 
     try:

@@ -11,7 +11,7 @@ _SHORTEST_SECRET = 6  # what is shorter would be found in innocent words
 @dataclass(slots=True)
 class ConnectionEnding:
     """What is known of how a connection ended. `detail` is the server's own last word: for the log, not for
-    the model. `status` is the last HTTP status that told of an error."""
+    the model. `status` is the last HTTP status of an error."""
 
     reason: str | None = None
     detail: str | None = None

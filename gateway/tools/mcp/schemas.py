@@ -20,11 +20,11 @@ _TEXT_KEYWORDS = ("title", "description", "$comment")
 
 
 def usable_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """What the model is told of `schema`, and its arguments are checked against; the server itself still
-    checks them against all of it.
+    """The form of `schema` for the model, against which its arguments are checked; the server itself
+    still checks them against all of it.
 
     One tool that the endpoint refuses would cost every model call, so it gets what the Messages API demands:
-    alternatives at the top are folded into one object. Regular expressions are told and not checked, since
+    alternatives at the top are folded into one object. Regular expressions are shown and not checked, since
     one can take for ever.
 
     Raises:

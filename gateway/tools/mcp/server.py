@@ -74,7 +74,7 @@ class Server:
             try:
                 lost = session.result()
             except BaseException:
-                # A mistake of ours: whoever waits for the server or calls its tools must not wait for it.
+                # A mistake of ours: a caller of the server or its tools must not wait for it.
                 self.failed("the gateway made a mistake: see its log")
                 raise
             self.failed(lost.message, **(lost.details or {}))

@@ -115,7 +115,7 @@ async def test_the_values_for_a_tool_are_all_or_none(artifact_store: ArtifactSto
 
 
 @pytest.mark.parametrize(
-    ("path", "says"),
+    ("path", "message"),
     [
         ("$.a[", "bad_json_path: The JSON path cannot be used: unexpected end"),
         ("$.a[?match(@, '(a*)*b')]", "there are length(), count() and value()"),
@@ -124,10 +124,12 @@ async def test_the_values_for_a_tool_are_all_or_none(artifact_store: ArtifactSto
         ("$..[0]", "give the way step by step"),
     ],
 )
-async def test_a_path_that_cannot_be_is_refused(artifact_store: ArtifactStore, path: str, says: str) -> None:
+async def test_a_path_that_cannot_be_is_refused(
+    artifact_store: ArtifactStore, path: str, message: str
+) -> None:
     deep = await kept(artifact_store, b"[" * 200 + b"]" * 200, "deep.json")
 
-    assert says in await deep.refused(json_path=path)
+    assert message in await deep.refused(json_path=path)
 
 
 async def test_a_content_that_is_no_json_is_refused(artifact_store: ArtifactStore) -> None:

@@ -25,7 +25,7 @@ def test_one_way_of_reading_is_asked_for(given: dict[str, str], selector: Select
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "says"),
+    ("given", "code", "message"),
     [
         ({}, "bad_range", "not nothing"),
         ({"lines": "1-2", "bytes": "1-2"}, "bad_range", "not lines and bytes"),
@@ -44,12 +44,12 @@ def test_one_way_of_reading_is_asked_for(given: dict[str, str], selector: Select
         ({"search": "长" * 201}, "bad_search", "at most 200"),
     ],
 )
-def test_what_cannot_be_is_refused_with_what_to_write(given: dict[str, str], code: str, says: str) -> None:
+def test_what_cannot_be_is_refused_with_what_to_write(given: dict[str, str], code: str, message: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         selector_of(**given)
 
     assert refused.value.code == code
-    assert says in refused.value.message
+    assert message in refused.value.message
     assert len(refused.value.message) < 300
 
 

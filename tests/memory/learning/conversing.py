@@ -20,7 +20,7 @@ from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.turn.suggestions import WriteSource
-from tests.history.scripted import Said, ScriptedModel, stored
+from tests.history.scripted import Scripted, ScriptedModel, stored
 
 ANN = Scope("ann", session_id="s")
 BY_ANN = Attribution("ann", "by hand")
@@ -60,7 +60,7 @@ class Learner:
         self,
         *messages: Message,
         scope: Scope = ANN,
-        said: Said = NOTHING,
+        said: Scripted = NOTHING,
         session_id: str = "s",
         **options: Any,
     ) -> Sequence[Changed]:
