@@ -24,7 +24,7 @@ BUDGETS: Mapping[str, int] = {
     "api": 3220,
     "artifacts": 2600,
     "cli": 3530,
-    "demo": 2300,
+    "demo": 2305,
     "events": 450,
     "files": 150,
     "history": 2900,

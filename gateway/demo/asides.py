@@ -28,6 +28,10 @@ _STATED = re.compile(
     r"|(I (?:like|love|prefer) .+|my .+ is .+|我最?喜[欢歡].+|我的.+是.+)",
     re.IGNORECASE,
 )
+_AGREED = re.compile(
+    r"(?:sounds good|agreed|let['’]s (?:do|go with) (?:it|that|this))\b|(?:可以|同意|好的?)[,，]?就?按[这這]",
+    re.IGNORECASE,
+)
 _LIKES = re.compile(r"\b(?:like|love|prefer)\b|喜[欢歡]", re.IGNORECASE)
 _SECRET = re.compile(r"\b(?:password|token|secret|key)\b|密[码碼钥鑰]", re.IGNORECASE)
 
@@ -102,20 +106,21 @@ def _former(text: str) -> dict[str, Any]:
 
 
 def _memories(body: Mapping[str, Any]) -> str:
-    """What the user said in words like "remember that …" and "I like …", without secrets."""
-    found = [
-        {
-            "type": "preference" if _LIKES.search(quote) else "fact",
-            "content": quote,
-            "quote": quote,
-            "message": number,
-        }
-        for number, author, text in _messages(body)
-        if author == "user"
-        for each in sentences(text)
-        if (match := _STATED.match(each)) and not is_question(each) and not _SECRET.search(each)
-        for quote in [(match[1] or match[2] or match[3]).strip(" 。.")]
-    ]
+    """What the user said in words like "remember that …" and "I like …", without secrets, and the proposals
+    that they agreed to."""
+    found, proposal = list[dict[str, Any]](), ""
+    for number, author, text in _messages(body):
+        if author != "user":
+            proposal = next(sentences(text), "")
+            continue
+        for each in sentences(text):
+            if proposal and _AGREED.match(each):
+                agreed = {"type": "project_decision", "content": proposal, "proposal": proposal}
+                found.append({**agreed, "quote": each, "message": number})
+            elif (match := _STATED.match(each)) and not is_question(each) and not _SECRET.search(each):
+                quote = (match[1] or match[2] or match[3]).strip(" 。.")
+                kind = "preference" if _LIKES.search(quote) else "fact"
+                found.append({"type": kind, "content": quote, "quote": quote, "message": number})
     memories = [{**each, "importance": 3, "confidence": 0.9} for each in found[:MAX_MEMORIES]]
     return orjson.dumps({"memories": memories}).decode()
 

@@ -48,14 +48,14 @@ class Scripted:
     async def requests(self, limit: int = 200) -> list[Given]:
         """The newest requests, the oldest first."""
         shown = (await self.http.get(f"/requests?limit={limit}")).json()["requests"]
-        return [_given(each["body"]) for each in shown]
+        return [given_of(each["body"]) for each in shown]
 
     async def last(self) -> Given:
         """The newest request."""
         return (await self.requests(1))[0]
 
 
-def _given(body: Mapping[str, Any]) -> Given:
+def given_of(body: Mapping[str, Any]) -> Given:
     texts = [" ".join(text.split()) for text in texts_of(body)]
     said = [" ".join(text.split()) for message in body["messages"] for text in message_texts(message)]
     return Given("\n".join(texts[: len(texts) - len(said)]), tuple(said), body)
