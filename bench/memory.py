@@ -23,16 +23,19 @@ from starlette.routing import Route
 
 from bench.client import percentile
 from bench.figures import Figure, show
+from bench.recall.sets import CHARACTERS, documents
 from bench.recall.turns import documented, in_turns, planted, saving
 from bench.sessions import OWNER, resident
 from gateway import wiring
+from gateway.memory.documents.document import document_of
+from gateway.memory.documents.selection import MAX_CHARACTERS
 from gateway.memory.memories import Attribution
 from gateway.memory.recall import InContext
 from gateway.memory.search.query import MemoryQuery
 from gateway.memory.search.searcher import Searcher
 from gateway.memory.services import MemoryServices
 from gateway.memory.snapshot import MemorySnapshot
-from gateway.memory.validation import NewMemory
+from gateway.memory.validation import NewMemory, indexed
 from gateway.settings import Settings, load_settings
 from gateway.storage.memories import AllScopes, Filter, MemoryRow, Scope, Vector
 from tests.loopback import served
@@ -127,13 +130,28 @@ async def searching(share: int) -> Sequence[Figure]:
         prompted = await services.recall.load_snapshot(SCOPE)
         turns = await timed(texts[:200], lambda text: before_turn(services, prompted, text))
         standing = await timed(texts[:20], lambda _: services.recall.load_snapshot(SCOPE))
+        await services.store.put_documents([(row, indexed(row)) for row in handbooks(share)])
+        beside = await timed(texts[:200], lambda text: before_turn(services, prompted, text))
     return [
         Figure(f"search by words of {count:,} memories, p50", percentile(times, 0.5) * 1e3, "ms", 20),
         Figure(f"search by words of {count:,} memories, p95", percentile(times, 0.95) * 1e3, "ms", 20),
         Figure(f"  memory that grew in {queries:,} searches", grown / 1024**2, "MB", 16),
         Figure("  what a turn waits for its memories, p50", percentile(turns, 0.5) * 1e3, "ms", 25),
         Figure("  what a turn waits for its memories, p95", percentile(turns, 0.95) * 1e3, "ms", 25),
+        Figure("  the same beside a full folder of documents, p95", percentile(beside, 0.95) * 1e3, "ms", 50),
         Figure("  what stands in the prompt, once a session, p50", median(standing) * 1e3, "ms", 250),
+    ]
+
+
+def handbooks(share: int) -> list[MemoryRow]:
+    """Documents of 40,000 characters, together as long as a folder's may be."""
+    pages = [document.content for language in CHARACTERS for document in documents(language)]
+    rng = random.Random(3)
+    texts = ["\n\n".join(rng.choices(pages, k=20))[:40_000] for _ in range(MAX_CHARACTERS // 40_000 // share)]
+    fields = {"type": "reference", "skill": "handbook"}
+    return [
+        document_of({**fields, "reference": f"part {number}", "content": text}, 1).as_row
+        for number, text in enumerate(texts)
     ]
 
 

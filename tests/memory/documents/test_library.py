@@ -15,6 +15,8 @@ from gateway.memory.documents.document import as_bytes, document_of, fields_of
 from gateway.memory.documents.file_names import file_name
 from gateway.memory.documents.library import Documents
 from gateway.memory.memories import Attribution, Memories
+from gateway.memory.search.query import MemoryQuery
+from gateway.memory.search.searcher import Searcher
 from gateway.memory.validation import NewMemory, make
 from gateway.storage.memories import AllScopes, Filter, Indexed, MemoryRow, Scope
 from gateway.storage.memories.store import SqlMemories
@@ -429,3 +431,38 @@ async def test_a_skills_own_file_is_recalled_and_not_deprecated(store: SqlMemori
     with pytest.raises(Conflict, match="belongs to the skill refund"):
         await documents.deprecate(filed.document.id)
     assert path.exists()
+
+
+async def test_a_folder_full_of_files_of_every_kind_answers(store: SqlMemories, folder: Path) -> None:
+    """2,000 of them, one more, large ones and links out of it: what can be used is found, of long ones the
+    passage, what cannot is told, and nothing is stored a second time."""
+    for number in range(1_998):
+        text = f"Shelf {number} holds the glasses of ward {number}. " + "Dust is wiped off at noon. " * 30
+        write_json(folder, f"{number:04}.json", fields(text, skill=f"shelf {number}"))
+    pages = [
+        f"## Room {number}\n\n" + f"In room {number} stands bed {number}. " * 20 for number in range(200)
+    ]
+    write_json(folder, "1998.json", fields("\n\n".join(pages)[:150_000], skill="rooms"))
+    with (folder / "1999.json").open("ab") as file:
+        file.truncate(10_000_000)
+    write_text(folder.parent, "outside.json", as_bytes(document("The outside is secret.")).decode())
+    (folder / "2000.json").symlink_to(folder.parent / "outside.json")
+    documents = documents_of(store, folder)
+
+    seen = await documents.refresh()
+
+    assert len(seen.documents) == 1_999
+    assert any(warning.startswith("1999.json cannot be used: it is larger than") for warning in seen.warnings)
+    assert any("more than 2000 files: what comes after '1999.json'" in warning for warning in seen.warnings)
+    for question, answer in (
+        ("glasses of ward 1234", "Shelf 1234 "),
+        ("which bed stands in room 142?", "bed 142."),
+    ):
+        (hit, *_) = (await Searcher(store).find(ANNA, MemoryQuery(question))).hits
+        begin, end = (hit.passage.begin, hit.passage.end) if hit.passage else (0, 999)
+        assert answer in hit.row.content[begin:end]
+    assert await found(store, ANNA, "outside secret") == []
+    state = await store.state()
+    await documents.refresh()
+    await documents_of(store, folder).refresh()
+    assert await store.state() == state
