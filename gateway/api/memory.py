@@ -40,6 +40,8 @@ async def find(request: Request) -> Response:
     query = read_query(request, MemoriesQuery)
     if query.deleted:
         return await _deleted(request, query)
+    if query.owner_id is not None and query.owner_type is None:
+        raise InvalidRequest("owner_id goes with owner_type.")
     if query.q is not None and query.before is not None:
         raise InvalidRequest("q gives one page, the best matches: it does not go with before.")
     rows = await gateway_of(request).memory.list(

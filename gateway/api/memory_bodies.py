@@ -37,10 +37,14 @@ class Placed(Body):
     session_id: Id | None = Field(
         None, description="A session of yours; brings its role and project along where they are absent."
     )
+    task_id: Name | None = Field(None, description="The task: what is of other tasks is not seen.")
+    group_id: Name | None = Field(None, description="The group: what is of other groups is not seen.")
 
     @property
     def scope_ids(self) -> ScopeIds:
-        return ScopeIds(self.role_id, self.project_id, self.session_id, self.user_id)
+        return ScopeIds(
+            self.role_id, self.project_id, self.session_id, self.user_id, self.task_id, self.group_id
+        )
 
 
 class EvidenceBody(Body):
@@ -61,7 +65,8 @@ class NewMemoryBody(Placed):
     summary: Text | None = Field(None, description="Absent: the beginning of the content.")
     owner_type: OwnerType = "user"
     owner_id: Name | None = Field(
-        None, description="Absent: you, your household, or the role, project or session you ask from."
+        None,
+        description="Absent: you, your household, or the role, project, session, task or group you ask from.",
     )
     visibility: Visibility | None = Field(None, description="Absent: follows from the owner.")
     importance: Importance = 3
@@ -138,6 +143,7 @@ class MemoriesQuery(Query):
     type: MemoryType | None = None
     status: Status | None = None
     owner_type: OwnerType | None = None
+    owner_id: Name | None = Field(None, description="With owner_type: of this one alone.")
     tag: Name | None = None
     quarantined: bool | None = Field(None, description="Whether it waits for a person to confirm it.")
     pinned: bool | None = None
@@ -152,6 +158,7 @@ class MemoriesQuery(Query):
             types=(self.type,) if self.type else (),
             statuses=(self.status,) if self.status else (),
             owner_type=self.owner_type,
+            owner_id=self.owner_id,
             tag=self.tag,
             quarantined=self.quarantined,
             pinned=self.pinned,

@@ -129,6 +129,8 @@ def default_owner(owner_type: OwnerType, scope: Scope) -> str:
         "role": scope.role_id,
         "project": scope.project_id,
         "session": scope.session_id,
+        "task": scope.task_id,
+        "group": scope.group_id,
     }
     found = known.get(owner_type)
     if found is None:

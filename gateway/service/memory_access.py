@@ -17,12 +17,14 @@ from gateway.storage.memories import AllScopes, Evidence, Scope, Viewer
 @dataclass(frozen=True, slots=True)
 class ScopeIds:
     """The ids of a request that name its scope. A session brings its role and project along; `user_id` may
-    only repeat who asks."""
+    only repeat who asks. A task and a group are names that tools and clients give."""
 
     role_id: str | None = None
     project_id: str | None = None
     session_id: str | None = None
     user_id: str | None = None
+    task_id: str | None = None
+    group_id: str | None = None
 
 
 class MemoryAccess:
@@ -62,7 +64,13 @@ class MemoryAccess:
         if scope_ids.session_id is not None:
             session = await self._deps.sessions.get(scope_ids.session_id, who.user_id)
             role_id, project_id = role_id or session.role_id, project_id or session.project_id
-        return own._replace(role_id=role_id, project_id=project_id, session_id=scope_ids.session_id)
+        return own._replace(
+            role_id=role_id,
+            project_id=project_id,
+            session_id=scope_ids.session_id,
+            task_id=scope_ids.task_id,
+            group_id=scope_ids.group_id,
+        )
 
     async def viewer(self, who: Principal, memory_id: str) -> Viewer:
         """Documents are nobody's own, and seen by everybody."""

@@ -367,3 +367,27 @@ async def test_a_part_of_a_word_finds_what_a_whole_word_does_not(client: Client)
     whole = await kept(client, "A bulb is 4 euros.")
     assert await listed("bulb") == [whole]
     assert await ids(client, "What does a bulb cost?") == [whole]
+
+
+async def test_what_is_of_a_task_or_a_group_is_seen_in_that_one(client: Client) -> None:
+    """Where a request names one, those of others are as absent as if they never were; where it names none,
+    all are seen. Nothing else is left out."""
+    audit = await kept(client, "The deadline is Friday.", owner_type="task", owner_id="audit")
+    launch = await kept(client, "The deadline is in June.", owner_type="task", task_id="launch")
+    board = await kept(client, "The deadline for the board is noon.", owner_type="group", owner_id="board")
+    mine = await kept(client, "I never miss a deadline.")
+
+    async def seen(**where: str) -> set[str]:
+        return set(await ids(client, "deadline", **where))
+
+    assert await seen() == {audit, launch, board, mine}
+    assert await seen(taskId="audit") == {audit, board, mine}
+    assert await seen(task_id="launch", group_id="sales") == {launch, mine}
+    details = await told(client, "retrieve", memory_ids=[audit, launch], task_id="audit")
+    assert [each["id"] for each in details["results"]] == [audit]
+    listed = (await client.get("/api/memory?owner_type=task&ownerId=launch")).json()["memories"]
+    assert [each["id"] for each in listed] == [launch]
+    for bad in ("/api/memory?owner_id=launch", "/api/memory?owner_type=task&owner_id="):
+        assert problem(await client.get(bad)) == (400, "invalid_request")
+    nameless = await client.post("/api/memory", {"content": "x", "owner_type": "task"})
+    assert problem(nameless) == (400, "memory_invalid")

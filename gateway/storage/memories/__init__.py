@@ -57,18 +57,21 @@ EVERYBODY = "everybody"
 
 class Scope(NamedTuple):
     """On whose behalf, and where, memories are looked at: the user in a role, a project and a session, as far
-    as there are such. `households` are those the user is a member of."""
+    as there are such. `households` are those the user is a member of. Where a task or a group is named, what
+    is of other tasks or groups is not seen; where none is, all are."""
 
     user_id: str
     role_id: str | None = None
     project_id: str | None = None
     session_id: str | None = None
     households: tuple[str, ...] = ()
+    task_id: str | None = None
+    group_id: str | None = None
 
     @property
     def audiences(self) -> tuple[str, ...]:
         """The audiences this scope belongs to. A memory outside of them is as absent as one that never was:
-        nothing else decides who sees what."""
+        nothing else decides who sees what; a task and a group narrow it (`conditions.seen`)."""
         user_id = self.user_id
         found = [EVERYBODY, audience_of("global", user_id), audience_of("role", user_id, self.role_id)]
         found += [audience_of("project", user_id, self.project_id)] if self.project_id else []
@@ -249,6 +252,7 @@ class Filter:
     types: Sequence[MemoryType] = ()
     statuses: Sequence[Status] = ()
     owner_type: OwnerType | None = None
+    owner_id: str | None = None
     tag: str | None = None
     since: int | None = None
     quarantined: bool | None = None

@@ -20,7 +20,9 @@ def seen(viewer: Viewer, table: FromClause = memories) -> Condition:
     its members', whoever made it."""
     c = table.c
     if isinstance(viewer, Scope):
-        return c.audience.in_(viewer.audiences)
+        named = (("task", viewer.task_id), ("group", viewer.group_id))
+        others = [and_(c.owner_type == kind, c.owner_id != name) for kind, name in named if name is not None]
+        return and_(c.audience.in_(viewer.audiences), *(not_(each) for each in others))
     own = and_(c.user_id == viewer.user_id, c.owner_type != "household")
     shared = and_(c.owner_type == "household", c.owner_id.in_(viewer.households))
     return and_(c.source != DOCUMENT, or_(own, shared) if viewer.households else own)
@@ -61,6 +63,8 @@ def asked(which: Filter, viewer: Viewer) -> Condition:
         found.append(c.status.in_(which.statuses))
     if which.owner_type is not None:
         found.append(c.owner_type == which.owner_type)
+    if which.owner_id is not None:
+        found.append(c.owner_id == which.owner_id)
     if which.tag is not None:
         tag = func.json_each(c.tags).table_valued("value")
         found.append(exists(select(tag.c.value).where(tag.c.value == which.tag)))
