@@ -40,6 +40,9 @@ PATH = "/mcp"
 MAX_KEY_LENGTH = 200
 """Characters of a client's idempotency key that count."""
 
+CLIENT = "mcp__client"
+"""Stands for the tools of a client's model, which are not known here: they are trusted if a rule says so."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -153,6 +156,7 @@ def _context_of(caller: Caller, context: ServerRequestContext[Any]) -> ToolConte
         emit=lambda _: None,
         role_id=caller.role_id,
         project_id=caller.project_id,
+        offered=frozenset({CLIENT}),
     )
 
 

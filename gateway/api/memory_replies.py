@@ -14,6 +14,7 @@ from gateway.storage.memories import (
     MemoryType,
     MemoryVersion,
     Operation,
+    Origin,
     OwnerType,
     Relation,
     Status,
@@ -45,7 +46,13 @@ class MemoryItem(Reply):
     evidence_count: int
     tags: list[str]
     pinned: bool
-    quarantined: bool = Field(description="It stems from a tool, and is not recalled before you confirm it.")
+    quarantined: bool = Field(
+        description="It may have been planted, and is not recalled before you confirm it."
+    )
+    origin: Origin | None = Field(
+        None, description="Whose word it is: yours, or confirmed by you; the model's, a tool's, or outside's."
+    )
+    tools: list[str] = Field(description="The tools that had spoken when it was saved.")
     flagged: str | None = Field(None, description="Why it should be looked at again.")
     context: str | None = None
     decisions: list[str]

@@ -1,6 +1,7 @@
 """`gateway mcp`: the memory as an MCP server, for other programs with a model in them."""
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -131,8 +132,12 @@ async def _listen(settings: "Settings", caller: "Caller", keys: "ApiKeys", liste
 def _tool(settings: "Settings", services: "MemoryServices") -> "FunctionTool":
     from gateway.memory.services import households_of
     from gateway.memory.tool import manage_memory
+    from gateway.tools.policy import is_trusted
 
     def households(user_id: str) -> tuple[str, ...]:
         return households_of(settings, user_id)
 
-    return manage_memory(services.memories, services.searcher, households, who="A model over MCP")
+    trusts = partial(is_trusted, settings.trusted_tools)
+    return manage_memory(
+        services.memories, services.searcher, households, trusts=trusts, who="A model over MCP"
+    )

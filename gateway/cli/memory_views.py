@@ -141,6 +141,8 @@ def _facts(row: MemoryRow) -> list[tuple[str, str]]:
         ("owner", f"{row.owner_type} {row.owner_id}"),
         ("seen by", row.visibility),
         ("source", row.source),
+        ("origin", row.origin or ""),
+        ("after tools", ", ".join(row.tools)),
         ("importance", str(row.importance)),
         ("confidence", f"{row.confidence:g}"),
         ("tags", ", ".join(row.tags)),

@@ -23,7 +23,16 @@ class Memory(EventData):
     status: Literal["active", "suppressed", "frozen", "replaced"] | None = None
     superseded_by: str | None = Field(default=None, description="The memory that says it now.")
     quarantined: Literal[True] | None = Field(
-        default=None, description="It stems from a tool and is not recalled before somebody confirms it."
+        default=None,
+        description="It may have been planted, and is not recalled before somebody confirms it.",
+    )
+    origin: Literal["user", "confirmed", "model", "tool", "outside"] | None = Field(
+        default=None,
+        description="Whose word it is: the user's, or confirmed by them; the model's; a tool's; or the "
+        "model's after something had spoken that the operator does not trust.",
+    )
+    tools: list[str] | None = Field(
+        default=None, description="The tools that had spoken when it was saved; absent: none."
     )
 
 

@@ -21,12 +21,14 @@ from gateway.ids import ID_PATTERN, now_ms
 from gateway.memory import validation
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import (
+    MAX_TOOLS,
     AllScopes,
     Author,
     Evidence,
     Filter,
     MemoryRow,
     MemoryType,
+    Origin,
     OwnerType,
     Relation,
     Status,
@@ -88,6 +90,8 @@ class ExportedMemory(BaseModel):
     tags: tuple[str, ...] = ()
     pinned: bool = False
     quarantined: bool = False
+    origin: Origin | None = None
+    tools: tuple[str, ...] = Field((), max_length=MAX_TOOLS)
     flagged: str | None = Field(None, max_length=MAX_FLAG)
     context: str | None = Field(None, max_length=validation.MAX_CONTENT)
     decisions: tuple[str, ...] = ()

@@ -81,6 +81,8 @@ class Changed:
             status=None if gone else row.status,
             superseded_by=row.superseded_by,
             quarantined=row.quarantined or None,
+            origin=None if gone else row.origin,
+            tools=None if gone else list(row.tools) or None,
         )
 
 
@@ -193,7 +195,12 @@ class Memories:
                     f"{row.id} waits for its user to confirm it: what it says cannot be changed before that.",
                     code="memory_unconfirmed",
                 )
-            return apply_changes(row, changes)
+            made = changes
+            if "content" in changes and by.actor == viewer.user_id:
+                made = {"origin": "user", "tools": (), **changes}
+            elif operation == "confirmed" and row.origin != "user":
+                made = {"origin": "confirmed", **changes}
+            return apply_changes(row, made)
 
         links = await self._dependence(viewer, memory_id, depends_on)
         return await self._change(viewer, memory_id, change, by, operation, version=version, links=links)
@@ -281,6 +288,7 @@ class Memories:
         if known is None:
             raise duplicate  # the request is an old one: what it made was forgotten since
         by_a_person = said.source == "user" or (said.source == "conversation" and bool(evidence))
+        by_a_person |= said.source == "model" and said.origin in {"user", "confirmed"}
         doubtful = (said.quarantined or known.quarantined) and not by_a_person
         if details["same"] == "key" or doubtful:
             # A repetition of the request; or somebody else than a person repeats what is known, or claimed.
@@ -295,6 +303,7 @@ class Memories:
                 last_used=max(now_ms(), row.last_used),
                 # What a person says themselves confirms what a tool only claimed.
                 quarantined=row.quarantined and said.quarantined,
+                origin="confirmed" if by_a_person and row.origin != "user" else row.origin,
             )
 
         links = [replace(link, from_id=known.id) for link in step.links if link.to_id != known.id]

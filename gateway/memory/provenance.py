@@ -1,35 +1,100 @@
-"""Provenance of what a model saves: the user's own messages, or tainted by the output of tools."""
+"""Provenance of what a model saves: whose word it is, which tools had spoken, and whether it waits for the
+user to confirm it."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from gateway.errors import ToolError
-from gateway.lexical import query_tokens, tokens
-from gateway.memory.learning.rejection import unsafe
+from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
+from gateway.memory.confirmation import MIN_SHARE, confirms, insists, states
+from gateway.memory.learning.rejection import transient_kind
 from gateway.memory.learning.user_messages import clauses
-from gateway.storage.memories import Evidence
-from gateway.tools.base import ToolContext
+from gateway.memory.secrets import secrets_in
+from gateway.memory.steering import commands, directs, empowers
+from gateway.storage.memories import MAX_TOOLS, Evidence, Origin
+from gateway.tools.base import Exchange, ToolContext, UserMessage
 
-TRUSTED_TOOLS = frozenset({"manage_memory", "read_skill", "current_time", "calculate", "search_docs"})
-"""Tools whose output has no third-party text. Attachments and the archive are not among them: the archive has
-attachments and the output of other tools."""
-MIN_QUOTED_SHARE = 0.6
-"""The share of a memory's words that must be in the user's messages once an untrusted tool has run."""
 MAX_QUOTE = 500
 """Characters of a stored quote."""
 REFUSALS = {
-    "secret": "That looks like a secret: passwords and keys are not remembered.",
-    "instruction": "That would steer the assistant, it tells nothing about the user: it is not remembered.",
+    "secret": "That looks like a secret, which is kept only for a user who insists. Tell them so. Once they "
+    "answer that it is to be remembered anyway, save it again; lists show it masked then.",
+    "command": "That would steer the assistant, it tells nothing about the user: it is not remembered.",
 }
+_OWN = "manage_memory"
+_TELLING = re.compile(
+    r"""
+      \b(?: remember | memori[sz]e | keep\sin\smind | don't\sforget | note\b (?!\w) | for\sthe\srecord
+        | by\sthe\sway
+        | save | store | always | never | every | usually | from\snow\son | agreed | decided )\b
+    | \b(?:i|we) (?:'(?:m|ve|re))? \s
+      (?!(?:want|need|would|wish|wonder|can|could|cannot|have\sto|see|saw|read|found|got|hope)\b) \w
+    | \b(?:my|our) (?:\s[\w'-]+){1,4}? \s (?:is|are|was|were|has|have|had|can't|cannot|likes?|lives?|works?
+        |starts?|begins?|moved|needs?|gets?|goes|takes?)\b
+    | 记(?!录|者|账) | 以后 | 从现在起 | 顺便 | 约定 | 说好 | 决定
+    | (?:我|我们|咱们?) (?!想[知问看要查]|需要|看[到了]|要[看问查找]|能 | 可以 | 该怎)
+    """,
+    re.VERBOSE | re.ASCII,
+)
+"""For the plain form of a clause: the user tells something, or asks to keep it."""
 
 
-def is_tainted(content: str, context: ToolContext) -> bool:
-    """Whether the content may come from a tool: an untrusted one has run, and most of the words are not in
-    the user's messages. Raises errors.ToolError for content that is never stored."""
-    if (why := unsafe(content)) is not None:
-        raise ToolError(REFUSALS[why], code="memory_unsafe")
-    if not content or context.tools_read <= TRUSTED_TOOLS:
-        return False
-    return _share(content, "\n".join(each.text for each in context.user_messages())) < MIN_QUOTED_SHARE
+_NAME = re.compile(r"(?<=[^\s.!?。]\s)[A-Z]\w+|[A-Z]{2,}|(?<=[\u3400-\u9fff])\s?[A-Za-z]{2,}")
+"""A word that begins with a capital within a sentence, or a Latin one within a Chinese sentence."""
+_DAYS = re.compile(
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a content comes from; `evidence` are the user's words for it. `quarantined`: it may have been
+    planted, and waits for the user."""
+
+    origin: Origin
+    tools: tuple[str, ...] = ()
+    evidence: Sequence[Evidence] = ()
+    quarantined: bool = False
+
+
+def provenance_of(
+    content: str, context: ToolContext, trusts: Callable[[str], bool], *, tags: Sequence[str] = ()
+) -> Provenance:
+    """Whose word a content is that a model saves, with its tags.
+
+    The user's: one of their messages states it, or the newest one confirms it. Else it is the model's, in
+    words of its own, and is kept. Where something had spoken that the operator does not trust (`trusts`, by
+    the name of the tool), it is kept if the user told something or asked to remember it, and it is of no use
+    to a stranger; it waits in quarantine otherwise. What such tools say of themselves counts where it tells
+    of addresses or permissions.
+
+    Raises:
+        ToolError: (memory_unsafe) a command to a model, or a secret that the user does not insist on.
+    """
+    exchange, said = context.exchange(), context.user_messages()
+    all_said, whole = "\n".join(each.text for each in said), "\n".join([content, *tags])
+    _check(whole, exchange, all_said)
+    tools = tuple(sorted(context.tools_read - {_OWN})[:MAX_TOOLS])
+    outside = not all(map(trusts, context.tools_read))
+    if any(states(each.text, content) for each in said) and not (outside and directs(whole, all_said)):
+        return Provenance("user", tools, evidence_of(content, context))
+    if exchange is not None and confirms(exchange, content) and not directs("\n".join(tags), all_said):
+        return Provenance("confirmed", tools, [quote_of(exchange.message, context)])
+    if outside:
+        told = exchange.message.text if exchange is not None else ""
+        asked = tells(told) and _may_mean(content, told, all_said)
+        return Provenance("outside", tools, quarantined=not asked or directs(whole, all_said))
+    doubtful = not all(map(trusts, context.offered)) and empowers(whole, all_said)
+    return Provenance("model", tools, evidence_of(content, context), quarantined=doubtful)
+
+
+def tells(message: str) -> bool:
+    """Whether the user tells something that may last, or asks to keep it; no request and no question does."""
+    return any(
+        transient_kind(clause) is None and _TELLING.search(plain_form(clause)) for clause in clauses(message)
+    )
 
 
 def evidence_of(content: str, context: ToolContext) -> Sequence[Evidence]:
@@ -37,9 +102,35 @@ def evidence_of(content: str, context: ToolContext) -> Sequence[Evidence]:
     for message in reversed(context.user_messages()):
         quotes = [clause for clause in clauses(message.text) if clause in message.text]
         best = max(quotes, key=lambda quote: _share(content, quote), default="")
-        if _share(content, best) >= MIN_QUOTED_SHARE:
+        if _share(content, best) >= MIN_SHARE:
             return [Evidence(context.session_id, message.position, best[:MAX_QUOTE])]
     return ()
+
+
+def quote_of(message: UserMessage, context: ToolContext) -> Evidence:
+    """The user's message as evidence."""
+    return Evidence(context.session_id, message.position, message.text[:MAX_QUOTE])
+
+
+def _check(content: str, exchange: Exchange | None, said: str) -> None:
+    if commands(content):
+        raise ToolError(REFUSALS["command"], code="memory_unsafe")
+    secrets = secrets_in(content)
+    insisted = exchange is not None and insists(exchange) and all(each in said for each in secrets)
+    if secrets and not insisted:
+        raise ToolError(REFUSALS["secret"], code="memory_unsafe")
+
+
+def _may_mean(content: str, told: str, all_said: str) -> bool:
+    """Whether the content may be what the user told, in other words: it has no name that they did not say,
+    and in the same language a word of theirs."""
+    names = {each[0].strip().casefold() for each in _NAME.finditer(content)}
+    if any(name not in all_said.casefold() and not _DAYS.fullmatch(name) for name in names):
+        return False
+    words, theirs = set(query_tokens(content)), set(query_tokens(told))
+    same_language = any(map(is_cjk, words)) == any(map(is_cjk, theirs))
+    pairs = {word for word in words if len(word) > 1}
+    return not same_language or bool(pairs & theirs)
 
 
 def _share(content: str, text: str) -> float:

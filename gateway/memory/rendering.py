@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from gateway.lexical import estimate_tokens
 from gateway.memory.passages import passages
 from gateway.memory.search.query import Hit
-from gateway.storage.memories import Evidence, MemoryRow, Passage
+from gateway.storage.memories import ELSEWHERE, Evidence, MemoryRow, Passage
 
 NOTE = (
     "What is known from former conversations. Each line begins with the id of a memory, its type, and the "
@@ -95,8 +95,9 @@ def details(row: MemoryRow, evidence: Sequence[Evidence] = ()) -> str:
 def _line(row: MemoryRow, text: str, more: str = "") -> str:
     tags = "".join(f" #{tag}" for tag in row.tags)
     doubt = " (doubtful)" if row.status == "suppressed" or row.flagged else ""
+    where = f" (from elsewhere: {', '.join(row.tools) or row.source})" if row.origin in ELSEWHERE else ""
     day = datetime.fromtimestamp(row.updated_at / 1000, UTC).date().isoformat()
-    return _flat(f"[{row.id}] {row.type}{more}, {day}: {text}{tags}{doubt}")
+    return _flat(f"[{row.id}] {row.type}{more}, {day}: {text}{tags}{where}{doubt}")
 
 
 def _indented(text: str) -> list[str]:

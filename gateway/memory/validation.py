@@ -13,10 +13,12 @@ from gateway.lexical import plain_form, tokens
 from gateway.memory.passages import passages
 from gateway.messages import clean_text
 from gateway.storage.memories import (
+    MAX_TOOLS,
     Indexed,
     MemoryRow,
     MemorySource,
     MemoryType,
+    Origin,
     OwnerType,
     Scope,
     Visibility,
@@ -33,6 +35,14 @@ MAX_REF = 1_000
 MAX_NAME = 256
 MAX_METADATA = 4_096
 """Bytes of JSON, as much as a tool may give (`tools.result.METADATA_SIZE`)."""
+ORIGINS: Mapping[MemorySource, Origin] = {
+    "user": "user",
+    "conversation": "user",
+    "import": "user",
+    "model": "model",
+    "skill": "tool",
+}
+"""Whose word a memory is where its source alone tells; a document is an operator's."""
 
 _WRITES = {
     "user": "leave owner_id out to write for yourself.",
@@ -48,7 +58,7 @@ _SENTENCE = re.compile(r"(?<=[。！？])|(?<=[.!?])\s|\n")
 @dataclass(frozen=True, slots=True)
 class NewMemory:
     """A memory to be stored. None means a default: the owner is the user, the summary the beginning of the
-    content, the visibility follows from the owner."""
+    content, the visibility follows from the owner, the origin from the source."""
 
     content: str
     type: MemoryType = "fact"
@@ -68,6 +78,8 @@ class NewMemory:
     skill: str | None = None
     reference: str | None = None
     metadata: Mapping[str, Any] | None = None
+    origin: Origin | None = None
+    tools: Sequence[str] = ()
 
 
 def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
@@ -114,6 +126,8 @@ def make(new: NewMemory, scope: Scope, memory_id: str, at: int) -> MemoryRow:
         skill=checked_name(new.skill),
         reference=checked_name(new.reference),
         metadata=checked_metadata(new.metadata),
+        origin=new.origin or ORIGINS.get(new.source),
+        tools=tuple(new.tools)[:MAX_TOOLS],
         created_at=at,
         updated_at=at,
         last_used=at,

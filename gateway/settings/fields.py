@@ -13,7 +13,7 @@ from pydantic_settings import (
 )
 
 from gateway.errors import SettingsError
-from gateway.settings.values import Households, McpServers, Names, Policy, TraceUrl
+from gateway.settings.values import Households, McpServers, Names, Policy, TraceUrl, TrustRules
 
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -141,6 +141,11 @@ class Settings(BaseSettings):
         (),
         description="glob=allow, glob=ask or glob=deny for tool names; the first that fits counts. Without "
         "one, effectful tools ask and others run.",
+    )
+    trusted_tools: TrustRules = Field(
+        (),
+        description="Globs of tools whose output counts as yours, or ! and a glob of such as do not; the "
+        "first that fits counts. Without one, all but http_fetch, MCP servers and what reads files.",
     )
     approval_timeout: float = Field(
         86_400, gt=0, le=31_536_000, description="Time after which an approval that nobody gave is a denial."

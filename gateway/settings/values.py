@@ -41,6 +41,16 @@ def _check_policy(rules: tuple[str, ...]) -> tuple[str, ...]:
 Policy = Annotated[Names, AfterValidator(_check_policy)]
 
 
+def _check_globs(rules: tuple[str, ...]) -> tuple[str, ...]:
+    for rule in rules:
+        if not rule.removeprefix("!") or "=" in rule:
+            raise ValueError(f"{rule!r} must be a glob of tool names, or ! and one")
+    return rules
+
+
+TrustRules = Annotated[Names, AfterValidator(_check_globs)]
+
+
 class McpServer(BaseModel):
     """An MCP server: a program that is started and spoken to over its standard streams, or an address."""
 

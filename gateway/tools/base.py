@@ -21,6 +21,13 @@ class UserMessage(NamedTuple):
     text: str
 
 
+class Exchange(NamedTuple):
+    """The user's message that a turn answers, and what the assistant had said just before it."""
+
+    answer: str
+    message: UserMessage
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may know about the call it serves.
@@ -29,7 +36,8 @@ class ToolContext:
     `emit` puts an event (retrieval, tool_progress, ...) into the turn's stream, tied to this call.
     `traceparent` names the span of this call (W3C Trace Context); None while nobody records traces.
     `project_id` and `role_id` are the session's, where it has them; `user_messages` gives the messages of its
-    user and `tools_read` names the tools that answered, both as far as the model sees them.
+    user and `tools_read` names the tools that answered, both as far as the model sees them. `offered` names
+    the tools whose descriptions it reads; `exchange` gives the message of the turn, None where nobody speaks.
     """
 
     session_id: str
@@ -44,6 +52,8 @@ class ToolContext:
     role_id: str | None = None
     user_messages: Callable[[], Sequence[UserMessage]] = tuple
     tools_read: frozenset[str] = frozenset()
+    offered: frozenset[str] = frozenset()
+    exchange: Callable[[], Exchange | None] = lambda: None
 
     @property
     def trace_headers(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Which tool calls run, which ask a person first, and which never run."""
+"""Which tool calls run, which ask a person first, and which never run; and whose output is trusted."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -7,6 +7,11 @@ from typing import Literal, NamedTuple, cast
 from gateway.events.calls import Effect
 
 PolicyVerdict = Literal["allow", "ask", "deny"]
+
+
+OUTSIDE = ("mcp__*", "http_fetch", "read_artifact", "read_archive", "attachment")
+"""Tools that bring in what others wrote, unless a rule trusts them, and the name that the user's files go by
+among them. What was kept aside or archived may be of any tool, and of a file."""
 
 
 class Ruling(NamedTuple):
@@ -31,3 +36,13 @@ def verdict_of(rules: Sequence[str], tool: str, effect: Effect) -> Ruling:
         if fnmatchcase(tool, glob):
             return Ruling(cast("PolicyVerdict", verdict), rule)
     return Ruling("ask" if effect == "effectful" else "allow", None)
+
+
+def is_trusted(rules: Sequence[str], tool: str) -> bool:
+    """Whether what a tool gives counts as the operator's own word. The first of `rules` whose glob fits its
+    name decides, capitals as written: "glob" trusts, "!glob" does not. Without one, all but those of OUTSIDE
+    are trusted."""
+    for rule in rules:
+        if fnmatchcase(tool, rule.removeprefix("!")):
+            return not rule.startswith("!")
+    return not any(fnmatchcase(tool, glob) for glob in OUTSIDE)

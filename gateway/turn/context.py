@@ -12,7 +12,7 @@ from gateway.messages import Message, Usage
 from gateway.prompt.assemble import Prefix
 from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
-from gateway.tools.base import UserMessage
+from gateway.tools.base import Exchange, UserMessage
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
@@ -100,8 +100,28 @@ class TurnContext:
         """The user's messages, as far as the model sees them."""
         return user_messages_in(self.history)
 
+    def exchange(self) -> Exchange | None:
+        """The user's own words in the message of this turn, after what the assistant had said to their former
+        one; None without such words."""
+        return exchange_in(self.history, self.row.id)
+
 
 def user_messages_in(history: History) -> list[UserMessage]:
     """The user's own messages that are in the view word for word, in order."""
     messages = [UserMessage(item.position, user_text(item.message)) for item in history.messages]
     return [each for each in messages if each.text]
+
+
+def exchange_in(history: History, turn_id: str) -> Exchange | None:
+    """See `TurnContext.exchange`."""
+    said: list[str] = []
+    for item in history.messages:
+        texts = [block["text"] for block in item.message.content if block["type"] == "text"]
+        if item.message.role == "assistant":
+            said += texts
+        elif item.turn_id == turn_id:
+            text = user_text(item.message)
+            return Exchange("\n".join(said), UserMessage(item.position, text)) if text else None
+        elif texts:
+            said.clear()
+    return None

@@ -26,11 +26,13 @@ class WriteSource(NamedTuple):
     turn_id: str
     tool_call_id: str
     tool: str
+    trusted: bool = False
+    """Whether the operator trusts the tool, and all that the model had read when it called it."""
 
     @property
     def ids(self) -> dict[str, str]:
         """What a line in the log says of it."""
-        return {name: value for name, value in self._asdict().items() if name != "owner"}
+        return {name: value for name, value in self._asdict().items() if name not in {"owner", "trusted"}}
 
 
 class MemoryPort(Protocol):

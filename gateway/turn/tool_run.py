@@ -17,6 +17,7 @@ from gateway.events.envelope import EventData
 from gateway.events.lifecycle import TurnWarning
 from gateway.tools.base import FunctionTool, Tool, ToolContext, ToolOutput, parameters
 from gateway.tools.in_time import run_in_time
+from gateway.tools.policy import is_trusted
 from gateway.tools.wrapping import defuse
 from gateway.turn.context import TurnContext
 from gateway.turn.memories import note_found
@@ -141,7 +142,9 @@ def _report(turn: TurnContext, result: CallResult, problems: Sequence[str], call
         turn.emit(TurnWarning(code="tool_report", message=f"{result.name}: {problem}"), tool_call_id=call_id)
     if result.memory_writes:
         row = turn.row
-        source = WriteSource(row.owner, row.session_id, row.id, call_id, result.name)
+        rules = turn.settings.trusted_tools
+        trusted = all(is_trusted(rules, name) for name in (result.name, *turn.progress.tools_read))
+        source = WriteSource(row.owner, row.session_id, row.id, call_id, result.name, trusted)
         turn.deps.suggestions.hand_over(result.memory_writes, source)
 
 
@@ -166,6 +169,8 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         role_id=row.role_id,
         user_messages=turn.user_messages,
         tools_read=frozenset(turn.progress.tools_read),
+        offered=frozenset(tool.spec.name for tool in turn.tools),
+        exchange=turn.exchange,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from gateway.memory.control.controller import Controller
 from gateway.memory.corrections.corrections import Corrections
@@ -24,6 +25,7 @@ from gateway.skills.skill import BUILT_IN, FunctionSkill
 from gateway.storage.memories import AllScopes
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
+from gateway.tools.policy import is_trusted
 
 
 @asynccontextmanager
@@ -106,5 +108,10 @@ def memory_skill(settings: Settings, services: MemoryServices | None) -> Functio
     """The tool with which a model looks after memories; without services it can only be listed."""
     if services is None:
         return FunctionSkill(manage_nothing(), BUILT_IN, MANAGE_MEMORY)
-    tool = manage_memory(services.memories, services.searcher, lambda user: households_of(settings, user))
+    tool = manage_memory(
+        services.memories,
+        services.searcher,
+        lambda user: households_of(settings, user),
+        trusts=partial(is_trusted, settings.trusted_tools),
+    )
     return FunctionSkill(tool, BUILT_IN, MANAGE_MEMORY)

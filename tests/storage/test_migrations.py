@@ -238,6 +238,41 @@ async def test_memories_of_an_older_database_are_found(tmp_path: Path, anyio_bac
         assert [match.passage and match.passage.of for match in matches] == [len(passages(again.content))]
 
 
+def test_memories_of_an_older_database_say_whose_word_they_are(tmp_path: Path) -> None:
+    """What a model saved with the user's words as evidence is theirs; what waits stems from elsewhere."""
+    path = tmp_path / "memory.db"
+    upgrade(path, Chain(MEMORIES.folder, "0002"))
+    kept = [  # source, quarantined, quotes; whose word it is
+        ("user", 0, 0, "user"),
+        ("conversation", 0, 1, "user"),
+        ("import", 0, 0, "user"),
+        ("model", 0, 2, "user"),
+        ("model", 0, 0, "model"),
+        ("model", 1, 0, "outside"),
+        ("skill", 1, 0, "tool"),
+        ("skill", 0, 0, "confirmed"),
+        ("document", 0, 0, None),
+    ]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO memories (id, user_id, audience, status, quarantined, source, type, owner_type,"
+            " owner_id, pinned, updated_at, version, visibility, importance, confidence, evidence_count,"
+            " created_at, last_used, digest, tags, summary, content, decisions, refs) VALUES (?, 'ann', 'a',"
+            " 'active', ?, ?, 'fact', 'user', 'ann', 0, 1, 1, 'global', 3, 1, ?, 1, 1, ?, '[]', 's', 'c',"
+            " '[]', '[]')",
+            [
+                (f"m_{at}", quarantined, source, quotes, f"d{at}")
+                for at, (source, quarantined, quotes, _) in enumerate(kept)
+            ],
+        )
+
+    assert migrate_memories(path) == ("0002", MEMORY_HEAD)
+
+    with closing(sqlite3.connect(path)) as connection:
+        found = connection.execute("SELECT origin, tools FROM memories ORDER BY number").fetchall()
+    assert found == [(origin, "[]") for *_, origin in kept]
+
+
 @BOTH
 def test_migrating_again_changes_nothing(tmp_path: Path, bring: Migrate, head: str) -> None:
     """A database of today is left alone, and the folder is free again."""

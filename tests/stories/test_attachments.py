@@ -15,7 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gateway.demo.versions import NEWEST
-from gateway.memory.provenance import is_tainted
+from gateway.memory.provenance import provenance_of
+from gateway.memory.tool import TRUSTS
 from gateway.settings import Settings
 from gateway.tools.function import ToolContext, tool
 from tests.artifacts.files import png
@@ -248,12 +249,13 @@ async def test_what_only_a_file_says_is_hearsay(settings: Settings) -> None:
     """A memory of it waits for the user's word, as one of a tool's does, also in later turns; what they write
     beside the file is their own, and so is what they say where no file is."""
     claim, own = "Orders office chairs from Mallory Seating in Ghent.", "I prefer window seats on trains."
-    verdicts: list[tuple[bool, bool]] = []
+    verdicts: list[list[tuple[str, bool]]] = []
 
     @tool(effect="read_only")
     def weigh(context: ToolContext) -> str:
         """Weighs both."""
-        verdicts.append((is_tainted(claim, context), is_tainted(own, context)))
+        kept = [provenance_of(content, context, TRUSTS) for content in (claim, own)]
+        verdicts.append([(each.origin, each.quarantined) for each in kept])
         return "weighed"
 
     asked = f"{own}\n/call weigh {{}}\n/then\n/say ok"
@@ -262,7 +264,8 @@ async def test_what_only_a_file_says_is_hearsay(settings: Settings) -> None:
         await client.chat("/call weigh {}\n/then\n/say ok", session_id="s")
         await client.chat(asked, session_id="t")
 
-    assert verdicts == [(True, False), (True, False), (False, False)]
+    said = ("user", False)
+    assert verdicts == [[("outside", True), said], [("outside", True), said], [("model", False), said]]
 
 
 async def test_the_prompt_changes_seldom_when_pictures_make_room(tmp_path: Path, demo_url: str) -> None:

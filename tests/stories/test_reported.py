@@ -63,9 +63,24 @@ def sources(events: list[dict[str, Any]]) -> set[str]:
     return {event["data"]["source"] for event in events if event["type"] == "retrieval"}
 
 
-async def test_what_a_function_suggests_waits_in_quarantine(settings: Settings) -> None:
-    """It is kept, is recalled by nothing until its user confirms it, and is told in the session's log."""
+async def test_what_a_trusted_function_suggests_is_kept_and_says_whose_word_it_is(settings: Settings) -> None:
+    """With its name, also where the model is told of it."""
     async with running_gateway(settings, find_trains) as client:
+        await client.chat('/call find_trains {"to": "上海"}\n/then\n/say 好了', session_id="s")
+        while not (kept := (await client.get("/api/memory")).json()["memories"]):
+            await asyncio.sleep(0.01)
+        recalled = await client.chat("我常去哪里？", session_id="t")
+
+    (memory,) = kept
+    assert (memory["quarantined"], memory["origin"], memory["tools"]) == (False, "tool", ["find_trains"])
+    assert "memory" in sources(recalled)
+
+
+async def test_what_a_function_suggests_waits_in_quarantine(settings: Settings) -> None:
+    """Unless the operator trusts it: it is kept, is recalled by nothing until its user confirms it, and is
+    told in the session's log."""
+    distrusting = settings.model_copy(update={"trusted_tools": ("!find_*",)})
+    async with running_gateway(distrusting, find_trains) as client:
         await client.chat('/call find_trains {"to": "上海"}\n/then\n/say 好了', session_id="s")
         while not (waiting := (await client.get("/api/memory?quarantined=true")).json()["memories"]):
             await asyncio.sleep(0.01)

@@ -193,6 +193,8 @@ class Corrections:
             evidence_count=len(quotes),
             status="active",
             flagged=None,
+            origin=validation.ORIGINS.get(source),
+            tools=(),
             # These belong to what was said before, where they can still be read.
             context=None,
             decisions=(),

@@ -9,10 +9,12 @@ from gateway.errors import InvalidRequest
 from gateway.lexical import plain_form
 from gateway.memory import validation
 from gateway.memory.similarity.comparison import contradicts, is_same
-from gateway.storage.memories import MemoryRow
+from gateway.storage.memories import MAX_TOOLS, MemoryRow, Origin
 
 MIN_MERGED, MAX_MERGED = 2, 20
 """Memories that one merge makes into one."""
+_TRUST: tuple[Origin | None, ...] = ("user", "confirmed", None, "model", "tool", "outside")
+"""Origins, from the most trusted one on: what was merged is as good as the least of its parts."""
 
 
 def check_changeable(row: MemoryRow) -> None:
@@ -92,6 +94,8 @@ def merged(rows: Sequence[MemoryRow], user_id: str, memory_id: str, at: int) -> 
         status="active" if any(row.status == "active" for row in rows) else "suppressed",
         pinned=any(row.pinned for row in rows),
         flagged=next((row.flagged for row in rows if row.flagged), None),
+        origin=max((row.origin for row in rows), key=_TRUST.index),
+        tools=tuple(dict.fromkeys(name for row in rows for name in row.tools))[:MAX_TOOLS],
         tags=validation.checked_tags([tag for row in rows for tag in row.tags]),
         context=validation.checked_context(joined([row.context for row in rows if row.context])),
         decisions=validation.checked_lines(

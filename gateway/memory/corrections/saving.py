@@ -14,7 +14,7 @@ from gateway.memory.similarity.change_cues import cue_of
 from gateway.memory.similarity.comparison import replaces
 from gateway.memory.validation import NewMemory
 from gateway.memory.versions import retry_conflicts
-from gateway.storage.memories import Change, Filter, Link, MemoryRow, Scope, Viewer
+from gateway.storage.memories import ELSEWHERE, Change, Filter, Link, MemoryRow, Scope, Viewer
 
 MAX_COMPARED = 10
 """Memories that a new one is compared with: those with the most of its words."""
@@ -37,7 +37,7 @@ async def save(
     """Stores a memory, in the place of the one that it replaces (`comparison.replaces`), in one transaction.
     That is one of the same user, for the same people; its pin and its importance stay. `stated` is the user's
     message that led to it, "" when there is none; `more` is for `Memories.save`. What waits to be confirmed
-    replaces nothing.
+    or comes from elsewhere replaces nothing.
 
     Returns:
         The memory; then the one that it replaced, and those that were flagged, as far as the scope sees them.
@@ -47,7 +47,8 @@ async def save(
     """
 
     async def once() -> Sequence[Changed]:
-        old = None if new.quarantined else await _corrected_by(memories, scope, new, stated)
+        may = not new.quarantined and new.origin not in ELSEWHERE
+        old = await _corrected_by(memories, scope, new, stated) if may else None
         if old is None:
             return [await memories.save(scope, new, by, viewer=viewer, **more)]
         others: list[Change] = []

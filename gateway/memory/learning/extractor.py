@@ -24,6 +24,7 @@ from gateway.memory.learning.retractions import Retraction, retractions
 from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.memories import Attribution, Changed, Memories
 from gateway.memory.services import households_of
+from gateway.memory.steering import empowers
 from gateway.memory.validation import NewMemory
 from gateway.model.calls import CallContext, ModelCalls, Spent
 from gateway.model.prices import window
@@ -60,6 +61,8 @@ class SuggestionSource(Protocol):
     def tool_call_id(self) -> str: ...
     @property
     def tool(self) -> str: ...
+    @property
+    def trusted(self) -> bool: ...
 
 
 PublishChanges = Callable[[str, Sequence[Changed]], Awaitable[None]]
@@ -152,8 +155,9 @@ class Extractor:
         return reconciler.changed
 
     async def suggest(self, writes: Sequence[MemoryWriteSuggestion], source: SuggestionSource) -> None:
-        """Stores what a tool suggests, for `source.owner` alone and in quarantine: not recalled before a
-        person confirms it. A known suggestion changes nothing. Raises StorageError."""
+        """Stores what a tool suggests, for `source.owner` alone. Of a tool that is not trusted, and where it
+        tells of addresses or permissions, it is not recalled before a person confirms it. A known suggestion
+        changes nothing. Raises StorageError."""
         households = households_of(self._settings, source.owner)
         scope = Scope(source.owner, session_id=source.session_id, households=households)
         changed: list[Changed] = []
@@ -221,7 +225,8 @@ class Extractor:
             source="skill",
             importance=write.importance,
             confidence=SUGGESTED_CONFIDENCE,
-            quarantined=True,
+            quarantined=not source.trusted or empowers(write.content),
+            tools=(source.tool,),
             metadata=write.metadata,
         )
         by = Attribution(source.tool, f"Suggested by the tool {source.tool}.", source.turn_id)
@@ -232,7 +237,7 @@ class Extractor:
             return "forgotten"  # the suggestion of this very call was deleted since
         except (InvalidRequest, MemoryFull) as refused:
             return refused.code
-        if saved.row.version > 1 or not saved.row.quarantined:
+        if saved.row.version > 1 or saved.repeated:
             return "known"
         changed.append(saved)
         return None

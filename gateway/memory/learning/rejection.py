@@ -7,6 +7,8 @@ from typing import Literal
 from gateway.lexical import plain_form, query_tokens
 from gateway.memory.learning.grounding import GroundedCandidate
 from gateway.memory.learning.user_messages import clauses
+from gateway.memory.secrets import is_secret
+from gateway.memory.steering import commands
 
 TransientKind = Literal["greeting", "question", "request", "forget"]
 RejectionReason = Literal[
@@ -113,39 +115,6 @@ _TAG = re.compile(
     re.VERBOSE | re.ASCII,
 )
 """The patterns from _DENIED on are for the plain form of a sentence, the last two for one of its clauses."""
-_SECRET = re.compile(
-    r"""
-      \bpass(?:word|wd|code|phrase)s?\b | \bpin\s?(?:code|number)\b | \bone[-\s]time\scode\b | \bcvv\b
-    | 密码 | 口令 | 验证码 | 私钥 | 助记词
-    | \b(?:api|access|secret|private|auth)[\s_-]?(?:key|token)s?\b
-    | \b(?:token|secret)s?\s*(?:[:=]|is\b|是|为) | \bkey\s*[:=]
-    | \bbearer\s\S{8} | -----begin\b
-    | \bsk-[\w-]{8} | \bgh[oprsu]_\w{8} | \bgithub_pat_ | \bxox[a-z]-
-    | \b(?:akia|asia)[0-9a-z]{12} | \beyj[\w-]{8,}\.
-    | ://[^\s/@]{1,200}:[^\s/@]{1,200}@
-    | https?://\S{0,500}?[?&\#;][\w-]{0,40}(?:token|key|secret|sig|signature|auth|code|password)=
-    | \b\d{15,19}x?\b | \b\d{4}[\s-]\d{4}[\s-]\d{4}[\s-]\d{1,7}\b | \b\d{17}x\b
-    | \b(?=[a-z_]{0,63}\d)(?=[\d_]{0,63}[a-z])\w{32,}
-    """,
-    re.VERBOSE | re.ASCII,
-)
-"""For the plain form of a text. Numbers of 15 to 19 digits are cards (ISO/IEC 7812) or identity papers."""
-_INSTRUCTION = re.compile(
-    r"""
-      \b(?:ignore|disregard|forget|override|bypass)\b.{0,40}
-      \b(?:instructions?|rules?|prompts?|polic(?:y|ies)|safety|previous|above)\b
-    | \bsystem\sprompt\b | \bdeveloper\smode\b | \bjailbreak | \byou\sare\s(?:now|no\slonger)\b
-    | \bpretend\s(?:to\sbe|you)\b | \bwithout\s(?:asking|approval|confirmation|permission)\b
-    | \b(?:do\snot|don't|never)\s(?:tell|inform|warn|notify|ask)\s(?:the|any)\s(?:user|human|admin)
-    | \b(?:send|post|upload|forward|exfiltrate)\b.{0,80}(?:https?:|@)
-    | (?:忽略|无视|忘记|绕过|不遵守).{0,20}(?:指令|指示|规则|提示|限制)
-    | 系统提示 | 你现在是 | 你不再是 | 假装(?:你|是) | (?:不要|不许|别)(?:告诉|通知|提醒)(?:用户|管理员)
-    | (?:无需|不需要|不用|不必)(?:经过)?(?:确认|批准|同意|询问)
-    | (?:发送?|上传|转发|提交)[到给至].{0,60}(?:https?:|@)
-    """,
-    re.VERBOSE | re.ASCII,
-)
-"""For the plain form of a text."""
 
 
 def rejection_reason(candidate: GroundedCandidate, answers: Iterable[str]) -> RejectionReason | None:
@@ -204,12 +173,11 @@ def asks_to_forget(clause: str) -> bool:
 
 
 def unsafe(text: str) -> Literal["secret", "instruction"] | None:
-    """Why a text is never stored, whatever its source: it contains or concerns a secret, or it is a prompt
-    injection."""
-    plain = plain_form(text)
-    if _SECRET.search(plain):
+    """Why a text is not stored unless a person does so themselves: it contains a secret, or it commands a
+    model."""
+    if is_secret(text):
         return "secret"
-    return "instruction" if _INSTRUCTION.search(plain) else None
+    return "instruction" if commands(text) else None
 
 
 def transient_kind(text: str) -> TransientKind | None:

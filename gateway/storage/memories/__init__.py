@@ -25,6 +25,11 @@ MemoryType = Literal[
 Visibility = Literal["private", "project", "global"]
 Status = Literal["active", "suppressed", "frozen", "replaced"]
 MemorySource = Literal["user", "model", "conversation", "skill", "import", "document"]
+Origin = Literal["user", "confirmed", "model", "tool", "outside"]
+"""Whose word a memory is: the user's own, or confirmed by them; the model's, where nobody but the user and
+trusted tools had spoken; a tool's that suggested it; or the model's after something untrusted had spoken."""
+ELSEWHERE: frozenset[Origin | None] = frozenset(("tool", "outside"))
+"""Origins that are no wish of the user's."""
 Operation = Literal[
     "remembered",
     "updated",
@@ -47,6 +52,9 @@ MAX_QUARANTINED = 100
 """Memories of one user in quarantine: so many may a tool make, whose room is not that of the others."""
 ROWS_PER_LIVE = 2
 """There may be so many times as many memories of one user, frozen and replaced ones too, as may be live."""
+
+MAX_TOOLS = 20
+"""Tools that a memory names: those that had spoken when it was saved."""
 
 MAX_VERSIONS = 100
 """Versions of one memory that are kept."""
@@ -95,6 +103,8 @@ class MemoryRow:
     """A memory. Times are Unix milliseconds; `last_used` is when it was last cited (or made), from which its
     freshness follows. `version` counts its changes from 1. `quarantined`: it stems from a tool or the web,
     and is not recalled before somebody confirms it. `flagged` says why it should be looked at again.
+    `origin` is whose word it is (None: an operator's, as documents are, or not known of an old version), and
+    `tools` those that had spoken when it was saved.
     `digest` identifies its content whatever its spelling (`record.digest_of`)."""
 
     id: str
@@ -129,6 +139,8 @@ class MemoryRow:
     version: int = 1
     metadata: Mapping[str, Any] | None = None
     """What the tool that suggested it said of it, JSON."""
+    origin: Origin | None = None
+    tools: tuple[str, ...] = ()
 
     @property
     def audience(self) -> str:

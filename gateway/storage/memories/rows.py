@@ -14,7 +14,7 @@ FIELDS = tuple(MemoryRow.__dataclass_fields__)
 COLUMNS = tuple(memories.c[name] for name in FIELDS)
 """What `memory_of` takes, in this order."""
 
-_LISTS = ("tags", "decisions", "refs")
+_LISTS = ("tags", "decisions", "refs", "tools")
 _FLAGS = ("pinned", "quarantined")
 _WRITTEN = [column.name for column in memories.c if column.name not in {"number", "deleted_at"}]
 
@@ -62,7 +62,7 @@ def snapshot_of(row: MemoryRow) -> str:
 def memory_from(snapshot: str) -> MemoryRow:
     """What `snapshot_of` made."""
     values = orjson.loads(snapshot)
-    return MemoryRow(**values | {name: tuple(values[name]) for name in _LISTS})
+    return MemoryRow(**values | {name: tuple(values.get(name, ())) for name in _LISTS})
 
 
 def subject_of(row: MemoryRow) -> str | None:

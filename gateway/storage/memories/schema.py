@@ -64,6 +64,8 @@ memories = Table(
     Column("decisions", Text, nullable=False),
     Column("refs", Text, nullable=False),
     Column("metadata", Text),
+    Column("origin", Text),
+    Column("tools", Text, nullable=False, server_default="[]"),
 )
 # The same content may be said by several documents: their files are what decides.
 LIVE = text("deleted_at IS NULL AND status IN ('active', 'suppressed') AND source != 'document'")

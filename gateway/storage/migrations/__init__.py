@@ -21,7 +21,7 @@ HEAD = "0009"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD)
 
-MEMORY_HEAD = "0004"
+MEMORY_HEAD = "0005"
 """The newest revision of the memories, in memory/."""
 MEMORIES = Chain("memory", MEMORY_HEAD)
 

@@ -1,0 +1,123 @@
+"""Whether the user's newest message confirms that something is to be remembered. Pure.
+
+Neither a model's word counts for it nor a page that says that the user confirmed: the message itself has to
+say so, and the user must have had before them what it is about."""
+
+import re
+
+from gateway.lexical import plain_form, query_tokens, tokens
+from gateway.memory.learning.user_messages import clauses
+from gateway.memory.similarity.comparison import contradicts
+from gateway.memory.steering import ADDRESS, directs
+from gateway.tools.base import Exchange
+
+MIN_SHARE = 0.6
+"""The share of a content's words that a text must have to state it."""
+MAX_CONFIRMATION = 300
+"""Characters of a message that may be nothing but a confirmation."""
+
+_KEEP = re.compile(
+    r"""
+    (?: (?: yes | yep | yeah | sure | ok(?:ay)? | right | correct | please | do | and | so | then | just
+      | well
+          | i\s(?:confirm|agree|insist) | (?:can|could|would)\syou | go\sahead(?:\sand)?
+          | you\s(?:can|may|should) ) ,?\s )*
+    (?: remember | keep | save | store | note | memori[sz]e | retain | confirm )
+    (?: \s(?: that | this | it | them | these | those | both | all\sof\s(?:that|it|them)
+            | (?:that|this|the|my|our|those|these)\s(?!(?:i|we|you|he|she|it|they|there|the|my|our|an?)\b)
+              (?:(?:\s|\b)(?!(?:is|are|was|were|has|have|had|will|can|should|must)\b)[\w'-]+){1,5} ) )
+    (?: \s(?: please | too | as\swell | then | now | down | anyway | anyhow | nevertheless | regardless
+      | for\s(?:me|us)
+            | in\smind | on\sfile | for\s(?:later|next\stime|the\sfuture|good)
+            | to\s(?:memory|your\smemory) ) )*
+    | (?: 是的? | 对 | 好的? | 嗯 | 行 | 可以 | 没错 | 请 | 麻烦 | 你 | 帮我 | 就 | 那 | 也 | 都 | 还是
+    | 直接 | 确认 | 把 )*
+      (?: (?:这|那)(?:个|条|些|件事|点)? | 它 | 这些 | 那些 )?
+      (?: 也 | 都 | 就 | 请 | 给我 | 帮我 | 还是 )*
+      (?: 记住 | 记下来? | 记着 | 记一下 | 记上 | 保存 | 存下来? | 存着 | 保留 | 留着 | 确认 )
+      (?: 这 | 那 | 它 | 个 | 条 | 些 | 件事 | 一点 | 点 | 它们 | 吧 | 了 | 就好 | 就行 | 下来 | 一下 | 啊
+        | 呀 | 好了 )*
+    """,
+    re.VERBOSE,
+)
+_YES = re.compile(
+    r"""
+    (?: yes | yep | yeah | yup | sure(?:\sthing)? | ok(?:ay)? | correct | right | exactly | absolutely
+      | definitely
+      | of\scourse | certainly | confirmed | agreed | i\s(?:confirm|agree|insist)
+      | (?:yes\s)?please(?:\sdo)? | do\s(?:it|so|that)
+      | go\sahead | that(?:'s|\sis)\s(?:right|correct|true|fine|it) | it\sis | please\sdo
+      | 是的?呢? | 对的?呀? | 对对 | 好的?吧? | 嗯+ | 行吧? | 可以的? | 没错 | 确认 | 同意 | 当然 | 没问题
+      | 就这样 | 是这样的? )
+    (?: \s(?: please | thanks | thank\syou ) | 谢谢 | 的 )*
+    """,
+    re.VERBOSE,
+)
+_NO = re.compile(
+    r"""
+      \b(?: no | nope | not | don't | do\snot | never | forget | wait | stop | cancel | wrong | rather
+        | instead | but | except
+        | delete | if | unless | maybe | perhaps | later )\b
+    | 不 | 别 | 没(?!错|问题|关系) | 忘[掉记了] | 等[等一下] | 错了 | 先 | 但 | 除了 | 删 | 如果 | 要是
+    | 也许 | 可能 | 以后再
+    """,
+    re.VERBOSE,
+)
+_ASKS_TO_KEEP = re.compile(
+    r"\b(?:remember|keep|kept|save|store|note|confirm|memory|memori[sz]e)\w*\b|记|保存|存|确认|保留", re.ASCII
+)
+_INSISTS = re.compile(
+    r"\b(?:anyway|anyhow|nevertheless|regardless|i\sinsist|even\s(?:so|though)|i\sknow\s(?:it|this|that)(?:'s|\sis))\b"
+    r"|还是|就是要|坚持|尽管|我知道(?:这|它)?是"
+)
+_QUESTION = re.compile(r"[?？吗嗎呢么麼]\s*$")
+_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s|\n")
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+
+
+def states(text: str, content: str) -> bool:
+    """Whether a text says what the content says: most of its words, all of its numbers and addresses, nothing
+    to the contrary, and nothing that would steer a model beside it."""
+    if plain_form(content) in plain_form(text):
+        return True
+    words = set(query_tokens(content))
+    if not words or len(words & set(tokens(text))) < MIN_SHARE * len(words):
+        return False
+    exact, known = plain_form(content), plain_form(text)
+    if any(each not in known for pattern in (_NUMBER, ADDRESS) for each in pattern.findall(exact)):
+        return False
+    if directs(content, text):
+        return False
+    near = [each for each in clauses(text) if 2 * len(words & set(tokens(each))) >= len(words)]
+    return not any(contradicts(content, each) for each in (text, *near))
+
+
+def confirms(exchange: Exchange, content: str) -> bool:
+    """Whether the user's message confirms the content: it says to remember that, or says yes to an answer
+    that asked; and a sentence of the answer, or the message, states the content."""
+    if not assents(exchange):
+        return False
+    parts = [exchange.message.text, *_SENTENCE.split(exchange.answer), *exchange.answer.splitlines()]
+    return plain_form(content) in plain_form(exchange.answer) or any(states(part, content) for part in parts)
+
+
+def assents(exchange: Exchange) -> bool:
+    """Whether the user's message says to remember what was spoken of, or yes where the answer asked that.
+    What is a question, has a condition or a refusal in it does not."""
+    message = exchange.message.text
+    said = [
+        part for clause in clauses(message) for part in map(plain_form, re.split("[,，]", clause)) if part
+    ]
+    if not said or _QUESTION.search(message) or any(_NO.search(clause) for clause in said):
+        return False
+    if any(_KEEP.fullmatch(clause) for clause in said):
+        return True
+    *_, last = [each for each in _SENTENCE.split(exchange.answer) if each and each.strip()] or [""]
+    asked = _QUESTION.search(last) and _ASKS_TO_KEEP.search(plain_form(last))
+    return bool(asked) and len(message) <= MAX_CONFIRMATION and _YES.fullmatch(said[0]) is not None
+
+
+def insists(exchange: Exchange) -> bool:
+    """Whether the user's message says to remember a secret although it is one."""
+    message = plain_form(exchange.message.text)
+    return assents(exchange) or bool(_INSISTS.search(message) and _ASKS_TO_KEEP.search(message))
