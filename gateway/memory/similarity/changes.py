@@ -214,7 +214,7 @@ _PREDICATES = _SIGNS | _words(
 """Words after which a number says something of the subject."""
 _VERBS_OF_CHOICE = _words(
     "to with at from by as prefer drink eat take drive wear order buy choos want"
-    " 喝 吃 坐 搭 乘 骑 走 发 给 交 寄 去 找 看 穿 开 学 教 读 练 选 买 订 住 叫 姓"
+    " 喝 吃 坐 搭 乘 骑 走 发 给 交 寄 去 找 看 穿 开 学 教 读 练 选 买 订 住 叫 姓 到"
 )
 """Words whose object is replaced when the user says that it is."""
 _SINGLE_VALUED = _words("go goe work belong report written built led run manag maintain own")
@@ -259,7 +259,10 @@ _VERBS = (
         _PLACED,
     ),
     (
-        re.compile(r"\b(?:is|are|am)(?: (?:called|named))?\b|(?<![但还就于可])是|(?<![因认作以])为|名?叫做?"),
+        re.compile(
+            r"\b(?:is|are|am)(?: (?:called|named))?\b|(?<![但还就于可])是|(?<![因认作以设])为|名?叫做?"
+            r"|设[为成]?(?=\d)"
+        ),
         _CALLED,
     ),
     (re.compile(r"\b(?:uses?|using|runs? on)\b|[使采选]?用(?!户)"), _USED),
