@@ -28,7 +28,7 @@ BUDGETS: Mapping[str, int] = {
     "events": 450,
     "files": 150,
     "history": 2900,
-    "memory": 6450,
+    "memory": 6484,
     "model": 1750,
     "prompt": 550,
     "service": 1955,

@@ -64,10 +64,15 @@ class Editor:
         *,
         version: int | None = None,
         depends_on: Sequence[str] = (),
-    ) -> Changed:
-        viewer = await self._viewer(memory_id)
-        return await self.memories.update(
-            viewer, memory_id, changes, self._by(reason), version=version, depends_on=depends_on
+    ) -> Sequence[Changed]:
+        """The memory as it is now; with another content then those that depended on it, flagged."""
+        return await Corrections(self.memories).edit(
+            await self._viewer(memory_id),
+            memory_id,
+            changes,
+            self._by(reason),
+            version=version,
+            depends_on=depends_on,
         )
 
     async def delete(self, memory_id: str, reason: str, *, version: int | None = None) -> Changed:

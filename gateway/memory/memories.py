@@ -47,6 +47,10 @@ OPS: dict[Operation, Any] = {
 """The `op` of events by operation; for all others it is `corrected`."""
 
 
+Also = Callable[[MemoryRow], Awaitable[Sequence[Change]]]
+"""Gives what follows from the change of a memory that is about to be changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """Who makes a change, and why: `actor` is a user's id, `model`, `keeper` (the extractor) or a tool's
@@ -179,9 +183,28 @@ class Memories:
         operation: Operation = "updated",
         depends_on: Sequence[str] = (),
     ) -> Changed:
+        """The first change of `edit`, which has no other one. Raises what that does."""
+        changed = await self.edit(
+            viewer, memory_id, changes, by, version=version, operation=operation, depends_on=depends_on
+        )
+        return changed[0]
+
+    async def edit(
+        self,
+        viewer: Viewer,
+        memory_id: str,
+        changes: dict[str, Any],
+        by: Attribution,
+        *,
+        version: int | None = None,
+        operation: Operation = "updated",
+        depends_on: Sequence[str] = (),
+        also: Also | None = None,
+    ) -> Sequence[Changed]:
         """Changes fields of a memory by name: content, summary, type, importance, confidence, tags, pinned,
         visibility, context, decisions, refs, status, quarantined, flagged. With `version` only while it is
-        at that one. From now on it follows from those that it `depends_on` too.
+        at that one. From now on it follows from those that it `depends_on` too. With another content `also`
+        what the old one entails is changed, in the same transaction.
 
         Raises:
             errors.NotFound, errors.MemoryChanged, errors.InvalidRequest; (memory_unconfirmed) it waits for a
@@ -203,7 +226,9 @@ class Memories:
             return apply_changes(row, made)
 
         links = await self._dependence(viewer, memory_id, depends_on)
-        return await self._change(viewer, memory_id, change, by, operation, version=version, links=links)
+        return await self._change(
+            viewer, memory_id, change, by, operation, version=version, also=also, links=links
+        )
 
     async def confirm(
         self, viewer: Viewer, memory_id: str, by: Attribution, *, version: int | None = None
@@ -218,7 +243,8 @@ class Memories:
     ) -> Changed:
         """Forgets it: it is out of every list and index, and its versions stay until it is erased. Raises
         errors.NotFound, errors.MemoryChanged."""
-        return await self._change(viewer, memory_id, lambda row: row, by, "deleted", version=version)
+        changed = await self._change(viewer, memory_id, lambda row: row, by, "deleted", version=version)
+        return changed[0]
 
     async def erase(
         self,
@@ -263,17 +289,18 @@ class Memories:
         operation: Operation,
         *,
         version: int | None = None,
+        also: Also | None = None,
         **more: Any,
-    ) -> Changed:
-        async def once() -> Changed:
+    ) -> Sequence[Changed]:
+        async def once() -> Sequence[Changed]:
             row = await self.get(viewer, memory_id)
             if row.source == "document":
                 raise InvalidRequest(f"{memory_id} is a document: its file is what can be changed.")
             check_version(memory_id, row.version, version)
             after = next_version(change(row))
             step = await self.step(after, operation, by, stated_by=viewer.user_id, **more)
-            (changed,) = await self.apply([step])
-            return changed
+            others = await also(row) if also is not None and after.digest != row.digest else ()
+            return await self.apply([step, *others])
 
         return await retry_conflicts(once) if version is None else await once()
 
@@ -309,7 +336,7 @@ class Memories:
         links = [replace(link, from_id=known.id) for link in step.links if link.to_id != known.id]
         more: dict[str, Any] = {"evidence": evidence, "links": links, "key": step.key}
         try:
-            return await self._change(viewer, known.id, reinforce, by, "reinforced", **more)
+            return (await self._change(viewer, known.id, reinforce, by, "reinforced", **more))[0]
         except DuplicateMemory:  # of the key: the same request came twice at once
             return Changed(known, "remembered", by, repeated=True)
 

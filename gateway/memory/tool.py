@@ -9,6 +9,7 @@ from pydantic import Field
 
 from gateway.errors import NotFound, RequestRefused, StorageError, ToolError
 from gateway.memory import rendering
+from gateway.memory.corrections.cascade import reasons_of
 from gateway.memory.editor import Editor
 from gateway.memory.memories import MAX_DEPENDS_ON, Attribution, Changed, Memories
 from gateway.memory.provenance import Provenance, provenance_of
@@ -184,8 +185,11 @@ class _Call:
             origin=found.origin,
             tools=found.tools,
         )
+        new = replace(new, **given)
+        if not (based_on or found.evidence):
+            based_on = await self._reasons(new)
         saved, *others = await self.editor.save(
-            replace(new, **given),
+            new,
             self._did("saved it"),
             evidence=found.evidence,
             depends_on=based_on,
@@ -224,8 +228,14 @@ class _Call:
             )
         if given.get("content"):
             given = {**given, "origin": found.origin, "tools": found.tools}
-        changed = await self.editor.edit(memory_id, given, reason, version=version, depends_on=based_on)
-        return f"Updated {_at(self._emit(changed).row)}."
+        edited, *flagged = await self.editor.edit(
+            memory_id, given, reason, version=version, depends_on=based_on
+        )
+        for changed in (*flagged, edited):
+            self._emit(changed)
+        doubtful = ", ".join(each.row.id for each in flagged)
+        followed = f" In doubt now, as it followed from it: {doubtful}." if doubtful else ""
+        return f"Updated {_at(edited.row)}.{followed}"
 
     async def delete(self, memory_id: str, version: int | None) -> str:
         reason = self._did("deleted it")
@@ -287,6 +297,13 @@ class _Call:
         if not content and not tags:
             return Provenance("model")
         return provenance_of(content, self.context, self.trusts, tags=tags)
+
+    async def _reasons(self, new: NewMemory) -> Sequence[str]:
+        """The memories that a conclusion follows from which the user did not state: a model seldom names
+        them, and more seldom repeats their words."""
+        reasons = reasons_of(new, self.context.found())[:MAX_DEPENDS_ON]
+        rows = await self.memories.store.get(self.scope, *reasons) if reasons else ()
+        return [row.id for row in rows if row.source != "document"]
 
     def _did(self, what: str) -> str:
         return f"{self.who} {what}."

@@ -161,8 +161,9 @@ class UserMemories:
     async def update(
         self, who: Principal, memory_id: str, changes: dict[str, Any], *, version: int | None, reason: str
     ) -> Changed:
-        """Raises what `Memories.update` raises."""
-        return await self._for.editor(who).edit(memory_id, changes, reason, version=version)
+        """Raises what `Memories.edit` raises."""
+        changed = await self._for.editor(who).edit(memory_id, changes, reason, version=version)
+        return changed[0]
 
     async def delete(self, who: Principal, memory_id: str, *, version: int | None) -> None:
         """Raises errors.NotFound, errors.MemoryChanged."""

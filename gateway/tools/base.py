@@ -1,6 +1,6 @@
 """The contract of a tool: a typed function the model may call, and what it gives back."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -38,6 +38,7 @@ class ToolContext:
     `project_id` and `role_id` are the session's, where it has them; `user_messages` gives the messages of its
     user and `tools_read` names the tools that answered, both as far as the model sees them. `offered` names
     the tools whose descriptions it reads; `exchange` gives the message of the turn, None where nobody speaks.
+    `found` gives the memories that were found for the message, by id with what was shown.
     """
 
     session_id: str
@@ -54,6 +55,7 @@ class ToolContext:
     tools_read: frozenset[str] = frozenset()
     offered: frozenset[str] = frozenset()
     exchange: Callable[[], Exchange | None] = lambda: None
+    found: Callable[[], Mapping[str, str]] = dict[str, str]
 
     @property
     def trace_headers(self) -> dict[str, str]:

@@ -171,6 +171,7 @@ def _context(turn: TurnContext, call_id: str) -> ToolContext:
         tools_read=frozenset(turn.progress.tools_read),
         offered=frozenset(tool.spec.name for tool in turn.tools),
         exchange=turn.exchange,
+        found=lambda: turn.memories.found,
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, NotFound
 from gateway.lexical import tokens
+from gateway.memory.corrections.cascade import CONCLUSIONS, reasons_of
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import MAX_DEPENDS_ON, Memories
 from gateway.memory.validation import MAX_CONTENT, NewMemory
@@ -294,3 +295,41 @@ async def test_corrections_of_one_memory_at_once_all_count(
     )
     assert sum(isinstance(each, InvalidRequest) for each in both) == 1
     assert len(await recalled(memories)) == 1
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "reason", "follows"),
+    [
+        ("Backups run pg_dump, as PostgreSQL is in use.", "我们决定数据库用 PostgreSQL", True),
+        ("备份用 pg_dump，因为数据库是 PostgreSQL", "We decided on PostgreSQL for the database.", True),
+        ("The hall is booked for 4 May.", "团建定在 2027-05-04，在 Lyon", False),
+        ("Take the night train, they prefer trains to planes.", "Prefers trains to planes.", True),
+        ("晚上的会都改到周四，因为周三晚上不能开会", "每周三晚上不能开会", True),
+        ("Order a cake with hazelnuts.", "Prefers trains to planes.", False),
+    ],
+)
+def test_a_conclusion_follows_from_what_it_shares_names_or_many_words_with(
+    conclusion: str, reason: str, *, follows: bool
+) -> None:
+    """Of what was found for the message; and a preference or a fact follows from nothing."""
+    found = {"m_1": reason, "m_2": "The cat is called Tofu."}
+
+    for kind in CONCLUSIONS:
+        assert reasons_of(NewMemory(conclusion, type=kind), found) == (["m_1"] if follows else [])
+    assert reasons_of(NewMemory(conclusion, type="fact"), found) == []
+
+
+async def test_another_content_puts_what_depends_on_it_in_doubt(
+    memories: Memories, corrections: Corrections
+) -> None:
+    """In the same step; another weight does not."""
+    root = (await memories.save(ANN, NewMemory("The database is PostgreSQL."), BY)).row
+    new = NewMemory("Backups run pg_dump.", type="project_decision")
+    drawn = (await memories.save(ANN, new, BY, depends_on=[root.id])).row
+
+    assert len(await corrections.edit(ANN, root.id, {"importance": 5}, BY)) == 1
+    edited, flagged = await corrections.edit(ANN, root.id, {"content": "The database is SQLite."}, BY)
+
+    assert (edited.row.id, edited.row.content) == (root.id, "The database is SQLite.")
+    assert (flagged.row.id, flagged.operation) == (drawn.id, "flagged")
+    assert root.id in (flagged.row.flagged or "")

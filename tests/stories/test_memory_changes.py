@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.storage.memories import Scope
-from tests.harness import Client, running_gateway, settings_for
+from tests.harness import Client, running_gateway, settings_for, the
 from tests.paraphrasing_model.client import Given, paraphrasing_model
 from tests.running import run
 from tests.stories.test_memory import memory_events
@@ -166,3 +166,29 @@ async def test_what_an_answer_uses_is_fresh_again_in_whatever_words(
         (after,) = await memory.store.get(scope, memory_id)
 
     assert (after.last_used > before.last_used) == is_used
+
+
+@pytest.mark.parametrize("model_says_so", [True, False])
+async def test_a_conclusion_is_in_doubt_when_what_it_was_drawn_from_is_corrected(
+    tmp_path: Path, *, model_says_so: bool
+) -> None:
+    """Whether the model named it or drew it, in the other language, from what it was told; and corrected by
+    the model with its tool."""
+    async with paraphrasing_model() as model, running_gateway(settings_for(tmp_path, model.url)) as user:
+        base = await remember(user, "我们决定数据库用 PostgreSQL", type="project_decision")
+        named = {"based_on": [base]} if model_says_so else {}
+        drawn = {"save": "Backups run pg_dump, as PostgreSQL is in use.", "type": "discussion_conclusion"}
+        await model.script("怎么备份", {**drawn, **named}, {"answer": "Use pg_dump."})
+        await user.chat("我们的数据库怎么备份？")
+        (drawn_row,) = [
+            row for row in (await user.get("/api/memory")).json()["memories"] if row["id"] != base
+        ]
+        corrects = {"action": "update", "id": base, "content": "我们决定数据库用 SQLite"}
+        await model.script("改用", {"call": "manage_memory", "input": corrects}, {"answer": "好的。"})
+        turn = await user.chat("数据库改用 SQLite 了，更新一下")
+        await user.chat("What is seven times eight?", session_id="next")
+        given = await model.last()
+
+    assert f"In doubt now, as it followed from it: {drawn_row['id']}" in the(turn, "tool_result")["content"]
+    (line,) = [line for line in given.system.split("[") if line.startswith(drawn_row["id"])]
+    assert "(doubtful)" in line

@@ -11,7 +11,7 @@ replaced one depends on its successor from then on.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from gateway.errors import DuplicateMemory, InvalidRequest
 from gateway.ids import new_memory_id, now_ms
@@ -112,6 +112,28 @@ class Corrections:
             viewer,
             lambda: self._given_way(viewer, memory_id, known, by, quotes=quotes, version=version),
         )
+
+    async def edit(
+        self,
+        viewer: Viewer,
+        memory_id: str,
+        changes: dict[str, Any],
+        by: Attribution,
+        *,
+        version: int | None = None,
+        depends_on: Sequence[str] = (),
+    ) -> Sequence[Changed]:
+        """Changes fields of a memory, without a successor; with another content what depends on it is
+        flagged. Takes and raises what `Memories.edit` does; returns it, then those that were flagged, as far
+        as the viewer sees them."""
+
+        async def flags(row: MemoryRow) -> Sequence[Change]:
+            return await self._flags(viewer, row, "updated", by)
+
+        edited, *flagged = await self._memories.edit(
+            viewer, memory_id, changes, by, version=version, depends_on=depends_on, also=flags
+        )
+        return [edited, *(each for each in flagged if _sees(viewer, each.row))]
 
     async def merge(self, viewer: Viewer, memory_ids: Sequence[str], by: Attribution) -> Sequence[Changed]:
         """Makes one memory of several that the same people see: their contents without repetition, from the
