@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
@@ -13,7 +13,6 @@ from gateway import wiring
 from gateway.api.wheel import Wheel
 from gateway.artifacts.store import ArtifactStore
 from gateway.artifacts.summaries import ArtifactSummariser
-from gateway.errors import StorageError
 from gateway.history.indexing import Indexer
 from gateway.ids import now_ms
 from gateway.memory.documents.library import Documents
@@ -180,7 +179,7 @@ async def _open_memory(
     """Raises errors.StorageError: it cannot be used. What remembers nothing must not pass for what does."""
     settings: Settings = app.state.settings
     supervisor: Supervisor = app.state.supervisor
-    with _explained(settings):
+    with wiring.memory_needed(settings):
         opening = wiring.open_memory(settings, calls, on_change=telemetry.memory_changed)
         services = await stack.enter_async_context(opening)
     counting = supervisor.running(lambda: telemetry.metrics.memories.run(services.store), "count of memories")
@@ -197,25 +196,11 @@ async def _look_at_documents(
     """After the skills, whose references are documents too. Raises errors.StorageError as `_open_memory`."""
     if documents is None:
         return
-    with _explained(app.state.settings):
+    with wiring.memory_needed(app.state.settings):
         await documents.refresh()
     supervisor: Supervisor = app.state.supervisor
     await stack.enter_async_context(supervisor.running(documents.watch, "documents"))
     _measure_documents(telemetry.metrics, documents)
-
-
-@contextmanager
-def _explained(settings: Settings) -> Generator[None]:
-    try:
-        yield
-    except StorageError as error:
-        raise StorageError(
-            f"{error.message} The memory, {settings.memory_path}, cannot be used. If it is damaged, move it "
-            "away with its -wal and -shm files, and put a backup in its place or begin with an empty memory. "
-            "GATEWAY_MEMORY=false starts without one.",
-            code=error.code,
-            retryable=False,
-        ) from error
 
 
 def _measure(

@@ -1,7 +1,7 @@
 """Settings to what implements them: the only package that names an implementation."""
 
 from gateway.wiring.assembly import assemble, open_artifact_store, open_model
-from gateway.wiring.memory import memory_skill, open_documents, open_extractor, open_memory
+from gateway.wiring.memory import memory_needed, memory_skill, open_documents, open_extractor, open_memory
 from gateway.wiring.skills import (
     TAKEN,
     artifact_skill,
@@ -20,6 +20,7 @@ __all__ = [
     "find_functions",
     "function_skills",
     "look_at_skills",
+    "memory_needed",
     "memory_skill",
     "open_artifact_store",
     "open_documents",

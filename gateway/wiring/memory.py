@@ -1,9 +1,10 @@
 """The memory services, the extractor and the documents of a configuration."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
+from gateway.errors import StorageError
 from gateway.memory.control.controller import Controller
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.documents.library import Documents
@@ -68,6 +69,21 @@ async def open_memory(
         finally:
             await recall.close()
             await searcher.close()
+
+
+@contextmanager
+def memory_needed(settings: Settings) -> Generator[None]:
+    """Says what can be done where the memory cannot be used: a StorageError within is raised with that."""
+    try:
+        yield
+    except StorageError as error:
+        raise StorageError(
+            f"{error.message} The memory, {settings.memory_path}, cannot be used. If it is damaged, move it "
+            "away with its -wal and -shm files, and put a backup in its place or begin with an empty memory. "
+            "GATEWAY_MEMORY=false starts without one.",
+            code=error.code,
+            retryable=False,
+        ) from error
 
 
 def open_extractor(
