@@ -39,9 +39,10 @@ class Scripted:
         *steps: Mapping[str, Any] | list[Mapping[str, Any]],
         asked: Asked = "answer",
         says: Mapping[str, Any] | str | None = None,
+        wait: float = 0,
     ) -> None:
         """For messages in which `message` stands, from now on; see `scripts.py`."""
-        given = {"message": message, "asked": asked, "steps": steps, "says": says}
+        given = {"message": message, "asked": asked, "steps": steps, "says": says, "wait": wait}
         response = await self.http.post("/scripts", json=given)
         assert response.status_code == 200, response.text
 

@@ -7,6 +7,7 @@
 
 Step k answers the k-th model call of a turn; a list in the place of a step is several calls at once. For what
 is `asked` beside a turn, `says` is laid over what the model would say of itself, and a text is said as it is.
+`wait` is in seconds, before the answer begins.
 """
 
 from collections import deque
@@ -47,6 +48,7 @@ class Script(BaseModel):
     asked: Asked = "answer"
     steps: list[Steps] = Field(default_factory=list[Steps])
     says: dict[str, Any] | str | None = None
+    wait: Annotated[float, Field(ge=0)] = 0
 
 
 class Scripts:
@@ -62,6 +64,10 @@ class Scripts:
     def matching(self, asked: Asked, text: str) -> Sequence[Script]:
         """Those for a text, the newest first."""
         return [script for script in self._all if script.asked == asked and script.message in text]
+
+    def wait(self, asked: Asked, text: str) -> float:
+        """Seconds before the answer to a text."""
+        return max((script.wait for script in self.matching(asked, text)), default=0.0)
 
 
 def laid_over(own: Mapping[str, Any], script: Script) -> dict[str, Any] | str:

@@ -87,7 +87,10 @@ class ParaphrasingModel:
             stop_reason="tool_use" if calls else "end_turn",
             usage=InputUsage(input_tokens=usage.count(body)),
         )
-        return wire.stream(reply) if body.get("stream") else reply_json(200, wire.message(reply))
+        asked = purposes.purpose_of(body)
+        wait = self._scripts.wait(asked, "\n".join(texts_of(body)))
+        acts = wire.stream(reply) if body.get("stream") else reply_json(200, wire.message(reply))
+        return [wait, *acts] if wait else acts
 
     def _parts(self, body: Mapping[str, Any]) -> list[Part]:
         asked = purposes.purpose_of(body)
