@@ -15,7 +15,7 @@ MAX_PROPOSAL = 600
 _THIS = (
     r"(?:it|that|this|so|(?:that|this|the\s(?:first|second|third|last|former|latter|other))(?:\sone)?"
     r"(?:\s(?:plan|option|idea|approach|design|way|version|proposal|suggestion))?"
-    r"|(?:option|plan|version)\s[a-z0-9]|your\s(?:plan|option|idea|approach|design|proposal|suggestion))"
+    r"|(?:it\s)?(?:that|this)\sway|(?:option|plan|version)\s[a-z0-9]|your\s(?:plan|option|idea|approach|design|proposal|suggestion))"
 )
 _FINE = (
     r"(?:good|great|fine|perfect|excellent|nice|lovely|wonderful|reasonable|right|sensible|awesome|ok(?:ay)?"
@@ -23,7 +23,8 @@ _FINE = (
 )
 _ASSENT = re.compile(
     rf"""
-    (?: (?: ok(?:ay)? | yes | yeah | yep | yup | well | then | and | alright | all\sright | great | sure | so
+    (?: (?: i\s(?:think|guess) | ok(?:ay)? | yes | yeah | yep | yup | well | then | and | alright
+      | all\sright | great | sure | so
           | please )\s )*
     (?: ok(?:ay)? | yes | yeah | yep | yup | sure(?:\sthing)? | alright | all\sright | right | correct
       | exactly
@@ -32,36 +33,39 @@ _ASSENT = re.compile(
       | (?:we|i|i\sfully|i\stotally|we\sall|i'd)\sagree (?:\s(?:with|to)\s{_THIS})?
       | i(?:'m|\sam)\s(?:in|fine|happy|ok(?:ay)?|good)(?:\swith\s{_THIS})?
       | (?:(?:that|this|it|{_THIS})(?:'s|\sis|\sall|\swould\sbe)?\s)?
-        (?:sounds?|looks?|works?|seems?|is|would\sbe)\s(?:all\s|very\s|really\s|pretty\s)?(?:{_FINE}|well)
+        (?:sounds?|looks?|works?|seems?|is|would\sbe)\s(?:all\s|very\s|really\s|pretty\s)?(?:{_FINE}|well|better|best)
       | (?:that|this|it)'s\s(?:{_FINE}|it|settled|a\s(?:deal|plan|good\sidea|great\sidea))
       | (?:(?:that|this|it)\s)?(?:works|makes\ssense|does\sit|will\sdo|suits\s(?:me|us))
-      | (?:a\s)?(?:good|great|nice|excellent)\s(?:idea|plan|choice|proposal|suggestion)
+      | (?:a\s)?(?:good|great|nice|excellent)\s(?:call|idea|plan|choice|proposal|suggestion)
       | (?:let's|let\sus|we(?:'ll|\swill|\sshould|\scan)?|i(?:'ll|\swill|'d)|you\s(?:can|may|should))\s
         (?:do|go(?:\sahead)?|go\s(?:with|for)|take|use|try|keep|stick\s(?:with|to)|settle\son
           |proceed(?:\swith)?
-          |pick|choose|follow|have|adopt|start(?:\swith)?|make\sit)(?:\s{_THIS})?(?:\sway)?
+          |pick|choose|follow|have|adopt|start(?:\swith)?|make\sit)(?:\s(?:exactly|just))?(?:\s{_THIS})?(?:\sway)?
       | (?:please\s)?(?:do|take|use|go\s(?:with|for)|proceed(?:\swith)?|go\sahead(?:\swith)?
         |make)(?:\s{_THIS})?
+      | fair\senough | (?:i'm|we're)\son\sboard | to\s{_THIS} | no\sobjections? | all\sgood
+        | (?:you\shave\s)?my\s(?:approval|blessing) | that's\swhat\s(?:i|we)\swant
       | make\sit\sso | go\sfor\sit | ship\sit | by\sall\smeans | why\snot | count\sme\sin
-      | i\s(?:like|love|prefer|want|choose|take)\s{_THIS} | {_THIS}
+      | i(?:'d)?\s(?:like|love|prefer|want|choose|take)\s{_THIS} | {_THIS}
     )
     (?: \s (?: then | please | thanks | thank\syou | for\s(?:me|us|now) | to\s(?:me|us) | with\s(?:me
       |us) | indeed
         | too | by\s(?:me|us) | from\smy\sside | so | it\sis | let's\sgo | all | exactly ) )*
     | (?! 我们?[也都]?[很挺蛮]?(?:非常)?好 )
-      (?: [那好嗯行就我们也都看这个样挺很蛮你您的] | 大家 | 觉得 | 完全 | 听起来 | 听上去 | 看起来
+      (?: [那好嗯行就先我们也都看这个样挺很蛮你您的] | 大家 | 觉得 | 完全 | 听起来 | 听上去 | 看起来
         | 感觉 | 非常 | 方案 | 建议
         | 提议 | 计划 | 安排 | 设计 | 想法 )*
-      (?: 可以 | 行 | 好 | 没问题 | 没意见 | 没有?异议 | 同意 | 赞成 | 赞同 | 支持 | 不错 | 合适 | 合理
+      (?: 可以 | 行 | 好 | 没问题 | 没意见 | 没毛病 | 可 | 赞 | 没有?异议 | 同意 | 赞成 | 赞同 | 支持
+        | 不错 | 合适 | 合理
         | 可行 | 靠谱 | 嗯 | 对 | 是
         | 没错 | 正是 | ok | 中 | 妥 | 批准 | 通过 | 确认 | 采纳 | 接受 | 成交 | 一言为定 | 说定 | 定
           | 听你的 | 依你
-        | 照办 | 照做 | (?: 按照? | 照着? | 依 | 根据 | 用 | 选 | 要 | 采用 | 选择 | 走 | 就 | 这么
+        | 照办 | 照做 | (?: 按照? | 照着? | 依 | 根据 | 用 | 选 | 要 | 采用 | 选择 | 走 | 就 | 先 | 这么着?
           | 那么 | 如此 )
         | 第[一二三四五1-5][个种]? | 方案[a-e甲乙丙丁1-5一二三四五] )
-      (?: [这那个样你您们它的种说讲提写列] | 上面 | 上述 | 刚才 | 前面 | 第[一二三四五1-5] | 方案 | 计划
+      (?: [这那此个样你您们它的种说讲提写列] | 上面 | 上述 | 刚才 | 前面 | 第[一二三四五1-5] | 方案 | 计划
         | 建议 | 提议 | 方式
-        | 办法 | 思路 | 想法 | 选项 | 后者 | 前者 | [a-e甲乙丙丁1-5] )*
+        | 办法 | 思路 | 想法 | 选项 | 安排 | 设计 | 后者 | 前者 | [a-e甲乙丙丁1-5一二三四五] )*
       (?: [来办做定走弄干吧啊呀的了哦啦嘛哈呢就好行] | 执行 | 进行 | 实施 | 推进 | 开始 | 决定 | 可以 )*
     | [👍👌🆗✅🙆💯]
     """,
@@ -71,7 +75,8 @@ _ASSENT = re.compile(
 _BETWEEN = re.compile(r"[,，、;；:：。.!！~～…\n]+|([👍👌🆗✅🙆💯])")
 _COURTESY = re.compile(
     r"(?:thanks?|thank\syou|cheers|great|perfect|cool|nice|lovely|good\s(?:job|work|point)"
-    r"|谢谢|多谢|感谢|辛苦了?|太好了?|棒)"
+    r"|please(?:\s(?:continue|proceed|start))?|i\sthink|继续|开始[做干]?吧?|推进吧?|[你您]来定|麻烦"
+    r"|请(?:继续|开始|推进|执行)?|谢谢|多谢|感谢|辛苦了?|太好了?|棒)"
     r"(?:\s?(?:so|very|a|much|lot|you|all|again|你|您|啦|了))*"
 )
 _QUESTION = re.compile(r"[?？]|[吗嗎么麼]\s*$")

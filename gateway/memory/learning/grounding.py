@@ -77,7 +77,7 @@ def ground(candidate: Candidate, excerpt: Excerpt) -> GroundedCandidate | None:
 def _worded(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | None:
     said = "\n".join(excerpt.user_texts.values())
     own = found.quote
-    if is_assent(own) or found.candidate.proposal is not None:
+    if is_assent(own) or says_nothing(own) or found.candidate.proposal is not None:
         with_proposal = _with_proposal(found, excerpt)
         if with_proposal is None and is_assent(own):
             return None
@@ -86,6 +86,8 @@ def _worded(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | N
         own, said = found.proposal.quote, f"{said}\n{excerpt.answers[found.proposal.position]}"
         if is_assent(found.content) or says_nothing(found.content):
             return found.saying(own)
+    elif is_assent(found.content):
+        return found.saying(own)
     match wording_of(found.content, own, said):
         case "agrees":
             return found

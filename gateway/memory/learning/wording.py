@@ -6,6 +6,7 @@ others a person is asked.
 """
 
 import re
+from itertools import pairwise
 from typing import Literal
 
 from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
@@ -36,22 +37,23 @@ _TELLING = frozenset(
         "chose chosen selected selects uses using plans intends favors favours favorite favourite named "
         "called team people person member currently usually generally always regularly own owns lives "
         "living resides works working employed based located takes goes gets keeps made makes set "
-        "scheduled planned should must avoids refuses dislikes hates not never no without"
+        "scheduled planned should must starts begins avoids refuses dislikes hates not never no without"
     )
 )
 """Words in which models tell of a user, and negations, which are compared apart."""
 _TELLING_ZH = re.compile(
-    "用户|使用者|本人|偏好|偏爱|倾向|喜欢|喜爱|热爱|希望|想要|要求|需要|需求|决定|选择|选定|选用|采用|使用|计划|打算|认为|觉得"
+    "用户|使用者|本人|正在|偏好|偏爱|倾向|喜欢|喜爱|热爱|希望|想要|要求|需要|需求|决定|选择|选定|选用|采用|使用|计划|打算|认为|觉得"
     "|表示|提到|同意|团队|成员|目前|当前|现在|通常|一般|经常|习惯|总是|应该|应当|必须|进行|作为|以及|并且|关于|位于|居住|工作|任职|就职"
-    "|养了?|拥有|名叫|名为|叫做|姓名|名字|安排|定于|定在|设定|设为|时间|日期|患有|存在|具有|避免|不会|不要|不能|没有|不用|不喜欢|讨厌|[一两]?[只条位名个件台]"
+    "|养了?|拥有|名叫|名为|叫做|姓名|名字|安排|定于|定在|设定|设为|时间|日期|患有|存在|具有|避免|不会|不要|不能|没有|不用|不喜欢|讨厌|[一两]?[只条位名个件台]|有"
 )
 _AGREEING = re.compile(
     r"\b(?:agree[sd]?|accept(?:s|ed)?|approve[sd]?|confirm(?:s|ed)?|like[sd]?|proceed(?:s|ed)?|follow(?:s|ed)?"
-    r"|wants?|going|goes|go|ahead|with|to|the|assistant|proposal|proposed|suggestion|suggested|recommendation"
+    r"|i|we|they|user|users|team|is|are|be|wants?|going|goes|go|ahead|with|to|the|assistant|proposal|proposed|suggestion|suggested|recommendation"
     r"|plan|idea|option|approach|solution|design|that|this|it|sounds?|good|ok(?:ay)?)\b"
     r"|[接采]受|采纳|批准|确认|认可|赞同|赞成|助手|助理|提出|提议|建议|方案|计划|推荐|上述|这个|那个|该|按照?|来|做|办"
 )
-_CONTRACTED = re.compile(r"n['’]t\b", re.IGNORECASE)
+_CONTRACTED = re.compile(r"n['’]t\b|(?<=can)not\b", re.IGNORECASE)
+_SPACED = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=\d)")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NAME = re.compile(
     r"(?<![\w])(?:(?<![.!?。！？\"“]\s)(?<!^)[A-Z][\w.+#-]*"
@@ -69,6 +71,7 @@ _NOT_NEGATIVE = re.compile(
 def wording_of(content: str, quote: str, said: str) -> Wording:
     """How `content` relates to the quote it is drawn from, and to all that was `said` around it, the quote
     included. translated: it is in another language, or in the other Chinese script."""
+    content, quote, said = map(_spaced, (content, quote, said))
     if _is_cjk(content) != _is_cjk(quote) and not (_is_cjk(content) and _is_cjk(said)):
         return "translated"
     if brings_in(content, said):
@@ -93,6 +96,7 @@ def says_nothing(content: str) -> bool:
 
 def brings_in(content: str, said: str) -> bool:
     """Whether a content has a number or a name in Latin script that was not `said`."""
+    content, said = _spaced(content), _spaced(said)
     return not (_numbers(content) <= _numbers(said) and _names(content) <= set(tokens(said)))
 
 
@@ -113,42 +117,47 @@ def _are_shared(words: set[str], content: str, quote: str, said: str) -> bool:
         return False
     if len(bearing & set(tokens(quote))) < MIN_QUOTED * len(bearing):
         return False
-    return not _has_new_run(told, there) and not _is_substituted(told, plain_form(quote), there)
+    return not _has_new_run(told, there) and not _is_substituted(
+        told, _TELLING_ZH.sub(" ", plain_form(quote)), there
+    )
 
 
 def _has_new_run(told: str, there: set[str]) -> bool:
     run = 0
     for sign in told:
-        run = run + 1 if _is_new(sign, there) else 0
+        run = run + 1 if is_cjk(sign) and _is_new(sign, there) else 0
         if run > MAX_NEW_RUN:
             return True
     return False
 
 
 def _is_substituted(told: str, quote: str, there: set[str]) -> bool:
-    """Whether one character stands in the place of another: 南京 for 北京, 小李 for 小王."""
-    for left, sign, right in zip(f" {told}", told, f"{told[1:]} ", strict=False):
-        if not _is_new(sign, there):
-            continue
-        for frame in (
-            rf"{re.escape(left)}(.)" if is_cjk(left) else None,
-            rf"(.){right}" if is_cjk(right) else None,
-        ):
-            if frame and any(
-                is_cjk(each) and each not in told and each not in _FUNCTION_WORDS
-                for each in re.findall(frame, quote)
-            ):
-                return True
-    return False
+    """Whether one Chinese character stands in the place of another, as in names: 南京 for 北京."""
+    own, others = (set(pairwise(filter(is_cjk, _in_order(text)))) for text in (told, quote))
+    return any(
+        (_is_new(right, there) and any(a == left and (right, b) not in own for a, b in others - own))
+        or (_is_new(left, there) and any(b == right and (a, left) not in own for a, b in others - own))
+        for left, right in own
+    )
 
 
-def _is_new(sign: str, there: set[str]) -> bool:
-    return is_cjk(sign) and sign not in there and sign not in _FUNCTION_WORDS
+def _in_order(text: str) -> list[str]:
+    words = content_words(text) - _TELLING
+    return [token for token in tokens(text) if token in words]
+
+
+def _is_new(word: str, there: set[str]) -> bool:
+    return word not in there and word not in _FUNCTION_WORDS and word not in NEGATIONS
 
 
 def _about(words: set[str], quote: str) -> str:
     """The clauses of a quote that have some of the words; all of it where none has."""
     return ", ".join(each for each in clauses(quote) if words & set(tokens(each))) or quote
+
+
+def _spaced(text: str) -> str:
+    """32GB as 32 GB."""
+    return _SPACED.sub(" ", text)
 
 
 def _numbers(text: str) -> set[str]:

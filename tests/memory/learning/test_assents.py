@@ -37,6 +37,16 @@ PLAN_HANT = "建議目錄服務採用 PostgreSQL 16 加 pgvector，一台伺服�
         "that would be great",
         "I'm fine with that",
         "👍",
+        "Lovely, let's do exactly that",
+        "The latter sounds better",
+        "Fair enough",
+        "Option B it is",
+        "You have my approval",
+        "可，按此执行",
+        "我赞成，推进吧",
+        "行，你来定",
+        "讚，就這樣",
+        "那就先这样定",
     ],
 )
 def test_who_only_agrees_says_nothing_of_their_own(text: str) -> None:
@@ -64,6 +74,13 @@ def test_who_only_agrees_says_nothing_of_their_own(text: str) -> None:
         "Yes, I live in Bern",
         "thanks",
         "好" * 200,
+        "I agree in part",
+        "it's fine dust",
+        "yes but cheaper",
+        "就是这个问题",
+        "这个方案缺少预算",
+        "按这个价格太贵",
+        "對我來說太早",
     ],
 )
 def test_who_says_more_or_less_than_yes_does_not(text: str) -> None:
@@ -128,6 +145,15 @@ async def test_a_bare_yes_is_never_the_memory(learner: Learner, content: str) ->
     await learner.learn(*talk, said=offers(offer("Sounds good", content, message=3)))
 
     assert await learner.recallable() == [PLAN]
+
+
+async def test_a_yes_that_nobody_foresaw_is_not_the_memory_either(learner: Learner) -> None:
+    """It waits, with what was proposed."""
+    assent = "I like the approach, the plan is ok"
+    talk = (user("Which database?"), says(PLAN), user(assent))
+    (changed,) = await learner.learn(*talk, said=offers(offer(assent, message=3)))
+
+    assert (changed.row.content, changed.row.quarantined) == (PLAN, True)
 
 
 async def test_a_yes_to_nothing_is_no_memory(learner: Learner) -> None:

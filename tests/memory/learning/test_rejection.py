@@ -177,6 +177,12 @@ def test_other_words_are_no_quote(quote: str, said: str) -> None:
         ("数据库我们就用 PostgreSQL", "用户决定采用 PostgreSQL 作为数据库。"),
         ("我的預算是五萬元", "用戶的預算為五萬元。"),
         ("我打算明年三月去日本旅行", "用户计划明年三月去日本旅行。"),
+        ("I can't do meetings on Friday afternoons", "The user cannot attend meetings on Friday afternoons."),
+        ("my laptop: ThinkPad X1, 32GB RAM", "The user's laptop is a ThinkPad X1 with 32 GB of RAM."),
+        ("我笔记本是ThinkPad X1, 32GB内存", "用户的笔记本是 ThinkPad X1，内存 32 GB。"),
+        ("我们团队一共七个工程师", "用户的团队有七名工程师。"),
+        ("總結別超過五點", "用戶希望總結不超過五點。"),
+        ("我住高雄，家裡有兩隻貓", "用戶住在高雄，養了兩隻貓。"),
     ],
 )
 def test_a_paraphrase_stands_as_it_is_written(said: str, content: str) -> None:
@@ -206,6 +212,12 @@ def test_a_paraphrase_stands_as_it_is_written(said: str, content: str) -> None:
         ("我的老板是小王", "用户的老板是小李。"),
         ("我周三开会", "用户周四开会。"),
         ("我吃辣", "用户不吃辣。"),
+        ("give me code examples in TypeScript", "The user wants code examples in JavaScript."),
+        ("my daughter Nora begins school", "The user is married to Nora."),
+        ("我一碰猫毛就过敏", "用户对狗毛过敏。"),
+        ("回覆請用英式英文", "用戶希望用美式英文回覆。"),
+        ("我老闆姓陳", "用戶的老闆姓林。"),
+        ("我每週二晚上有瑜珈課", "用戶每週三晚上有瑜珈課。"),
     ],
 )
 def test_what_says_something_else_waits_for_a_person(said: str, content: str) -> None:
