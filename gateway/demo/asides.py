@@ -29,7 +29,8 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _AGREED = re.compile(
-    r"(?:sounds good|agreed|let['’]s (?:do|go with) (?:it|that|this))\b|(?:可以|同意|好的?)[,，]?就?按[这這]",
+    r"(?:sounds good|agreed|let['’]s (?:do|go with) (?:it|that|this))\b"
+    r"|(?:可以|同意|好的?|[没沒][问問][题題])[，,]?就?(?:按[这這]|[这這][样樣])",
     re.IGNORECASE,
 )
 _LIKES = re.compile(r"\b(?:like|love|prefer)\b|喜[欢歡]", re.IGNORECASE)

@@ -80,32 +80,8 @@ _COURTESY = re.compile(
     r"(?:\s?(?:so|very|a|much|lot|you|all|again|你|您|啦|了))*"
 )
 _QUESTION = re.compile(r"[?？]|[吗嗎么麼]\s*$")
-_HESITANT = frozenset(
-    [
-        "ok",
-        "okay",
-        "yes",
-        "yeah",
-        "yep",
-        "yup",
-        "sure",
-        "right",
-        "well",
-        "great",
-        "good",
-        "fine",
-        "nice",
-        "cool",
-        "好",
-        "好的",
-        "嗯",
-        "嗯嗯",
-        "行",
-        "对",
-        "是",
-        "是的",
-        "对的",
-    ]
+_HESITANT = re.compile(
+    r"ok(?:ay)?|yes|yeah|yep|yup|sure|right|well|great|good|fine|nice|cool|好的?|嗯+|行|对的?|是的?"
 )
 """What is also said to nothing in particular."""
 _ADVICE = re.compile(
@@ -146,7 +122,7 @@ def is_answered_by(text: str, proposal: str) -> bool:
     proposes nothing."""
     if not proposal or not is_assent(text):
         return False
-    return not _HESITANT.issuperset(_parts(text)) or proposes(proposal)
+    return not all(map(_HESITANT.fullmatch, _parts(text))) or proposes(proposal)
 
 
 def proposes(text: str) -> bool:
