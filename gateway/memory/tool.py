@@ -142,7 +142,7 @@ def _made(begin: "Callable[[ToolContext], _Call]") -> FunctionTool:
                 case "delete":
                     return await call.delete(_needed("id", id, action), version)
                 case "list" if id:
-                    return await call.show(id.strip(), passage or 1)
+                    return await call.show(_needed("id", id, action), passage or 1)
                 case "list" if not search:
                     return await call.list(type)
                 case _:
@@ -314,6 +314,8 @@ class _Call:
 
 
 def _needed(name: Literal["id", "search"], given: str | None, action: Action) -> str:
+    if name == "id" and given:
+        given = given.strip().removeprefix("[").removesuffix("]")  # as it stands before a line
     if given and given.strip():
         return given.strip()
     if name == "id":

@@ -331,7 +331,9 @@ async def test_a_document_and_a_long_memory_are_read_passage_by_passage(model: M
         assert int(more[1]) > passage
         passage = int(more[1])
     assert [read.count(f"Rule {number}. ") for number in range(120)] == [1] * 120
-    assert "Rule 119. " in await model("list", id=memory_id, passage=9999)
+    assert "Rule 119. " in await model("list", id=f"[{memory_id}]", passage=9999)
+    based = await model.saved("The user paints after rule 3.", based_on=[memory_id])
+    assert [link.to_id for link in await model.memories.store.links(based)] == [memory_id]
 
 
 async def test_a_list_is_bounded_and_says_so(tmp_path: Path, anyio_backend: str) -> None:
