@@ -3,6 +3,8 @@
 Importing this file takes a second of CPU: the SDK begins here.
 """
 
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import structlog
@@ -13,6 +15,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
+    ClientCapabilities,
+    ElicitationCapability,
+    FormElicitationCapability,
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
@@ -37,11 +42,20 @@ from gateway.tools.wrapping import Wrapped, defuse
 from gateway.turn.tool_run import failure
 
 PATH = "/mcp"
+ANSWER_TIMEOUT = 300.0
+"""Seconds that a user has for the answer to a question."""
 MAX_KEY_LENGTH = 200
 """Characters of a client's idempotency key that count."""
 
 CLIENT = "mcp__client"
 """Stands for the tools of a client's model, which are not known here: they are trusted if a rule says so."""
+
+_FORMS = ClientCapabilities(elicitation=ElicitationCapability(form=FormElicitationCapability()))
+_YES_OR_NO: dict[str, Any] = {
+    "type": "object",
+    "properties": {"remember": {"type": "boolean", "title": "Remember this"}},
+    "required": ["remember"],
+}
 
 log = structlog.get_logger(__name__)
 
@@ -58,6 +72,8 @@ def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
     """A server that offers `tool` alone, for that caller; over HTTP the user is who the request's key names.
     The tool's words are the result's one text, also where it fails."""
 
+    patient = replace(tool, timeout=tool.timeout + ANSWER_TIMEOUT)
+
     async def list_tools(
         _context: ServerRequestContext[Any], _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
@@ -67,7 +83,7 @@ def memory_server(tool: FunctionTool, caller: Caller) -> Server[Any]:
         if params.name != tool.spec.name:
             return _result(f"There is no tool {params.name[:64]!r}, only {tool.spec.name}.", is_error=True)
         try:
-            output = await run_in_time(tool, params.arguments or {}, _context_of(caller, context))
+            output = await run_in_time(patient, params.arguments or {}, _context_of(caller, context))
         except Exception as error:  # noqa: BLE001 - whatever happens, the client gets an answer in words
             if not isinstance(error, ToolError):
                 log.warning("tool_raised", tool=tool.spec.name, error=type(error).__name__)
@@ -157,7 +173,17 @@ def _context_of(caller: Caller, context: ServerRequestContext[Any]) -> ToolConte
         role_id=caller.role_id,
         project_id=caller.project_id,
         offered=frozenset({CLIENT}),
+        ask=partial(_ask, context),
     )
+
+
+async def _ask(context: ServerRequestContext[Any], question: str) -> bool:
+    """Whether the user says yes to the question in their own client, which shows it as a form; False where
+    it has none. The client's model neither sees the form nor answers it."""
+    if not context.session.can_send_request or not context.session.check_client_capability(_FORMS):
+        return False
+    answer = await context.session.elicit_form(question, _YES_OR_NO, context.request_id)
+    return answer.action == "accept" and (answer.content or {}).get("remember") is True
 
 
 def _result(text: str, *, is_error: bool) -> CallToolResult:

@@ -92,9 +92,13 @@ def states(text: str, content: str) -> bool:
     return not any(contradicts(content, each) for each in (text, *near))
 
 
-def confirms(exchange: Exchange, content: str) -> bool:
+def confirms(exchange: Exchange, content: str, *, named: str = "") -> bool:
     """Whether the user's message confirms the content: it says to remember that, or says yes to an answer
-    that asked; and a sentence of the answer, or the message, states the content."""
+    that asked; and a sentence of the answer, or the message, states the content, or the message names its id
+    (`named`)."""
+    message = exchange.message
+    if named and named in message.text:
+        exchange = Exchange(content, message._replace(text=message.text.replace(named, "this")))
     if not assents(exchange):
         return False
     parts = [exchange.message.text, *_SENTENCE.split(exchange.answer), *exchange.answer.splitlines()]

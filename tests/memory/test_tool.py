@@ -216,7 +216,10 @@ async def test_what_cannot_be_done_is_refused_with_what_to_do(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"action": "forget"}, "action: Input should be 'save', 'list', 'search', 'update' or 'delete'"),
+        (
+            {"action": "forget"},
+            "action: Input should be 'save', 'list', 'search', 'update', 'delete' or 'confirm'",
+        ),
         (
             {"action": "save", "content": "x", "importance": 6},
             "importance: Input should be less than or equal",
