@@ -239,13 +239,15 @@ scopes = st.builds(
     projects,
     st.sampled_from([None, "s", "p"]),
     st.lists(households, max_size=2).map(tuple),
+    st.sampled_from([None, *OWNERS]),
+    st.sampled_from([None, *OWNERS]),
 )
 wholes = st.builds(AllScopes, users, st.lists(households, max_size=2).map(tuple))
 
 
 @st.composite
 def rows(draw: st.DrawFn) -> MemoryRow:
-    owner_type = draw(st.sampled_from(["user", "role", "project", "session", "household", "group"]))
+    owner_type = draw(st.sampled_from(["user", "role", "project", "session", "household", "task", "group"]))
     visibility = draw(st.sampled_from(["private", "project", "global"]))
     return memory(
         draw(st.uuids()).hex,
@@ -264,7 +266,8 @@ def rows(draw: st.DrawFn) -> MemoryRow:
 
 def is_seen(row: MemoryRow, viewer: Viewer) -> bool:
     if isinstance(viewer, Scope):
-        return row.audience in viewer.audiences
+        named = {"task": viewer.task_id, "group": viewer.group_id}.get(row.owner_type)
+        return row.audience in viewer.audiences and named in {None, row.owner_id}
     if row.owner_type == "household":
         return row.source != "document" and row.owner_id in viewer.households
     return row.source != "document" and row.user_id == viewer.user_id
