@@ -19,6 +19,7 @@ from gateway.history.transcript import is_forgotten, last_position, with_message
 from gateway.memory.recall import InContext, Recall
 from gateway.memory.retrieval_events import SOURCE, changes_event, search_event, snapshot_event
 from gateway.memory.services import households_of
+from gateway.memory.snapshot import digest_of
 from gateway.messages import FORGOTTEN, RECALLED, Message, Recalled, recalled_block, recalled_in
 from gateway.storage.memories import MemoryRow, Scope
 from gateway.storage.messages import History, PromptMemories
@@ -166,15 +167,19 @@ def digests_of(history: History) -> dict[str, str]:
 
 def known_of(history: History, rows: Sequence[MemoryRow], *, but: Collection[str] = ()) -> InContext:
     """The memories in a session's context, and those shown in full; `rows` are these memories as they are
-    now. Without those in `but`, which say something else by now."""
+    now: what was shown of one before it was changed is not known. Without those in `but`, which say something
+    else by now."""
     prompted = history.memories or PromptMemories("", {}, history.generation_from)
+    now = {row.id: digest_of(row) for row in rows}
     # A line has the content; the other fields of a memory are shown when it is retrieved.
     plain = {row.id for row in rows if not (row.context or row.decisions or row.refs)}
-    full = (prompted.digests.keys() - prompted.named) & plain
+    listed = (prompted.digests.keys() - prompted.named) & plain
+    full = {each for each in listed if now[each] == prompted.digests[each]}
     recalled = [each for each in recalled_in_view(history) if each.digest != FORGOTTEN]
-    full |= {each.id for each in recalled if each.full}
+    current = [each for each in recalled if now.get(each.id, each.digest) == each.digest]
+    full |= {each.id for each in current if each.full}
     named = {*prompted.digests, *(each.id for each in recalled)}
-    passages = {(each.id, each.passage) for each in recalled if each.passage is not None}
+    passages = {(each.id, each.passage) for each in current if each.passage is not None}
     return InContext(
         frozenset(full.difference(but)),
         frozenset(named.difference(but)),

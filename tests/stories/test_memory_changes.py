@@ -124,6 +124,35 @@ async def test_what_the_model_saved_and_corrected_itself_is_not_told_to_it(tmp_p
     assert f"[{standing}]" in theirs.system  # what was corrected goes on standing there
 
 
+@pytest.mark.parametrize("lines", [12, 60])
+@pytest.mark.parametrize("prompt_tokens", [0, 2000])
+async def test_a_long_memory_that_was_edited_is_told_again(
+    tmp_path: Path, lines: int, prompt_tokens: int
+) -> None:
+    """What the model read of it before it was edited, in full or a passage, is not taken for what it says
+    now."""
+    told = "The boat house has a plan. " + "The roof gets oak shingles. " * lines + "The door is {}."
+    asked = "Which colour has the door of our boat house?"
+    async with paraphrasing_model() as model:
+        settings = settings_for(tmp_path, model.url, memory_prompt_tokens=prompt_tokens)
+        async with running_gateway(settings) as user:
+            memory_id = await remember(user, told.format("teal"))
+            await user.chat(asked, session_id="s")
+            before = await model.last()
+            changed = await user.http.patch(
+                f"/api/memory/{memory_id}", json={"content": told.format("scarlet")}
+            )
+            assert changed.status_code == 200
+            await user.chat(asked, session_id="s")
+            after = await model.last()
+            await user.chat(asked, session_id="s")
+            later = await model.last()
+
+    assert ("teal" in before, "scarlet" in before) == (True, False)
+    assert "The door is scarlet." in after
+    assert sum(said.count("The door is scarlet.") for said in later.said) == 1
+
+
 async def test_what_is_forgotten_leaves_the_request_and_the_rest_stays(tmp_path: Path) -> None:
     """Its words are in none of it; the model is told that something was forgotten, and nothing of it."""
     async with paraphrasing_model() as model, running_gateway(settings_for(tmp_path, model.url)) as user:
