@@ -8,7 +8,7 @@ from gateway.errors import DuplicateMemory, InvalidRequest, MemoryChanged, Memor
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
 from gateway.memory.export import ExportedLink, ExportedMemory, parse_line
-from gateway.memory.memories import Attribution, Memories
+from gateway.memory.memories import Attribution, Memories, statements
 from gateway.memory.versions import retry_conflicts
 from gateway.storage.memories import AllScopes, Evidence, Link, MemoryRow, Scope
 
@@ -148,7 +148,7 @@ class MemoryImport:
         return kept.id
 
     async def _add(self, row: MemoryRow, evidence: Sequence[Evidence]) -> MemoryRow:
-        row = replace(row, evidence_count=max(row.evidence_count, len(evidence)))
+        row = replace(row, evidence_count=max(row.evidence_count, statements(evidence)))
         proof = {"evidence": evidence, "stated_by": self._viewer.user_id}
         try:
             await self._memories.apply([await self._memories.step(row, "remembered", self._by, **proof)])

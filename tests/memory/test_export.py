@@ -77,9 +77,16 @@ def line(**fields: Any) -> bytes:
 async def varied(memories: Memories) -> list[str]:
     """Memories of all kinds: their ids."""
     scope = Scope("ann", "designer", "site", "s1", ("home",))
-    quotes = [Evidence("s1", 3, "喜歡簡約的設計")]
+    quotes = [Evidence("s1", 3, "喜歡簡約的設計"), Evidence("s1", 2, "簡約的設計如何？", "assistant")]
     new = [
-        NewMemory("喜欢简约的设计风格。", "preference", tags=("设计", "logo"), pinned=True, importance=5),
+        NewMemory(
+            "喜欢简约的设计风格。",
+            "preference",
+            tags=("设计", "logo"),
+            pinned=True,
+            importance=5,
+            metadata={"page": 3},
+        ),
         NewMemory("The release is on 3 May.", "project_decision", owner_type="project", decisions=("3 May",)),
         NewMemory("Dinner is at seven.", owner_type="household", owner_id="home"),
         NewMemory("Asked for a short answer.", "feedback", owner_type="session", confidence=0.5),

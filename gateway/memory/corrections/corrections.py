@@ -221,6 +221,7 @@ class Corrections:
             context=None,
             decisions=(),
             refs=(),
+            metadata=None,
         )
         (gone, *flags), links = await self.superseding(viewer, row, new, by)
         made = await self._memories.step(

@@ -70,6 +70,24 @@ async def test_what_was_agreed_with_the_demo_is_known_in_the_next_session(
         assert memory["memory_id"] in await told(user, question)
 
 
+async def test_both_quotes_come_along_in_a_file(tmp_path: Path, demo_url: str) -> None:
+    """Each is held to what its author said in the session."""
+    proposal, assent, _ = AGREED[1]
+    async with running_gateway(settings_for(tmp_path, demo_url, memory_learning="turns")) as user:
+        await user.chat(f"/say {proposal}", session_id="s")
+        await user.chat(assent, session_id="s")
+        memory_id = (await learned(user, "s"))["memory_id"]
+        file = (await user.get("/api/memory/export")).text
+        await user.post(f"/api/memory/{memory_id}/erase")
+        forged = file.replace("assistant", "user").replace(memory_id, "m_00000000000000aa")
+        reports = [
+            (await user.http.post("/api/memory/import", content=each)).json()["quotes_dropped"]
+            for each in (file, forged)
+        ]
+
+        assert reports == [0, 1]
+
+
 @pytest.mark.parametrize("agreed", AGREED)
 @pytest.mark.parametrize("words", [None, "own"])
 async def test_what_was_agreed_with_a_model_that_paraphrases_is_known_in_the_next_session(
