@@ -143,7 +143,7 @@ def _notice(memory_id: str) -> Recalled:
 
 
 def _line(row: MemoryRow, replaced: Sequence[str]) -> str:
-    line = rendering.line(row) if len(row.content) <= MAX_CONTENT else rendering.catalog_line(row)
+    line = rendering.line(row) if len(row.content) <= MAX_CONTENT else rendering.summary_line(row)
     others = [memory_id for memory_id in replaced if memory_id != row.id]
     return f"{line} (in the place of {', '.join(others)})" if others else line
 
