@@ -20,8 +20,6 @@ MAX_NEW = 50
 """New memories that are looked at for one message, the last ones; the others are counted."""
 MAX_HEIRS = 10
 """Replacements of replacements that are followed."""
-MAX_CONTENT = 300
-"""Characters of a memory that is told in full, as in lists of `manage_memory`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +131,9 @@ def _heir(found: Mapping[str, MemoryRow], memory_id: str) -> MemoryRow | None:
 
 
 def _recalled(row: MemoryRow, text: str) -> Recalled:
-    whole = not text or (len(row.content) <= MAX_CONTENT and not (row.context or row.decisions or row.refs))
+    whole = not text or (
+        len(row.content) <= rendering.SHORT and not (row.context or row.decisions or row.refs)
+    )
     return Recalled(id=row.id, digest=digest_of(row), full=whole, text=text)
 
 
@@ -143,7 +143,7 @@ def _notice(memory_id: str) -> Recalled:
 
 
 def _line(row: MemoryRow, replaced: Sequence[str]) -> str:
-    line = rendering.line(row) if len(row.content) <= MAX_CONTENT else rendering.summary_line(row)
+    line = rendering.short_line(row)
     others = [memory_id for memory_id in replaced if memory_id != row.id]
     return f"{line} (in the place of {', '.join(others)})" if others else line
 

@@ -21,6 +21,8 @@ NOTE = (
 )
 
 READ_ALL = "manage_memory list with its id shows everything"
+SHORT = 300
+"""Characters of a memory that stands in a list in full; of a longer one its summary does."""
 
 
 def line(row: MemoryRow) -> str:
@@ -37,6 +39,11 @@ def summary_line(row: MemoryRow) -> str:
     """As `catalog_line`; where that is not all of it, it says how to read on."""
     is_all = not (is_cut(row) or row.context or row.decisions or row.refs)
     return catalog_line(row) if is_all else f"{catalog_line(row)} (a summary: {READ_ALL})"
+
+
+def short_line(row: MemoryRow) -> str:
+    """The memory on one line; of a long one the summary."""
+    return line(row) if len(row.content) <= SHORT else summary_line(row)
 
 
 def passage_lines(row: MemoryRow, passage: Passage) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from gateway.lexical import estimate_tokens
 from gateway.memory import rendering
-from gateway.storage.memories import Filter, MemoryRow, Profile, Scope
+from gateway.storage.memories import ELSEWHERE, Filter, MemoryRow, Profile, Scope
 from gateway.storage.memories.contract import MemoryStore
 from gateway.tools.wrapping import wrap
 
@@ -81,6 +81,7 @@ def digest_of(row: MemoryRow) -> str:
     changes, the memory was said again, or pinned, of which no session needs to be told."""
     rendered = (row.type, row.content, row.summary, row.status, row.tags, row.flagged, row.recallable)
     rendered += (row.context, row.decisions, row.refs)
+    rendered += ("elsewhere",) if row.origin in ELSEWHERE else ()
     return hashlib.sha256(repr(rendered).encode()).hexdigest()[:16]
 
 

@@ -31,8 +31,6 @@ FOUND = 10
 """Memories that one search shows at most."""
 LISTED_TOKENS = 2000
 """Of one memory that is listed, as far as it has passages: about what a tool's result has inline."""
-SHORT = 300
-"""Characters of a memory that stands in a list in full; of a longer one its summary does."""
 QUOTES = 10
 """Quotes that are shown of one memory, the last ones."""
 MAX_REASON = 100
@@ -297,7 +295,7 @@ class _Call:
         shown = (
             f"{count} in all." if count <= len(rows) else f"The newest {len(rows)} of {count}: search them."
         )
-        return _wrapped(shown, [_line(row) for row in rows])
+        return _wrapped(shown, [rendering.short_line(row) for row in rows])
 
     async def search(self, text: str, type: MemoryType | None) -> str:
         query = MemoryQuery(text, types=(type,) if type else (), limit=FOUND)
@@ -366,12 +364,8 @@ def _replacing(others: Sequence[Changed]) -> str:
     return f", in the place of {old.id} (“{old.summary}”). If that holds too, save it again, with “also”"
 
 
-def _line(row: MemoryRow) -> str:
-    return rendering.line(row) if len(row.content) <= SHORT else rendering.summary_line(row)
-
-
 def _found(hit: Hit) -> str:
-    return _line(hit.row) if hit.form == "summary" else rendering.in_form(hit)
+    return rendering.short_line(hit.row) if hit.form == "summary" else rendering.in_form(hit)
 
 
 def _wrapped(note: str, lines: Sequence[str]) -> str:
