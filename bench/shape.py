@@ -34,7 +34,7 @@ BUDGETS: Mapping[str, int] = {
     "service": 1955,
     "settings": 450,
     "skills": 1100,
-    "storage": 7560,
+    "storage": 7566,
     "telemetry": 4310,
     "tools": 3075,
     "turn": 2280,

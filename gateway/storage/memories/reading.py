@@ -63,7 +63,10 @@ CENSUS = (
 def get(connection: Connection, viewer: Viewer, *ids: str) -> Sequence[MemoryRow]:
     if not ids:
         return ()
-    statement = select(*COLUMNS).where(memories.c.id.in_(ids), asked(EVERYTHING, viewer))
+    # By their ids first: of many, SQLite thinks that reading all that the viewer sees costs less.
+    named = select(memories).where(memories.c.id.in_(ids), memories.c.deleted_at.is_(None))
+    table = named.limit(len(ids)).subquery()
+    statement = select(*(table.c[column.name] for column in COLUMNS)).where(seen(viewer, table))
     found = {row.id: row for row in map(memory_of, connection.execute(statement))}
     return [found[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in found]
 
