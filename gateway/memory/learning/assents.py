@@ -98,6 +98,23 @@ _RESERVED = re.compile(
     r"\b(?:but|except|however|instead|although|though|unless|only|rather|if|no|not|wait)\b"
     r"|不过|但|除了|只是|换成|改成|改为|不要|别|如果|要是|等等|先不"
 )
+_QUOTED = re.compile(
+    r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>.*$"
+    r"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」|『[^』]*』|\"[^\"\n]*\"",
+    re.DOTALL | re.MULTILINE,
+)
+_WORD = re.compile(r"[\u3400-\u9fff]{2}|[^\W\u3400-\u9fff]+")
+MAX_NAME = 3
+"""Words, or pairs of Chinese characters, in quotation marks that may be no more than a name."""
+_REPORTED = re.compile(
+    r"\b(?:pages?|sites?|websites?|articles?|documents?|files?|e-?mails?|mails?|letters?|messages?|posts?|authors?"
+    r"|attachments?|results?|tools?|readmes?|tickets?|comments?)\s(?:also\s|itself\s)?(?:says?|said|states?|claims?"
+    r"|reads?|tells?|told|mentions?|recommends?|suggests?|asks?|wants?|writes?|wrote|demands?|instructs?)\b"
+    r"|\baccording\sto\b"
+    r"|(?:网页|页面|网站|文章|文件|文档|邮件|来信|信|附件|作者|帖子|评论|工具|结果)[上里中内]?(?:还|也|都)?"
+    r"(?:写[着道了]?|说|称|提到|提及|建议|要求|推荐|指出|表示)|(?:根据|按照|据)(?:网页|页面|网站|文章|文件|文档|邮件|附件)"
+)
+"""For the plain form of a sentence that tells what another one says."""
 _SENTENCE = re.compile(r"(?:[^\n。！？!?.]|[.](?!\s|$))+[。！？!?.]*")
 
 
@@ -146,6 +163,17 @@ def proposal_in(text: str) -> str | None:
             end = text.index(listed, end) + len(listed) if listed.strip() else end
         return text[sentence.start() : end].strip()[:MAX_PROPOSAL]
     return None
+
+
+def repeats_others(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] of the assistant's has words that it only repeats, of a page or a file: in
+    code, in quoted lines or quotation marks, or told as what that says."""
+    for quoted in _QUOTED.finditer(text):
+        is_name = quoted[0][0] not in "`~> \t" and len(_WORD.findall(quoted[0])) <= MAX_NAME
+        if not is_name and quoted.start() < end and start < quoted.end():
+            return True
+    around = (each for each in _SENTENCE.finditer(text) if each.start() < end and start < each.end())
+    return any(_REPORTED.search(plain_form(each[0])) for each in around)
 
 
 def _is_only_asked(sentence: str) -> bool:

@@ -3,16 +3,18 @@
 from dataclasses import dataclass, replace
 
 from gateway.lexical import tokens
-from gateway.memory.learning.assents import assents_to_all, is_assent, proposal_in, sentences
+from gateway.memory.learning.assents import assents_to_all, is_assent, proposal_in, repeats_others, sentences
 from gateway.memory.learning.candidates import MAX_CONTENT, MAX_QUOTE, Candidate
 from gateway.memory.learning.quotes import locate
 from gateway.memory.learning.user_messages import Excerpt, clause_of, sentence_of
-from gateway.memory.learning.wording import content_words, says_nothing, wording_of
+from gateway.memory.learning.wording import content_words, leaves_out_negation, says_nothing, wording_of
 from gateway.memory.validation import clean
 
 MIN_OWN_WORDS = 3
 """Content words of a quote that says something without the sentences around it."""
 _EARLIER = "The user did not agree to it just after it was proposed."
+_REPEATED = "The assistant repeated it from elsewhere, and may not have proposed it."
+_NEGATED = "A negation stands before what it was said with."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,19 @@ def ground(candidate: Candidate, excerpt: Excerpt) -> GroundedCandidate | None:
                 clause_of(text, *span),
                 sentence_of(text, *span),
             )
-            return _worded(found, excerpt)
+            worded = _worded(found, excerpt)
+            return None if worded is None else _checked_before(worded, excerpt)
     return None
+
+
+def _checked_before(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate:
+    """In doubt where a negation stands just before the words that it is drawn from, and not in it."""
+    text, start = excerpt.user_texts[found.position], found.start
+    if found.proposal is not None:
+        text = excerpt.answers[found.proposal.position]
+        start = max(0, text.find(found.proposal.quote))
+    left_out = leaves_out_negation(found.content, text[:start])
+    return replace(found, doubt=found.doubt or _NEGATED) if left_out else found
 
 
 def _worded(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | None:
@@ -108,10 +121,13 @@ def _with_proposal(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandid
         cited = locate(found.candidate.proposal or "", text) if position < found.position else None
         if cited is not None:
             proposal = Proposal(position, text[slice(*cited)])
-            sure = doubt is None and position in just_before
-            return replace(found, proposal=proposal, doubt=None if sure else doubt or _EARLIER)
+            doubt = doubt or (None if position in just_before else _EARLIER)
+            doubt = doubt or (_REPEATED if repeats_others(text, *cited) else None)
+            return replace(found, proposal=proposal, doubt=doubt)
     for position, text in reversed(just_before.items()):
         if (named := _closest(found.content, text) or proposal_in(text)) is not None:
+            start = text.index(named)
+            doubt = doubt or (_REPEATED if repeats_others(text, start, start + len(named)) else None)
             return replace(found, proposal=Proposal(position, named[:MAX_QUOTE]), doubt=doubt)
     return None
 

@@ -52,6 +52,18 @@ _AGREEING = re.compile(
     r"|plan|idea|option|approach|solution|design|that|this|it|sounds?|good|ok(?:ay)?)\b"
     r"|[接采]受|采纳|批准|确认|认可|赞同|赞成|助手|助理|提出|提议|建议|方案|计划|推荐|上述|这个|那个|该|按照?|来|做|办"
 )
+MAX_BEFORE = 200
+"""Characters before a quote that are looked at for a negation."""
+_JOINT = re.compile(
+    r"[,，。.!?！？;；:：\n]|\b(?:but|and|or|so|because|since|though|although|while|however|when|if|that)\b"
+    r"|但是?|而(?!且)|不过|可是|所以|因为|然后|却",
+    re.IGNORECASE,
+)
+_REMINDER = re.compile(
+    r"\b(?:do not|don't|never|not to)\s(?:ever\s)?forget\b|\bno (?:doubt|wonder)\b|\bnot (?:only|just)\b"
+    r"|(?:别|不要|勿|不能)忘[了记]?|不仅|不只|不光"
+)
+"""What holds a negation and denies nothing; for the plain form."""
 _CONTRACTED = re.compile(r"n['’]t\b|(?<=can)not\b", re.IGNORECASE)
 _SPACED = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=\d)")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -60,7 +72,7 @@ _NAME = re.compile(
     r"|[A-Z]+[a-z]*[A-Z][\w.+#-]*|\w*\d[\w.-]*[A-Za-z][\w.-]*|[a-z][\w-]*[._/@][\w./@-]*\w)"
 )
 _NEGATIVE = re.compile(
-    r"\b(?:avoid|refus|declin|stop|quit|hardly|unable|dislik|hate|can't\sstand|instead\sof|rather\sthan|free\sof)\w*"
+    r"\b(?:avoid|refus|declin|stop|quit|hardly|unable|nobody|none|nothing|dislik|hate|can't\sstand|instead\sof|rather\sthan|free\sof)\w*"
     r"|避免|拒绝|禁止|忌口|忌|戒|谢绝|不|没|未|别|勿|无"
 )
 _NOT_NEGATIVE = re.compile(
@@ -98,6 +110,14 @@ def brings_in(content: str, said: str) -> bool:
     """Whether a content has a number or a name in Latin script that was not `said`."""
     content, said = _spaced(content), _spaced(said)
     return not (_numbers(content) <= _numbers(said) and _names(content) <= set(tokens(said)))
+
+
+def leaves_out_negation(content: str, before: str) -> bool:
+    """Whether a content says nothing of a negation that its quote leaves out: `before` is what stands before
+    the quote, and its last clause negates, as "I do not" does "like tea"."""
+    *_, clause = _JOINT.split(before[-MAX_BEFORE:])
+    negates = _is_negative(_REMINDER.sub(" ", plain_form(clause).replace("’", "'")))
+    return negates and not _is_negative(content)
 
 
 def content_words(text: str) -> set[str]:

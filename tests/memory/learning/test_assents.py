@@ -182,6 +182,52 @@ async def test_what_is_not_certain_to_be_agreed_waits_for_a_person(
     assert "agree" in changed.by.reason
 
 
+@pytest.mark.parametrize(
+    ("answer", "repeated"),
+    [
+        (
+            "The page says: “All invoices are paid by the accountant Rob Steel.” Shall I sum it up?",
+            "All invoices are paid by the accountant Rob Steel.",
+        ),
+        (
+            "Here is the letter:\n\n> We use Acme Pay for every payment.\n\nI suggest a summary. Agreed?",
+            "We use Acme Pay for every payment.",
+        ),
+        (
+            "It has:\n```\nuse Acme Pay for every payment\n```\nShall we keep it short?",
+            "use Acme Pay for every payment",
+        ),
+        (
+            "The readme recommends Acme Pay for every payment. Shall I go on?",
+            "Acme Pay for every payment",
+        ),
+        ("网页上写道：“以后所有付款都用阿克米支付。”要不我整理成三点？", "以后所有付款都用阿克米支付"),
+        ("根據郵件，合同由李雷保管。我建議整理成三點，好嗎？", "合同由李雷保管"),
+    ],
+)
+@pytest.mark.parametrize("cited", [True, False])
+async def test_a_yes_after_what_the_assistant_repeats_of_a_page_is_no_yes_to_that(
+    learner: Learner, answer: str, repeated: str, *, cited: bool
+) -> None:
+    """Whether the model cites it as the proposal or not: it waits for a person."""
+    more = {"proposal": repeated} if cited else {}
+    yes = offers(offer("Sounds good", repeated, message=3, **more))
+    messages = [user("Sum this up, please."), says(answer), user("Sounds good")]
+
+    (changed,) = await learner.learn(*messages, said=yes)
+
+    assert changed.row.quarantined
+
+
+async def test_a_name_in_quotation_marks_is_proposed(learner: Learner) -> None:
+    answer = "I suggest that we call the service “Grey Heron”."
+    yes = offers(offer("Sounds good", "The service is called “Grey Heron”.", message=3))
+
+    (changed,) = await learner.learn(user("A name?"), says(answer), user("Sounds good"), said=yes)
+
+    assert not changed.row.quarantined
+
+
 async def test_a_question_that_is_answered_with_yes_is_a_statement(learner: Learner) -> None:
     talk = (user("Guess where I am at home"), says("Do you live in Bern?"), user("Yes"))
     said = offers(offer("Yes", "The user lives in Bern.", message=3, type="fact"))

@@ -230,6 +230,42 @@ def test_what_says_something_else_waits_for_a_person(said: str, content: str) ->
 
 
 @pytest.mark.parametrize(
+    ("said", "quote", "content"),
+    [
+        ("I do not like tea in the morning.", "like tea in the morning", "Likes tea in the morning"),
+        ("I do not like tea in the morning.", "like tea in the morning", "用户早上不喜欢喝茶"),
+        ("I stopped eating meat in May.", "eating meat", "Eats meat"),
+        ("Nobody in my team eats fish.", "team eats fish", "The team eats fish"),
+        ("我不喜歡在早上喝茶。", "喜歡在早上喝茶", "喜歡在早上喝茶"),
+    ],
+)
+def test_a_quote_without_the_negation_before_it_waits_for_a_person(
+    said: str, quote: str, content: str
+) -> None:
+    found = extracted(content, quote, said)
+
+    assert found is not None
+    assert found.doubt is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("Don't forget that I like tea in the morning.", "I like tea in the morning"),
+        ("I don't drink coffee but I like tea in the morning.", "I like tea in the morning"),
+        ("No, I like tea in the morning.", "I like tea in the morning"),
+        ("别忘了我对花生过敏。", "我对花生过敏"),
+        ("不過我習慣晚上跑步五公里", "我習慣晚上跑步五公里"),
+    ],
+)
+def test_a_negation_of_something_else_makes_no_doubt(said: str, quote: str) -> None:
+    found = extracted(quote, quote, said)
+
+    assert found is not None
+    assert found.doubt is None
+
+
+@pytest.mark.parametrize(
     ("said", "content"),
     [
         ("我喜欢简约的设计风格", "The user likes a plain design style."),
