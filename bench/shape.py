@@ -21,9 +21,9 @@ BROAD = {"Exception", "BaseException"}
 BUDGETS: Mapping[str, int] = {
     "": 955,
     "adapters": 160,
-    "api": 3235,
+    "api": 3245,
     "artifacts": 2600,
-    "cli": 3530,
+    "cli": 3545,
     "demo": 2305,
     "events": 450,
     "files": 150,

@@ -19,6 +19,7 @@ from gateway.ids import now_ms
 from gateway.memory.control.controller import Mode, Needed, RetrievalDecision, start_of
 from gateway.memory.control.cues import TimeRange
 from gateway.memory.search.query import Hit, MemoryQuery
+from gateway.memory.secrets import masked_row
 from gateway.storage.memories import Evidence, MemoryType
 
 
@@ -118,7 +119,7 @@ class RetrievedMemory(Reply):
     @classmethod
     def of(cls, hit: Hit, quotes: Sequence[Evidence] | None) -> "RetrievedMemory":
         """In full where there are `quotes`, if only none, and room was for it."""
-        row, passage = hit.row, hit.passage if hit.form == "passage" else None
+        row, passage = masked_row(hit.row), hit.passage if hit.form == "passage" else None
         full: dict[str, Any] = {}
         if quotes is not None and hit.form == "full":
             full = {

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from gateway.api.bodies import Reply
 from gateway.memory.memories import Changed, Details
+from gateway.memory.secrets import masked_row
 from gateway.storage.memories import (
     Evidence,
     Link,
@@ -64,10 +65,14 @@ class MemoryItem(Reply):
     created_at: int
     updated_at: int
     last_used: int = Field(description="When it was last cited, or made: its freshness follows from it.")
+    secret: bool = Field(False, description="Lists show it masked; reading it by its id shows everything.")
 
     @classmethod
     def of(cls, row: MemoryRow) -> "MemoryItem":
-        return cls.model_validate(row, from_attributes=True)
+        """The memory with its secrets masked."""
+        shown = masked_row(row)
+        item = cls.model_validate(shown, from_attributes=True)
+        return item if shown is row else item.model_copy(update={"secret": True})
 
 
 class DeletedItem(Reply):
@@ -153,7 +158,8 @@ class MemoryDetails(MemoryItem):
     @classmethod
     def whole(cls, details: Details) -> "MemoryDetails":
         return cls(
-            **MemoryItem.of(details.row).model_dump(),
+            **MemoryItem.model_validate(details.row, from_attributes=True).model_dump(exclude={"secret"}),
+            secret=masked_row(details.row) is not details.row,
             versions=[VersionItem.of(each) for each in details.versions[-MAX_PAGE:]],
             evidence=[EvidenceItem.of(each) for each in details.evidence[:MAX_PAGE]],
             links=[LinkItem.of(each) for each in details.links[:MAX_PAGE]],

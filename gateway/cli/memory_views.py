@@ -10,6 +10,7 @@ from gateway.cli.catalog import show_table, to_stderr
 from gateway.cli.transcript import printable
 from gateway.memory.memories import Changed, Details
 from gateway.memory.search.query import SearchResult
+from gateway.memory.secrets import masked_row
 from gateway.storage.memories import MemoryRow, Tombstone
 from gateway.storage.memories import as_json as fields_of
 
@@ -19,14 +20,14 @@ VERSIONS_SHOWN = 20
 def show_rows(rows: Sequence[MemoryRow], count: int, user: str, *, as_json: bool) -> None:
     """`count` is how many there are in all, `user` whose they are."""
     if as_json:
-        _print_json({"memories": [_row_fields(row) for row in rows], "count": count})
+        _print_json({"memories": [_row_fields(masked_row(row)) for row in rows], "count": count})
         return
     if not rows:
         to_stderr(f"Nothing is remembered{_of(user)}.")
         return
     show_table(
         ("Id", "Type", "Imp", "State", "What"),
-        [(row.id, row.type, str(row.importance), _state(row), _what(row)) for row in rows],
+        [(row.id, row.type, str(row.importance), _state(row), _what(masked_row(row))) for row in rows],
     )
     if count > len(rows):
         to_stderr(
@@ -48,7 +49,7 @@ def show_hits(found: SearchResult, user: str, *, as_json: bool) -> None:
     if as_json:
         hits = [
             {
-                **_row_fields(hit.row),
+                **_row_fields(masked_row(hit.row)),
                 "score": hit.score,
                 "lexical_rank": hit.lexical_rank,
                 "vector_rank": hit.vector_rank,
@@ -63,7 +64,10 @@ def show_hits(found: SearchResult, user: str, *, as_json: bool) -> None:
     else:
         show_table(
             ("Id", "Score", "Type", "What"),
-            [(hit.row.id, f"{hit.score:.3f}", hit.row.type, _what(hit.row)) for hit in found.hits],
+            [
+                (hit.row.id, f"{hit.score:.3f}", hit.row.type, _what(masked_row(hit.row)))
+                for hit in found.hits
+            ],
         )
     if found.degraded:
         to_stderr("! Only words were looked for: the embeddings cannot be had.")
@@ -119,10 +123,16 @@ def show_details(found: Details, *, as_json: bool) -> None:
 
 def show_changes(changes: Iterable[Changed], *, as_json: bool) -> None:
     if as_json:
-        _print_json([{"operation": each.operation, "memory": _row_fields(each.row)} for each in changes])
+        _print_json(
+            [{"operation": each.operation, "memory": _row_fields(masked_row(each.row))} for each in changes]
+        )
         return
     for each in changes:
-        print(printable(f"{each.row.id} {each.operation}, version {each.row.version}: {each.row.summary}"))
+        print(
+            printable(
+                f"{each.row.id} {each.operation}, version {each.row.version}: {masked_row(each.row).summary}"
+            )
+        )
 
 
 def _of(user: str) -> str:

@@ -9,6 +9,7 @@ from gateway.errors import DuplicateMemory, InvalidRequest, MemoryFull, NotFound
 from gateway.events.upkeep import Memory
 from gateway.ids import new_memory_id, now_ms
 from gateway.memory import validation
+from gateway.memory.secrets import masked_row
 from gateway.memory.validation import NewMemory
 from gateway.memory.versions import apply_changes, check_version, next_version, retry_conflicts
 from gateway.storage.memories import (
@@ -72,7 +73,7 @@ class Changed:
 
     @property
     def event(self) -> Memory:
-        row = self.row
+        row = masked_row(self.row)
         gone = self.operation in {"deleted", "erased"}
         return Memory(
             op=OPS.get(self.operation, "corrected"),

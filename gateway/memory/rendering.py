@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from gateway.lexical import estimate_tokens
 from gateway.memory.passages import passages
 from gateway.memory.search.query import Hit
+from gateway.memory.secrets import MASK, masked_row
 from gateway.storage.memories import ELSEWHERE, Evidence, MemoryRow, Passage
 
 NOTE = (
@@ -27,12 +28,12 @@ SHORT = 300
 
 def line(row: MemoryRow) -> str:
     """A memory on one line: id, type, day, content, tags."""
-    return _line(row, row.content)
+    return _line(row, masked_row(row).content)
 
 
 def catalog_line(row: MemoryRow) -> str:
     """A memory's id, type, importance, day, summary and tags."""
-    return _line(row, row.summary, f", importance {row.importance}")
+    return _line(row, masked_row(row).summary, f", importance {row.importance}")
 
 
 def summary_line(row: MemoryRow) -> str:
@@ -50,7 +51,7 @@ def passage_lines(row: MemoryRow, passage: Passage) -> str:
     """A passage of a long memory: where it stands, and its lines, indented."""
     where = " › ".join(_flat(name) for name in (row.reference or "", *passage.headings) if name)
     head = _line(row, f"passage {passage.number} of {passage.of}, {READ_ALL}:{where and f' {where}'}")
-    return "\n".join([head, *_indented(row.content[passage.begin : passage.end])])
+    return "\n".join([head, *_indented(masked_row(row).content[passage.begin : passage.end])])
 
 
 def read_from(row: MemoryRow, begin: int, most_tokens: int) -> tuple[str, str] | None:
@@ -82,7 +83,7 @@ def in_form(hit: Hit) -> str:
     """A memory in the form in which a search found room for it."""
     match hit.form:
         case "full":
-            return details(hit.row)
+            return details(masked_row(hit.row))
         case "passage" if hit.passage is not None:
             return passage_lines(hit.row, hit.passage)
         case _:
@@ -90,8 +91,8 @@ def in_form(hit: Hit) -> str:
 
 
 def details(row: MemoryRow, evidence: Sequence[Evidence] = ()) -> str:
-    """A memory with its context, decisions, references and evidence, one line each."""
-    lines = [line(row)]
+    """A memory with its context, decisions, references and evidence, one line each; its secrets too."""
+    lines = [_line(row, row.content)]
     lines += [f"  context: {_flat(row.context)}"] if row.context else []
     lines += [f"  decided: {_flat(decision)}" for decision in row.decisions]
     lines += [f"  see: {_flat(ref)}" for ref in row.refs]
@@ -102,9 +103,10 @@ def details(row: MemoryRow, evidence: Sequence[Evidence] = ()) -> str:
 def _line(row: MemoryRow, text: str, more: str = "") -> str:
     tags = "".join(f" #{tag}" for tag in row.tags)
     doubt = " (doubtful)" if row.status == "suppressed" or row.flagged else ""
+    hidden = f" (masked: {READ_ALL})" if MASK in text else ""
     where = f" (from elsewhere: {', '.join(row.tools) or row.source})" if row.origin in ELSEWHERE else ""
     day = datetime.fromtimestamp(row.updated_at / 1000, UTC).date().isoformat()
-    return _flat(f"[{row.id}] {row.type}{more}, {day}: {text}{tags}{where}{doubt}")
+    return _flat(f"[{row.id}] {row.type}{more}, {day}: {text}{tags}{hidden}{where}{doubt}")
 
 
 def _indented(text: str) -> list[str]:

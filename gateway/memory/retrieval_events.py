@@ -7,6 +7,7 @@ from gateway.events.content import Omission, Retrieval, RetrievalHit
 from gateway.lexical import estimate_tokens
 from gateway.memory.changes import Changes
 from gateway.memory.search.query import Hit, SearchResult
+from gateway.memory.secrets import masked_row
 from gateway.memory.snapshot import MemorySnapshot
 from gateway.storage.memories import MemoryRow
 
@@ -77,7 +78,7 @@ def _of(hit: Hit) -> RetrievalHit:
     more: dict[str, Any] = {"lexical_rank": hit.lexical_rank, "vector_rank": hit.vector_rank}
     more |= {"freshness": round(hit.freshness, 3), "form": hit.form}
     if passage is not None and hit.form == "passage":
-        more |= {"snippet": row.content[passage.begin : passage.end], "passage": passage.number}
+        more |= {"snippet": masked_row(row).content[passage.begin : passage.end], "passage": passage.number}
         more |= {"title": " › ".join(passage.headings) or None}
     return told.model_copy(update=more)
 
@@ -86,7 +87,7 @@ def _hit(row: MemoryRow, *, told: Literal["now", "before"], score: float) -> Ret
     return RetrievalHit(
         id=row.id,
         source="document" if row.source == "document" else f"{SOURCE}:{row.owner_type}",
-        snippet=row.summary,
+        snippet=masked_row(row).summary,
         score=score,
         type=row.type,
         importance=row.importance,

@@ -3,8 +3,10 @@
 A secret is a value, not its mention: that the password is on the fridge is none."""
 
 import re
+from dataclasses import replace
 
 from gateway.lexical import plain_form
+from gateway.storage.memories import MemoryRow
 
 _ENDS = ".,;:\"'`)]}”’"
 """What may stand behind a secret and does not belong to it."""
@@ -99,6 +101,25 @@ def masked(text: str) -> str:
     for start, end in reversed(_spans(text)):
         text = f"{text[:start]}{MASK}{text[end:]}"
     return text
+
+
+def masked_row(row: MemoryRow) -> MemoryRow:
+    """The memory as lists, events, prompts and other services are given it; a document as it is."""
+    if row.source == "document" or not any(map(is_secret, (row.content, row.context or "", *_lines(row)))):
+        return row
+    return replace(
+        row,
+        content=masked(row.content),
+        summary=masked(row.summary),
+        context=masked(row.context) if row.context else None,
+        tags=tuple(map(masked, row.tags)),
+        decisions=tuple(map(masked, row.decisions)),
+        refs=tuple(map(masked, row.refs)),
+    )
+
+
+def _lines(row: MemoryRow) -> tuple[str, ...]:
+    return (row.summary, *row.tags, *row.decisions, *row.refs)
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from gateway.errors import NotFound, RequestRefused, StorageError, ToolError
+from gateway.lexical import query_tokens
 from gateway.memory import rendering
 from gateway.memory.confirmation import confirms
 from gateway.memory.corrections.cascade import reasons_of
@@ -17,6 +18,7 @@ from gateway.memory.provenance import Provenance, provenance_of
 from gateway.memory.retrieval_events import search_event
 from gateway.memory.search.query import Hit, MemoryQuery
 from gateway.memory.search.searcher import Searcher
+from gateway.memory.secrets import masked_row
 from gateway.memory.validation import NewMemory, checked_content, checked_tags, digest_of
 from gateway.storage.memories import ELSEWHERE, Filter, MemoryRow, MemoryType, Scope
 from gateway.tools.base import FunctionTool, ToolContext
@@ -282,6 +284,11 @@ class _Call:
         if not found.row.recallable:
             why = "waits for the user to confirm it" if found.row.quarantined else f"is {found.row.status}"
             raise ToolError(f"{memory_id} {why}: it is not recalled.")
+        if masked_row(found.row) is not found.row and not await self._may_read(found.row):
+            raise ToolError(
+                f"{memory_id} is a secret, and somebody else than the user may have asked for it. They can "
+                "read it on the page or with `gateway memory show`, or ask for it by what it is."
+            )
         part = rendering.read_from(found.row, begin, LISTED_TOKENS)
         shown, note = part or (rendering.details(found.row, found.evidence[-QUOTES:]), "")
         return _wrapped(f"It is at version {found.row.version}.{note}", [shown])
@@ -333,6 +340,17 @@ class _Call:
         reasons = reasons_of(new, self.context.found())[:MAX_DEPENDS_ON]
         rows = await self.memories.store.get(self.scope, *reasons) if reasons else ()
         return [row.id for row in rows if row.source != "document"]
+
+    async def _may_read(self, row: MemoryRow) -> bool:
+        """Whether it is the user who reads a secret: nothing untrusted has spoken, or their message names it.
+        Over MCP they are asked."""
+        if (ask := self.context.ask) is not None:
+            return await ask(f"Show this secret to your assistant? “{masked_row(row).summary}”")
+        if all(map(self.trusts, self.context.tools_read)):
+            return True
+        exchange = self.context.exchange()
+        asked = set(query_tokens(exchange.message.text)) if exchange is not None else set[str]()
+        return bool(asked & {word for word in query_tokens(masked_row(row).content) if len(word) > 1})
 
     def _did(self, what: str) -> str:
         return f"{self.who} {what}."

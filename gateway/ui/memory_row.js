@@ -132,8 +132,9 @@ export class MemoryRow {
   }
 }
 
-function head({ summary, type, importance, pinned, status, quarantined }) {
-  const facts = [words.memoryTypes[type] ?? type, fill(words.importance, { importance }), pinned && words.pinned, words.memoryStates[status]];
+function head({ summary, type, importance, pinned, status, quarantined, origin, tools = [] }) {
+  const facts = [words.memoryTypes[type] ?? type, fill(words.importance, { importance }), pinned && words.pinned, words.memoryStates[status],
+    words.origins[origin], origin !== "user" && tools.length && fill(words.after, { tools: tools.join(", ") })];
   return [make("span", "gist", summary), make("small", "", facts.filter(Boolean).join(" · ")),
     quarantined ? make("span", "waits", words.toConfirm) : null].filter(Boolean);
 }

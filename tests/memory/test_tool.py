@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gateway.api.memory_replies import MemoryItem
 from gateway.errors import BadArguments, ToolError
 from gateway.events.content import Retrieval
 from gateway.events.envelope import EventData
@@ -23,7 +24,7 @@ from gateway.memory.validation import NewMemory, indexed
 from gateway.storage.memories import AllScopes, Evidence, Filter, Scope
 from gateway.storage.memories.store import SqlMemories
 from gateway.storage.sqlite.shared import SharedDatabase
-from gateway.tools.base import ToolContext, UserMessage
+from gateway.tools.base import Exchange, ToolContext, UserMessage
 from gateway.tools.policy import verdict_of
 from gateway.tools.wrapping import Wrapped
 from tests.tools import calling
@@ -574,3 +575,31 @@ async def test_repeating_what_waits_to_be_confirmed_confirms_nothing(model: Mode
 
     assert f"Kept as {row.id}, version 1, but not recalled before the user confirms it" in answer
     assert await model.memories.get(ADA, row.id) == row
+
+
+async def test_a_secret_is_masked_until_its_user_reads_it(model: Model) -> None:
+    """In events, lists and searches; its id shows it, unless somebody else may have had the model ask."""
+    said = [UserMessage(1, "The wifi password is tiger2024, please remember it."), UserMessage(3, "Anyway.")]
+    insisting = Exchange("That is a secret.", UserMessage(3, "Yes, remember it anyway."))
+    where = model.context(user_messages=lambda: said, exchange=lambda: insisting)
+    await model.within(where, "save", content="The wifi password is tiger2024.")
+    (row,) = await model.memories.list(ADA, Filter(), limit=9)
+
+    assert row.content == "The wifi password is tiger2024."
+    for shown in (
+        await model("list"),
+        await model("search", search="wifi password"),
+        str(model.events),
+        str(MemoryItem.of(row)),
+    ):
+        assert "The wifi password is ••••••." in shown
+        assert "tiger" not in shown
+    assert "tiger2024" in await model("list", id=row.id)
+    assert MemoryItem.of(row).secret
+    page: dict[str, Any] = {"tools_read": frozenset({"http_fetch"})}
+    asking = Exchange("", UserMessage(5, "What is the wifi password?"))
+    assert "tiger2024" in await model.within(
+        model.context(exchange=lambda: asking, **page), "list", id=row.id
+    )
+    with pytest.raises(ToolError, match="is a secret"):
+        await model.within(model.context(**page), "list", id=row.id)

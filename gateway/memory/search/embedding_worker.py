@@ -10,6 +10,7 @@ from gateway.backlog import Backlog
 from gateway.errors import EmbeddingsFailed, GatewayError
 from gateway.memory.passages import passages
 from gateway.memory.search.embeddings import BATCH, BATCH_CHARACTERS, TEXT_CHARACTERS, Embeddings
+from gateway.memory.secrets import masked_row
 from gateway.storage.memories import MemoryRow, Vector, Viewer
 from gateway.storage.memories.contract import MemoryStore
 
@@ -36,7 +37,7 @@ class Embedded:
 
     @classmethod
     def of(cls, row: MemoryRow) -> "Embedded":
-        content, names = row.content, [row.reference] if row.reference else []
+        content, names = masked_row(row).content, [row.reference] if row.reference else []
         if not (parts := passages(content)):
             return cls(row, [0], [content])
         texts = ["\n".join((*names, *part.headings, content[part.begin : part.end])) for part in parts]
