@@ -24,7 +24,7 @@ from gateway.history.transcript import fold, problems, view
 from gateway.messages import Message, Usage, text_block, tool_result_block
 from gateway.model.base import Chunk, Model, ModelRequest, Take
 from gateway.model.prices import DEFAULT_WINDOW, cost_of
-from gateway.service.purging import Purging
+from gateway.service.purge_worker import PurgeWorker
 from gateway.settings import Settings, load_settings
 from gateway.sse_frames import encode_frames
 from gateway.storage.log import Append, Closing
@@ -150,7 +150,7 @@ async def removing(share: int) -> Sequence[Figure]:
         await store(storage, "s", conversation(200), pieces=count)
         await store(storage, "moved", conversation(200), pieces=count)
         await storage.sessions.create("other", OWNER, None, 1)
-        purging, times = Purging(storage.purges), list[float]()
+        purging, times = PurgeWorker(storage.purges), list[float]()
 
         async def delete() -> None:
             await storage.sessions.delete("s", OWNER)

@@ -49,7 +49,7 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
     (
         "send to the reader",
         (
-            *("gateway.api.stream", "gateway.sse_frames", "gateway.service.following"),
+            *("gateway.api.stream", "gateway.sse_frames", "gateway.service.follower"),
             *("gateway.storage.log.bus", "gateway.service.gateway:Gateway.follow"),
             "uvicorn.protocols.http.httptools_impl:RequestResponseCycle.send",
         ),
@@ -65,9 +65,9 @@ STAGES: Sequence[tuple[str, Sequence[str]]] = (
     (
         "beside the turn",
         (
-            *("gateway.history.indexing", "gateway.lexical", "gateway.memory.learning", "gateway.supervisor"),
-            *("gateway.service.learning_worker", "gateway.service.upkeep", "gateway.service.purging"),
-            *("gateway.service.archiving", "gateway.turn.suggestions"),
+            *("gateway.history.indexer", "gateway.lexical", "gateway.memory.learning", "gateway.supervisor"),
+            *("gateway.service.learning_worker", "gateway.service.upkeep", "gateway.service.purge_worker"),
+            *("gateway.service.archiver", "gateway.turn.suggestions"),
         ),
     ),
     # The frames at the bottom of every stack: nothing of ours runs above them.

@@ -13,7 +13,7 @@ from gateway import wiring
 from gateway.api.wheel import Wheel
 from gateway.artifacts.store import ArtifactStore
 from gateway.artifacts.summaries import ArtifactSummariser
-from gateway.history.indexing import Indexer
+from gateway.history.indexer import Indexer
 from gateway.ids import now_ms
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
@@ -24,13 +24,13 @@ from gateway.model.calls import ModelCalls
 from gateway.model.endpoint import left_out
 from gateway.model.prices import cost_of
 from gateway.model.prices import window as window_in_force
-from gateway.service.archiving import Archiver
+from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.documents import DocumentedMemories
 from gateway.service.gateway import Gateway
 from gateway.service.learning_worker import LearningWorker
 from gateway.service.memory import UserMemories
-from gateway.service.purging import Purging
+from gateway.service.purge_worker import PurgeWorker
 from gateway.service.session_events import SessionEvents
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
@@ -116,7 +116,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
             (lambda: learning.run(events), "learning"),
             (learning.mark_begun, "sessions to learn from"),
             (lambda: telemetry.metrics.artifacts.run(storage.artifacts), "count of artifacts"),
-            (Purging(storage.purges).run, "purge of rows"),
+            (PurgeWorker(storage.purges).run, "purge of rows"),
         ):
             await stack.enter_async_context(supervisor.running(work, name))
         await _wait_for(servers, settings)

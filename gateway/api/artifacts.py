@@ -17,8 +17,8 @@ from gateway.api.artifact_bodies import (
     PlaceFields,
     UploadQuery,
 )
+from gateway.api.cursors import decode_cursor, encode_cursor
 from gateway.api.downloads import Download
-from gateway.api.paging import decode_cursor, encode_cursor
 from gateway.api.problems import problem_response, request_id_of
 from gateway.api.ranges import Unsatisfiable, is_known, range_of
 from gateway.api.replies import json_reply

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from gateway.api.attached import AttachmentBody
+from gateway.api.attachment_body import AttachmentBody
 from gateway.api.strict import Body, Query, Reply, not_blank
 from gateway.artifacts.attachments import MAX_FILES
 from gateway.ids import ID_PATTERN

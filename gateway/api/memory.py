@@ -3,6 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from gateway.api.cursors import decode_cursor, encode_cursor
 from gateway.api.memory_bodies import (
     CorrectBody,
     EvidenceBody,
@@ -12,7 +13,6 @@ from gateway.api.memory_bodies import (
     NewMemoryBody,
 )
 from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
-from gateway.api.paging import decode_cursor, encode_cursor
 from gateway.api.replies import json_reply
 from gateway.api.requests import gateway_of, if_match, path_id, principal_of, read_body, read_query
 from gateway.errors import InvalidRequest

@@ -16,8 +16,8 @@ from gateway.api.bodies import (
     SnapshotReply,
     Turn,
 )
+from gateway.api.cursors import decode_cursor, encode_cursor
 from gateway.api.messages import messages_reply
-from gateway.api.paging import decode_cursor, encode_cursor
 from gateway.api.replies import json_reply
 from gateway.api.requests import (
     gateway_of,
@@ -32,7 +32,7 @@ from gateway.api.stream import stream_response
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
 from gateway.history.summaries.summary import render
-from gateway.service.following import Following
+from gateway.service.follower import Following
 
 TYPES = frozenset(event_types())
 

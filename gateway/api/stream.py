@@ -17,7 +17,7 @@ from gateway.api.requests import gateway_of, settings_of, span_of, telemetry_of
 from gateway.api.wheel import Wheel
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.service.following import Following, Take
+from gateway.service.follower import Following, Take
 from gateway.sse_frames import encode_frames, encode_open, encode_trouble
 from gateway.telemetry.metrics.stream_metrics import StreamKind, StreamMetrics
 from gateway.telemetry.spans.http_spans import RequestSpan

@@ -6,15 +6,15 @@ from gateway.artifacts.attachments import Upload
 from gateway.auth import Principal
 from gateway.errors import Draining, NotFound, TurnInProgress
 from gateway.events.envelope import StoredEvent
-from gateway.history.reading import messages_of
+from gateway.history.message_view import messages_of
 from gateway.ids import new_session_id, now_ms
-from gateway.service.accepting import accept_with, new_turn
+from gateway.service.acceptance import accept_with, new_turn
 from gateway.service.approvals import TurnApprovals
-from gateway.service.archiving import Archiver
+from gateway.service.archiver import Archiver
 from gateway.service.artifacts import UserArtifacts
 from gateway.service.dependencies import Dependencies
 from gateway.service.documents import DocumentedMemories
-from gateway.service.following import Follower, Following, Snapshot, Take, following_from
+from gateway.service.follower import Follower, Following, Snapshot, Take, following_from
 from gateway.service.history import SessionHistory
 from gateway.service.memory import UserMemories
 from gateway.service.prompts import Prompts
@@ -102,8 +102,8 @@ class Gateway:
 
     async def delete_session(self, who: Principal, session_id: str) -> None:
         """Once this returns nobody finds anything of it; the rows of a long session are removed later (see
-        `Purging`). What is remembered for the session alone goes with it, and not before. When that fails the
-        same again erases it.
+        `PurgeWorker`). The memories of the session alone go with it, and not before. When that fails the same
+        again erases them.
 
         Raises:
             errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict while

@@ -9,12 +9,12 @@ from gateway.auth import Principal
 from gateway.errors import Conflict, Draining, Forbidden, InvalidRequest, NotFound
 from gateway.events.upkeep import Compression
 from gateway.history.archive import read_version
-from gateway.history.reading import messages_of
+from gateway.history.message_view import messages_of
 from gateway.history.tokens import overhead_of
 from gateway.ids import new_operation_id, new_session_id, now_ms
 from gateway.messages import Message
 from gateway.model.calls import CallContext
-from gateway.service.archiving import summarise
+from gateway.service.archiver import summarise
 from gateway.service.dependencies import Dependencies
 from gateway.service.session_events import SessionEvents
 from gateway.storage.archives import CompressionRow, SummaryRow

@@ -18,9 +18,9 @@ from gateway.history.archive import folder_of
 from gateway.history.copies.export import Export
 from gateway.history.copies.imports import import_session
 from gateway.history.replay import replay
-from gateway.service.archiving import Archiver
+from gateway.service.archiver import Archiver
 from gateway.service.dependencies import Dependencies
-from gateway.service.following import Take
+from gateway.service.follower import Take
 from gateway.service.upload_buffer import UploadBuffer
 from gateway.shielding import finish
 from gateway.storage.archives import ArchiveRow

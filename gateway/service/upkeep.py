@@ -10,7 +10,7 @@ from gateway.artifacts.events import Swept
 from gateway.backlog import Failures
 from gateway.errors import GatewayError
 from gateway.ids import now_ms
-from gateway.service.archiving import Archiver, summarise
+from gateway.service.archiver import Archiver, summarise
 from gateway.service.dependencies import Dependencies
 from gateway.storage.turns import OwnedTurn
 

@@ -5,6 +5,6 @@ or where GATEWAY_CONFIG points). The Anthropic variables keep the names their SD
 """
 
 from gateway.settings.fields import LOOPBACK_HOSTS, Settings, config_file
-from gateway.settings.loading import environment_name, load_settings
+from gateway.settings.loader import environment_name, load_settings
 
 __all__ = ["LOOPBACK_HOSTS", "Settings", "config_file", "environment_name", "load_settings"]

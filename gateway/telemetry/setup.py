@@ -49,7 +49,7 @@ class Telemetry:
         self.observer.expect(turn.id, turn.owner)
 
     def archived(self, session_id: str, started_at: int, ended_at: int, error: str | None = None) -> None:
-        """For whoever moves sessions to their archives (`service.archiving.ExportedTotals`)."""
+        """The observer of moves of sessions to their archives (`service.archiver.ArchiveObserver`)."""
         archived = SessionArchived(session_id, started_at, ended_at, error)
         self.observer.notify(lambda reader: reader.archived(archived))
 

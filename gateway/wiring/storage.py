@@ -13,7 +13,7 @@ from gateway.storage.archives.summaries import SqlSummaries
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.artifacts.store import SqlArtifacts
 from gateway.storage.blobs import Blobs
-from gateway.storage.blobs.opening import open_blobs
+from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.switches import SqlSkillSwitches

@@ -17,9 +17,9 @@ from moto.server import ThreadedMotoServer
 
 from gateway.errors import BlobMissing, SettingsError, StorageError
 from gateway.storage.blobs import Blobs
+from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.storage.blobs.objects import BULK_WRITERS, CHUNK, PART, WRITERS, checked
-from gateway.storage.blobs.opening import open_blobs
 from tests.loopback import TIMEOUT
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.artifacts.content import text_content
 from gateway.artifacts.store import Origin
 from gateway.history.compression.compressor import Compressor
-from gateway.history.summaries.mentioned import MAX_ARTIFACTS, listed, named_in
+from gateway.history.summaries.listed_artifacts import MAX_ARTIFACTS, listed, named_in
 from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.history.summaries.summary import Reference, SessionSummary, render, to_markdown
 from gateway.history.summaries.survivors import complete

@@ -19,8 +19,7 @@ from gateway.messages import Attached
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.storage.blobs.folder import FolderBlobs
 from gateway.wiring import Storage, open_storage
-from tests.history.copying import QUOTA, TTL, artifact_store_of, aside_in, exported, imported
-from tests.history.kept import (
+from tests.history.artifact_copies import (
     LONG,
     TALK,
     a_file,
@@ -32,6 +31,7 @@ from tests.history.kept import (
     lines_of,
     parsed,
 )
+from tests.history.copying import QUOTA, TTL, artifact_store_of, aside_in, exported, imported
 from tests.history.past import settings_in, write_past
 from tests.storage.writing import OWNER
 

@@ -11,14 +11,14 @@ from gateway.artifacts.content import ArtifactContent, text_content
 from gateway.errors import ArtifactDamaged, NotFound
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.wiring import Storage, open_storage
-from tests.history.copying import artifact_store_of, exported, exporting, imported
-from tests.history.kept import (
+from tests.history.artifact_copies import (
     TALK,
     fill,
     kept,
     lines_of,
     parsed,
 )
+from tests.history.copying import artifact_store_of, exported, exporting, imported
 from tests.history.past import settings_in, write_past
 from tests.storage.writing import OWNER
 

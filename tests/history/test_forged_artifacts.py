@@ -15,8 +15,8 @@ from gateway.errors import BadImport
 from gateway.history.copies.checks import check
 from gateway.storage.artifacts import CHUNK
 from gateway.wiring import open_storage
+from tests.history.artifact_copies import LONG, a_file, forged, is_untouched, lines_of, parsed
 from tests.history.copying import imported
-from tests.history.kept import LONG, a_file, forged, is_untouched, lines_of, parsed
 from tests.history.past import settings_in
 
 SOME = settings(max_examples=6)

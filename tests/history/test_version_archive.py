@@ -16,7 +16,7 @@ from gateway.messages import Message, Usage, text_block
 from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.lines import message_line, message_of
 from gateway.storage.blobs import Blobs
-from gateway.storage.blobs.opening import open_blobs
+from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.messages import StoredMessage
 from tests.storage.saying import version
 

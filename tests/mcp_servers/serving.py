@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gateway.events.envelope import EventData
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
-from gateway.tools.mcp.offered import RemoteTool
+from gateway.tools.mcp.remote_tools import RemoteTool
 from gateway.tools.mcp.server import ServerState
 from gateway.tools.mcp.servers import McpServers
 from tests.harness import TIMEOUT

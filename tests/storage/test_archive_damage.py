@@ -12,8 +12,8 @@ from gateway.events.envelope import StoredEvent
 from gateway.history.archive import folder_of
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.archives.segments import Packer
+from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.blobs.folder import FolderBlobs
-from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.messages import StoredMessage
 from gateway.wiring import Storage
 from tests.forked import telling

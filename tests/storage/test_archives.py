@@ -18,8 +18,8 @@ from gateway.messages import Message, Usage
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.lines import event_line, event_of, message_line, message_of
 from gateway.storage.archives.reader import ArchiveReader
+from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.blobs.folder import FolderBlobs
-from gateway.storage.blobs.opening import open_blobs
 from gateway.storage.log import Closing
 from gateway.storage.messages import StoredMessage
 from gateway.storage.sqlite import SqliteDatabase

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from gateway.storage.artifacts import endings, totals
+from gateway.storage.artifacts import removal, totals
 from gateway.storage.database import Prepared
 from gateway.storage.orphans import statements as orphans
 from gateway.storage.sqlite import SqliteDatabase
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
         (totals.SAME, {"owner": "o", "path": "x"}, "artifacts_by_path (owner=? AND path=?)"),
         (totals.USED, {"of": "o"}, "SEARCH artifact_totals USING INDEX"),
         (totals.STOCK, {}, "SCAN artifact_totals"),
-        (endings.DUE, {"now": 1, "limit": 1}, "artifacts_by_expiry (expires_at<?)"),
+        (removal.DUE, {"now": 1, "limit": 1}, "artifacts_by_expiry (expires_at<?)"),
     ],
 )
 async def test_a_question_is_answered_by_an_index(

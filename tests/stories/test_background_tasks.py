@@ -10,7 +10,7 @@ import pytest
 
 from gateway import lifespan
 from gateway.errors import StorageError
-from gateway.history.indexing import Indexer
+from gateway.history.indexer import Indexer
 from gateway.settings import Settings
 from gateway.supervisor import Supervisor, Work
 from tests.harness import TIMEOUT, Client, running_gateway

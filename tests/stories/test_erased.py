@@ -11,7 +11,7 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.memory.tool import manage_nothing
-from gateway.service.archiving import Archiver
+from gateway.service.archiver import Archiver
 from gateway.service.upkeep import Upkeep
 from gateway.storage.memories import AllScopes
 from tests.harness import Client, running_gateway

@@ -8,8 +8,8 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.history.archive import folder_of
-from gateway.service import archiving, upkeep
-from gateway.service.archiving import Archiver
+from gateway.service import archiver, upkeep
+from gateway.service.archiver import Archiver
 from gateway.service.dependencies import Dependencies
 from gateway.service.upkeep import Upkeep
 from gateway.settings import Settings
@@ -106,7 +106,7 @@ async def test_one_session_with_which_something_fails_does_not_keep_the_others(
         asked.append(session.id)
         if session.id == "bad":
             raise mistake
-        return await archiving.summarise(deps, session, trigger)
+        return await archiver.summarise(deps, session, trigger)
 
     monkeypatch.setattr(upkeep, "summarise", summarise)
     given = {"summary_after": IDLE, "archive_after": IDLE}

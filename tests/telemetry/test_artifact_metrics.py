@@ -24,8 +24,8 @@ from gateway.telemetry.lines.logs import configure_logging
 from gateway.telemetry.lines.turn_lines import Lines
 from gateway.telemetry.observer import Observer
 from tests.loopback import TIMEOUT
+from tests.telemetry.artifact_events import row
 from tests.telemetry.counting import Counting
-from tests.telemetry.kept import row
 from tests.telemetry.story import CANARY, Story
 
 

@@ -2,8 +2,8 @@
 
 from gateway.events.lifecycle import TurnWarning
 from gateway.ids import span_id_of
+from tests.telemetry.artifact_events import kept_aside, with_files
 from tests.telemetry.drawing import Drawing, attributes, milliseconds, moments, parent_name, place
-from tests.telemetry.kept import kept_aside, with_files
 from tests.telemetry.story import CANARY, TRACE_ID, Story
 
 OF_THE_TURN = {"gen_ai.conversation.id": "s_1", "session.id": "s_1", "gateway.turn.id": "t_1"}

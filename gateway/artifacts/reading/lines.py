@@ -1,20 +1,20 @@
 """Lines of a text: `lines=1-50`."""
 
+from gateway.artifacts.reading.chunks import ContentChunks, nth_end, whole_characters
 from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fitting
-from gateway.artifacts.reading.pieces import Pieces, nth_end, whole_characters
 from gateway.artifacts.reading.selector import LineRange
 from gateway.errors import InvalidRequest
 
 
-async def read_lines(pieces: Pieces, selector: LineRange, most_tokens: int) -> ContentPart:
+async def read_lines(chunks: ContentChunks, selector: LineRange, most_tokens: int) -> ContentPart:
     """As many whole lines as fit, without CR at their ends. Of a first line that does not fit there is the
     beginning, and `next` goes on in it by bytes. Raises what `reader.read_part` does."""
-    total = pieces.lines
-    first, last = bounded(pieces, selector)
+    total = chunks.lines
+    first, last = bounded(chunks, selector)
     if total == 0:
         return ContentPart("lines", "", 0, 0, 0)
-    start = await pieces.line_start(first)
-    data = whole_characters(await pieces.slice(start, start + MAX_BYTES + 4))
+    start = await chunks.line_start(first)
+    data = whole_characters(await chunks.slice(start, start + MAX_BYTES + 4))
     if data.count(b"\n") > last - first:
         data = data[: nth_end(data, last - first + 1)]
     text = data.decode()
@@ -26,20 +26,20 @@ async def read_lines(pieces: Pieces, selector: LineRange, most_tokens: int) -> C
     if ends := text.count("\n"):
         shown = text[: text.rindex("\n")]
         return ContentPart("lines", _plain(shown), first, first + ends - 1, total, span(first + ends, last))
-    end, there = await pieces.next_line(start), len(text.encode())
+    end, there = await chunks.next_line(start), len(text.encode())
     remark = f"Line {first:,} has {end - start:,} bytes; these are the first {there:,} of them."
     return ContentPart("lines", text, first, first, total, f"bytes={start + there}-{end - 1}", remark)
 
 
-def bounded(pieces: Pieces, selector: LineRange) -> tuple[int, int]:
+def bounded(chunks: ContentChunks, selector: LineRange) -> tuple[int, int]:
     """The first and last of these lines that are there. Raises errors.InvalidRequest (bad_range): none is."""
-    total = pieces.lines
+    total = chunks.lines
     if selector.first > max(total, 1):
         raise InvalidRequest(
-            f"{pieces.row.ref} has {total:,} lines, there is no line {selector.first:,}: "
+            f"{chunks.row.ref} has {total:,} lines, there is no line {selector.first:,}: "
             f"write {span(max(1, total - 49), total)}."
             if total
-            else f"{pieces.row.ref} is empty, it has no lines.",
+            else f"{chunks.row.ref} is empty, it has no lines.",
             code="bad_range",
             details={"lines": total},
         )

@@ -1,11 +1,11 @@
 """Reads a part of an artifact by any selector."""
 
 from gateway.artifacts.events import Attribution, PartRead
+from gateway.artifacts.reading.byte_range import read_bytes
+from gateway.artifacts.reading.chunks import ContentChunks
 from gateway.artifacts.reading.json_path import read_json
 from gateway.artifacts.reading.lines import read_lines
-from gateway.artifacts.reading.octets import read_bytes
 from gateway.artifacts.reading.part import MAX_TOKENS, MIN_TOKENS, ContentPart, How
-from gateway.artifacts.reading.pieces import Pieces
 from gateway.artifacts.reading.search import read_matches
 from gateway.artifacts.reading.selector import Bytes, JsonPath, LineRange, LineSearch, Selector
 from gateway.artifacts.store import ArtifactStore
@@ -49,10 +49,10 @@ async def read_part(
 async def _read(store: ArtifactStore, row: ArtifactRow, selector: Selector, most_tokens: int) -> ContentPart:
     match selector:
         case LineRange():
-            return await read_lines(Pieces(store, row), selector, most_tokens)
+            return await read_lines(ContentChunks(store, row), selector, most_tokens)
         case Bytes():
-            return await read_bytes(Pieces(store, row), selector, most_tokens)
+            return await read_bytes(ContentChunks(store, row), selector, most_tokens)
         case LineSearch():
-            return await read_matches(Pieces(store, row), selector, most_tokens)
+            return await read_matches(ContentChunks(store, row), selector, most_tokens)
         case JsonPath():
             return await read_json(store, row, selector, most_tokens)

@@ -5,9 +5,9 @@ import codecs
 from dataclasses import dataclass
 from itertools import count, pairwise
 
+from gateway.artifacts.reading.chunks import ContentChunks
 from gateway.artifacts.reading.lines import bounded, span
 from gateway.artifacts.reading.part import ContentPart, fits
-from gateway.artifacts.reading.pieces import Pieces
 from gateway.artifacts.reading.selector import LineSearch
 
 AROUND = 5
@@ -43,11 +43,11 @@ class _Row:
     matches: bool
 
 
-async def read_matches(pieces: Pieces, selector: LineSearch, most_tokens: int) -> ContentPart:
+async def read_matches(chunks: ContentChunks, selector: LineSearch, most_tokens: int) -> ContentPart:
     """Goes through the lines in bounded memory. `next` is the line where the same search continues. Raises
     what `reader.read_part` does."""
-    first, last = bounded(pieces, selector.lines)
-    scan = await _scanned(pieces, selector.word, first, last)
+    first, last = bounded(chunks, selector.lines)
+    scan = await _scanned(chunks, selector.word, first, last)
     if not scan.found:
         remark = "No line that was looked at has this text. It is taken as it is, not as a pattern."
         return ContentPart("search", "", 0, 0, 0, None, remark)
@@ -57,7 +57,7 @@ async def read_matches(pieces: Pieces, selector: LineSearch, most_tokens: int) -
     for match, end in zip(scan.found, ends, strict=False):
         seen = rows[-1].line if rows else first - 1
         around = await _around(
-            pieces,
+            chunks,
             match,
             len(selector.word),
             max(match.line - AROUND, seen + 1),
@@ -89,10 +89,10 @@ async def read_matches(pieces: Pieces, selector: LineSearch, most_tokens: int) -
     )
 
 
-async def _scanned(pieces: Pieces, word: str, first: int, last: int) -> "_Scan":
-    start, end = await pieces.line_start(first), await pieces.line_start(last + 1)
+async def _scanned(chunks: ContentChunks, word: str, first: int, last: int) -> "_Scan":
+    start, end = await chunks.line_start(first), await chunks.line_start(last + 1)
     scan = _Scan(word, first, start)
-    async for piece in pieces.store.stream(pieces.row, start, end):
+    async for piece in chunks.store.stream(chunks.row, start, end):
         await asyncio.to_thread(scan.take, piece)
         if scan.counted > MAX_COUNTED:
             break
@@ -150,25 +150,25 @@ class _Scan:
             self.following = self._line
 
 
-async def _around(pieces: Pieces, match: _Match, length: int, first: int, last: int) -> list[_Row]:
+async def _around(chunks: ContentChunks, match: _Match, length: int, first: int, last: int) -> list[_Row]:
     """The lines from `first` to `last`, which have that match among them; `length` is the word's."""
-    starts = [await pieces.line_start(first)]
+    starts = [await chunks.line_start(first)]
     while len(starts) < last - first + 2:
-        starts.append(await pieces.next_line(starts[-1]))
+        starts.append(await chunks.next_line(starts[-1]))
     rows: list[_Row] = []
     for line, (start, end) in zip(count(first), pairwise(starts), strict=False):
         if line == match.line:
-            rows.append(_Row(line, await _window(pieces, start, end, match.at, length), matches=True))
+            rows.append(_Row(line, await _window(chunks, start, end, match.at, length), matches=True))
         else:
-            rows.append(_Row(line, await _window(pieces, start, end, start, 0), matches=False))
+            rows.append(_Row(line, await _window(chunks, start, end, start, 0), matches=False))
     return rows
 
 
-async def _window(pieces: Pieces, start: int, end: int, at: int, length: int) -> str:
+async def _window(chunks: ContentChunks, start: int, end: int, at: int, length: int) -> str:
     """The line from `start` to `end`; of a long one, WIDTH characters around the `length` ones at `at`."""
     # A character has at most four bytes; one that is cut at an end is left out.
-    before = (await pieces.slice(max(start, at - 4 * WIDTH), at)).decode("utf-8", "ignore")
-    data = await pieces.slice(at, min(end, at + 4 * (WIDTH + 3)))
+    before = (await chunks.slice(max(start, at - 4 * WIDTH), at)).decode("utf-8", "ignore")
+    data = await chunks.slice(at, min(end, at + 4 * (WIDTH + 3)))
     after = data.decode("utf-8", "ignore").removesuffix("\n").removesuffix("\r")
     left = max(0, len(before) - max((WIDTH - length) // 2, WIDTH - len(after)))
     shown = (before[left:] + after)[:WIDTH]

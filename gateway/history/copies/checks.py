@@ -10,9 +10,9 @@ import orjson
 
 from gateway.errors import BadImport
 from gateway.events.contract import EVENT
+from gateway.history.copies.archive_hashes import CoveredRanges
 from gateway.history.copies.artifacts import CheckedArtifacts
 from gateway.history.copies.blocks import check_content
-from gateway.history.copies.covered import CoveredRanges
 from gateway.history.copies.export import (
     ARTIFACT_KINDS,
     EVENT_HEAD,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Literal
 
 from gateway.errors import ArchiveDamaged, Conflict, NothingToCompress
-from gateway.history.summaries.mentioned import Used, none_used
+from gateway.history.summaries.listed_artifacts import Used, none_used
 from gateway.history.summaries.summariser import Ask, SummaryLimits, WrittenSummary, fits, summarise
 from gateway.history.summaries.summary import SessionSummary
 from gateway.ids import now_ms

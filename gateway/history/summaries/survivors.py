@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from gateway.history.summaries.dialogue import call_name
-from gateway.history.summaries.mentioned import others
+from gateway.history.summaries.listed_artifacts import others
 from gateway.history.summaries.summary import Reference, SessionSummary, to_markdown
 from gateway.lexical import estimate_tokens, tokens
 from gateway.messages import Block

@@ -15,7 +15,7 @@ from sqlalchemy import (
 
 from gateway.errors import ArtifactsFull, NotFound
 from gateway.storage.artifacts import ArtifactRow
-from gateway.storage.artifacts.endings import end
+from gateway.storage.artifacts.removal import end
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import count_in, counted, space_used
 from gateway.storage.artifacts.uses import IS_OF, USED, use

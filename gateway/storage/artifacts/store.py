@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from gateway.storage.artifacts import endings, statements, totals, uses
+from gateway.storage.artifacts import removal, statements, totals, uses
 from gateway.storage.database import Store, reads, writes
 
 BATCH = 50
@@ -30,12 +30,12 @@ class SqlArtifacts(Store):
     async def expire(self, now: int, limit: int) -> int:
         """See `Artifacts.expire`. A reader chooses: most rounds find nothing, and no transaction waits."""
         due = await self.database.read(
-            lambda connection: endings.DUE.all(connection, now=now, limit=limit), snapshot=False
+            lambda connection: removal.DUE.all(connection, now=now, limit=limit), snapshot=False
         )
         removed = 0
         for at in range(0, len(due), BATCH):
             some = due[at : at + BATCH]
             removed += await self.database.write(
-                lambda connection, some=some: endings.expire(connection, some, now)
+                lambda connection, some=some: removal.expire(connection, some, now)
             )
         return removed

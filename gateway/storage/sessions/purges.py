@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func
 
 from gateway.errors import Conflict
 from gateway.ids import now_ms
-from gateway.storage.artifacts.endings import drop_artifacts
+from gateway.storage.artifacts.removal import drop_artifacts
 from gateway.storage.database import Database, Prepared
 from gateway.storage.schema import (
     artifacts,

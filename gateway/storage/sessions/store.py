@@ -29,8 +29,8 @@ from gateway.storage.schema import heads, sessions
 from gateway.storage.sessions import Outline, SessionRow
 from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.entry import ROWS, add_session
-from gateway.storage.sessions.forgetting import forget, places_of
 from gateway.storage.sessions.history import ReadArchived, outline_of, range_of, size_of, view_of
+from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import IndexedWords, SqlPurges
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.store import open_turn_of

@@ -39,7 +39,7 @@ from gateway.tools.mcp import bounds
 from gateway.tools.mcp.causes import ConnectionEnding, scrubbed
 from gateway.tools.mcp.failures import has_broken_off, reason_of
 from gateway.tools.mcp.http import http_client
-from gateway.tools.mcp.offered import LeftOut, ListedTool
+from gateway.tools.mcp.remote_tools import LeftOut, ListedTool
 from gateway.tools.mcp.results import output_of, outside_output
 from gateway.tools.mcp.stdio import stdio_transport
 from gateway.tools.mcp.tasks import put_to_end

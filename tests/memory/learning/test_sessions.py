@@ -12,7 +12,7 @@ from gateway.memory.memories import Attribution
 from gateway.memory.validation import NewMemory
 from gateway.model.base import ModelRequest
 from gateway.service import learning_worker
-from gateway.service.archiving import Archiver
+from gateway.service.archiver import Archiver
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, Scope
 from tests.harness import running_gateway

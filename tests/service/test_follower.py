@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.service.following import Follower, Following, Take
+from gateway.service.follower import Follower, Following, Take
 from gateway.storage.log import EventLog
 from gateway.storage.log.bus import EVENT_OVERHEAD, MemoryBus
 from tests.loopback import TIMEOUT

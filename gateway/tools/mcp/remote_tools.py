@@ -11,8 +11,8 @@ from gateway.messages import ToolSpec
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.naming import tool_names
 from gateway.tools.mcp.schemas import shown, usable_schema
+from gateway.tools.mcp.tool_names import tool_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
-from gateway.history.indexing import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
+from gateway.history.indexer import BATCH, MAX_ATTEMPTS, MAX_WAITING, Indexer
 from gateway.storage.sessions import Search
 from gateway.wiring import Storage
 from tests.loopback import TIMEOUT

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gateway.service.begun import Begun
+from gateway.service.eager_task import EagerTask
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ async def test_work_that_needs_no_wait_is_done_at_once() -> None:
     async def fail() -> None:
         raise KeyError("it")
 
-    done, failed = Begun(give()), Begun(fail())
+    done, failed = EagerTask(give()), EagerTask(fail())
 
     assert (done.result, await done) == (3, 3)
     with pytest.raises(KeyError):
@@ -38,7 +38,7 @@ async def test_work_that_waits_is_finished_by_whoever_awaits_it() -> None:
             return f"failed in {asyncio.current_task()}"
         return ""
 
-    begun = Begun(work())
+    begun = EagerTask(work())
     assert begun.result is None
     first.set()
     second.set_exception(KeyError("it"))
@@ -59,7 +59,7 @@ async def test_a_cancelled_task_cancels_the_work(turns: int) -> None:
             await asyncio.sleep(0)
             ended.append("cleaned up")
 
-    task = asyncio.ensure_future(Begun(work()))
+    task = asyncio.ensure_future(EagerTask(work()))
     for _ in range(turns):
         await asyncio.sleep(0)
     task.cancel()
@@ -79,5 +79,5 @@ async def test_work_that_nobody_will_await_is_ended_where_it_waits() -> None:
         finally:
             ended.append("cleaned up")
 
-    Begun(work(1)).close()
+    EagerTask(work(1)).close()
     assert ended == ["cleaned up"]

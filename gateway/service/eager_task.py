@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Begun(Awaitable[T], Generic[T]):
+class EagerTask(Awaitable[T], Generic[T]):
     """`work`, run up to its first wait. Awaited once, by a task, it goes on from there, and gives or raises
     what `work` does. What it does before its first wait must not ask for the current task."""
 

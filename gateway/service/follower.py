@@ -8,7 +8,7 @@ from typing import Any
 from gateway.errors import CursorAhead, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.messages import Message
-from gateway.service.begun import Begun
+from gateway.service.eager_task import EagerTask
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.turns import TurnRow
 
@@ -17,7 +17,7 @@ PAGE = 500
 
 Take = Callable[[Sequence[StoredEvent]], Coroutine[Any, Any, None]]
 """What a reader does with the events that come: at least one, in order. It may wait, and is not asked again
-meanwhile; it must not ask for the current task before that (see `Begun`)."""
+meanwhile; it must not ask for the current task before that (see `EagerTask`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Follower:
         self._cursor = place.after
         self._is_closing = False
         self._waiting: asyncio.Future[None] | None = None
-        self._begun: Begun[bool] | None = None
+        self._begun: EagerTask[bool] | None = None
 
     async def run(self) -> None:
         """Returns where the place ends, or after `close`. Raises errors.StorageError: the open turn cannot
@@ -161,7 +161,7 @@ class Follower:
         if waiting is None or waiting.done():
             return  # the task looks itself
         if events and events[0].seq == self._cursor + 1:
-            begun = Begun(self._hand_on(events))
+            begun = EagerTask(self._hand_on(events))
             if begun.result is False:
                 return
             self._begun = begun

@@ -2,8 +2,8 @@
 
 import re
 
+from gateway.artifacts.reading.chunks import ContentChunks, is_inside
 from gateway.artifacts.reading.part import MAX_BYTES, ContentPart, fitting
-from gateway.artifacts.reading.pieces import Pieces, is_inside
 from gateway.artifacts.reading.selector import Bytes
 from gateway.errors import InvalidRequest
 
@@ -15,15 +15,15 @@ _NO_TEXT = re.compile(
 _INVALID = re.compile("[\udc80-\udcff]")
 
 
-async def read_bytes(pieces: Pieces, selector: Bytes, most_tokens: int) -> ContentPart:
+async def read_bytes(chunks: ContentChunks, selector: Bytes, most_tokens: int) -> ContentPart:
     """As much as fits of a range, which is both told as it really is and in whole characters: one that begins
     in the range is there, so that ranges side by side join without gap or repetition. What is no text is
     dumped as xxd does. Raises what `reader.read_part` does."""
-    size = pieces.row.size
+    size = chunks.row.size
     if selector.first >= max(size, 1):
         bounds = f"write bytes={max(0, size - 1000)}-{size - 1}." if size else "it is empty."
         raise InvalidRequest(
-            f"{pieces.row.ref} has {size:,} bytes, counted from 0: {bounds}",
+            f"{chunks.row.ref} has {size:,} bytes, counted from 0: {bounds}",
             code="bad_range",
             details={"bytes": size},
         )
@@ -32,10 +32,10 @@ async def read_bytes(pieces: Pieces, selector: Bytes, most_tokens: int) -> Conte
     last = size - 1 if selector.last is None else min(selector.last, size - 1)
     first, data = (
         selector.first,
-        await pieces.slice(selector.first, min(last + 1, selector.first + MAX_BYTES + 4)),
+        await chunks.slice(selector.first, min(last + 1, selector.first + MAX_BYTES + 4)),
     )
-    if is_text := pieces.row.lines is not None:
-        first, data = await _in_characters(pieces, first, data)
+    if is_text := chunks.row.lines is not None:
+        first, data = await _in_characters(chunks, first, data)
     text, taken, remark = _shown(data, first, most_tokens, is_text=is_text)
     end = first + taken - 1
     asked = last - selector.first + 1
@@ -47,16 +47,16 @@ async def read_bytes(pieces: Pieces, selector: Bytes, most_tokens: int) -> Conte
     )
 
 
-async def _in_characters(pieces: Pieces, first: int, data: bytes) -> tuple[int, bytes]:
+async def _in_characters(chunks: ContentChunks, first: int, data: bytes) -> tuple[int, bytes]:
     """The characters that begin in `data`, which lies at `first`; if none does, the one it is a part of."""
     inside = next((at for at, byte in enumerate(data[:4]) if not is_inside(byte)), len(data))
     if inside == len(data):
-        before = await pieces.slice(max(0, first - 3), first)
+        before = await chunks.slice(max(0, first - 3), first)
         back = next(at for at, byte in enumerate(reversed(before), 1) if not is_inside(byte))
         first, data = first - back, before[-back:] + data
     else:
         first, data = first + inside, data[inside:]
-    after = await pieces.slice(first + len(data), first + len(data) + 3)
+    after = await chunks.slice(first + len(data), first + len(data) + 3)
     more = next((at for at, byte in enumerate(after) if not is_inside(byte)), len(after))
     return first, data + after[:more]
 

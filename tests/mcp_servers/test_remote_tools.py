@@ -13,9 +13,9 @@ from jsonschema import Draft202012Validator
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.naming import tool_names
-from gateway.tools.mcp.offered import LeftOut, ListedTool, RemoteTool, offer
+from gateway.tools.mcp.remote_tools import LeftOut, ListedTool, RemoteTool, offer
 from gateway.tools.mcp.schemas import usable_schema
+from gateway.tools.mcp.tool_names import tool_names
 from gateway.tools.registry import Tools
 
 OBJECT: dict[str, Any] = {"type": "object"}

@@ -17,7 +17,7 @@ RETRY = 5.0
 log = structlog.get_logger(__name__)
 
 
-class Purging:
+class PurgeWorker:
     """One per process."""
 
     def __init__(self, purges: Purges) -> None:

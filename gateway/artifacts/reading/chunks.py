@@ -9,7 +9,7 @@ from gateway.storage.artifacts import CHUNK, ArtifactRow
 _HELD = 2  # chunks: what is read next to one another may lie in two
 
 
-class Pieces:
+class ContentChunks:
     """One content, for one reader. What reads raises errors.ArtifactDamaged and errors.StorageError."""
 
     def __init__(self, store: ArtifactStore, row: ArtifactRow) -> None:

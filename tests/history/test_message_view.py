@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import NotFound
-from gateway.history.reading import messages_of
+from gateway.history.message_view import messages_of
 from gateway.history.transcript import Folding, fold, view
 from gateway.messages import Message, text_block, tool_result_block
 from gateway.storage.sessions.store import MAX_PAGE, PAGE_SIZE
