@@ -25,6 +25,7 @@ def export(
     """Write a session to a file, complete, that `gateway import` reads."""
     from gateway.cli.client import Client
     from gateway.errors import GatewayError
+    from gateway.files.replacement import replacing
 
     with Client(url, key) as client, client.stream("GET", f"/api/sessions/{session}/export") as response:
         lines = _whole(client.chunks(response))
@@ -33,15 +34,11 @@ def export(
                 sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
             return
-        part = output.with_name(f"{output.name}.part")
         try:
-            with part.open("wb") as file:
+            with replacing(output) as file:
                 file.writelines(lines)
-            part.replace(output)
         except OSError as error:
             raise GatewayError(f"{output} cannot be written: {error.strerror}.") from None
-        finally:
-            part.unlink(missing_ok=True)
         print(f"Wrote {output}.", file=sys.stderr)
 
 

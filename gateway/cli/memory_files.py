@@ -1,16 +1,14 @@
 """Memories to a file, and from one."""
 
-import os
 import sys
-from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import mkstemp
-from typing import BinaryIO
 
 from gateway.cli.catalog import to_stderr
 from gateway.cli.memory_context import MemoryContext
 from gateway.errors import GatewayError
+from gateway.files.replacement import replacing
 from gateway.memory.export import export
 from gateway.memory.import_file import ImportReport, MemoryImport, lines_of
 from gateway.memory.memories import Attribution
@@ -24,32 +22,15 @@ async def write_memories(context: MemoryContext, output: Path | None) -> None:
     written."""
     with ExitStack() as opened:
         try:
-            file = sys.stdout.buffer if output is None else opened.enter_context(_whole(output))
+            file = (
+                sys.stdout.buffer if output is None else opened.enter_context(replacing(output, private=True))
+            )
             async for lines in export(context.services.store, context.all_scopes):
                 file.write(lines)
             file.flush()
             opened.close()
         except OSError as error:
             raise GatewayError(f"{output or 'stdout'} cannot be written: {error.strerror}.") from None
-
-
-@contextmanager
-def _whole(path: Path) -> Generator[BinaryIO]:
-    """A file that takes the place of `path` at the end, unless that is no file but a device or a pipe."""
-    if path.exists() and not path.is_file():
-        with path.open("wb") as device:
-            yield device
-        return
-    descriptor, name = mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")  # mode 0600
-    part = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(descriptor)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 async def read_memories(context: MemoryContext, path: Path) -> ImportReport:

@@ -96,13 +96,10 @@ def _frames(
 
 def _write(path: Path, parts: Generator[str]) -> None:
     from gateway.errors import GatewayError
+    from gateway.files.replacement import replacing
 
-    part = path.with_name(f"{path.name}.part")
     try:
-        with part.open("w", encoding="utf-8") as file:
-            file.writelines(parts)
-        part.replace(path)
+        with replacing(path) as file:
+            file.writelines(part.encode() for part in parts)
     except OSError as error:
         raise GatewayError(f"{path} cannot be written: {error.strerror}.") from None
-    finally:
-        part.unlink(missing_ok=True)

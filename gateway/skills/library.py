@@ -10,6 +10,7 @@ import structlog
 
 from gateway.errors import Conflict, NotFound
 from gateway.files.polling import poll
+from gateway.files.replacement import replacing
 from gateway.ids import now_ms
 from gateway.skills.catalog import Catalog, build_catalog
 from gateway.skills.definition import Tier
@@ -132,9 +133,8 @@ class SkillLibrary:
         try:
             if path.is_file() and path.read_bytes() == content:
                 return
-            part = path.with_name(f"{path.name}.part")
-            part.write_bytes(content)
-            part.replace(path)
+            with replacing(path) as file:
+                file.write(content)
             self._write_failed = False
         except OSError as error:
             if not self._write_failed:
