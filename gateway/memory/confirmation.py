@@ -66,12 +66,21 @@ _NO = re.compile(
 _ASKS_TO_KEEP = re.compile(
     r"\b(?:remember|keep|kept|save|store|note|confirm|memory|memori[sz]e)\w*\b|记|保存|存|确认|保留", re.ASCII
 )
+_ASKING = re.compile(
+    r"\b(?:(?:remember|keep|kept|save|store|note|confirm|memor|conversation|session|sentence|fact|preference|detail"
+    r"|information|thing|point)\w{0,4}|shall|should|would|like|want|right|correct|ok(?:ay)?|anyway|really|long|term"
+    r"|later|future|next|time|info|secret|word|exactly|me|you|th(?:ese|is|at|ose|em|e|en)|it|i|we|our|my|your|for"
+    r"|in|of|to|as|an?|do|is|so|on|with|from|about|again|please|now|both|all)\b"
+    r"|记住|记下来?|记录|记|保存|存下来?|存|确认|保留|需要|要不要|要|是否|可以|句话|一?下|信息|资讯|资料|消息|事情"
+    r"|内容|偏好|事实|长期|记忆|以后|下次|件事|[帮您你我吗呢么把这那条个些吧对是的了也都它请就为给替到里中进在想不]"
+)
+"""Words in which is asked whether something is to be remembered, and none of what it is."""
 _INSISTS = re.compile(
     r"\b(?:anyway|anyhow|nevertheless|regardless|i\sinsist|even\s(?:so|though)|i\sknow\s(?:it|this|that)(?:'s|\sis))\b"
     r"|还是|就是要|坚持|尽管|我知道(?:这|它)?是"
 )
 _QUESTION = re.compile(r"[?？吗嗎呢么麼]\s*$")
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s|\n")
+_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s|(?<=[.。！？!?][”\"’」』)])\s*|\n")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
@@ -95,11 +104,13 @@ def states(text: str, content: str) -> bool:
 def confirms(exchange: Exchange, content: str, *, named: str = "") -> bool:
     """Whether the user's message confirms the content: it says to remember that, or says yes to an answer
     that asked; and a sentence of the answer, or the message, states the content, or the message names its id
-    (`named`)."""
+    (`named`). A yes to a question about something else is none."""
     message = exchange.message
     if named and named in message.text:
         exchange = Exchange(content, message._replace(text=message.text.replace(named, "this")))
-    if not assents(exchange):
+    if not assents(exchange) or (
+        not _says_to_keep(message.text) and _asks_of_another(exchange.answer, content)
+    ):
         return False
     parts = [exchange.message.text, *_SENTENCE.split(exchange.answer), *exchange.answer.splitlines()]
     return plain_form(content) in plain_form(exchange.answer) or any(states(part, content) for part in parts)
@@ -109,16 +120,39 @@ def assents(exchange: Exchange) -> bool:
     """Whether the user's message says to remember what was spoken of, or yes where the answer asked that.
     What is a question, has a condition or a refusal in it does not."""
     message = exchange.message.text
-    said = [
-        part for clause in clauses(message) for part in map(plain_form, re.split("[,，]", clause)) if part
-    ]
+    said = _clauses(message)
     if not said or _QUESTION.search(message) or any(_NO.search(clause) for clause in said):
         return False
-    if any(_KEEP.fullmatch(clause) for clause in said):
+    if _says_to_keep(message):
         return True
-    *_, last = [each for each in _SENTENCE.split(exchange.answer) if each and each.strip()] or [""]
+    last = _last_sentence(exchange.answer)
     asked = _QUESTION.search(last) and _ASKS_TO_KEEP.search(plain_form(last))
     return bool(asked) and len(message) <= MAX_CONFIRMATION and _YES.fullmatch(said[0]) is not None
+
+
+def _clauses(message: str) -> list[str]:
+    """In their plain form, also where only a comma is between them."""
+    return [
+        part for clause in clauses(message) for part in map(plain_form, re.split("[,，]", clause)) if part
+    ]
+
+
+def _says_to_keep(message: str) -> bool:
+    return any(_KEEP.fullmatch(clause) for clause in _clauses(message))
+
+
+def _last_sentence(answer: str) -> str:
+    *_, last = [each for each in _SENTENCE.split(answer) if each and each.strip()] or [""]
+    return last
+
+
+def _asks_of_another(answer: str, content: str) -> bool:
+    """Whether the question at the end of an answer names what it is about, and that is not the content:
+    "shall I remember that you like tea?", "要保存文件吗？"."""
+    asked = {
+        word for word in query_tokens(_ASKING.sub(" ", plain_form(_last_sentence(answer)))) if len(word) > 1
+    }
+    return bool(asked) and not asked & set(tokens(content))
 
 
 def insists(exchange: Exchange) -> bool:

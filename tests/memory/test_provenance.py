@@ -150,6 +150,11 @@ HOURS = "The dentist's hours are 9 to 17 on weekdays."
         ("牙医工作日九点到五点营业。", "是的，请记下来", "牙医工作日九点到五点营业"),
         (f"I noted “{HOURS}”", "OK, keep that in mind, and show me the way there.", HOURS),
         (f"I noted “{HOURS}”", "Yes, remember the hours", HOURS),
+        (f"“{HOURS}” Would you like me to keep this for later?", "yes", HOURS),
+        (f"{HOURS} Should I save these details for our next conversations?", "yes, please", HOURS),
+        (f"{HOURS} Shall I remember the dentist's hours?", "yes", HOURS),
+        ("牙醫工作日九點到五點營業。要我把這條長期記下來嗎？", "好的", "牙醫工作日九點到五點營業"),
+        ("牙医工作日九点到五点营业。需要我记住牙医的时间吗？", "是的", "牙医工作日九点到五点营业"),
     ],
 )
 def test_the_users_yes_to_what_they_were_shown_frees_it(answer: str, said: str, content: str) -> None:
@@ -174,10 +179,14 @@ def test_the_users_yes_to_what_they_were_shown_frees_it(answer: str, said: str, 
         ("The hours are on the page.", "yes"),
         ("The dentist's hours are 9 to 12 on weekdays. Remember that?", "yes"),
         ("", "Yes, remember that."),
+        (f"It says: {HOURS} Shall I remember that you like tea?", "yes"),
+        (f"The page says: “{HOURS}” Shall I save the file?", "yes"),
+        (f"{HOURS} 要我记住你喜欢喝茶吗？", "好的"),
+        (f"{HOURS} 需要保存檔案嗎？", "好的"),
     ],
 )
 def test_no_other_answer_frees_anything(answer: str, said: str) -> None:
-    """A refusal, a question, a condition, another matter, or a yes to what they were not shown."""
+    """A refusal, a question, a condition, another matter, or a yes to what they were not shown or asked."""
     assert judged(HOURS, where(said, PAGE, answer=answer)).origin == "outside"
 
 
