@@ -105,7 +105,8 @@ def masked(text: str) -> str:
 
 def masked_row(row: MemoryRow) -> MemoryRow:
     """The memory as lists, events, prompts and other services are given it; a document as it is."""
-    if row.source == "document" or not any(map(is_secret, (row.content, row.context or "", *_lines(row)))):
+    texts = {row.content, row.context or "", row.summary, *row.tags, *row.decisions, *row.refs}
+    if row.source == "document" or not any(map(is_secret, texts)):
         return row
     return replace(
         row,
@@ -116,10 +117,6 @@ def masked_row(row: MemoryRow) -> MemoryRow:
         decisions=tuple(map(masked, row.decisions)),
         refs=tuple(map(masked, row.refs)),
     )
-
-
-def _lines(row: MemoryRow) -> tuple[str, ...]:
-    return (row.summary, *row.tags, *row.decisions, *row.refs)
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

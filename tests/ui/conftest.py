@@ -57,6 +57,7 @@ def garden(garden_folder: Path) -> Generator[Running]:
         "GATEWAY_SKILL_MODULES": "garden",
         "GATEWAY_SKILLS_DIR": str(garden_folder / "skills"),
         "GATEWAY_TOOL_POLICY": "forbidden=deny,current_*=ask",
+        "GATEWAY_TRUSTED_TOOLS": "!gossip",
     }
     with gateway_process(garden_folder, **settings) as gateway:
         yield gateway
