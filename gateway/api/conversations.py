@@ -38,12 +38,12 @@ def read_text(given: object) -> object:
     if not speakers:
         return [{"role": "user", "content": given.strip()}]
     ends = [*(each.start() for each in speakers[1:]), len(given)]
-    said = [
+    parts = [
         ("user" if each["user"] else "assistant", given[each.end() : end])
         for each, end in zip(speakers, ends, strict=True)
     ]
-    said.insert(0, ("assistant", given[: speakers[0].start()]))
-    return [{"role": role, "content": text.strip()} for role, text in said if text.strip()]
+    parts.insert(0, ("assistant", given[: speakers[0].start()]))
+    return [{"role": role, "content": text.strip()} for role, text in parts if text.strip()]
 
 
 Messages = Annotated[list[MessageBody], Field(min_length=1, max_length=MAX_MESSAGES)]

@@ -41,12 +41,12 @@ class SummaryBody(Body):
     @property
     def conversation(self) -> list[Message]:
         """What was said, and done last."""
-        said = [each.message for each in self.messages or ()]
+        talk = [each.message for each in self.messages or ()]
         if not self.trajectory:
-            return said
+            return talk
         steps = self.trajectory if isinstance(self.trajectory, list) else [self.trajectory]
         lines = [each if isinstance(each, str) else orjson.dumps(each).decode() for each in steps]
-        return [*said, Message("assistant", [text_block("\n".join(["Steps that were taken:", *lines]))])]
+        return [*talk, Message("assistant", [text_block("\n".join(["Steps that were taken:", *lines]))])]
 
 
 class SummariesQuery(Query):

@@ -40,8 +40,8 @@ async def in_thread(tool_name: str, function: Callable[[], Any]) -> Any:
     try:
         await places.acquire()
     except asyncio.CancelledError:
-        told = f"{tool_name} did not begin: {MAX_THREADS} other calls are running. Try again later."
-        raise ToolTimedOut(told) from None
+        message = f"{tool_name} did not begin: {MAX_THREADS} other calls are running. Try again later."
+        raise ToolTimedOut(message) from None
     try:
         refuse_stuck(tool_name)
         outcome = _start(tool_name, function)

@@ -114,14 +114,14 @@ def user_messages_in(history: History) -> list[UserMessage]:
 
 def exchange_in(history: History, turn_id: str) -> Exchange | None:
     """See `TurnContext.exchange`."""
-    said: list[str] = []
+    answers: list[str] = []
     for item in history.messages:
         texts = [block["text"] for block in item.message.content if block["type"] == "text"]
         if item.message.role == "assistant":
-            said += texts
+            answers += texts
         elif item.turn_id == turn_id:
             text = user_text(item.message)
-            return Exchange("\n".join(said), UserMessage(item.position, text)) if text else None
+            return Exchange("\n".join(answers), UserMessage(item.position, text)) if text else None
         elif texts:
-            said.clear()
+            answers.clear()
     return None

@@ -88,14 +88,14 @@ async def add_changes(turn: TurnContext, history: History) -> History:
     if memory is None or not _may_add(turn) or recalled_in_view(history, row.id, changes=True):
         return history
     turns = {item.turn_id for item in history.messages}
-    told, scope = digests_of(history), scope_of(turn)
+    known, scope = digests_of(history), scope_of(turn)
     try:
         if history.memories is None:  # there was no memory when the session began
             began = (await turn.deps.sessions.get(row.session_id, row.owner)).created_at
             prompted = PromptMemories("", {}, history.generation_from, as_of=began)
             history = await _prompted(turn, history, prompted)
         prompted = history.memories or PromptMemories("", {}, history.generation_from)
-        found = await memory.recall.changes(scope, state.context, told, as_of=prompted.as_of, turns=turns)
+        found = await memory.recall.changes(scope, state.context, known, as_of=prompted.as_of, turns=turns)
     except StorageError:
         _unavailable(turn)
         return history

@@ -109,16 +109,16 @@ class Export:
 
     async def _archived_lines(self) -> AsyncIterator[bytes]:
         """The artifacts of the moment, without those that were removed since."""
-        refs, told = self.moment.artifacts, set[str]()
+        refs, written = self.moment.artifacts, set[str]()
         for start in range(0, len(refs), ARTIFACTS_PAGE):
             page = refs[start : start + ARTIFACTS_PAGE]
             rows = await self._artifacts.those(self._owner, page)
             for row in (rows[ref] for ref in page if ref in rows):
-                if row.sha256 in told:
+                if row.sha256 in written:
                     yield self._artifact(row)
                     continue
                 async for chunk in self._with_content(row):
-                    told.add(row.sha256)
+                    written.add(row.sha256)
                     yield chunk
 
     async def _with_content(self, row: ArtifactRow) -> AsyncIterator[bytes]:
@@ -133,11 +133,13 @@ class Export:
         except NotFound as error:
             if number == 0:
                 return
-            told = f"{row.ref} was deleted while it was exported: export the session again."
-            raise NotFound(told, code=error.code) from None
+            message = f"{row.ref} was deleted while it was exported: export the session again."
+            raise NotFound(message, code=error.code) from None
         except ArtifactDamaged as error:
-            told = f"{error.message} Without it the session can be exported: DELETE /api/artifacts/{row.ref}."
-            raise ArtifactDamaged(told, details=error.details) from None
+            message = (
+                f"{error.message} Without it the session can be exported: DELETE /api/artifacts/{row.ref}."
+            )
+            raise ArtifactDamaged(message, details=error.details) from None
         if number == 0:
             yield self._artifact(row)
 
@@ -203,10 +205,10 @@ def archived(line: bytes) -> bytes:
 
 def trouble_line(error: GatewayError) -> bytes:
     """The last line of an export that cannot go on."""
-    told: dict[str, Any] = {"kind": "error", "code": error.code, "message": error.message}
+    line: dict[str, Any] = {"kind": "error", "code": error.code, "message": error.message}
     if isinstance(error, ArchiveDamaged | ArtifactDamaged) and error.details is not None:
-        told["details"] = error.details
-    return orjson.dumps(told) + b"\n"
+        line["details"] = error.details
+    return orjson.dumps(line) + b"\n"
 
 
 def _line(kind: str, part: BaseModel, **more: Any) -> bytes:
