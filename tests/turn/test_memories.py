@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import StorageError
+from gateway.memory.snapshot import digest_of
 from gateway.messages import Message, Recalled, recalled_block, text_block
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.turn.memories import known_of, recalled_in_view, render_in_prompt, retrieve, revalidate
@@ -31,7 +32,8 @@ def _told(position: int, turn_id: str, *memories: Recalled) -> StoredMessage:
 def test_a_line_of_the_prompt_tells_a_memory_in_full_when_it_has_no_more_to_tell() -> None:
     """One with context, decisions or references is known by its summary, and so is one that was cut."""
     rows = [memory("m_1"), memory("m_2", context="why"), memory("m_3")]
-    prompted = PromptMemories("text", dict.fromkeys(("m_1", "m_2", "m_3"), "d"), 0, named=frozenset({"m_3"}))
+    digests = {row.id: digest_of(row) for row in rows}
+    prompted = PromptMemories("text", digests, 0, named=frozenset({"m_3"}))
     known = known_of(History([ASKED], memories=prompted), rows)
 
     assert known.full == {"m_1"}
