@@ -122,7 +122,8 @@ def masked_row(row: MemoryRow) -> MemoryRow:
 def _spans(text: str) -> list[tuple[int, int]]:
     named = [each.span("value") for pattern in (_NAMED, _BESIDE, _AS) for each in pattern.finditer(text)]
     found = sorted({*named, *(each.span("value" if each["value"] else 0) for each in _KEY.finditer(text))})
-    if not found and text and (plain := plain_form(text)) != text and _spans(plain):
+    # The patterns take capitals for small letters: what differs in those alone is not looked at again.
+    if not found and text and (plain := plain_form(text)) not in text.lower() and _spans(plain):
         return [(0, len(text))]
     joined: list[tuple[int, int]] = []
     for start, last in found:

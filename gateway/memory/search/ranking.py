@@ -85,6 +85,9 @@ def select(
     room = {True: int(LONG_SHARE * budget_tokens), False: lines}
     left = budget_tokens
     for hit in hits:
+        if len(chosen) == limit:
+            omissions.append(Omission(id=hit.row.id, reason="budget"))
+            continue
         forms = [
             replace(hit, form=form, known=_is_known(hit, form, known))
             for form in _forms(hit, mode, summaries_only=summaries_only)
@@ -92,7 +95,7 @@ def select(
         shown = next(
             (each for each in forms if rendered_tokens(each) <= min(left, room[_is_long(each)])), None
         )
-        if shown is None or len(chosen) == limit:
+        if shown is None:
             omissions.append(Omission(id=hit.row.id, reason="budget"))
             continue
         content = _content(shown)
