@@ -84,7 +84,8 @@ async def changes_since(
     for memory_id, row in state.corrected.items():
         replaced.setdefault(row.id, []).append(memory_id)
     corrected = {row.id: row for row in state.corrected.values()}
-    new, more = await _new(store, scope, {*told, *corrected}, as_of)
+    known_rows = {row.id: row for row in state.rows} | corrected
+    new, more = await _new(store, scope, {**dict.fromkeys(told), **known_rows}, as_of)
     if not (corrected or new or more or state.forgotten):
         return Changes((), (), frozenset(), 0, as_of)
     by_turns = await store.last_turns(scope, *corrected, *(row.id for row in new), *state.forgotten)
@@ -109,15 +110,22 @@ async def changes_since(
 
 
 async def _new(
-    store: MemoryStore, scope: Scope, known: Collection[str], as_of: int | None
+    store: MemoryStore, scope: Scope, known: Mapping[str, MemoryRow | None], as_of: int | None
 ) -> tuple[Sequence[MemoryRow], int]:
-    """The last memories that are not known, and how many others there are."""
+    """The last memories that are not `known`, those being by their ids as they are now, and how many others
+    there are."""
     if as_of is None:
         return (), 0
     which = replace(SNAPSHOT_FILTER, since=as_of + 1)
     rows = await store.list(scope, which, limit=MAX_NEW)
-    count = (await store.count(scope, which))[0] if len(rows) == MAX_NEW else len(rows)
-    return [row for row in rows if row.id not in known], count - len(rows)
+    new = [row for row in rows if row.id not in known]
+    if len(rows) < MAX_NEW:
+        return new, 0
+    count, _ = await store.count(scope, which)
+    listed = {row.id for row in rows}
+    changed = (row for row in known.values() if row and row.recallable and row.source != "document")
+    before = sum(row.updated_at > as_of and row.id not in listed for row in changed)
+    return new, max(0, count - len(rows) - before)
 
 
 def _heir(found: Mapping[str, MemoryRow], memory_id: str) -> MemoryRow | None:

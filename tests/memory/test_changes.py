@@ -189,6 +189,21 @@ async def test_more_than_there_is_room_for_is_counted_and_not_told_later(
     assert len(texts(await session.turn())) == 1
 
 
+async def test_what_was_told_before_is_not_counted_as_more(memories: Memories, session: Session) -> None:
+    """However many there are since the session began."""
+    await saved(memories, "The office is on the third floor.")
+    await session.begin()
+    told = 0
+    for group in range(7):
+        for number in range(10):
+            await saved(memories, f"Fact {number} of group {group} is about pears.")
+        found = await session.turn(tokens=2000)
+        told += len(texts(found))
+        assert found.more == 0
+
+    assert told == 70
+
+
 OPERATIONS = st.lists(
     st.tuples(st.sampled_from(["save", "edit", "replace", "suppress", "own", "turn"]), st.integers(0, 9)),
     max_size=14,
