@@ -7,14 +7,14 @@ from gateway.memory.learning.assents import assents_to_all, is_assent, proposal_
 from gateway.memory.learning.candidates import MAX_CONTENT, MAX_QUOTE, Candidate
 from gateway.memory.learning.quotes import locate
 from gateway.memory.learning.user_messages import Excerpt, clause_of, sentence_of
-from gateway.memory.learning.wording import content_words, leaves_out_negation, says_nothing, wording_of
+from gateway.memory.learning.wording import content_words, leaves_out, says_nothing, wording_of
 from gateway.memory.validation import clean
 
 MIN_OWN_WORDS = 3
 """Content words of a quote that says something without the sentences around it."""
 _EARLIER = "The user did not agree to it just after it was proposed."
 _REPEATED = "The assistant repeated it from elsewhere, and may not have proposed it."
-_NEGATED = "A negation stands before what it was said with."
+_LEFT_OUT = "It leaves out a negation, or whom or when it was said of."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +73,18 @@ def ground(candidate: Candidate, excerpt: Excerpt) -> GroundedCandidate | None:
                 sentence_of(text, *span),
             )
             worded = _worded(found, excerpt)
-            return None if worded is None else _checked_before(worded, excerpt)
+            return None if worded is None else _checked_context(worded, excerpt)
     return None
 
 
-def _checked_before(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate:
-    """In doubt where a negation stands just before the words that it is drawn from, and not in it."""
-    text, start = excerpt.user_texts[found.position], found.start
+def _checked_context(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate:
+    """In doubt where it leaves out what changes the meaning of the words that it is drawn from."""
+    text, start, own = excerpt.user_texts[found.position], found.start, found.quote
     if found.proposal is not None:
-        text = excerpt.answers[found.proposal.position]
-        start = max(0, text.find(found.proposal.quote))
-    left_out = leaves_out_negation(found.content, text[:start])
-    return replace(found, doubt=found.doubt or _NEGATED) if left_out else found
+        text, own = excerpt.answers[found.proposal.position], found.proposal.quote
+        start = max(0, text.find(own))
+    is_part = leaves_out(found.content, own, text[:start])
+    return replace(found, doubt=found.doubt or _LEFT_OUT) if is_part else found
 
 
 def _worded(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | None:

@@ -64,6 +64,36 @@ _REMINDER = re.compile(
     r"|(?:别|不要|勿|不能)忘[了记]?|不仅|不只|不光"
 )
 """What holds a negation and denies nothing; for the plain form."""
+_QUALIFIERS = (
+    (
+        re.compile(r"\bused to (?!it\b|this\b|that\b)|\b(?:formerly|previously)\b|我以前|曾经|从前|^以前"),
+        re.compile(
+            r"\b(?:used|former\w*|previous\w*|was|were|had|did|past|no longer|not)\b|以前|曾|从前|过去|不"
+        ),
+    ),
+    (
+        re.compile(r"\b(?:might|probably|possibly)\b|(?<!不)可能(?!性)|大概"),
+        re.compile(
+            r"\b(?:might|may [a-z]+|could|probabl[ey]|possibl[ey]|maybe|perhaps|consider\w*|plan\w*)\b"
+            r"|可能|大概|或许|考虑|打算"
+        ),
+    ),
+)
+"""Words with which something was so once, or may be so, and the words that say so of a memory."""
+_KIN_ZH = (
+    "弟弟?|妹妹?|哥哥?|姐姐?|爸爸?|妈妈?|父亲|母亲|爷爷|奶奶|外公|外婆|叔叔?|阿姨|儿子|女儿|孩子|老公|老婆|丈夫|妻子"
+    "|太太|先生|爱人|男友|女友|男朋友|女朋友|朋友|同事|老板|上司|邻居|室友|客户"
+)
+_SOMEBODY = re.compile(
+    r"\b(?:my|our|his|her|their) (?:\w+ ){0,2}?(?:brothers?|sisters?|mother|father|mum|mom|dad|parents?|sons?"
+    r"|daughters?|child|children|kids?|wife|husband|partner|boyfriend|girlfriend|friends?|uncle|aunt|cousins?"
+    r"|grand\w+|boss|managers?|colleagues?|coworkers?|neighbou?rs?|roommates?|flatmates?|competitors?|customers?"
+    r"|clients?|landlord|tenants?)\b(?!'s|’s)|\b(?:he|she|they)\b"
+    rf"|我们?家?的?(?:{_KIN_ZH})(?!的)|[他她]们?(?!的)|竞争对手"
+)
+_FIRST_PERSON = re.compile(r"\b(?:i|we|i'm|i've|i'd|i'll|we're|we've|we'll|me|us)\b|我|咱")
+_OF_SOMEBODY, _USERS = re.compile(f"{_SOMEBODY.pattern}|{_KIN_ZH}"), re.compile(r"\b(?:the )?user(?:'s|’s) ")
+"""Who is not the user, where nothing else is said of the user in the clause. All are for the plain form."""
 _CONTRACTED = re.compile(r"n['’]t\b|(?<=can)not\b", re.IGNORECASE)
 _SPACED = re.compile(r"(?<=\d)(?=[A-Za-z])|(?<=[A-Za-z])(?=\d)")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -112,12 +142,23 @@ def brings_in(content: str, said: str) -> bool:
     return not (_numbers(content) <= _numbers(said) and _names(content) <= set(tokens(said)))
 
 
-def leaves_out_negation(content: str, before: str) -> bool:
-    """Whether a content says nothing of a negation that its quote leaves out: `before` is what stands before
-    the quote, and its last clause negates, as "I do not" does "like tea"."""
-    *_, clause = _JOINT.split(before[-MAX_BEFORE:])
-    negates = _is_negative(_REMINDER.sub(" ", plain_form(clause).replace("’", "'")))
-    return negates and not _is_negative(content)
+def leaves_out(content: str, quote: str, before: str) -> bool:
+    """Whether a content leaves out what changes its meaning: a negation that stands in the same clause
+    `before` the quote, as "I do not" before "like tea"; that it was so once, or may be so; or that it was
+    said of somebody else than the user."""
+    *_, prefix = _JOINT.split(before[-MAX_BEFORE:])
+    negates = _is_negative(_REMINDER.sub(" ", plain_form(prefix).replace("’", "'")))
+    if negates and not _is_negative(content):
+        return True
+    words = content_words(content)
+    parts = [plain_form(part) for part in _JOINT.split(prefix + quote)]
+    stated = max(parts, key=lambda part: len(words & set(tokens(part))), default="")
+    plain = plain_form(content)
+    if any(said.search(stated) and not told.search(plain) for said, told in _QUALIFIERS):
+        return True
+    is_of_another = _SOMEBODY.search(stated) and not _FIRST_PERSON.search(_SOMEBODY.sub(" ", stated))
+    is_named = not _names(prefix + quote).isdisjoint(tokens(content)[:1])
+    return bool(is_of_another) and not is_named and not _OF_SOMEBODY.search(_USERS.sub("my ", plain))
 
 
 def content_words(text: str) -> set[str]:

@@ -230,6 +230,50 @@ def test_what_says_something_else_waits_for_a_person(said: str, content: str) ->
 
 
 @pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("My brother Tom is allergic to nuts.", "The user is allergic to nuts"),
+        ("Our competitor uses Kafka for events", "The user uses Kafka for events"),
+        ("My boss lives in Berlin and I live in Graz.", "The user lives in Berlin"),
+        ("我弟弟对花生过敏。", "用户对花生过敏"),
+        ("她喜歡爬山和看海", "用戶喜歡爬山和看海"),
+        ("I used to live in Graz", "The user lives in Graz"),
+        ("I might move to Linz in May", "The user moves to Linz in May"),
+        ("我以前住在杭州", "用户住在杭州"),
+        ("我可能五月搬到蘇州", "用戶五月搬到蘇州"),
+    ],
+)
+def test_what_was_said_of_another_or_of_the_past_waits_for_a_person(said: str, content: str) -> None:
+    """Where the memory does not say so, although all of its words are the user's."""
+    found = extracted(content, said, said)
+
+    assert found is not None
+    assert found.doubt is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("My brother Tom is allergic to nuts.", "Tom is allergic to nuts"),
+        (
+            "I go running with my brother every Sunday.",
+            "The user goes running with their brother every Sunday",
+        ),
+        ("I used to live in Graz, now I live in Linz", "The user lives in Linz"),
+        ("They call me Max at work", "The user is called Max at work"),
+        ("我弟弟对花生过敏。", "用户的弟弟对花生过敏"),
+        ("我和女朋友養了兩隻貓", "用戶和女朋友養了兩隻貓"),
+        ("五点以前别打电话给我", "五点以前不要打电话给用户"),
+    ],
+)
+def test_what_is_told_of_whom_it_was_said_stands(said: str, content: str) -> None:
+    found = extracted(content, said, said)
+
+    assert found is not None
+    assert found.doubt is None
+
+
+@pytest.mark.parametrize(
     ("said", "quote", "content"),
     [
         ("I do not like tea in the morning.", "like tea in the morning", "Likes tea in the morning"),
