@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.errors import DuplicateMemory
+from gateway.memory.passages import passages
 from gateway.storage.memories import (
     AllScopes,
     Change,
@@ -28,6 +29,7 @@ from tests.storage.remembering import (
     matched,
     memory,
     remember,
+    step,
 )
 
 pytestmark = pytest.mark.anyio
@@ -151,6 +153,29 @@ async def test_a_search_of_very_many_words_has_an_answer(store: MemoryStore) -> 
     await remember(store, memory("m_1", "likes tea"))
 
     assert await matched(store, "tea " + " ".join(f"word{number}" for number in range(5000))) == ["m_1"]
+
+
+async def test_a_memory_is_there_with_the_passage_that_is_asked_for(store: MemoryStore) -> None:
+    """For those who see it; one that is short, or that was not indexed by passages, has none."""
+    content = "\n\n".join(f"Chapter {number} is about rain. " * 60 for number in range(4))
+    await remember(store, memory("m_1", "likes tea"), memory("m_2", content))
+    wanted = {"m_2": 3, "m_1": 0, "m_3": 1}
+
+    long, short = await store.located(ANN, wanted)
+    assert [long.row, short.row] == await store.get(ANN, "m_2", "m_1")
+    assert (long.passage, short.passage) == (passages(content)[2], None)
+    assert [match.passage for match in await store.located(ANN, {"m_1": 1, "m_2": 0})] == [None, None]
+    assert await store.located(Scope("bob"), wanted) == await store.located(ANN, {}) == []
+
+
+async def test_any_number_of_memories_is_read_by_their_ids(store: MemoryStore) -> None:
+    """A statement has not room for so many parameters."""
+    rows = [memory("m_1", "likes tea"), memory("m_2", "likes rain")]
+    await store.write([step(row, turn_id="t_1") for row in rows], most=10)
+    ids = ["m_2", *(f"m_none_{number}" for number in range(300_000)), "m_1"]
+
+    assert [row.id for row in await store.get(ANN, *ids)] == ["m_2", "m_1"]
+    assert await store.last_turns(ANN, *ids) == {"m_1": "t_1", "m_2": "t_1"}
 
 
 async def test_of_a_document_and_a_memory_about_the_same_the_newer_is_recalled(store: MemoryStore) -> None:

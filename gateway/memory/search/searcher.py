@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from itertools import chain, zip_longest
+from dataclasses import replace
+from itertools import chain, islice, zip_longest
 from time import monotonic, perf_counter
 
 import structlog
@@ -102,23 +103,21 @@ class Searcher:
             return (), True
         try:
             vector = await self._embeddings.query(query.text)
-            neighbours = await self._index.neighbours(
-                viewer, vector, most=MAX_FILTERED if _has_conditions(which) else MAX_RANKED
-            )
+            most = MAX_FILTERED if which.types or which.since is not None else MAX_RANKED
+            neighbours = await self._index.neighbours(viewer, vector, most=most)
         except EmbeddingsFailed as failed:
             self._breaker.record_failure(monotonic())
             log.warning("memory_search_degraded", error=failed.code, message=failed.message)
             return (), True
         self._breaker.record_success()
         near = {each.memory_id: each for each in neighbours}
-        rows = await self._store.get(viewer, *near)
-        left = [row for row in rows if row.digest == near[row.id].digest and _matches_filter(row, which)]
-        numbered = [(row, near[row.id].passage) for row in left[:MAX_RANKED]]
-        return await asyncio.to_thread(_located, numbered), False
-
-
-def _has_conditions(which: Filter) -> bool:
-    return bool(which.types) or which.since is not None
+        numbers = {each.memory_id: each.passage for each in neighbours}
+        left = [
+            (match, numbers[match.row.id])
+            for match in await self._store.located(viewer, numbers)
+            if match.row.digest == near[match.row.id].digest and _matches_filter(match.row, which)
+        ]
+        return await asyncio.to_thread(_located, left[:MAX_RANKED]), False
 
 
 def _matches_filter(row: MemoryRow, which: Filter) -> bool:
@@ -129,11 +128,13 @@ def _matches_filter(row: MemoryRow, which: Filter) -> bool:
     )
 
 
-def _located(numbered: Sequence[tuple[MemoryRow, int]]) -> Sequence[Match]:
-    """Each row with its passage of that number."""
+def _located(matches: Sequence[tuple[Match, int]]) -> Sequence[Match]:
+    """Each with its passage of that number, which is not in the index of an older version."""
     return [
-        Match(row, 0, next((part for part in passages(row.content) if part.number == number), None))
-        for row, number in numbered
+        match
+        if match.passage or not number
+        else replace(match, passage=next(islice(passages(match.row.content), number - 1, None), None))
+        for match, number in matches
     ]
 
 

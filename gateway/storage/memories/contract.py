@@ -98,6 +98,11 @@ class Remembered(Protocol):
         nothing."""
         ...
 
+    async def located(self, viewer: Viewer, passages: Mapping[str, int]) -> Sequence[Match]:
+        """Those of these ids that the viewer sees, in their order, each with its passage of that number, with
+        a score of 0. A memory that was indexed before there were passages has none."""
+        ...
+
     async def use(self, ids: Sequence[str], at: int) -> None:
         """They were cited: their freshness begins anew. No version is added."""
         ...

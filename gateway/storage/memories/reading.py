@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, Select, and_, bindparam, case, func, or_, select, tuple_
 
 from gateway.storage.database import Prepared
@@ -53,6 +54,9 @@ ERASURES = Prepared(
     .limit(bindparam("limit"))
 )
 
+# As one parameter: a statement has at most some 32,000.
+_IDS = func.json_each(bindparam("ids")).table_valued("value")
+
 CENSUS = (
     select(memories.c.type, memories.c.status, memories.c.quarantined, func.count())
     .where(memories.c.deleted_at.is_(None))
@@ -61,14 +65,16 @@ CENSUS = (
 
 
 def get(connection: Connection, viewer: Viewer, *ids: str) -> Sequence[MemoryRow]:
-    if not ids:
-        return ()
-    # By their ids first: of many, SQLite thinks that reading all that the viewer sees costs less.
-    named = select(memories).where(memories.c.id.in_(ids), memories.c.deleted_at.is_(None))
-    table = named.limit(len(ids)).subquery()
-    statement = select(*(table.c[column.name] for column in COLUMNS)).where(seen(viewer, table))
-    found = {row.id: row for row in map(memory_of, connection.execute(statement))}
-    return [found[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in found]
+    return [row for _, row in _named(connection, viewer, ids)]
+
+
+def located(
+    connection: Connection, index: Words, viewer: Viewer, passages: Mapping[str, int]
+) -> Sequence[Match]:
+    found = _named(connection, viewer, list(passages))
+    entries = [index.entry(number, passages[row.id]) for number, row in found]
+    located = index.passages(connection, entries)
+    return [Match(row, 0.0, passage) for (_, row), passage in zip(found, located, strict=True)]
 
 
 def newest(
@@ -170,9 +176,10 @@ def last_turns(connection: Connection, viewer: Viewer, *ids: str) -> Mapping[str
     statement = (
         select(memories.c.id, c.turn_id)
         .join(memory_versions, last)
-        .where(memories.c.id.in_(ids), seen(viewer))
+        .where(memories.c.id.in_(select(_IDS.c.value)), seen(viewer))
     )
-    return {row[0]: row[1] for row in connection.execute(statement)}
+    rows = connection.execute(statement, {"ids": orjson.dumps(ids).decode()})
+    return {row[0]: row[1] for row in rows}
 
 
 def evidence(connection: Connection, viewer: Viewer, memory_id: str) -> Sequence[Evidence]:
@@ -216,6 +223,21 @@ def pending_erasures(
     memory_id, owner = after
     rows = ERASURES.all(connection, memory_id=memory_id, owner=owner, limit=limit)
     return [(row[0], row[1]) for row in rows]
+
+
+def _named(connection: Connection, viewer: Viewer, ids: Sequence[str]) -> list[tuple[int, MemoryRow]]:
+    """Those of `ids` that the viewer sees, in their order, each with its number."""
+    if not ids:
+        return []
+    # By their ids first: of many, SQLite thinks that reading all that the viewer sees costs less.
+    named = select(memories).where(memories.c.id.in_(select(_IDS.c.value)), memories.c.deleted_at.is_(None))
+    table = named.limit(len(ids)).subquery()
+    columns = (table.c[column.name] for column in (memories.c.number, *COLUMNS))
+    rows = connection.execute(
+        select(*columns).where(seen(viewer, table)), {"ids": orjson.dumps(ids).decode()}
+    )
+    found = {row.id: (number, row) for number, row in ((number, memory_of(row)) for number, *row in rows)}
+    return [found[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in found]
 
 
 def _numbered(connection: Connection, numbers: Select[Any]) -> Sequence[MemoryRow]:

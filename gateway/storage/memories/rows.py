@@ -15,7 +15,9 @@ COLUMNS = tuple(memories.c[name] for name in FIELDS)
 """What `memory_of` takes, in this order."""
 
 _LISTS = ("tags", "decisions", "refs", "tools")
-_FLAGS = ("pinned", "quarantined")
+_LISTS_AT = [FIELDS.index(name) for name in _LISTS]
+_FLAGS_AT = [FIELDS.index(name) for name in ("pinned", "quarantined")]
+_METADATA_AT = FIELDS.index("metadata")
 _WRITTEN = [column.name for column in memories.c if column.name not in {"number", "deleted_at"}]
 
 ADD = Prepared(
@@ -40,11 +42,13 @@ def values_of(row: MemoryRow) -> dict[str, Any]:
 
 def memory_of(stored: Sequence[Any]) -> MemoryRow:
     """A row of COLUMNS."""
-    values = dict(zip(FIELDS, stored, strict=True))
-    values |= {name: tuple(orjson.loads(values[name])) for name in _LISTS}
-    values |= {name: bool(values[name]) for name in _FLAGS}
-    values["metadata"] = orjson.loads(values["metadata"]) if values["metadata"] else None
-    return MemoryRow(**values)
+    values = list(stored)
+    for at in _LISTS_AT:
+        values[at] = () if values[at] == "[]" else tuple(orjson.loads(values[at]))
+    for at in _FLAGS_AT:
+        values[at] = bool(values[at])
+    values[_METADATA_AT] = orjson.loads(values[_METADATA_AT]) if values[_METADATA_AT] else None
+    return MemoryRow(*values)
 
 
 def numbered(connection: Connection, numbers: Sequence[int]) -> list[MemoryRow]:

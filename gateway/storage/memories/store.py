@@ -1,6 +1,6 @@
 """The memories of all users, in a database that several processes use."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gateway.storage.database import Store, reads, writes
 from gateway.storage.memories import (
@@ -58,6 +58,12 @@ class SqlMemories(Store):
         """See `MemoryStore.match`."""
         return await self.database.read(
             lambda connection: reading.match(connection, self._words, viewer, words, which, limit=limit)
+        )
+
+    async def located(self, viewer: Viewer, passages: Mapping[str, int]) -> Sequence[Match]:
+        """See `MemoryStore.located`."""
+        return await self.database.read(
+            lambda connection: reading.located(connection, self._words, viewer, passages)
         )
 
     async def containing(

@@ -36,8 +36,12 @@ class Words(Protocol):
         none."""
         ...
 
+    def entry(self, number: int, passage: int) -> int:
+        """The entry of that passage of a memory, 0: of the whole."""
+        ...
+
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
-        """Of which passage each of these entries is; None: of a whole memory."""
+        """Of which passage each of these entries is; None: of a whole memory, or of none."""
         ...
 
 

@@ -63,7 +63,7 @@ class Fts5Words:
         self.remove(connection, number)
         rows = (
             (
-                number * PASSAGES + (passage.number if passage else 0),
+                self.entry(number, passage.number if passage else 0),
                 " ".join(marked(partitions, tokens)),
                 orjson.dumps(tuple(passage)).decode() if passage else None,
             )
@@ -88,6 +88,10 @@ class Fts5Words:
         rarer = _rarer(known)
         others = [term for term, _ in known[len(rarer) :]]
         return [_having(some) for some in (rarer, others) if some]
+
+    def entry(self, number: int, passage: int) -> int:
+        """See `Words.entry`."""
+        return number * PASSAGES + passage
 
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
         """See `Words.passages`."""
