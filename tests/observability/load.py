@@ -14,7 +14,7 @@ from tests.observability.permitted import LEFT_ALONE, NEEDED, needed_tools, perm
 from tests.observability.remembering import ASKED, remembering, remembering_round
 from tests.stories.asking import ask
 
-WINDOW = 7_500
+WINDOW = 9_000
 """Tokens of the endpoint's context: few, so that a short session has to be compressed."""
 PARAGRAPH = "One more paragraph about nothing in particular, to fill the window. " * 25
 WITH_TOOLS = "What is 17*23? And how do I resume a stream?"

@@ -16,6 +16,7 @@ SERVER = "trial"
 NEEDED: Mapping[str, Any] = {
     "approval_timeout": APPROVAL_TIMEOUT,
     "tool_policy": ("erase=deny",),
+    "trusted_tools": ("!collect",),
     "mcp_servers": {SERVER: program("server.py", trust_hints=True)},
 }
 """Settings of a gateway that these turns are told to."""

@@ -11,7 +11,7 @@ import pytest
 from gateway.settings import Settings
 from tests.harness import Client
 from tests.observability.boards import Query, queries
-from tests.observability.load import busy_gateway, measured, scripted_round
+from tests.observability.load import busy_gateway, measured, scripted_round, until_seen
 from tests.observability.test_rules import RECORDED, RULES
 from tests.telemetry.collector import running_collector
 from tests.telemetry.prometheus import Prometheus, needs_prometheus, promtool, running_prometheus
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.anyio
 
 LAST = "gateway_archive_write_duration_seconds_count"
 """What grows at the end of a round: when it was scraped, all was."""
+WAITING = 'gateway_memories{gateway_memory_quarantined="true"'
 
 
 @needs_prometheus
@@ -39,6 +40,7 @@ async def test_every_panel_and_every_rule_has_data(
             since = time()
             for _ in range(2):  # a rate needs a series that grew between two scrapes
                 await scripted_round(client)
+                await until_seen(lambda: measured(client, WAITING))  # counted now and then
                 await prometheus.until(LAST, await measured(client, LAST))
             empty = [query for query in queries() if not await _has_data(prometheus, query, since)]
             unknown = await _unknown_series(prometheus)

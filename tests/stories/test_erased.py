@@ -261,7 +261,7 @@ async def test_what_is_erased_after_a_turn_was_accepted_is_not_told_to_it(
 def test_a_model_erases_nothing() -> None:
     """Its tool forgets, which a person can still look into: erasing is for a person."""
     actions = manage_nothing().spec.input_schema["properties"]["action"]["enum"]
-    assert actions == ["save", "list", "search", "update", "delete"]
+    assert actions == ["save", "list", "search", "update", "delete", "confirm"]
 
 
 async def test_every_member_of_a_household_is_told_an_erased_memory_no_more(

@@ -23,7 +23,7 @@ FILLER = "The garden has many trees and a river runs through it. " * 14
 def running(tmp_path_factory: pytest.TempPathFactory, demo_url: str) -> Generator[Running]:
     """A gateway whose demo model can be told what to write, and whose window a few pages fill."""
     model = {"ANTHROPIC_BASE_URL": demo_url, "ANTHROPIC_API_KEY": "any"}
-    window = {"GATEWAY_CONTEXT_WINDOW": "8000", "GATEWAY_COMPRESS_AT": "0.5"}
+    window = {"GATEWAY_CONTEXT_WINDOW": "10000", "GATEWAY_COMPRESS_AT": "0.5"}
     with gateway_process(tmp_path_factory.mktemp("long"), **model, **window) as gateway:
         yield gateway
 
