@@ -70,7 +70,7 @@ def _evaluate(
 
     from gateway.cli.catalog import to_stderr
     from gateway.cli.evaluation.checks import Kind, missed
-    from gateway.cli.evaluation.conversing import Limits, converse
+    from gateway.cli.evaluation.conversing import EvaluationTimeouts, converse
     from gateway.cli.evaluation.endpoints import DEMO, check_askable, endpoint_of, shown
     from gateway.cli.evaluation.results import Failure, ModelResult, progress
     from gateway.settings import load_settings
@@ -81,7 +81,7 @@ def _evaluate(
     endpoints = [endpoint_of(each) for each in models or [settings.model if settings.has_model else DEMO]]
     for endpoint in endpoints:
         check_askable(endpoint, settings)
-    limits = Limits(turn_timeout, model_timeout)
+    timeouts = EvaluationTimeouts(turn_timeout, model_timeout)
     for endpoint in endpoints:
         result = ModelResult(endpoint.model, shown(endpoint, settings), wanted)
         results.append(result)
@@ -92,7 +92,7 @@ def _evaluate(
         logging.disable()  # what a gateway logs of a failure is told by the table
         try:
             asyncio.run(
-                converse(conversations, endpoint, settings, limits=limits, result=result, on_turn=on_turn)
+                converse(conversations, endpoint, settings, timeouts=timeouts, result=result, on_turn=on_turn)
             )
         except KeyboardInterrupt:
             result.given_up = Failure("interrupted", "It was stopped by Ctrl-C.")

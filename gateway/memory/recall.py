@@ -10,8 +10,8 @@ from gateway.bounded_dict import BoundedDict
 from gateway.errors import StorageError
 from gateway.ids import now_ms
 from gateway.memory import rendering, snapshot
-from gateway.memory.changes import Changes, ContextState, changes_since, context_state
 from gateway.memory.citations import cited_in
+from gateway.memory.context_changes import Changes, ContextState, changes_since, context_state
 from gateway.memory.control.controller import Controller, RetrievalDecision, start_of
 from gateway.memory.search.query import MemoryQuery, SearchResult, known_key
 from gateway.memory.search.searcher import Searcher

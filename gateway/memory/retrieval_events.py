@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from gateway.events.content import Omission, Retrieval, RetrievalHit
 from gateway.lexical import estimate_tokens
-from gateway.memory.changes import Changes
+from gateway.memory.context_changes import Changes
 from gateway.memory.search.query import Hit, SearchResult
 from gateway.memory.secrets import masked_row
 from gateway.memory.snapshot import MemorySnapshot

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from gateway.events.calls import CallResult
 from gateway.history.transcript import stored_next, view
-from gateway.memory.changes import ContextState
+from gateway.memory.context_changes import ContextState
 from gateway.memory.learning.user_messages import user_text
 from gateway.memory.recall import InContext
 from gateway.messages import Message, Usage

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.evaluation.checks import KINDS, Check, Kind, check, language_of, missed
-from gateway.cli.evaluation.conversations import BUNDLED, Conversation, Message, load_conversations
-from gateway.cli.evaluation.conversing import Limits, converse
+from gateway.cli.evaluation.checks import KINDS, CheckResult, Kind, check, language_of, missed
+from gateway.cli.evaluation.conversations import BUNDLED, Conversation, ScriptedMessage, load_conversations
+from gateway.cli.evaluation.conversing import EvaluationTimeouts, converse
 from gateway.cli.evaluation.endpoints import endpoint_of
 from gateway.cli.evaluation.results import ModelResult, described
 from gateway.settings import load_settings
@@ -53,12 +53,12 @@ async def asked(
     messages = [message for each in conversations for message in each.messages]
     wanted = Counter[Kind](each.kind for message in messages for each in missed(message))
     result = ModelResult(named, "", wanted)
-    limits = Limits(turn, model)
+    timeouts = EvaluationTimeouts(turn, model)
     await converse(
         conversations,
         endpoint_of(named),
         load_settings(),
-        limits=limits,
+        timeouts=timeouts,
         result=result,
         on_turn=lambda: None,
     )
@@ -288,10 +288,10 @@ def test_what_comes_along_is_in_both_languages() -> None:
 )
 def test_words_are_found_however_they_are_written(wanted: str, answer: str, passed: bool) -> None:
     """Emphasis, widths, typographic signs and scripts do not matter; a part of a number or of a word does."""
-    message = Message(message="?", answered=((wanted,),), not_said=(wanted,))
+    message = ScriptedMessage(message="?", answered=((wanted,),), not_said=(wanted,))
     assert check(message, (), answer) == [
-        Check("answered", wanted, passed),
-        Check("not_said", wanted, not passed),
+        CheckResult("answered", wanted, passed),
+        CheckResult("not_said", wanted, not passed),
     ]
 
 

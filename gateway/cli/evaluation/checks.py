@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from gateway.cli.evaluation.conversations import Language, Message
+from gateway.cli.evaluation.conversations import Language, ScriptedMessage
 from gateway.lexical import is_cjk, plain_form
 
 Kind = Literal["recalled", "answered", "not_said"]
@@ -20,7 +20,7 @@ _MARKUP = re.compile(r"[*_`]")
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 
-class Check(NamedTuple):
+class CheckResult(NamedTuple):
     """`wanted` says of what, in the words of the file."""
 
     kind: Kind
@@ -28,17 +28,18 @@ class Check(NamedTuple):
     passed: bool
 
 
-def check(message: Message, given: Iterable[str], answer: str) -> list[Check]:
+def check(message: ScriptedMessage, given: Iterable[str], answer: str) -> list[CheckResult]:
     """The checks of a message that got this answer from a model which was `given` these memories."""
     known, text = _plain("\n".join(given)), _plain(answer)
-    checks = [Check("recalled", " / ".join(each), _has(known, each)) for each in message.recalled]
-    checks += [Check("answered", " / ".join(each), _has(text, each)) for each in message.answered]
+    checks = [CheckResult("recalled", " / ".join(each), _has(known, each)) for each in message.recalled]
+    checks += [CheckResult("answered", " / ".join(each), _has(text, each)) for each in message.answered]
     if message.language is not None:
-        checks.append(Check("answered", f"in {message.language}", language_of(answer) == message.language))
-    return checks + [Check("not_said", each, not _has(text, (each,))) for each in message.not_said]
+        answered = language_of(answer) == message.language
+        checks.append(CheckResult("answered", f"in {message.language}", answered))
+    return checks + [CheckResult("not_said", each, not _has(text, (each,))) for each in message.not_said]
 
 
-def missed(message: Message) -> list[Check]:
+def missed(message: ScriptedMessage) -> list[CheckResult]:
     """The checks of a message that got no answer: none is passed."""
     return [each._replace(passed=False) for each in check(message, (), "")]
 

@@ -52,7 +52,7 @@ Alternatives = Annotated[tuple[Text, ...], BeforeValidator(_several), Field(min_
 """Words of which one is enough."""
 
 
-class Message(_Part):
+class ScriptedMessage(_Part):
     """`recalled` are words of memories that the model must have been given in the session up to its answer,
     `answered` words of the answer, `not_said` words that must not be in it. `language` is the answer's."""
 
@@ -63,13 +63,13 @@ class Message(_Part):
     language: Language | None = None
 
 
-class Session(_Part):
-    messages: tuple[Annotated[Message, _under("message")], ...] = Field(min_length=1)
+class ScriptedSession(_Part):
+    messages: tuple[Annotated[ScriptedMessage, _under("message")], ...] = Field(min_length=1)
     role: Id | None = None
     project: Id | None = None
 
 
-class Memory(_Part):
+class ScriptedMemory(_Part):
     content: Text
     type: MemoryType = "fact"
 
@@ -78,11 +78,11 @@ class Conversation(_Part):
     """Sessions of one user, who has no other, one after the other."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
-    sessions: tuple[Annotated[Session, _under("messages")], ...] = Field(min_length=1)
-    memories: tuple[Annotated[Memory, _under("content")], ...] = ()
+    sessions: tuple[Annotated[ScriptedSession, _under("messages")], ...] = Field(min_length=1)
+    memories: tuple[Annotated[ScriptedMemory, _under("content")], ...] = ()
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[ScriptedMessage]:
         return [message for session in self.sessions for message in session.messages]
 
 

@@ -16,8 +16,8 @@ from pydantic import SecretStr
 
 from gateway.app import build_app
 from gateway.cli.evaluation.checks import check, missed
-from gateway.cli.evaluation.conversations import Conversation, Message
-from gateway.cli.evaluation.endpoints import DEMO, Endpoint, settings_for
+from gateway.cli.evaluation.conversations import Conversation, ScriptedMessage
+from gateway.cli.evaluation.endpoints import DEMO, ModelEndpoint, settings_for
 from gateway.cli.evaluation.results import Failure, ModelResult, TurnResult
 from gateway.cli.frames import read_frames
 from gateway.demo.server import serve_demo
@@ -33,7 +33,7 @@ OnTurn = Callable[[], None]
 """Is called after each turn, whose result is the newest."""
 
 
-class Limits(NamedTuple):
+class EvaluationTimeouts(NamedTuple):
     """Seconds of one turn, and of all that one model is asked."""
 
     turn: float
@@ -42,10 +42,10 @@ class Limits(NamedTuple):
 
 async def converse(
     conversations: Sequence[Conversation],
-    endpoint: Endpoint,
+    endpoint: ModelEndpoint,
     settings: Settings,
     *,
-    limits: Limits,
+    timeouts: EvaluationTimeouts,
     result: ModelResult,
     on_turn: OnTurn,
 ) -> None:
@@ -54,10 +54,10 @@ async def converse(
     secret = secrets.token_hex(16)
     users = ",".join(f"user-{number}:{secret}{number}" for number in range(len(conversations)))
     with tempfile.TemporaryDirectory(prefix="gateway-eval-") as folder:
-        given = settings_for(endpoint, settings, Path(folder), users, limits.turn)
+        given = settings_for(endpoint, settings, Path(folder), users, timeouts.turn)
         try:
             async with _gateway(given, demo=endpoint.is_demo) as http:
-                driver = _Driver(http, result, on_turn, limits)
+                driver = _Driver(http, result, on_turn, timeouts)
                 for number, conversation in enumerate(conversations):
                     http.headers["authorization"] = f"Bearer {secret}{number}"
                     await driver.hold(conversation)
@@ -84,10 +84,10 @@ class _Driver:
     """With one model. Raises GatewayError when it is given up."""
 
     def __init__(
-        self, http: httpx2.AsyncClient, result: ModelResult, on_turn: OnTurn, limits: Limits
+        self, http: httpx2.AsyncClient, result: ModelResult, on_turn: OnTurn, timeouts: EvaluationTimeouts
     ) -> None:
         self._http, self._result, self._on_turn = http, result, on_turn
-        self._turn_limit, self._ends_at = limits.turn + GRACE, monotonic() + limits.model
+        self._turn_limit, self._ends_at = timeouts.turn + GRACE, monotonic() + timeouts.model
         self._failures = 0
 
     async def hold(self, conversation: Conversation) -> None:
@@ -114,7 +114,7 @@ class _Driver:
         """Raises GatewayError: the gateway refused."""
         return _accepted(await self._http.post(path, json=body)).json()
 
-    async def _turn(self, session_id: str, message: Message, given: list[str]) -> TurnResult:
+    async def _turn(self, session_id: str, message: ScriptedMessage, given: list[str]) -> TurnResult:
         """A turn; the memories that its model was given are added to those `given` in its session before."""
         path, headers = f"/api/sessions/{session_id}/turns", {"accept": "text/event-stream"}
         try:
@@ -146,7 +146,7 @@ def _memories_of(events: _Events) -> list[str]:
     return [each["snippet"] for data in looked_up for each in data["results"]]
 
 
-def _result_of(message: Message, given: Sequence[str], events: _Events) -> TurnResult:
+def _result_of(message: ScriptedMessage, given: Sequence[str], events: _Events) -> TurnResult:
     done = events[-1][1]
     error = next((data for kind, data in events if kind == "error"), None)
     failure: Failure | None = None

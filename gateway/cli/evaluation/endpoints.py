@@ -20,7 +20,7 @@ APPROVAL_TIMEOUT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ModelEndpoint:
     """A model where it is asked. Without `url` it is the configured endpoint, or the demo model."""
 
     model: str
@@ -32,7 +32,7 @@ class Endpoint:
         return self.model == DEMO and self.url is None
 
 
-def endpoint_of(named: str) -> Endpoint:
+def endpoint_of(named: str) -> ModelEndpoint:
     """What MODEL, MODEL@URL or MODEL@URL#VARIABLE names; the variable of the environment holds the key. No
     key goes to a URL for which none was named.
 
@@ -41,21 +41,21 @@ def endpoint_of(named: str) -> Endpoint:
     """
     found = _NAMED.fullmatch(named)
     if found is None:
-        return Endpoint(named)
+        return ModelEndpoint(named)
     key = os.environ.get(found["variable"]) if found["variable"] else None
     if found["variable"] and not key:
         raise SettingsError(f"{found['variable']}, which holds the key for {found['url']}, is not set.")
-    return Endpoint(found["model"], found["url"], SecretStr(key) if key else None)
+    return ModelEndpoint(found["model"], found["url"], SecretStr(key) if key else None)
 
 
-def shown(endpoint: Endpoint, settings: Settings) -> str:
+def shown(endpoint: ModelEndpoint, settings: Settings) -> str:
     """Where a model is asked, without secrets."""
     if endpoint.is_demo:
         return "built in"
     return without_secrets(endpoint.url or settings.anthropic_base_url or ANTHROPIC)
 
 
-def check_askable(endpoint: Endpoint, settings: Settings) -> None:
+def check_askable(endpoint: ModelEndpoint, settings: Settings) -> None:
     """Raises SettingsError: nothing is configured where it could be asked, or the memory is switched off."""
     if not settings.memory:
         raise SettingsError("GATEWAY_MEMORY is false: there is no memory to check a model with.")
@@ -67,7 +67,7 @@ def check_askable(endpoint: Endpoint, settings: Settings) -> None:
 
 
 def settings_for(
-    endpoint: Endpoint, settings: Settings, folder: Path, keys: str, turn_timeout: float
+    endpoint: ModelEndpoint, settings: Settings, folder: Path, keys: str, turn_timeout: float
 ) -> Settings:
     """The operator's settings for this endpoint, with data in `folder` and the users of `keys`: what they say
     of models, prompts and memory holds; their data, skills, tools and documents are not touched."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
-from gateway.cli.evaluation.checks import KINDS, Check, Kind
+from gateway.cli.evaluation.checks import KINDS, CheckResult, Kind
 
 UNKNOWN = "unknown"
 MAX_MISSES = 20
@@ -31,7 +31,7 @@ class TurnResult(NamedTuple):
     session: int = 0
     answer: str = ""
     given: Sequence[str] = ()
-    checks: Sequence[Check] = ()
+    checks: Sequence[CheckResult] = ()
     failure: Failure | None = None
     usage: dict[str, int] | None = None
     cost: float | None = None
@@ -90,7 +90,7 @@ class ModelResult:
         return [turn.duration_ms for turn in self.turns if turn.failure is None]
 
     @property
-    def misses(self) -> list[tuple[TurnResult, Check]]:
+    def misses(self) -> list[tuple[TurnResult, CheckResult]]:
         """What its turns did not pass, but for those that failed."""
         held = [turn for turn in self.turns if turn.failure is None]
         return [(turn, each) for turn in held for each in turn.checks if not each.passed]

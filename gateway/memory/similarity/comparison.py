@@ -19,7 +19,7 @@ from gateway.memory.similarity.attributes import (
     values_exclude,
 )
 from gateway.memory.similarity.change_cues import Cue, cue_of, without_cues
-from gateway.memory.similarity.changes import gives_another_value
+from gateway.memory.similarity.changed_values import gives_another_value
 from gateway.memory.similarity.normalization import NEGATIONS, NormalizedText, normalize, units
 
 Similarity = Literal["same", "contradicts", "different"]

@@ -108,7 +108,7 @@ class Remembered(Protocol):
         ...
 
 
-class Provenance(Protocol):
+class ProvenanceStore(Protocol):
     """Where memories come from, and what became of them."""
 
     async def versions(self, viewer: Viewer, memory_id: str) -> Sequence[MemoryVersion]:
@@ -168,7 +168,7 @@ class Erasures(Protocol):
         ...
 
 
-class Embedded(Protocol):
+class VectorStore(Protocol):
     """Vectors of memories."""
 
     async def vectors(self, viewer: Viewer, model: str) -> Sequence[Vector]:
@@ -195,7 +195,7 @@ class Profiles(Protocol):
         ...
 
 
-class MemoryStore(Remembered, Provenance, Erasures, Embedded, Profiles, Protocol):
+class MemoryStore(Remembered, ProvenanceStore, Erasures, VectorStore, Profiles, Protocol):
     """All memories of all users."""
 
     async def put_documents(self, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gateway.history.transcript import view
 from gateway.memory import snapshot
-from gateway.memory.changes import Changes, changes_since, context_state
+from gateway.memory.context_changes import Changes, changes_since, context_state
 from gateway.memory.corrections.corrections import Corrections
 from gateway.memory.memories import Attribution, Memories
 from gateway.memory.validation import NewMemory
