@@ -17,27 +17,27 @@ MIN_CHARACTERS = 0.25
 """The share of its single Chinese characters: 极简 has one of 简约."""
 
 
-class Said(NamedTuple):
+class TextTerms(NamedTuple):
     """A text as it is compared: its words and pairs of Chinese characters, its single characters."""
 
     words: frozenset[str]
     characters: frozenset[str]
 
     @classmethod
-    def of(cls, kept: Collection[str]) -> "Said":
+    def of(cls, kept: Collection[str]) -> "TextTerms":
         single = frozenset(each for each in kept if len(each) == 1)
         return cls(frozenset(kept) - single, frozenset(filter(is_cjk, single)))
 
-    def share_in(self, other: "Said") -> float:
+    def share_in(self, other: "TextTerms") -> float:
         return len(self.words & other.words) / len(self.words) if self.words else 0.0
 
 
 def cited_in(rows: Sequence[MemoryRow], answer: str, found: Mapping[str, str] | None = None) -> list[str]:
     """The ids of the memories that an answer names, or agrees with: of `rows`, which its model had in
-    context, and of those that were `found` for its message, by id with the text that was told, the best
+    context, and of those that were `found` for its message, by id with the text that was shown, the best
     first."""
     found = found or {}
-    answered = Said.of(set(tokens(answer)))
+    answered = TextTerms.of(set(tokens(answer)))
     texts = {row.id: row.summary for row in rows} | dict(found)
     best = next(iter(found), None)
     return [
@@ -49,10 +49,10 @@ def cited_in(rows: Sequence[MemoryRow], answer: str, found: Mapping[str, str] | 
     ]
 
 
-def reflects(answered: Said, text: str, *, best: bool = False) -> bool:
-    """Whether what was said reflects a text that was looked up for it. In another script words cannot be
+def reflects(answered: TextTerms, text: str, *, best: bool = False) -> bool:
+    """Whether an answer reflects a text that was looked up for it. In another script words cannot be
     compared, but for names and numbers: there the best one is taken to be used."""
-    known = Said.of(query_tokens(text))
+    known = TextTerms.of(query_tokens(text))
     common = len(known.words & answered.words)
     if bool(known.characters) != bool(answered.characters):
         return best or common > 0
@@ -62,8 +62,8 @@ def reflects(answered: Said, text: str, *, best: bool = False) -> bool:
     return common > 0 and common >= min(MAX_NEEDED, MIN_FOUND_SHARE * len(known.words))
 
 
-def _repeats(answered: Said, text: str) -> bool:
-    known = Said.of(query_tokens(text))
+def _repeats(answered: TextTerms, text: str) -> bool:
+    known = TextTerms.of(query_tokens(text))
     if bool(known.characters) != bool(answered.characters):
         return len(known.words & answered.words) >= MIN_NAMES
     return known.share_in(answered) >= MIN_SHARE

@@ -120,14 +120,14 @@ def assents(exchange: Exchange) -> bool:
     """Whether the user's message says to remember what was spoken of, or yes where the answer asked that.
     What is a question, has a condition or a refusal in it does not."""
     message = exchange.message.text
-    said = _clauses(message)
-    if not said or _QUESTION.search(message) or any(_NO.search(clause) for clause in said):
+    parts = _clauses(message)
+    if not parts or _QUESTION.search(message) or any(_NO.search(clause) for clause in parts):
         return False
     if _says_to_keep(message):
         return True
     last = _last_sentence(exchange.answer)
     asked = _QUESTION.search(last) and _ASKS_TO_KEEP.search(plain_form(last))
-    return bool(asked) and len(message) <= MAX_CONFIRMATION and _YES.fullmatch(said[0]) is not None
+    return bool(asked) and len(message) <= MAX_CONFIRMATION and _YES.fullmatch(parts[0]) is not None
 
 
 def _clauses(message: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""What changed of the memories since a session's model was told of them.
+"""What changed of the memories in a session's context since its model was shown them.
 
-corrected    in context, and says something else now, or another one took its place: told anew
-new          seen by the session and changed after what it knows of: told
+corrected    in context, and says something else now, or another one took its place: shown anew
+new          seen by the session and changed after what it knows of: shown
 forgotten    in context, and not to be recalled any more: leaves what the model sees
 """
 
@@ -25,7 +25,7 @@ MAX_HEIRS = 10
 @dataclass(frozen=True, slots=True)
 class ContextState:
     """What became of the memories in a session's context. `rows` are those that are there, as they are now;
-    `corrected` has what is said now in the place of some, by their ids."""
+    `corrected` has what took the place of some, by their ids."""
 
     rows: Sequence[MemoryRow] = ()
     corrected: Mapping[str, MemoryRow] = field(default_factory=dict[str, MemoryRow])
@@ -34,7 +34,7 @@ class ContextState:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a message is told of: `rows` were changed by others; `recalled` are they as they are told, then
+    """What goes with a message: `rows` were changed by others; `recalled` are they as they are shown, then
     that some were forgotten, and without text those that the session's own turns changed. `waiting` are
     corrected ones for which there was no room, `more` counts new ones, and `as_of` is the time up to which
     nothing is new any more."""
@@ -46,10 +46,9 @@ class Changes:
     as_of: int | None
 
 
-async def context_state(store: MemoryStore, scope: Scope, told: Mapping[str, str]) -> ContextState:
-    """`told` are the digests of the memories in context, as they were told last. Raises
-    errors.StorageError."""
-    rows = await store.get(scope, *told)
+async def context_state(store: MemoryStore, scope: Scope, digests: Mapping[str, str]) -> ContextState:
+    """`digests` are those of the memories in context, as they were shown last. Raises errors.StorageError."""
+    rows = await store.get(scope, *digests)
     found = {row.id: row for row in rows}
     for _ in range(MAX_HEIRS):
         heirs = {row.superseded_by for row in found.values() if row.superseded_by} - found.keys()
@@ -57,13 +56,13 @@ async def context_state(store: MemoryStore, scope: Scope, told: Mapping[str, str
         if not there:
             break
         found |= {row.id: row for row in there}
-    now = {memory_id: _heir(found, memory_id) for memory_id in told}
+    now = {memory_id: _heir(found, memory_id) for memory_id in digests}
     corrected = {
         memory_id: row
         for memory_id, row in now.items()
-        if row is not None and told.get(row.id) != digest_of(row)
+        if row is not None and digests.get(row.id) != digest_of(row)
     }
-    forgotten = {memory_id for memory_id, row in now.items() if row is None and told[memory_id] != FORGOTTEN}
+    forgotten = {each for each, row in now.items() if row is None and digests[each] != FORGOTTEN}
     return ContextState(rows, corrected, frozenset(forgotten))
 
 
@@ -71,7 +70,7 @@ async def changes_since(
     store: MemoryStore,
     scope: Scope,
     state: ContextState,
-    told: Mapping[str, str],
+    digests: Mapping[str, str],
     *,
     as_of: int | None,
     turns: Collection[str],
@@ -85,7 +84,7 @@ async def changes_since(
         replaced.setdefault(row.id, []).append(memory_id)
     corrected = {row.id: row for row in state.corrected.values()}
     known_rows = {row.id: row for row in state.rows} | corrected
-    new, more = await _new(store, scope, {**dict.fromkeys(told), **known_rows}, as_of)
+    new, more = await _new(store, scope, {**dict.fromkeys(digests), **known_rows}, as_of)
     if not (corrected or new or more or state.forgotten):
         return Changes((), (), frozenset(), 0, as_of)
     by_turns = await store.last_turns(scope, *corrected, *(row.id for row in new), *state.forgotten)

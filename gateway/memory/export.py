@@ -157,5 +157,5 @@ def parse_line(line: bytes) -> ExportedMemory:
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in problem["loc"]) or "line"
-        told = plain_words(problem["type"], problem["msg"], unknown="unknown name")
-        raise InvalidRequest(f"{place}: {told}"[:300]) from None
+        cause = plain_words(problem["type"], problem["msg"], unknown="unknown name")
+        raise InvalidRequest(f"{place}: {cause}"[:300]) from None

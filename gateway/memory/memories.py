@@ -308,16 +308,16 @@ class Memories:
     async def _known(
         self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: Attribution
     ) -> Changed:
-        said, evidence, details = step.row, step.evidence, duplicate.details or {}
+        new, evidence, details = step.row, step.evidence, duplicate.details or {}
         # One that says the same is for the same audience, for which the scope may write, though perhaps not
         # look: a person saves for a role without being in it.
         viewer = AllScopes(scope.user_id, scope.households) if details["same"] == "digest" else scope
         known = await self._seen(viewer, str(details["id"]))
         if known is None:
             raise duplicate  # the request is an old one: what it made was forgotten since
-        by_a_person = said.source == "user" or (said.source == "conversation" and bool(evidence))
-        by_a_person |= said.source == "model" and said.origin in {"user", "confirmed"}
-        doubtful = (said.quarantined or known.quarantined) and not by_a_person
+        by_a_person = new.source == "user" or (new.source == "conversation" and bool(evidence))
+        by_a_person |= new.source == "model" and new.origin in {"user", "confirmed"}
+        doubtful = (new.quarantined or known.quarantined) and not by_a_person
         if details["same"] == "key" or doubtful:
             # A repetition of the request; or somebody else than a person repeats what is known, or claimed.
             return Changed(known, "remembered", by, repeated=True)
@@ -326,11 +326,11 @@ class Memories:
             return replace(
                 row,
                 evidence_count=row.evidence_count + max(1, statements(evidence)),
-                importance=max(row.importance, said.importance),
-                confidence=raised(max(row.confidence, said.confidence), statements(evidence)),
+                importance=max(row.importance, new.importance),
+                confidence=raised(max(row.confidence, new.confidence), statements(evidence)),
                 last_used=max(now_ms(), row.last_used),
                 # What a person says themselves confirms what a tool only claimed.
-                quarantined=row.quarantined and said.quarantined,
+                quarantined=row.quarantined and new.quarantined,
                 origin="confirmed" if by_a_person and row.origin != "user" else row.origin,
             )
 

@@ -1,4 +1,4 @@
-"""Passages of a long text: what is indexed of it, and told where the whole would be too much. Pure."""
+"""Passages of a long text: what is indexed of it, and shown where the whole would be too much. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from gateway.lexical import estimate_tokens
 from gateway.storage.memories import Passage
 
 WHOLE_TOKENS = 450
-"""A text of at most so many tokens (estimated) is told whole and has no passages."""
+"""A text of at most so many tokens (estimated) is shown whole and has no passages."""
 PASSAGE_TOKENS = 300
 """The most of one passage."""
 MIN_TOKENS = 100

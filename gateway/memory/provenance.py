@@ -73,20 +73,20 @@ def provenance_of(
     Raises:
         ToolError: (memory_unsafe) a command to a model, or a secret that the user does not insist on.
     """
-    exchange, said = context.exchange(), context.user_messages()
-    all_said, whole = "\n".join(each.text for each in said), "\n".join([content, *tags])
-    _check(whole, exchange, all_said)
+    exchange, messages = context.exchange(), context.user_messages()
+    user_text, whole = "\n".join(each.text for each in messages), "\n".join([content, *tags])
+    _check(whole, exchange, user_text)
     tools = tuple(sorted(context.tools_read - {_OWN})[:MAX_TOOLS])
     outside = not all(map(trusts, context.tools_read))
-    if any(states(each.text, content) for each in said) and not (outside and directs(whole, all_said)):
+    if any(states(each.text, content) for each in messages) and not (outside and directs(whole, user_text)):
         return Provenance("user", tools, evidence_of(content, context))
-    if exchange is not None and confirms(exchange, content) and not directs("\n".join(tags), all_said):
+    if exchange is not None and confirms(exchange, content) and not directs("\n".join(tags), user_text):
         return Provenance("confirmed", tools, [quote_of(exchange.message, context)])
     if outside:
-        told = exchange.message.text if exchange is not None else ""
-        asked = tells(told) and _may_mean(content, told, all_said)
-        return Provenance("outside", tools, quarantined=not asked or directs(whole, all_said))
-    doubtful = not all(map(trusts, context.offered)) and empowers(whole, all_said)
+        newest = exchange.message.text if exchange is not None else ""
+        asked = tells(newest) and _may_mean(content, newest, user_text)
+        return Provenance("outside", tools, quarantined=not asked or directs(whole, user_text))
+    doubtful = not all(map(trusts, context.offered)) and empowers(whole, user_text)
     return Provenance("model", tools, evidence_of(content, context), quarantined=doubtful)
 
 
@@ -112,22 +112,22 @@ def quote_of(message: UserMessage, context: ToolContext) -> Evidence:
     return Evidence(context.session_id, message.position, message.text[:MAX_QUOTE])
 
 
-def _check(content: str, exchange: Exchange | None, said: str) -> None:
+def _check(content: str, exchange: Exchange | None, user_text: str) -> None:
     if commands(content):
         raise ToolError(REFUSALS["command"], code="memory_unsafe")
     secrets = secrets_in(content)
-    insisted = exchange is not None and insists(exchange) and all(each in said for each in secrets)
+    insisted = exchange is not None and insists(exchange) and all(each in user_text for each in secrets)
     if secrets and not insisted:
         raise ToolError(REFUSALS["secret"], code="memory_unsafe")
 
 
-def _may_mean(content: str, told: str, all_said: str) -> bool:
+def _may_mean(content: str, newest: str, user_text: str) -> bool:
     """Whether the content may be what the user told, in other words: it has no name that they did not say,
     and in the same language a word of theirs."""
     names = {each[0].strip().casefold() for each in _NAME.finditer(content)}
-    if any(name not in all_said.casefold() and not _DAYS.fullmatch(name) for name in names):
+    if any(name not in user_text.casefold() and not _DAYS.fullmatch(name) for name in names):
         return False
-    words, theirs = set(query_tokens(content)), set(query_tokens(told))
+    words, theirs = set(query_tokens(content)), set(query_tokens(newest))
     same_language = any(map(is_cjk, words)) == any(map(is_cjk, theirs))
     pairs = {word for word in words if len(word) > 1}
     return not same_language or bool(pairs & theirs)

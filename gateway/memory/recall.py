@@ -118,33 +118,33 @@ class Recall:
         found += [await self._store.profile("household", name) for name in scope.households]
         return [profile for profile in found if profile is not None]
 
-    async def revalidate(self, scope: Scope, told: Mapping[str, str]) -> Revalidation:
+    async def revalidate(self, scope: Scope, digests: Mapping[str, str]) -> Revalidation:
         """Checks a session's context against the store, by the digests of the memories and profiles in it.
         Raises errors.StorageError."""
-        memories = {key: digest for key, digest in told.items() if not snapshot.is_profile(key)}
+        memories = {key: digest for key, digest in digests.items() if not snapshot.is_profile(key)}
         state = await context_state(self._store, scope, memories)
         now = {
             snapshot.profile_key(profile): snapshot.profile_digest(profile)
             for profile in await self.profiles(scope)
         }
-        profiles = told.keys() - memories.keys()
+        profiles = digests.keys() - memories.keys()
         return Revalidation(
-            state, bool(state.forgotten) or any(now.get(key) != told[key] for key in profiles)
+            state, bool(state.forgotten) or any(now.get(key) != digests[key] for key in profiles)
         )
 
     async def changes(
         self,
         scope: Scope,
         state: ContextState,
-        told: Mapping[str, str],
+        digests: Mapping[str, str],
         *,
         as_of: int | None,
         turns: Collection[str],
     ) -> Changes:
-        """What a session is to be told of with its next message, within half of what may be looked up for
+        """What a session is to be shown with its next message, within half of what may be looked up for
         it: see `changes_since`."""
-        tokens = self._settings.memory_turn_tokens // 2
-        return await changes_since(self._store, scope, state, told, as_of=as_of, turns=turns, tokens=tokens)
+        half = self._settings.memory_turn_tokens // 2
+        return await changes_since(self._store, scope, state, digests, as_of=as_of, turns=turns, tokens=half)
 
     async def retrieve(
         self, scope: Scope, message: str, *, message_count: int, known: InContext, turn_id: str | None = None

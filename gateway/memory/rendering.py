@@ -1,7 +1,7 @@
 """Rendering of memories for a model: one line each, or everything about one.
 
 Each line has the day on which the memory was last said, changed or confirmed (UTC), so that of two that
-contradict each other the later one can be told.
+contradict each other the later one can be known.
 """
 
 from collections.abc import Sequence
@@ -102,11 +102,11 @@ def details(row: MemoryRow, evidence: Sequence[Evidence] = ()) -> str:
 
 def _line(row: MemoryRow, text: str, more: str = "") -> str:
     tags = "".join(f" #{tag}" for tag in row.tags)
-    doubt = " (doubtful)" if row.status == "suppressed" or row.flagged else ""
+    mark = " (doubtful)" if row.status == "suppressed" or row.flagged else ""
     hidden = f" (masked: {READ_ALL})" if MASK in text else ""
     where = f" (from elsewhere: {', '.join(row.tools) or row.source})" if row.origin in ELSEWHERE else ""
     day = datetime.fromtimestamp(row.updated_at / 1000, UTC).date().isoformat()
-    return _flat(f"[{row.id}] {row.type}{more}, {day}: {text}{tags}{hidden}{where}{doubt}")
+    return _flat(f"[{row.id}] {row.type}{more}, {day}: {text}{tags}{hidden}{where}{mark}")
 
 
 def _indented(text: str) -> list[str]:

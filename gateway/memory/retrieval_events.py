@@ -74,13 +74,13 @@ def search_event(
 
 def _of(hit: Hit) -> RetrievalHit:
     row, passage = hit.row, hit.passage
-    told = _hit(row, told="before" if hit.known else "now", score=round(hit.score, 4))
+    result = _hit(row, told="before" if hit.known else "now", score=round(hit.score, 4))
     more: dict[str, Any] = {"lexical_rank": hit.lexical_rank, "vector_rank": hit.vector_rank}
     more |= {"freshness": round(hit.freshness, 3), "form": hit.form}
     if passage is not None and hit.form == "passage":
         more |= {"snippet": masked_row(row).content[passage.begin : passage.end], "passage": passage.number}
         more |= {"title": " › ".join(passage.headings) or None}
-    return told.model_copy(update=more)
+    return result.model_copy(update=more)
 
 
 def _hit(row: MemoryRow, *, told: Literal["now", "before"], score: float) -> RetrievalHit:

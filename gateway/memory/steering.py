@@ -85,18 +85,18 @@ def commands(text: str) -> bool:
     return _COMMAND.search(plain_form(text)) is not None
 
 
-def empowers(text: str, said: str = "") -> bool:
-    """Whether the text names an address, an account or a phone that `said` does not, or tells of permissions
-    and protections in words that `said` lacks."""
-    return _has(text, said, ADDRESS, _POWER)
+def empowers(text: str, user_text: str = "") -> bool:
+    """Whether the text names an address, an account or a phone that `user_text` does not, or tells of
+    permissions and protections in words that `user_text` lacks."""
+    return _has(text, user_text, ADDRESS, _POWER)
 
 
-def directs(text: str, said: str = "") -> bool:
-    """Whether the text could be of use to a stranger who has it remembered, in words that `said` lacks: it
-    tells of wishes, duties, money or contacts, or it `empowers`."""
-    return _has(text, said, ADDRESS, _POWER, _DIRECTION)
+def directs(text: str, user_text: str = "") -> bool:
+    """Whether the text could be of use to a stranger who has it remembered, in words that `user_text` lacks:
+    it tells of wishes, duties, money or contacts, or it `empowers`."""
+    return _has(text, user_text, ADDRESS, _POWER, _DIRECTION)
 
 
-def _has(text: str, said: str, *patterns: re.Pattern[str]) -> bool:
-    known = plain_form(said)
+def _has(text: str, user_text: str, *patterns: re.Pattern[str]) -> bool:
+    known = plain_form(user_text)
     return any(each[0] not in known for pattern in patterns for each in pattern.finditer(plain_form(text)))

@@ -272,9 +272,9 @@ class _Call:
     async def _confirmed(self, row: MemoryRow) -> str | None:
         """In which words the user confirms a memory; None when they do not."""
         if (exchange := self.context.exchange()) is not None:
-            said = exchange.message.text[:MAX_REASON]
+            words = exchange.message.text[:MAX_REASON]
             return (
-                f"The user confirmed it: “{said}”" if confirms(exchange, row.content, named=row.id) else None
+                f"The user confirmed it: “{words}”" if confirms(exchange, row.content, named=row.id) else None
             )
         if (ask := self.context.ask) is not None and await ask(f"Remember this? “{row.content}”"):
             return "The user confirmed it when they were asked."

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from gateway.lexical import is_cjk, query_tokens, tokens
-from gateway.memory.citations import Said
+from gateway.memory.citations import TextTerms
 from gateway.memory.validation import NewMemory
 from gateway.storage.memories import AllScopes, Link, MemoryRow, MemoryType, Viewer
 from gateway.storage.memories.contract import MemoryStore
@@ -52,11 +52,12 @@ def reasons_of(new: NewMemory, found: Mapping[str, str]) -> list[str]:
     memories follow from nothing. Pure."""
     if new.type not in CONCLUSIONS:
         return []
-    stated = Said.of(set(tokens(new.content)))
+    stated = TextTerms.of(set(tokens(new.content)))
     return [
         memory_id
         for memory_id, text in found.items()
-        if _names(text) & stated.words or Said.of(query_tokens(text)).share_in(stated) >= MIN_REASON_SHARE
+        if _names(text) & stated.words
+        or TextTerms.of(query_tokens(text)).share_in(stated) >= MIN_REASON_SHARE
     ]
 
 

@@ -37,7 +37,7 @@ Action = Literal["suppress", "freeze", "replace", "activate"]
 MAX_EVIDENCE = 500
 """Quotes that a merged memory takes over, the last ones."""
 
-DOUBT = 0.3
+SUPPRESSION_PENALTY = 0.3
 """What a suppression takes from the confidence; when it is undone it comes back."""
 
 _OUTCOMES: dict[Action, tuple[Status, Operation]] = {
@@ -178,11 +178,11 @@ class Corrections:
         version: int | None,
     ) -> Sequence[Change]:
         row = await self._correctable(viewer, memory_id, version)
-        doubts = (status == "suppressed") - (row.status == "suppressed")
+        penalties = (status == "suppressed") - (row.status == "suppressed")
         after = next_version(
             row,
             status=status,
-            confidence=min(1.0, max(0.0, round(row.confidence - DOUBT * doubts, 2))),
+            confidence=min(1.0, max(0.0, round(row.confidence - SUPPRESSION_PENALTY * penalties, 2))),
             evidence_count=row.evidence_count + len(quotes),
             flagged=None if status == "active" else row.flagged,
         )

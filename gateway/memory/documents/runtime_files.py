@@ -116,9 +116,9 @@ def _as_document(row: MemoryRow, former: Document | None) -> Document:
     skill, kind, reference = key_of(row)
     kept = former.model_dump(by_alias=True) if former else {"createdAt": iso(row.created_at)}
     described = {"skillDescription": row.context} if row.context else {}
-    said = {"content": row.content, "snippet": row.summary, "updatedAt": iso(row.updated_at)}
+    current = {"content": row.content, "snippet": row.summary, "updatedAt": iso(row.updated_at)}
     named = {"type": kind, "skill": skill, "reference": reference}
-    return document_of({**kept, **described, **said, **named}, row.updated_at)
+    return document_of({**kept, **described, **current, **named}, row.updated_at)
 
 
 def _read(folder: Path, file: str) -> Document:
@@ -132,15 +132,15 @@ async def _import(
     """Raises what `validation.make` and `MemoryStore.write` raise."""
     if known is not None and known.updated_at >= document.updated_at:
         return "unchanged"
-    said = document.as_row
+    filed = document.as_row
     new = NewMemory(
-        content=said.content,
-        type=said.type,
-        summary=said.summary,
+        content=filed.content,
+        type=filed.type,
+        summary=filed.summary,
         source="import",
         context=document.skill_description or None,
-        skill=said.skill,
-        reference=said.reference,
+        skill=filed.skill,
+        reference=filed.reference,
     )
     row = validation.make(new, Scope(scope.user_id), new_memory_id(), document.updated_at)
     if known is None:

@@ -188,10 +188,10 @@ class Reconciler:
 
     def _evidence(self, candidate: GroundedCandidate) -> Sequence[Evidence]:
         """The user's words, and then those of the assistant that they agree to."""
-        said = Evidence(self._session_id, candidate.position, candidate.quote)
+        quote = Evidence(self._session_id, candidate.position, candidate.quote)
         if (proposal := candidate.proposal) is None:
-            return [said]
-        return [said, Evidence(self._session_id, proposal.position, proposal.quote, "assistant")]
+            return [quote]
+        return [quote, Evidence(self._session_id, proposal.position, proposal.quote, "assistant")]
 
     async def _evidence_positions(self, row: MemoryRow) -> Sequence[int]:
         """Positions of this session's messages that are evidence of the memory."""

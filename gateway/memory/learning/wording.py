@@ -110,13 +110,13 @@ _NOT_NEGATIVE = re.compile(
 )
 
 
-def wording_of(content: str, quote: str, said: str) -> Wording:
-    """How `content` relates to the quote it is drawn from, and to all that was `said` around it, the quote
+def wording_of(content: str, quote: str, context: str) -> Wording:
+    """How `content` relates to the quote it is drawn from, and to the `context` of that, the quote
     included. translated: it is in another language, or in the other Chinese script."""
-    content, quote, said = map(_spaced, (content, quote, said))
-    if _is_cjk(content) != _is_cjk(quote) and not (_is_cjk(content) and _is_cjk(said)):
+    content, quote, context = map(_spaced, (content, quote, context))
+    if _is_cjk(content) != _is_cjk(quote) and not (_is_cjk(content) and _is_cjk(context)):
         return "translated"
-    if brings_in(content, said):
+    if brings_in(content, context):
         return "differs"
     words = {word for word in content_words(content) if not word[0].isdigit()}
     if (
@@ -125,21 +125,21 @@ def wording_of(content: str, quote: str, said: str) -> Wording:
         or _is_negative(content) != _is_negative(_about(words, quote))
     ):
         return "differs"
-    if not _are_shared(words, content, quote, said):
+    if not _are_shared(words, content, quote, context):
         return "differs"
-    return "translated" if _is_script_changed(content, said) else "agrees"
+    return "translated" if _is_script_changed(content, context) else "agrees"
 
 
 def says_nothing(content: str) -> bool:
     """Whether a content tells only that the user agreed, and not to what."""
-    told = _AGREEING.sub(" ", _TELLING_ZH.sub(" ", plain_form(content)))
-    return not (content_words(told) if told else set[str]()) - _TELLING
+    statement = _AGREEING.sub(" ", _TELLING_ZH.sub(" ", plain_form(content)))
+    return not (content_words(statement) if statement else set[str]()) - _TELLING
 
 
-def brings_in(content: str, said: str) -> bool:
-    """Whether a content has a number or a name in Latin script that was not `said`."""
-    content, said = _spaced(content), _spaced(said)
-    return not (_numbers(content) <= _numbers(said) and _names(content) <= set(tokens(said)))
+def brings_in(content: str, context: str) -> bool:
+    """Whether a content has a number or a name in Latin script that its `context` lacks."""
+    content, context = _spaced(content), _spaced(context)
+    return not (_numbers(content) <= _numbers(context) and _names(content) <= set(tokens(context)))
 
 
 def leaves_out(content: str, quote: str, before: str) -> bool:
@@ -154,7 +154,7 @@ def leaves_out(content: str, quote: str, before: str) -> bool:
     parts = [plain_form(part) for part in _JOINT.split(prefix + quote)]
     stated = max(parts, key=lambda part: len(words & set(tokens(part))), default="")
     plain = plain_form(content)
-    if any(said.search(stated) and not told.search(plain) for said, told in _QUALIFIERS):
+    if any(theirs.search(stated) and not ours.search(plain) for theirs, ours in _QUALIFIERS):
         return True
     is_of_another = _SOMEBODY.search(stated) and not _FIRST_PERSON.search(_SOMEBODY.sub(" ", stated))
     is_named = not _names(prefix + quote).isdisjoint(tokens(content)[:1])
@@ -168,33 +168,33 @@ def content_words(text: str) -> set[str]:
     return single - _FUNCTION_WORDS
 
 
-def _are_shared(words: set[str], content: str, quote: str, said: str) -> bool:
-    there = set(tokens(said))
+def _are_shared(words: set[str], content: str, quote: str, context: str) -> bool:
+    there = set(tokens(context))
     if words <= there:
         return True
-    told = _TELLING_ZH.sub(" ", plain_form(content))
-    bearing = (content_words(told) if told.strip() else words) - _TELLING or words
+    statement = _TELLING_ZH.sub(" ", plain_form(content))
+    bearing = (content_words(statement) if statement.strip() else words) - _TELLING or words
     if len(bearing & there) < MIN_SHARED * len(bearing):
         return False
     if len(bearing & set(tokens(quote))) < MIN_QUOTED * len(bearing):
         return False
-    return not _has_new_run(told, there) and not _is_substituted(
-        told, _TELLING_ZH.sub(" ", plain_form(quote)), there
+    return not _has_new_run(statement, there) and not _is_substituted(
+        statement, _TELLING_ZH.sub(" ", plain_form(quote)), there
     )
 
 
-def _has_new_run(told: str, there: set[str]) -> bool:
+def _has_new_run(statement: str, there: set[str]) -> bool:
     run = 0
-    for sign in told:
+    for sign in statement:
         run = run + 1 if is_cjk(sign) and _is_new(sign, there) else 0
         if run > MAX_NEW_RUN:
             return True
     return False
 
 
-def _is_substituted(told: str, quote: str, there: set[str]) -> bool:
+def _is_substituted(statement: str, quote: str, there: set[str]) -> bool:
     """Whether one Chinese character stands in the place of another, as in names: 南京 for 北京."""
-    own, others = (set(pairwise(filter(is_cjk, _in_order(text)))) for text in (told, quote))
+    own, others = (set(pairwise(filter(is_cjk, _in_order(text)))) for text in (statement, quote))
     return any(
         (_is_new(right, there) and any(a == left and (right, b) not in own for a, b in others - own))
         or (_is_new(left, there) and any(b == right and (a, left) not in own for a, b in others - own))
@@ -241,9 +241,9 @@ def _is_cjk(text: str) -> bool:
     return any(map(is_cjk, text))
 
 
-def _is_script_changed(content: str, said: str) -> bool:
+def _is_script_changed(content: str, context: str) -> bool:
     """Whether a character of the user's is written in the other script."""
-    others = {sign for sign in content if is_cjk(sign)} - set(said)
+    others = {sign for sign in content if is_cjk(sign)} - set(context)
     if not others:
         return False
-    return not set(map(plain_form, others)).isdisjoint(map(plain_form, filter(is_cjk, set(said))))
+    return not set(map(plain_form, others)).isdisjoint(map(plain_form, filter(is_cjk, set(context))))

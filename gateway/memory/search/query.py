@@ -9,14 +9,14 @@ from gateway.storage.memories import MemoryRow, MemoryType, Passage
 
 Mode = Literal["catalog", "details"]
 Form = Literal["full", "passage", "summary"]
-"""How a memory is told: everything, the passage of a long one that fits the query, or its summary."""
+"""How a memory is shown: everything, the passage of a long one that fits the query, or its summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
     """`text` is raw user text of any length. No `types` means all types; `since` filters by the last change,
     Unix milliseconds. The result has at most `limit` memories of at most `budget_tokens` together as they are
-    rendered (see gateway/memory/rendering.py), `line_tokens` of them for what is told on one line (None:
+    rendered (see gateway/memory/rendering.py), `line_tokens` of them for what is shown on one line (None:
     all); with `summaries_only` a catalog has nothing else. What is in context already costs nothing: `known`
     has the ids of memories, and what `known_key` makes.
     `likely_types` and `likely_since` raise the score of a memory and exclude none. `plainly`: only memories
@@ -40,7 +40,7 @@ class MemoryQuery:
 class Hit:
     """A memory in a result. The lexical and the vector rank count from 1; None: absent from that ranking.
     `score` is comparable within one search: about 1 for the first of one ranking, 2 for the first of both.
-    `passage` is the one of a long memory that fits the query; `known`: it is in context, as it is told."""
+    `passage` is the one of a long memory that fits the query; `known`: it is in context, in that form."""
 
     row: MemoryRow
     score: float
@@ -55,7 +55,7 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """The best first. `omissions` are the first of the `omitted` memories that were found and left out, and
-    of those that are told by their summary for want of room;
+    of those that are shown by their summary for want of room;
     `tokens` is the estimated size of the rendered hits. `degraded`: vector search is configured and
     failed."""
 

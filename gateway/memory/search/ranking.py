@@ -76,7 +76,7 @@ def select(
 ) -> tuple[list[Hit], list[Omission], int]:
     """The selected hits in the form that there is room for, the omissions with their reasons, and the tokens
     of the selection; see `MemoryQuery`. `hits` are the best first. What is longer than a line may take
-    LONG_SHARE of the budget, and where there is no room for it, it is told by its summary (`too_long`). What
+    LONG_SHARE of the budget, and where there is no room for it, it is shown by its summary (`too_long`). What
     does not fit is left out, though a smaller one after it may fit, and so is what says the same as a
     better one (`comparison.is_same`)."""
     chosen, omissions = list[Hit](), list[Omission]()
@@ -113,7 +113,7 @@ def select(
 
 
 def rendered_tokens(hit: Hit) -> int:
-    """Estimated tokens of a memory as it is told: nothing of what is in context."""
+    """Estimated tokens of a memory as it is shown: nothing of what is in context."""
     return 0 if hit.known else estimate_tokens(rendering.in_form(hit))
 
 
@@ -125,7 +125,7 @@ def _is_known(hit: Hit, form: Form, known: Collection[str]) -> bool:
 
 
 def _forms(hit: Hit, mode: Mode, *, summaries_only: bool) -> Sequence[Form]:
-    """How a memory may be told, the fullest first. Of a long one its passage says more than its summary, and
+    """How a memory may be shown, the fullest first. Of a long one its passage says more than its summary, and
     of one that its summary leaves something out of the content."""
     if mode == "details":
         return ("full", "passage", "summary") if hit.passage else ("full", "summary")
@@ -135,7 +135,7 @@ def _forms(hit: Hit, mode: Mode, *, summaries_only: bool) -> Sequence[Form]:
 
 
 def _is_long(hit: Hit) -> bool:
-    """Whether it is told at more length than by a line."""
+    """Whether it is shown at more length than by a line."""
     return hit.form != "summary" and (hit.passage is not None or rendering.is_cut(hit.row))
 
 

@@ -54,16 +54,16 @@ def gives_another_value(old: NormalizedText, new: NormalizedText, cue: Cue) -> b
     """Whether `new`, a statement with that `cue`, gives another value to the attribute that `old` states."""
     if _INDEFINITE.search(old.text) or _INDEFINITE.search(new.text):
         return False
-    stated, said = (_forms(without_now(_in_passive(text))) for text in (old.text, new.text))
+    old_forms, new_forms = (_forms(without_now(_in_passive(text))) for text in (old.text, new.text))
     texts = (*_before(without_now(new.text)), *_before(_in_passive(new.text)))
-    if not {units(_signed(text)) for text in texts}.isdisjoint(form for form, _ in stated):
+    if not {units(_signed(text)) for text in texts}.isdisjoint(form for form, _ in old_forms):
         return True
     differences = [
         (_difference(one, other), of_measures or only_measures)
-        for (one, of_measures), (other, only_measures) in product(stated, said)
+        for (one, of_measures), (other, only_measures) in product(old_forms, new_forms)
     ]
     # Where a number stands makes no difference: "at 40" and "now 60" are one limit.
-    differences.append((_difference(_one_sign(stated[-1][0]), _one_sign(said[-1][0])), True))
+    differences.append((_difference(_one_sign(old_forms[-1][0]), _one_sign(new_forms[-1][0])), True))
     first = {*old.units[:1], *new.units[:1]}  # which has a capital letter whatever it is
     names = frozenset(unit for name in old.names | new.names for unit in units(name)) - first
     return any(
