@@ -17,7 +17,7 @@ def recalled(memory_id: str, text: str) -> Recalled:
     return Recalled(id=memory_id, digest="d", full=True, text=f"[{memory_id}] fact: {text}")
 
 
-def told(*ids: str, text: str) -> PromptMemories:
+def prompted(*ids: str, text: str) -> PromptMemories:
     return PromptMemories(text, dict.fromkeys(ids, "d"), 3, named=frozenset({KEPT}), forgotten={GONE: 2})
 
 
@@ -28,7 +28,7 @@ async def test_nothing_of_what_it_said_is_left_in_the_owners_sessions(storage: S
     only = recalled_block([recalled(GONE, "口令是斑马")])
     await writer.append("text", message=Message("user", [SAID, both]))
     await writer.append("text", message=Message("user", [only]))
-    await storage.sessions.set_prompt_memories("s", told(GONE, KEPT, text="口令是斑马"))
+    await storage.sessions.set_prompt_memories("s", prompted(GONE, KEPT, text="口令是斑马"))
 
     await storage.sessions.forget_memory(OWNER, GONE)
 
@@ -47,10 +47,10 @@ async def test_other_sessions_stay_as_they_are(storage: Storage) -> None:
     """Those of other owners, and those that were told something else."""
     theirs = writer_of(storage, await accepted(storage, "bobs", "t_2", owner="bob"))
     await theirs.append("text", message=Message("user", [recalled_block([recalled(GONE, "斑马")])]))
-    await storage.sessions.set_prompt_memories("bobs", told(GONE, text="斑马"))
+    await storage.sessions.set_prompt_memories("bobs", prompted(GONE, text="斑马"))
     mine = await running(storage)
     await mine.append("text", message=Message("user", [SAID]))
-    await storage.sessions.set_prompt_memories("s", told(KEPT, text="likes tea"))
+    await storage.sessions.set_prompt_memories("s", prompted(KEPT, text="likes tea"))
     before = [await storage.sessions.history(session) for session in ("s", "bobs")]
 
     await storage.sessions.forget_memory(OWNER, GONE)

@@ -20,10 +20,10 @@ async def test_what_was_deleted_or_replaced_since_is_told_the_last_first(store: 
     ]
     await store.write(changes, most=100)
 
-    told = [Forgotten(row.content, row.digest, at) for row, at in ((rows[1], 20), (rows[0], 10))]
-    assert await store.forgotten(ANN, since=9, limit=9) == told
-    assert await store.forgotten(ANN, since=10, limit=9) == told[:1]
-    assert await store.forgotten(AllScopes("ann"), since=9, limit=1) == told[:1]
+    gone = [Forgotten(row.content, row.digest, at) for row, at in ((rows[1], 20), (rows[0], 10))]
+    assert await store.forgotten(ANN, since=9, limit=9) == gone
+    assert await store.forgotten(ANN, since=10, limit=9) == gone[:1]
+    assert await store.forgotten(AllScopes("ann"), since=9, limit=1) == gone[:1]
 
 
 async def test_it_is_told_to_those_who_saw_it(store: MemoryStore) -> None:
@@ -35,11 +35,11 @@ async def test_it_is_told_to_those_who_saw_it(store: MemoryStore) -> None:
     await remember(store, *rows)
     await store.write([became(row, "deleted", updated_at=10) for row in rows], most=100)
 
-    async def told(viewer: Scope) -> list[str]:
+    async def contents(viewer: Scope) -> list[str]:
         return [each.content for each in await store.forgotten(viewer, since=0, limit=9)]
 
-    assert sorted(await told(ANN)) == ["of the role", "of the user"]
-    assert await told(Scope("ann", "cook")) == ["of the user"]
-    assert await told(Scope("bea", "writer")) == []
+    assert sorted(await contents(ANN)) == ["of the role", "of the user"]
+    assert await contents(Scope("ann", "cook")) == ["of the user"]
+    assert await contents(Scope("bea", "writer")) == []
     assert await store.erase(ANN, "m_2")
-    assert await told(Scope("ann", "cook")) == []
+    assert await contents(Scope("ann", "cook")) == []

@@ -16,11 +16,11 @@ PAIRS: Mapping[Decision, Sequence[Sequence[str]]] = yaml.safe_load(
 )
 
 
-def decided(old: str, new: str, said: str = "") -> Decision:
-    """What is decided of a memory and a later one, which was saved when the user `said` that."""
+def decided(old: str, new: str, message: str = "") -> Decision:
+    """What is decided of a memory and a later one, which was saved with a message of the user."""
     if is_same(old, new):
         return "same"
-    return "corrections" if replaces(old, new, said) else "two"
+    return "corrections" if replaces(old, new, message) else "two"
 
 
 def confusion() -> Counter[tuple[Decision, Decision]]:

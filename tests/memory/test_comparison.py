@@ -229,8 +229,8 @@ def test_a_correction_replaces_nothing_of_another_person() -> None:
     assert [
         (known.content, new)
         for known in KNOWN
-        for _, new, *said in PAIRS["corrections"]
-        if replaces(known.content, new, *said)
+        for _, new, *message in PAIRS["corrections"]
+        if replaces(known.content, new, *message)
     ] == []
 
 
@@ -258,7 +258,7 @@ def test_a_long_repetition_is_compared_at_once(piece: str) -> None:
     text = (piece * 400)[:290]
 
     assert is_same(text, text + " ")
-    for said in (f"now {text}", f"{text} moved to", f"从{text}换成", f"{text} instead of {text}"):
-        assert not replaces(text, said[:299])
+    for message in (f"now {text}", f"{text} moved to", f"从{text}换成", f"{text} instead of {text}"):
+        assert not replaces(text, message[:299])
     assert compare(f"预算是{text},", f"预算是{text[:-1]}1,") in {"same", "different"}
     assert compare(text, text * 100) == "different"

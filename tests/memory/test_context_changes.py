@@ -35,26 +35,26 @@ class Session:
 
     def __init__(self, memories: Memories) -> None:
         self.memories = memories
-        self.told: dict[str, str] = {}
+        self.shown: dict[str, str] = {}
         self.as_of: int | None = 0
         self.items: list[StoredMessage] = []
 
     async def begin(self) -> None:
         taken = await snapshot.load(self.memories.store, ANN, (), tokens=6000)
-        self.told, self.as_of = dict(taken.digests), taken.as_of
+        self.shown, self.as_of = dict(taken.digests), taken.as_of
 
     async def turn(self, *, turns: Sequence[str] = (), tokens: int = TOKENS) -> Changes:
         store = self.memories.store
-        state = await context_state(store, ANN, self.told)
+        state = await context_state(store, ANN, self.shown)
         found = await changes_since(
-            store, ANN, state, self.told, as_of=self.as_of, turns=turns, tokens=tokens
+            store, ANN, state, self.shown, as_of=self.as_of, turns=turns, tokens=tokens
         )
         self._say("user", text_block("hello"))
         if found.recalled:
             self._say("user", recalled_block(found.recalled, changes=True, more=found.more))
         self._say("assistant", text_block("hello"))
-        self.told = {key: digest for key, digest in self.told.items() if key not in state.forgotten}
-        self.told |= {each.id: each.digest for each in found.recalled}
+        self.shown = {key: digest for key, digest in self.shown.items() if key not in state.forgotten}
+        self.shown |= {each.id: each.digest for each in found.recalled}
         self.as_of = found.as_of
         return found
 
@@ -122,7 +122,7 @@ async def test_what_took_the_place_of_another_and_was_deleted_then_is_forgotten(
     (_, new) = await corrections.correct(ANN, old.id, "replace", BY, new_content="It is on 11 May.")
     await memories.delete(ANN, new.row.id, BY)
 
-    state = await context_state(memories.store, ANN, session.told)
+    state = await context_state(memories.store, ANN, session.shown)
     assert state.forgotten == {old.id}
     assert state.corrected == {}
 
@@ -146,7 +146,7 @@ async def test_what_may_not_be_recalled_any_more_is_forgotten(
         case _:
             away = replace(row, version=2, visibility="private", role_id="cook")
             await memories.apply([await memories.step(away, "updated", BY)])
-    state = await context_state(memories.store, ANN, session.told)
+    state = await context_state(memories.store, ANN, session.shown)
     (notice,) = (await session.turn()).recalled
 
     assert state.forgotten == {row.id}
@@ -193,15 +193,15 @@ async def test_what_was_told_before_is_not_counted_as_more(memories: Memories, s
     """However many there are since the session began."""
     await saved(memories, "The office is on the third floor.")
     await session.begin()
-    told = 0
+    shown = 0
     for group in range(7):
         for number in range(10):
             await saved(memories, f"Fact {number} of group {group} is about pears.")
         found = await session.turn(tokens=2000)
-        told += len(texts(found))
+        shown += len(texts(found))
         assert found.more == 0
 
-    assert told == 70
+    assert shown == 70
 
 
 OPERATIONS = st.lists(
@@ -252,7 +252,7 @@ async def _play(memories: Memories, session: Session, operations: Sequence[tuple
                 before = session.reads
                 await session.turn(turns=["t"])
                 assert session.reads[: len(before)] == before
-                assert await _digests(memories, live) == {each: session.told[each] for each in live}
+                assert await _digests(memories, live) == {each: session.shown[each] for each in live}
                 assert _repeated(session) == []
 
 
@@ -261,10 +261,10 @@ async def _digests(memories: Memories, ids: Sequence[str]) -> Mapping[str, str]:
 
 
 def _repeated(session: Session) -> list[str]:
-    told = [
+    shown = [
         (each.id, each.digest)
         for item in session.items
         for block in item.message.content
         for each in recalled_in(block)
     ]
-    return [memory_id for memory_id, digest in set(told) if told.count((memory_id, digest)) > 1]
+    return [memory_id for memory_id, digest in set(shown) if shown.count((memory_id, digest)) > 1]

@@ -42,8 +42,8 @@ async def test_without_a_setting_no_model_is_asked() -> None:
 
 async def test_a_model_decides_what_the_rules_cannot() -> None:
     """Types, time and reason are its own; its reason is one line among the notes."""
-    said = judged("yes", types=["risk", "risk"], time_range="last_30_days", reason="It is\n about a plan.")
-    model = ScriptedModel(said)
+    answer = judged("yes", types=["risk", "risk"], time_range="last_30_days", reason="It is\n about a plan.")
+    model = ScriptedModel(answer)
 
     decision = await controller_with("small", model).decide("明天开会", message_count=2)
 
@@ -68,8 +68,8 @@ async def test_a_model_may_say_that_none_are_needed_or_that_it_cannot_tell() -> 
 
 async def test_a_model_may_use_the_names_of_the_api() -> None:
     """need_memory, memory_types and notes are needed, types and reason."""
-    said = {"need_memory": "yes", "memory_types": ["risk"], "retrieval_mode": "details", "notes": "Plans."}
-    model = ScriptedModel(orjson.dumps(said).decode())
+    answer = {"need_memory": "yes", "memory_types": ["risk"], "retrieval_mode": "details", "notes": "Plans."}
+    model = ScriptedModel(orjson.dumps(answer).decode())
 
     decision = await controller_with("small", model).decide("明天开会", message_count=2)
 
@@ -82,8 +82,8 @@ async def test_a_model_may_use_the_names_of_the_api() -> None:
 
 async def test_what_a_model_adds_to_its_answer_does_not_spoil_it() -> None:
     """A fence, a sentence before it, a type and a key of its own invention."""
-    said = judged("yes", types=["appointment", "risk"], certainty=0.9)
-    model = ScriptedModel(f"Sure, here’s what I think:\n\n```json\n{said}\n```")
+    answer = judged("yes", types=["appointment", "risk"], certainty=0.9)
+    model = ScriptedModel(f"Sure, here’s what I think:\n\n```json\n{answer}\n```")
 
     decision = await controller_with("small", model).decide("明天开会", message_count=2)
 
@@ -116,10 +116,10 @@ UNUSABLE: list[Scripted] = [
 ]
 
 
-@pytest.mark.parametrize("said", UNUSABLE)
-async def test_an_unusable_answer_leaves_the_rules_standing(said: Scripted) -> None:
+@pytest.mark.parametrize("answer", UNUSABLE)
+async def test_an_unusable_answer_leaves_the_rules_standing(answer: Scripted) -> None:
     """With a note."""
-    asked = controller_with("small", ScriptedModel(said))
+    asked = controller_with("small", ScriptedModel(answer))
 
     decision = await asked.decide("明天开会", message_count=2)
 

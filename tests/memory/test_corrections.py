@@ -109,7 +109,7 @@ async def test_a_replacement_by_what_is_known_already_gives_way_to_it(
 
 
 @pytest.mark.parametrize(
-    ("action", "new_content", "told"),
+    ("action", "new_content", "message"),
     [
         ("replace", None, "new_content is missing"),
         ("replace", " \u200b ", "content is missing"),
@@ -119,12 +119,12 @@ async def test_a_replacement_by_what_is_known_already_gives_way_to_it(
     ],
 )
 async def test_a_correction_that_makes_no_sense_is_refused(
-    memories: Memories, corrections: Corrections, action: Any, new_content: str | None, told: str
+    memories: Memories, corrections: Corrections, action: Any, new_content: str | None, message: str
 ) -> None:
     """And nothing has changed."""
     row = await saved(memories, "I like tea")
 
-    with pytest.raises(InvalidRequest, match=told):
+    with pytest.raises(InvalidRequest, match=message):
         await corrections.correct(ANN, row.id, action, BY, new_content=new_content)
 
     assert await memories.get(ANN, row.id) == row

@@ -48,8 +48,8 @@ async def test_the_next_session_is_told_the_correction_alone(
 ) -> None:
     """With its day; also where the model saves it in words that say nothing of a change, as the user did. Who
     looks at what is remembered sees both, and which took the other's place."""
-    for said, saves in (first, then):
-        await model.script(said, {"save": saves, "type": "event"}, {"answer": "OK."})
+    for message, saves in (first, then):
+        await model.script(message, {"save": saves, "type": "event"}, {"answer": "OK."})
     async with running_gateway(settings_for(tmp_path, model.url)) as user:
         await user.chat(first[0], role_id="web")
         events = await user.chat(then[0], role_id="terminal")

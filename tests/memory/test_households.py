@@ -23,10 +23,10 @@ async def kept(memories: Memories, who: Scope, content: str, quote: str = "", **
     """A memory of the household, from what `who` said."""
     new = NewMemory(content, owner_type="household", **fields)
     by = Attribution(who.user_id, "They said so.")
-    return await memories.save(who, new, by, evidence=said(who, quote) if quote else ())
+    return await memories.save(who, new, by, evidence=evidence_of(who, quote) if quote else ())
 
 
-def said(who: Scope, quote: str) -> Sequence[Evidence]:
+def evidence_of(who: Scope, quote: str) -> Sequence[Evidence]:
     return [Evidence(f"s_{who.user_id}", 1, quote)]
 
 
@@ -57,7 +57,7 @@ async def test_what_replaces_a_memory_of_another_is_whose_said_it(
 ) -> None:
     """Also where what is true instead was remembered already."""
     row = (await kept(memories, BERT, "We eat at seven.", OF_BERT)).row
-    (evidence,) = said(ANNA, SECRET)
+    (evidence,) = evidence_of(ANNA, SECRET)
     _, new, *_ = await corrections.correct(
         ANNA,
         row.id,
@@ -80,7 +80,7 @@ async def test_what_suppresses_a_memory_of_another_is_quoted_to_who_said_it(
     memories: Memories, corrections: Corrections
 ) -> None:
     row = (await kept(memories, BERT, "We eat at seven.")).row
-    (evidence,) = said(ANNA, SECRET)
+    (evidence,) = evidence_of(ANNA, SECRET)
     await corrections.correct(
         ANNA, row.id, "suppress", Attribution("anna", "She doubts it."), evidence=evidence
     )

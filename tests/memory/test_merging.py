@@ -66,7 +66,7 @@ async def test_a_merged_memory_depends_on_what_its_parts_depended_on(
 
 
 @pytest.mark.parametrize(
-    ("contents", "told"),
+    ("contents", "message"),
     [
         (["one"], "2 to 20 different"),
         ([f"thing {n}" for n in range(21)], "2 to 20 different"),
@@ -76,12 +76,12 @@ async def test_a_merged_memory_depends_on_what_its_parts_depended_on(
 )
 @pytest.mark.anyio
 async def test_what_cannot_become_one_is_refused(
-    memories: Memories, corrections: Corrections, contents: list[str], told: str
+    memories: Memories, corrections: Corrections, contents: list[str], message: str
 ) -> None:
     """With the reason, and nothing has changed."""
     rows = [await saved(memories, content) for content in contents]
 
-    with pytest.raises(InvalidRequest, match=told):
+    with pytest.raises(InvalidRequest, match=message):
         await corrections.merge(ANN, [row.id for row in rows], BY)
 
     assert len(await recalled(memories)) == len(rows)

@@ -70,8 +70,8 @@ async def test_details_are_new_to_who_was_told_a_summary(services: MemoryService
     assert named is not None
     assert full is not None
     assert named.decision.mode == "details"
-    (told,) = named.new_memories()
-    assert "因为要事务" in told.text
+    (memory,) = named.new_memories()
+    assert "因为要事务" in memory.text
     assert list(full.new_memories()) == []
 
 

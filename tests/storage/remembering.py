@@ -27,16 +27,16 @@ async def sqlite_memories(folder: Path) -> AsyncGenerator[MemoryStore]:
 
 def memory(memory_id: str, content: str = "", **fields: Any) -> MemoryRow:
     """A fact about ann, known to all her roles, unless `fields` say otherwise."""
-    said = content or f"the fact {memory_id}"
+    text = content or f"the fact {memory_id}"
     row = MemoryRow(
         id=memory_id,
         user_id="ann",
         owner_type="user",
         owner_id="ann",
         type="fact",
-        content=said,
-        summary=said[:200],
-        digest=digest_of(said),
+        content=text,
+        summary=text[:200],
+        digest=digest_of(text),
         visibility="global",
         source="user",
         created_at=1,
@@ -60,8 +60,8 @@ def step(row: MemoryRow, operation: Operation = "remembered", **more: Any) -> Ch
 def became(row: MemoryRow, operation: Operation = "updated", **fields: Any) -> Change:
     """The next version of `row`."""
     content = fields.get("content")
-    said = {} if content is None else {"digest": digest_of(content), "summary": content[:200]}
-    return step(replace(row, version=row.version + 1, **said | fields), operation)
+    derived = {} if content is None else {"digest": digest_of(content), "summary": content[:200]}
+    return step(replace(row, version=row.version + 1, **derived | fields), operation)
 
 
 async def remember(store: MemoryStore, *rows: MemoryRow, most: int = 10_000) -> None:

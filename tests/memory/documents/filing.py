@@ -28,9 +28,9 @@ def document(content: str = "用网格排版，留白要多。", **more: Any) ->
     return document_of(fields(content, **more), NOON)
 
 
-def write_json(folder: Path, name: str, said: dict[str, Any] | str) -> Path:
+def write_json(folder: Path, name: str, content: dict[str, Any] | str) -> Path:
     """A file that has long been there."""
-    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     return write_text(folder, name, text)
 
 

@@ -80,7 +80,7 @@ def test_what_a_file_leaves_out_is_filled_in() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"content": ""}, "content: must not be empty"),
         ({"content": " \u200b\x00 "}, "content: must not be empty"),
@@ -101,9 +101,9 @@ def test_what_a_file_leaves_out_is_filled_in() -> None:
         ({"meta": "x"}, "meta: Input should be"),
     ],
 )
-def test_a_wrong_field_is_named_without_its_value(wrong: dict[str, Any], told: str) -> None:
+def test_a_wrong_field_is_named_without_its_value(wrong: dict[str, Any], message: str) -> None:
     """The message says which field it is and what it must be."""
-    with pytest.raises(ValueError, match=f"^{re.escape(told)}"):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
         document_of(fields() | wrong, NOON)
 
 
@@ -206,7 +206,7 @@ def test_markdown_with_front_matter_is_a_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (b"# Colours", "does not begin with front matter"),
         (b"---\nname: x\n", "front matter does not end"),
@@ -219,9 +219,9 @@ def test_markdown_with_front_matter_is_a_reference() -> None:
         (b"---\nname: x\n---\n\xff", "it is not UTF-8 text at byte 16"),
     ],
 )
-def test_markdown_that_cannot_be_used_is_refused(text: bytes, told: str) -> None:
+def test_markdown_that_cannot_be_used_is_refused(text: bytes, message: str) -> None:
     """With what to mend."""
-    with pytest.raises(ValueError, match=re.escape(told)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         reference_of(text, "a.md", 0)
 
 

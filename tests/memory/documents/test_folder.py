@@ -256,8 +256,8 @@ def test_a_file_may_be_named_by_its_content(tmp_path: Path) -> None:
 def test_of_a_skill_the_newest_documents_are_in_use(tmp_path: Path) -> None:
     """As many as the limit says, and it is told which are not; other skills have a limit of their own."""
     for number in (1, 2, 3):
-        said = fields(f"{number}", reference=str(number), updatedAt=NOON + number)
-        write_json(tmp_path, f"{number}.json", said)
+        document = fields(f"{number}", reference=str(number), updatedAt=NOON + number)
+        write_json(tmp_path, f"{number}.json", document)
     write_json(tmp_path, "other.json", fields("x", skill="other", updatedAt=NOON))
 
     found = DocumentFolder(tmp_path, settling=0, most_of_skill=2).scan()
@@ -281,7 +281,7 @@ def test_references_of_written_skills_are_documents_of_theirs(tmp_path: Path) ->
     looking = DocumentFolder(tmp_path / "documents", settling=0, skills=lambda: in_use)
 
     found = looking.scan()
-    (told,) = found.warnings
+    (warning,) = found.warnings
     first, second = (each.document for each in found.documents)
     in_use.clear()
 
@@ -289,5 +289,5 @@ def test_references_of_written_skills_are_documents_of_theirs(tmp_path: Path) ->
     assert first.key == Key("refund", "reference", "references/fees.md")
     assert (first.meta.name, second.meta.name) == ("手续费", "Limits of refunds")
     assert second.content.endswith("ask Mei.")
-    assert told == "refund/references/out.md cannot be used: it leads out of the folder."
+    assert warning == "refund/references/out.md cannot be used: it leads out of the folder."
     assert looking.scan().documents == ()

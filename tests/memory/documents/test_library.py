@@ -38,7 +38,7 @@ async def found(store: SqlMemories, viewer: Scope, text: str) -> Sequence[Memory
     return [match.row for match in await store.match(viewer, query_tokens(text), RECALLED, limit=10)]
 
 
-async def said(store: SqlMemories, viewer: Scope, text: str) -> list[str]:
+async def contents(store: SqlMemories, viewer: Scope, text: str) -> list[str]:
     return [row.content for row in await found(store, viewer, text)]
 
 
@@ -61,9 +61,9 @@ async def test_everybody_finds_what_documents_say(store: SqlMemories, folder: Pa
 
     for viewer in (ANNA, BEN):
         for query in ("网格", "標誌設計怎麼排版", "logos"):
-            assert await said(store, viewer, query) == ["用网格排版，留白要多。"]
+            assert await contents(store, viewer, query) == ["用网格排版，留白要多。"]
         for query in ("brands", "品牌", "颜色"):
-            assert await said(store, viewer, query) == ["The brand is deep blue."]
+            assert await contents(store, viewer, query) == ["The brand is deep blue."]
     assert await store.list(AllScopes("anna"), limit=10) == []
 
 
@@ -85,7 +85,7 @@ async def test_an_edited_added_or_removed_file_counts_at_the_next_look(
     assert before.id == after.id
     path.unlink()
     await documents.refresh()
-    assert await said(store, ANNA, "网格") == []
+    assert await contents(store, ANNA, "网格") == []
 
 
 async def test_a_running_gateway_looks_by_itself(
@@ -110,7 +110,7 @@ async def test_a_running_gateway_looks_by_itself(
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
 
-    assert await said(store, ANNA, "网格") == ["用网格排版，留白要多。"]
+    assert await contents(store, ANNA, "网格") == ["用网格排版，留白要多。"]
     assert {line["event"] for line in lines} == {"document_warning", "documents_not_refreshed"}
 
 
@@ -126,7 +126,7 @@ async def test_a_bad_file_is_told_once_and_keeps_what_it_said(store: SqlMemories
         await documents.refresh()
         await documents.refresh()
 
-    assert await said(store, ANNA, "网格") == ["用网格排版，留白要多。"]
+    assert await contents(store, ANNA, "网格") == ["用网格排版，留白要多。"]
     assert len(documents.found.warnings) == 1
     assert [(line["event"], line["told"]) for line in lines] == [
         ("document_warning", documents.found.warnings[0])
@@ -158,8 +158,8 @@ async def test_of_a_document_and_a_memory_the_newer_counts(
     await documents_of(store, folder).refresh()
     await remember(memories, ANNA, "记忆说网格", at)
 
-    assert await said(store, ANNA, "网格") == [wins]
-    assert await said(store, BEN, "网格") == ["文件说网格"]
+    assert await contents(store, ANNA, "网格") == [wins]
+    assert await contents(store, BEN, "网格") == ["文件说网格"]
     listed = await store.list(ANNA, RECALLED, limit=10)
     assert [row.content for row in listed] == [wins]
 
@@ -172,7 +172,7 @@ async def test_documents_and_memories_on_other_subjects_are_recalled_together(
     await documents_of(store, folder).refresh()
     await remember(memories, ANNA, "记忆说网格", NOON + 1, reference="排版")
 
-    assert set(await said(store, ANNA, "网格")) == {"文件说网格", "记忆说网格"}
+    assert set(await contents(store, ANNA, "网格")) == {"文件说网格", "记忆说网格"}
 
 
 async def test_two_documents_may_say_the_same(store: SqlMemories, folder: Path) -> None:
@@ -182,7 +182,7 @@ async def test_two_documents_may_say_the_same(store: SqlMemories, folder: Path) 
 
     await documents_of(store, folder).refresh()
 
-    assert await said(store, ANNA, "网格") == ["网格", "网格"]
+    assert await contents(store, ANNA, "网格") == ["网格", "网格"]
 
 
 @pytest.mark.parametrize("kind", ["json", "markdown"])
@@ -201,7 +201,7 @@ async def test_a_deprecated_document_can_be_restored(store: SqlMemories, folder:
     assert gone.file == f".deprecated/{path.name}"
     assert (folder / gone.file).read_bytes() == content
     assert [each.document for each in documents.found.deprecated] == [filed.document]
-    assert await said(store, ANNA, "网格") == []
+    assert await contents(store, ANNA, "网格") == []
     with pytest.raises(Conflict, match="deprecated already"):
         await documents.deprecate(filed.document.id)
 
@@ -210,7 +210,7 @@ async def test_a_deprecated_document_can_be_restored(store: SqlMemories, folder:
     assert back == filed
     assert (folder / file).read_bytes() == content
     assert documents.found.deprecated == ()
-    assert await said(store, ANNA, "网格") == ["用网格排版，留白要多。"]
+    assert await contents(store, ANNA, "网格") == ["用网格排版，留白要多。"]
     with pytest.raises(Conflict, match="is in use"):
         await documents.restore(filed.document.id)
 
@@ -326,7 +326,7 @@ async def test_a_document_is_written_anew_as_a_whole(store: SqlMemories, folder:
     assert read.created_at == document().created_at
     assert read.updated_at > NOON - 1
     assert list(folder.iterdir()) == [path]
-    assert await said(store, ANNA, "留白") == ["留白更多的网格"]
+    assert await contents(store, ANNA, "留白") == ["留白更多的网格"]
 
 
 async def test_a_bad_update_changes_nothing(
@@ -381,11 +381,11 @@ async def test_what_somebody_else_took_out_is_put_back(
         if other.name == "other":
             write_json(other, "b.json", fields("Everything is crooked."))
         await documents_of(store, other).refresh()
-        assert await said(store, ANNA, "网格") == []
+        assert await contents(store, ANNA, "网格") == []
         await documents.refresh()
 
-        assert await said(store, ANNA, "网格") == ["用网格排版"]
-        assert await said(store, ANNA, "crooked") == []
+        assert await contents(store, ANNA, "网格") == ["用网格排版"]
+        assert await contents(store, ANNA, "crooked") == []
 
 
 async def test_whoever_has_no_store_changes_files_alone(store: SqlMemories, folder: Path) -> None:
@@ -395,9 +395,9 @@ async def test_whoever_has_no_store_changes_files_alone(store: SqlMemories, fold
     await gateway.refresh()
 
     await command.deprecate("grid")
-    assert await said(store, ANNA, "网格") == ["用网格排版"]
+    assert await contents(store, ANNA, "网格") == ["用网格排版"]
     await gateway.refresh()
-    assert await said(store, ANNA, "网格") == []
+    assert await contents(store, ANNA, "网格") == []
 
 
 async def test_deprecated_files_go_when_their_time_is_over(store: SqlMemories, folder: Path) -> None:

@@ -121,16 +121,16 @@ def test_of_a_long_memory_the_passage_is_told_that_fits() -> None:
     hit = long_hit("Ferry handbook. " + "The crew counts the lifebelts. " * 200)
     line = rendered_tokens(replace(hit, form="summary"))
 
-    def told(budget: int, mode: Mode) -> tuple[list[Form], list[str]]:
+    def forms(budget: int, mode: Mode) -> tuple[list[Form], list[str]]:
         hits, omissions, spent = select([hit], limit=9, budget_tokens=budget, mode=mode)
         assert spent <= budget
         return [each.form for each in hits], [each.reason for each in omissions]
 
-    assert told(1000, "catalog") == (["passage"], [])
-    assert told(1000, "details") == (["passage"], [])
-    assert told(10_000, "details") == (["full"], [])
-    assert told(line, "catalog") == told(line, "details") == (["summary"], ["too_long"])
-    assert told(line - 1, "catalog") == ([], ["budget"])
+    assert forms(1000, "catalog") == (["passage"], [])
+    assert forms(1000, "details") == (["passage"], [])
+    assert forms(10_000, "details") == (["full"], [])
+    assert forms(line, "catalog") == forms(line, "details") == (["summary"], ["too_long"])
+    assert forms(line - 1, "catalog") == ([], ["budget"])
 
 
 def test_long_memories_leave_room_for_the_others() -> None:
@@ -169,9 +169,9 @@ def test_what_is_in_context_already_is_not_told_again() -> None:
     memory_id = hit.row.id
 
     def is_known(*known: str) -> bool:
-        (told,), _, spent = select([hit], limit=9, budget_tokens=1000, mode="catalog", known=known)
-        assert told.known == (spent == 0)
-        return told.known
+        (shown,), _, spent = select([hit], limit=9, budget_tokens=1000, mode="catalog", known=known)
+        assert shown.known == (spent == 0)
+        return shown.known
 
     assert not is_known()
     assert not is_known(memory_id, known_key(memory_id, 1))
