@@ -48,13 +48,13 @@ async def test_a_memory_that_cannot_be_read_stops_the_start(settings: Settings, 
             pass
 
     assert not refused.value.retryable
-    for told in (
+    for message in (
         f"The memory, {settings.memory_path}, cannot be used",
         "move it away with its -wal and -shm files",
         "put a backup in its place or begin with an empty memory",
         "GATEWAY_MEMORY=false",
     ):
-        assert told in refused.value.message
+        assert message in refused.value.message
     async with running_gateway(settings.model_copy(update={"memory": False})) as client:
         assert the(await client.chat("hello"), "done")["status"] == "completed"
     settings.memory_path.unlink()

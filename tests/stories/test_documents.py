@@ -100,8 +100,8 @@ async def test_another_passage_is_told_later_and_the_same_one_once(tmp_path: Pat
             await user.chat("please read on", session_id="s")
             read = json.dumps((await model.last()).body["messages"][-1])
 
-    told = [each["results"][0]["told"] for each in (first, again, other)]
-    assert told == ["now", "before", "now"]
+    marks = [each["results"][0]["told"] for each in (first, again, other)]
+    assert marks == ["now", "before", "now"]
     assert given.count(FORCE) == 3
     assert "blue shed" in more
     assert "in the order of arrival" in read
@@ -111,13 +111,13 @@ async def test_another_passage_is_told_later_and_the_same_one_once(tmp_path: Pat
 async def test_what_there_is_no_room_for_is_told_by_its_summary(tmp_path: Path, turn_tokens: int) -> None:
     """Marked as one, with its id; the event says why. With room, the passage of a memory is told like that of
     a document."""
-    said = "Plan of the boat house. " + "The roof gets 40 oak shingles a row. " * 60 + "The door is teal."
+    plan = "Plan of the boat house. " + "The roof gets 40 oak shingles a row. " * 60 + "The door is teal."
     async with paraphrasing_model() as model:
         settings = settings_for(
             tmp_path / "data", model.url, memory_turn_tokens=turn_tokens, memory_prompt_tokens=0
         )
         async with running_gateway(settings) as user:
-            saved = await user.http.post("/api/memory", json={"content": said})
+            saved = await user.http.post("/api/memory", json={"content": plan})
             memory_id = saved.json()["id"]
             event, given = await asked(user, model, "Which colour has the door of our boat house?")
 

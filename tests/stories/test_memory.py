@@ -43,8 +43,8 @@ async def test_what_was_said_in_one_session_is_known_in_another_until_it_is_forg
     """The whole way: said in Chinese, saved by the model's tool, in the prompt of a new session under another
     interface, told with its reasons, listed, changed, deleted, and recalled by nothing after that."""
     async with running_gateway(settings_with(tmp_path, demo_url)) as user:
-        said = await user.chat(f"记住，{PLAIN}", session_id="first", role_id="chat")
-        remembered = the(said, "memory")
+        events = await user.chat(f"记住，{PLAIN}", session_id="first", role_id="chat")
+        remembered = the(events, "memory")
         memory_id = remembered["memory_id"]
         assert (remembered["op"], remembered["content"]) == ("remembered", PLAIN)
 

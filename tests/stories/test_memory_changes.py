@@ -33,9 +33,9 @@ def without_marks(value: Any) -> Any:
 def goes_on_from(given: Given, before: Given) -> bool:
     """Whether a request begins with all that another one was."""
     one, other = without_marks(given.body), without_marks(before.body)
-    said: list[Mapping[str, Any]] = other["messages"]
+    messages: list[Mapping[str, Any]] = other["messages"]
     # What is behind the last message joins it; so that one may have grown at its end.
-    *earlier, last = [list(message["content"]) for message in said]
+    *earlier, last = [list(message["content"]) for message in messages]
     now = [list(message["content"]) for message in one["messages"]]
     return (
         (one["system"], one["tools"]) == (other["system"], other["tools"])
@@ -101,7 +101,7 @@ async def test_a_session_that_began_without_memories_is_told_of_the_first_one(tm
     assert DIVER in second
     assert goes_on_from(second, first)
     assert goes_on_from(third, second)
-    assert sum(DIVER in said for said in third.said) == 1
+    assert sum(DIVER in text for text in third.said) == 1
 
 
 async def test_what_the_model_saved_and_corrected_itself_is_not_told_to_it(tmp_path: Path) -> None:
@@ -112,8 +112,10 @@ async def test_what_the_model_saved_and_corrected_itself_is_not_told_to_it(tmp_p
         corrects = {"action": "update", "id": standing, "content": "办公室在四楼。"}
         save, correct = {"save": DIVER}, {"call": "manage_memory", "input": corrects}
         await model.script("I moved upstairs", save, correct, {"answer": "Noted."})
-        said = "Remember that I dive in Belize every March. And I moved upstairs: my office is on floor four."
-        await user.chat(said, session_id="s")
+        message = (
+            "Remember that I dive in Belize every March. And I moved upstairs: my office is on floor four."
+        )
+        await user.chat(message, session_id="s")
         own = await user.chat("What is six times eight?", session_id="s")
         mine = await model.last()
         others = await user.chat("What is five times eight?", session_id="beside")
@@ -133,16 +135,16 @@ async def test_a_long_memory_that_was_edited_is_told_again(
 ) -> None:
     """What the model read of it before it was edited, in full or a passage, is not taken for what it says
     now."""
-    told = "The boat house has a plan. " + "The roof gets oak shingles. " * lines + "The door is {}."
+    plan = "The boat house has a plan. " + "The roof gets oak shingles. " * lines + "The door is {}."
     asked = "Which colour has the door of our boat house?"
     async with paraphrasing_model() as model:
         settings = settings_for(tmp_path, model.url, memory_prompt_tokens=prompt_tokens)
         async with running_gateway(settings) as user:
-            memory_id = await remember(user, told.format("teal"))
+            memory_id = await remember(user, plan.format("teal"))
             await user.chat(asked, session_id="s")
             before = await model.last()
             changed = await user.http.patch(
-                f"/api/memory/{memory_id}", json={"content": told.format("scarlet")}
+                f"/api/memory/{memory_id}", json={"content": plan.format("scarlet")}
             )
             assert changed.status_code == 200
             await user.chat(asked, session_id="s")
@@ -152,7 +154,7 @@ async def test_a_long_memory_that_was_edited_is_told_again(
 
     assert ("teal" in before, "scarlet" in before) == (True, False)
     assert "The door is scarlet." in after
-    assert sum(said.count("The door is scarlet.") for said in later.said) == 1
+    assert sum(text.count("The door is scarlet.") for text in later.said) == 1
 
 
 async def test_what_is_forgotten_leaves_the_request_and_the_rest_stays(tmp_path: Path) -> None:

@@ -59,10 +59,10 @@ async def test_what_is_saved_after_an_own_tool_is_known_in_the_next_session(
         {"answer": "Ok."},
     )
     await model.script("stools", *steps)
-    told = await desk.chat("How many stools? We leave them unpainted, all of them.")
+    events = await desk.chat("How many stools? We leave them unpainted, all of them.")
     await desk.chat("凳子要上漆吗？")
 
-    memory = the(told, "memory")
+    memory = the(events, "memory")
     assert (memory["origin"], memory["tools"], "quarantined" in memory) == ("model", ["look_up"], False)
     given = await model.last()
     assert "凳子一律不上漆。" in given
@@ -107,7 +107,7 @@ async def test_a_yes_is_enough_where_the_model_asks_before_it_saves(desk: Client
     await model.script("诊所", reading, {"answer": f"网页上写着：{shown}要我记住吗？"})
     await desk.chat("看看诊所的网页。", session_id="s")
     await model.script("对,记住这个", {"save": shown}, {"answer": "好的。"})
-    told = await desk.chat("对,记住这个", session_id="s")
+    events = await desk.chat("对,记住这个", session_id="s")
 
-    memory = the(told, "memory")
+    memory = the(events, "memory")
     assert (memory["origin"], "quarantined" in memory) == ("confirmed", False)

@@ -68,11 +68,11 @@ async def test_what_was_recalled_and_then_forgotten_is_not_told_again(tmp_path: 
         assert "PostgreSQL" in await model_view(user, "s")
         assert (await user.http.delete(f"/api/memory/{memory_id}")).status_code == 204
         after = await user.chat("hello again", session_id="s")
-        told = await model_view(user, "s")
+        view = await model_view(user, "s")
 
     assert warnings(after) == ["memory_changed"]
-    assert f"[{memory_id}] project_decision" not in told
-    assert f"[{memory_id}] was forgotten" in told
+    assert f"[{memory_id}] project_decision" not in view
+    assert f"[{memory_id}] was forgotten" in view
 
 
 async def test_a_compressed_session_has_its_memories_from_their_source(tmp_path: Path, demo_url: str) -> None:
@@ -128,10 +128,10 @@ async def test_without_events_the_model_is_told_all_the_same(tmp_path: Path, dem
         await user.chat("hello", session_id="s")
         await remember(user, "我们决定用 PostgreSQL 做数据库", type="project_decision")
         turn = await user.chat("我们上次决定用什么数据库？", session_id="s")
-        told = await model_view(user, "s")
+        view = await model_view(user, "s")
 
     assert "retrieval" not in types(turn)
-    assert "PostgreSQL" in told
+    assert "PostgreSQL" in view
 
 
 @pytest.mark.parametrize("broken", ["gone", "garbage"])
@@ -204,14 +204,14 @@ async def test_what_was_recalled_and_then_corrected_is_told_anew(tmp_path: Path,
         assert (await user.http.patch(f"/api/memory/{memory_id}", json=changed)).status_code == 200
         after = await user.chat("hello", session_id="s")
         again = await user.chat("hello", session_id="s")
-        told = (await user.get("/api/sessions/s/messages")).json()["messages"]
+        messages = (await user.get("/api/sessions/s/messages")).json()["messages"]
 
     (corrected,) = memory_events(after, "changes")
     assert warnings(after) == []
     assert corrected["results"][0]["snippet"] == "我们决定用 SQLite 做数据库"
     assert memory_events(again, "changes") == []
-    assert told[: len(before)] == before
-    assert "我们决定用 SQLite" in str(told[len(before) :])
+    assert messages[: len(before)] == before
+    assert "我们决定用 SQLite" in str(messages[len(before) :])
 
 
 async def test_what_was_frozen_and_is_used_again_is_told_again(tmp_path: Path, demo_url: str) -> None:
@@ -225,11 +225,11 @@ async def test_what_was_frozen_and_is_used_again_is_told_again(tmp_path: Path, d
             done = await user.post("/api/memory/correct", {"memory_id": memory_id, "action": action})
             assert done.status_code == 200, done.text
             last = await user.chat(asked, session_id="s")
-        told = await model_view(user, "s")
+        view = await model_view(user, "s")
 
     assert memory_events(first, "details")[0]["results"][0]["id"] == memory_id
     assert [hit["id"] for hit in memory_events(last, "changes")[0]["results"]] == [memory_id]
-    assert f"[{memory_id}] project_decision" in told
+    assert f"[{memory_id}] project_decision" in view
 
 
 async def test_an_approved_call_runs_though_a_memory_came_meanwhile(tmp_path: Path, demo_url: str) -> None:
