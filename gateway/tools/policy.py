@@ -9,7 +9,9 @@ from gateway.events.calls import Effect
 PolicyVerdict = Literal["allow", "ask", "deny"]
 
 
-OUTSIDE = ("mcp__*", "http_fetch", "read_artifact", "read_archive", "attachment")
+FILE_READ = "attachment"
+"""What a file that the user attached counts as among the tools that had spoken."""
+OUTSIDE = ("mcp__*", "http_fetch", "read_artifact", "read_archive", FILE_READ)
 """Tools that bring in what others wrote, unless a rule trusts them, and the name that the user's files go by
 among them. What was kept aside or archived may be of any tool, and of a file."""
 

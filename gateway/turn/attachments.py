@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from gateway.errors import ModelError
 from gateway.events.lifecycle import IterationSuperseded, TurnWarning
-from gateway.history.transcript import FILE_READ, view, without_turn
+from gateway.history.transcript import view, without_turn
 from gateway.model.base import ModelRequest
 from gateway.storage.messages import History
+from gateway.tools.policy import FILE_READ
 from gateway.turn.context import TurnContext
 from gateway.turn.generation import Reason
 

@@ -1,13 +1,13 @@
 """Which excerpts are worth a model call, and which candidates of its answer are accepted. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from gateway.lexical import plain_form
 from gateway.memory.learning.assents import is_answered_by, is_assent
 from gateway.memory.learning.candidates import Candidate
-from gateway.memory.learning.grounding import GroundedCandidate, ground
+from gateway.memory.learning.grounding import TRUSTS, GroundedCandidate, ground
 from gateway.memory.learning.rejection import rejection_reason, transient_kind, unsafe
 from gateway.memory.learning.retractions import Retraction
 from gateway.memory.learning.user_messages import Excerpt, clauses, excerpts
@@ -36,15 +36,17 @@ def accept(
     dropped: Counter[str],
     *,
     known: Collection[str] = (),
+    trusts: Callable[[str], bool] = TRUSTS,
 ) -> list[GroundedCandidate]:
     """The candidates that are grounded and not rejected; `dropped` counts the reasons for the others. Of what
     they are `based_on` only ids that are `known` are left; of the context, decisions and references what is
-    safe and has no number and no name that the conversation lacks."""
+    safe and has no number and no name that the conversation lacks. `trusts` says which tools the operator
+    trusts, by name."""
     answers = {position: plain_form(text) for position, text in excerpt.answers.items()}
     said = "\n".join((*excerpt.user_texts.values(), *excerpt.answers.values()))
     accepted: list[GroundedCandidate] = []
     for candidate in candidates:
-        grounded = ground(candidate, excerpt)
+        grounded = ground(candidate, excerpt, trusts)
         if grounded is None:
             dropped["assent" if is_assent(candidate.quote) else "not_said"] += 1
             continue

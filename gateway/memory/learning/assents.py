@@ -2,8 +2,9 @@
 Pure."""
 
 import re
+from collections.abc import Collection
 
-from gateway.lexical import plain_form
+from gateway.lexical import plain_form, tokens
 
 MAX_ASSENT = 120
 """Characters of a text that says no more than that it agrees."""
@@ -88,11 +89,29 @@ _ADVICE = re.compile(
     r"""
       \b(?: propos(?:e|al|ed) | suggest(?:ion|ed|s)? | recommend(?:ation|ed|s)? | advise | let's | shall\swe
         | we\s(?:could|should|can) | you\s(?:could|should) | i(?:'d|\swould|'ll)\s | how\sabout | what\sabout
+        | why\s(?:not|don't\swe) | we(?:'d|'ll|\swould|\swill)\s | let\sus
         | my\s(?:plan|idea|approach) | the\splan | option\s[a-z0-9]\b | want\sme\sto | would\syou\slike )
-    | 建议 | 提议 | 推荐 | 方案 | 计划 | 不如 | 要不 | 可以考虑 | 我们?可以 | 你可以 | 打算 | 采用
+    | 建议 | 提议 | 推荐 | 方案 | 计划 | 不如 | 要不 | 可以考虑 | [我咱]们?可以 | 你可以 | 打算 | 采用
       | 选用 | 改用 | 应该 | 最好
     """,
     re.VERBOSE | re.IGNORECASE,
+)
+_ASKS_FOR_YES = re.compile(
+    r"(?:and\s|so\s)?(?:(?:shall|should|can)\s(?:we|i)(?:\s(?:do|go\swith)\s(?:that|this|it))?|ok(?:ay)?|right|agreed?"
+    r"|deal|alright|(?:does|do|would|is|are|how\sdoes)\s(?:that|this|it|you)(?:\s(?:be|sound|look|work|seem|suit|agree"
+    r"|good|fine|ok(?:ay)?|right|for|with|to|you|me|that|this|us|all))*|what\sdo\syou\s(?:think|say)"
+    r"|(?:[你您]?(?:觉得|看|认为)?(?:这样|如此|这么[办做定])?(?:好|行|可以|对|是|同意|没问题|怎么?样|如何|呢|怎么看)"
+    r"(?:不[好行对是可](?:以)?)?[吗嘛么吧呢]?))"
+)
+"""For the plain form of a clause that asks for no more than a yes to what was said before it."""
+_OPENS_QUESTION = re.compile(
+    r"(?:and\s|so\s|then\s)?(?:do|does|did|is|are|am|was|were|have|has|can|could|would|will|should|shall|may|must)\b"
+    r"|是不是|是否|要不要|需不需要|会不会|能不能"
+)
+_LISTED = re.compile(
+    r"\s*[*_]{0,2}(?:[-*•·+]\s|\d{1,2}[.)、:：]|[a-e][.)、:：]|[一二三四五六七八九十甲乙丙丁][、.:：]|第[一二三四五六七八九十]"
+    r"|方案|選項|选项|option\b|plan\b)|\s+\S",
+    re.IGNORECASE,
 )
 _RESERVED = re.compile(
     r"\b(?:but|except|however|instead|although|though|unless|only|rather|if|no|not|wait)\b"
@@ -115,6 +134,7 @@ _REPORTED = re.compile(
     r"(?:写[着道了]?|说|称|提到|提及|建议|要求|推荐|指出|表示)|(?:根据|按照|据)(?:网页|页面|网站|文章|文件|文档|邮件|附件)"
 )
 """For the plain form of a sentence that tells what another one says."""
+_CLAUSE = re.compile(r"(?:[^,，;；]|,(?=\d))+")
 _SENTENCE = re.compile(r"(?:[^\n。！？!?.]|[.](?!\s|$))+[。！？!?.]*")
 
 
@@ -165,15 +185,75 @@ def proposal_in(text: str) -> str | None:
     return None
 
 
+def is_proposed(text: str, start: int, end: int, words: Collection[str] = ()) -> bool:
+    """Whether the assistant proposes or asks what it says from `start` to `end`, rather than tell it: the
+    words for that stand before its end, in the sentence or in what introduces its list, or it is what the
+    question is about. Of a sentence the clause counts that has most of the `words`."""
+    return all(
+        _proposes_clause(each, start, end, words)
+        or bool(_ADVICE.search(_introduction(text, each.start())))
+        or _is_asked_for_yes(text[each.end() :])
+        for each in _sentences_of(text, start, end)
+    )
+
+
 def repeats_others(text: str, start: int, end: int) -> bool:
     """Whether text[start:end] of the assistant's has words that it only repeats, of a page or a file: in
-    code, in quoted lines or quotation marks, or told as what that says."""
+    code, in quoted lines or quotation marks, or told as what that says, also before a list."""
     for quoted in _QUOTED.finditer(text):
         is_name = quoted[0][0] not in "`~> \t" and len(_WORD.findall(quoted[0])) <= MAX_NAME
         if not is_name and quoted.start() < end and start < quoted.end():
             return True
-    around = (each for each in _SENTENCE.finditer(text) if each.start() < end and start < each.end())
-    return any(_REPORTED.search(plain_form(each[0])) for each in around)
+    return any(
+        _REPORTED.search(plain_form(each[0])) or _REPORTED.search(_introduction(text, each.start()))
+        for each in _sentences_of(text, start, end)
+    )
+
+
+def _sentences_of(text: str, start: int, end: int) -> list[re.Match[str]]:
+    return [
+        each
+        for each in _SENTENCE.finditer(text)
+        if each.start() < end and start < each.end() and each[0].strip()
+    ]
+
+
+def _proposes_clause(sentence: re.Match[str], start: int, end: int, words: Collection[str]) -> bool:
+    """Whether the part of a sentence that stands from `start` to `end` is proposed or asked in it."""
+    said = sentence[0].rstrip()
+    found = list(_CLAUSE.finditer(said))
+    first, last = start - sentence.start(), end - sentence.start()
+    cited = [at for at, each in enumerate(found) if each.start() < last and first < each.end()]
+    if not cited:
+        return True  # signs alone
+    own = max(cited, key=lambda at: len(set(words) & set(tokens(found[at][0]))))
+    until = plain_form(said[: found[own].end()])
+    if _ADVICE.search(until):
+        return True
+    if not _QUESTION.search(said):
+        return False
+    return own == len(found) - 1 or bool(_OPENS_QUESTION.match(until)) or _is_asked_for_yes(found[-1][0])
+
+
+def _is_asked_for_yes(text: str) -> bool:
+    """Whether a text begins with a question for a yes to what stands before it."""
+    sentence = _SENTENCE.search(text.lstrip())
+    return bool(
+        sentence and _QUESTION.search(sentence[0]) and _ASKS_FOR_YES.fullmatch(plain_form(sentence[0]))
+    )
+
+
+def _introduction(text: str, at: int) -> str:
+    """The plain form of the line that introduces the list of which the line at `at` is a part; "" for
+    none."""
+    begin = text.rfind("\n", 0, at + 1) + 1
+    for line in reversed(text[:begin].splitlines()):
+        written = line.strip().rstrip("*_ ")
+        if written.endswith((":", "：")) or written.startswith("#"):
+            return plain_form(written)
+        if written and not _LISTED.match(line):
+            return ""
+    return ""
 
 
 def _is_only_asked(sentence: str) -> bool:

@@ -5,6 +5,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -31,6 +32,7 @@ from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, MemoryRow, Scope
 from gateway.storage.messages import StoredMessage
+from gateway.tools.policy import is_trusted
 
 MAX_EXCERPT_TOKENS = 12_000
 """Tokens of conversation (estimated) that one call reads: in longer texts a model overlooks small facts."""
@@ -195,7 +197,10 @@ class Extractor:
         counters.offered += len(candidates) + malformed
         counters.dropped["malformed"] += malformed
         ids = {row.id for row in known}
-        return await asyncio.to_thread(accept, candidates, excerpt, retracted, counters.dropped, known=ids)
+        trusts = partial(is_trusted, self._settings.trusted_tools)
+        return await asyncio.to_thread(
+            accept, candidates, excerpt, retracted, counters.dropped, known=ids, trusts=trusts
+        )
 
     async def _known(self, scope: Scope, excerpt: Excerpt) -> Sequence[MemoryRow]:
         """What is remembered about what the user speaks of: a memory may follow from it."""

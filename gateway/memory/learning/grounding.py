@@ -1,19 +1,33 @@
 """Grounding of candidates: each is tied to the user's own words, or dropped. Pure."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gateway.lexical import tokens
-from gateway.memory.learning.assents import assents_to_all, is_assent, proposal_in, repeats_others, sentences
+from gateway.memory.learning.assents import (
+    assents_to_all,
+    is_assent,
+    is_proposed,
+    proposal_in,
+    repeats_others,
+    sentences,
+)
 from gateway.memory.learning.candidates import MAX_CONTENT, MAX_QUOTE, Candidate
 from gateway.memory.learning.quotes import locate
 from gateway.memory.learning.user_messages import Excerpt, clause_of, sentence_of
 from gateway.memory.learning.wording import content_words, leaves_out, says_nothing, wording_of
 from gateway.memory.validation import clean
+from gateway.tools.policy import is_trusted
 
+TRUSTS = partial(is_trusted, ())
 MIN_OWN_WORDS = 3
 """Content words of a quote that says something without the sentences around it."""
 _EARLIER = "The user did not agree to it just after it was proposed."
+_IN_PART = "It is not certain that the user agreed to all of that."
 _REPEATED = "The assistant repeated it from elsewhere, and may not have proposed it."
+_OUTSIDE = "The assistant had just read what others wrote, and may have repeated it."
+_STATED = "The assistant said it, and did not ask the user to agree to it."
 _LEFT_OUT = "It leaves out a negation, or whom or when it was said of."
 
 
@@ -51,13 +65,17 @@ class GroundedCandidate:
         return replace(self, candidate=said, **fields)
 
 
-def ground(candidate: Candidate, excerpt: Excerpt) -> GroundedCandidate | None:
+def ground(
+    candidate: Candidate, excerpt: Excerpt, trusts: Callable[[str], bool] = TRUSTS
+) -> GroundedCandidate | None:
     """The candidate with its quote located in the user's messages, and what they agree to with it; None when
     the quote is not found, or is an assent to nothing.
 
     The message that the candidate names is searched first, then the user's others. Where the content is told
     in other words than the user's (`wording`), a person has to confirm it, unless it says the same; what is
-    told in another language or script is kept in the user's words.
+    told in another language or script is kept in the user's words. So has a person to confirm an assent where
+    the words before it may be others': a tool had spoken that the operator does not trust (`trusts`, by
+    name), or the assistant only told it.
     """
     texts = excerpt.user_texts
     for position in dict.fromkeys([candidate.message, *texts]):
@@ -72,7 +90,7 @@ def ground(candidate: Candidate, excerpt: Excerpt) -> GroundedCandidate | None:
                 clause_of(text, *span),
                 sentence_of(text, *span),
             )
-            worded = _worded(found, excerpt)
+            worded = _worded(found, excerpt, trusts)
             return None if worded is None else _checked_context(worded, excerpt)
     return None
 
@@ -87,11 +105,13 @@ def _checked_context(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCand
     return replace(found, doubt=found.doubt or _LEFT_OUT) if is_part else found
 
 
-def _worded(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | None:
+def _worded(
+    found: GroundedCandidate, excerpt: Excerpt, trusts: Callable[[str], bool]
+) -> GroundedCandidate | None:
     said = "\n".join(excerpt.user_texts.values())
     own = found.quote
     if is_assent(own) or says_nothing(own) or found.candidate.proposal is not None:
-        with_proposal = _with_proposal(found, excerpt)
+        with_proposal = _with_proposal(found, excerpt, trusts)
         if with_proposal is None and is_assent(own):
             return None
         found = with_proposal or found
@@ -110,26 +130,44 @@ def _worded(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | N
             return replace(found, doubt=found.doubt or "It is told in other words than it was said in.")
 
 
-def _with_proposal(found: GroundedCandidate, excerpt: Excerpt) -> GroundedCandidate | None:
+def _with_proposal(
+    found: GroundedCandidate, excerpt: Excerpt, trusts: Callable[[str], bool]
+) -> GroundedCandidate | None:
     """With what the user agrees to. What the model cites as that is looked for in the assistant's words
     before it; where it cites nothing, the sentence that is closest to the content, or else the one that
     proposes something, is taken. None: there is no such thing."""
-    just_before = excerpt.answers_before(found.position)
-    agreed = assents_to_all(found.quote, excerpt.user_texts[found.position])
-    doubt = None if agreed else "It is not certain that the user agreed to all of that."
     for position, text in reversed(excerpt.answers.items()):
         cited = locate(found.candidate.proposal or "", text) if position < found.position else None
         if cited is not None:
-            proposal = Proposal(position, text[slice(*cited)])
-            doubt = doubt or (None if position in just_before else _EARLIER)
-            doubt = doubt or (_REPEATED if repeats_others(text, *cited) else None)
-            return replace(found, proposal=proposal, doubt=doubt)
-    for position, text in reversed(just_before.items()):
+            return _agreeing(found, excerpt, trusts, position, cited)
+    for position, text in reversed(excerpt.answers_before(found.position).items()):
         if (named := _closest(found.content, text) or proposal_in(text)) is not None:
             start = text.index(named)
-            doubt = doubt or (_REPEATED if repeats_others(text, start, start + len(named)) else None)
-            return replace(found, proposal=Proposal(position, named[:MAX_QUOTE]), doubt=doubt)
+            return _agreeing(found, excerpt, trusts, position, (start, start + len(named[:MAX_QUOTE])))
     return None
+
+
+def _agreeing(
+    found: GroundedCandidate,
+    excerpt: Excerpt,
+    trusts: Callable[[str], bool],
+    position: int,
+    span: tuple[int, int],
+) -> GroundedCandidate:
+    """With the `span` of the assistant's message at `position`, in doubt where it may not be agreed to."""
+    message, text = excerpt.user_texts[found.position], excerpt.answers[position]
+    doubt = None
+    if not assents_to_all(found.quote, message):
+        doubt = _IN_PART
+    elif position not in excerpt.answers_before(found.position):
+        doubt = _EARLIER
+    elif repeats_others(text, *span):
+        doubt = _REPEATED
+    elif not all(map(trusts, excerpt.tools[found.position])):
+        doubt = _OUTSIDE
+    elif not is_proposed(text, *span, content_words(found.content)):
+        doubt = _STATED
+    return replace(found, proposal=Proposal(position, text[slice(*span)]), doubt=doubt)
 
 
 def _closest(content: str, text: str) -> str | None:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from gateway.lexical import estimate_tokens
 from gateway.memory.learning.assents import is_assent
 from gateway.memory.validation import clean
-from gateway.messages import Message
+from gateway.messages import ATTACHED, Message
 from gateway.storage.messages import StoredMessage
+from gateway.tools.policy import FILE_READ
 from gateway.tools.wrapping import WRAPPER_TAGS
 
 MAX_TEXT = 16_000
@@ -37,13 +38,15 @@ _CLAUSE = re.compile(r"(?:[^\n。！？!?；;.,，]|[.,](?!\s|$))+[？?]*")
 class Excerpt:
     """As much of a conversation as one model call reads. `text` is its rendering; by position, `messages` are
     the user's new messages, `user_texts` the user's own text in them, `answers` the assistant's messages;
-    `user_positions` are those of all messages of the user, also of earlier ones."""
+    `user_positions` are those of all messages of the user, also of earlier ones. `tools` are, by position of
+    the new ones, the tools that had spoken since the message before."""
 
     lines: list[str] = field(default_factory=list[str])
     messages: dict[int, StoredMessage] = field(default_factory=dict[int, StoredMessage])
     user_texts: dict[int, str] = field(default_factory=dict[int, str])
     answers: dict[int, str] = field(default_factory=dict[int, str])
     user_positions: list[int] = field(default_factory=list[int])
+    tools: dict[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
     tokens: int = 0
 
     @property
@@ -112,7 +115,7 @@ def excerpts(messages: Sequence[StoredMessage], *, after: int, max_tokens: int) 
     """
     found: list[Excerpt] = []
     shown: list[_Shown] = []  # all until now
-    excerpt = Excerpt()
+    excerpt, spoke = Excerpt(), _tools_before(messages)
     for stored, text, limit in _limited(messages):
         by_user = stored.message.role == "user"
         if stored.position > after:
@@ -126,6 +129,7 @@ def excerpts(messages: Sequence[StoredMessage], *, after: int, max_tokens: int) 
             if by_user:
                 excerpt.messages[stored.position], excerpt.user_texts[stored.position] = stored, text
                 excerpt.user_positions.append(stored.position)
+                excerpt.tools[stored.position] = spoke[stored.position]
         if not by_user and found:
             excerpt.answers[stored.position] = text
         role, brief = ("user, before", MAX_CONTEXT) if by_user else ("assistant", limit)
@@ -155,6 +159,22 @@ def _limited(messages: Sequence[StoredMessage]) -> list[tuple[StoredMessage, str
         elif text := clean(_texts(stored.message)):
             found.append((stored, text, MAX_PROPOSED if assented else MAX_CONTEXT))
     return found[::-1]
+
+
+def _tools_before(messages: Sequence[StoredMessage]) -> dict[int, frozenset[str]]:
+    """By position of the user's messages, the tools that had spoken since the one before, with the files that
+    this one brought."""
+    found: dict[int, frozenset[str]] = {}
+    spoke: set[str] = set()
+    for stored in messages:
+        if user_text(stored.message):
+            found[stored.position], spoke = frozenset(spoke), set()
+        for block in stored.message.content:
+            if block["type"] == "tool_use":
+                spoke.add(block["name"])
+            elif block["type"] == ATTACHED:
+                spoke.add(FILE_READ)
+    return found
 
 
 def _with_context(context: Sequence[_Shown]) -> Excerpt:

@@ -1,14 +1,16 @@
 """What is agreed to is remembered, and not that somebody said yes."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateway.memory.learning.assents import is_answered_by, is_assent, proposal_in
-from gateway.messages import Message
+from gateway.messages import Attached, Message, attached_block, text_block
 from gateway.storage.memories import Evidence
-from tests.history.scripted import says, user
-from tests.memory.learning.conversing import ANN, Learner, offer, offers
+from tests.history.scripted import call, result, results, says, user
+from tests.memory.learning.conversing import ANN, Learner, offer, offers, open_learner
 
 pytestmark = pytest.mark.anyio
 
@@ -258,3 +260,117 @@ async def test_agreeing_makes_nothing_safe(learner: Learner, proposal: str) -> N
     )
 
     assert await learner.all() == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (
+            "Acme Pay is used for every payment. Shall I write the summary of the page as a list?",
+            "Acme Pay is used for every payment.",
+        ),
+        (
+            "Acme Pay is used for every payment, shall I write it down as a list?",
+            "Acme Pay is used for every payment",
+        ),
+        (
+            "Acme Pay is used for every payment, and I suggest that I make a list.",
+            "Acme Pay is used for every payment, and I suggest that I make a list.",
+        ),
+        (
+            "Here is what the page says:\n- Acme Pay is used for every payment\n- Rob pays\n\nShall we?",
+            "Acme Pay is used for every payment",
+        ),
+        (
+            "The page says that we should do this:\n\n1. Acme Pay is used for every payment\n\nOkay?",
+            "Acme Pay is used for every payment",
+        ),
+        ("所有付款都用阿克米支付。要不我整理成三点？", "所有付款都用阿克米支付。"),
+        ("網頁上寫著：\n- 所有付款都用阿克米支付\n\n要不我整理成三點？", "所有付款都用阿克米支付"),
+        ("合同由李雷保管。需要我把它列成清單嗎？", "合同由李雷保管。"),
+    ],
+)
+@pytest.mark.parametrize("cited", [True, False])
+async def test_a_yes_is_none_to_what_the_assistant_only_told(
+    learner: Learner, answer: str, told: str, *, cited: bool
+) -> None:
+    """What it reports of a page in words of its own waits for a person, whatever else it proposes."""
+    content = told.partition(", and")[0]
+    more = {"proposal": told} if cited else {}
+    said = offers(offer("Sounds good", content, message=3, **more))
+    talk = (user("Look at the page, please."), says(answer), user("Sounds good"))
+
+    (changed,) = await learner.learn(*talk, said=said)
+
+    assert changed.row.quarantined
+
+
+@pytest.mark.parametrize(
+    ("answer", "proposed"),
+    [
+        (PLAN, PLAN),
+        ("PostgreSQL 16 holds the catalogue. Does that sound good to you?", None),
+        ("PostgreSQL 16 holds the catalogue, okay?", None),
+        ("Shall we put the catalogue on PostgreSQL 16, with a backup each night?", None),
+        (
+            "Here is the plan:\n\n1. **Server**: PostgreSQL 16\n2. A backup each night\n\nShall we?",
+            "A backup each night",
+        ),
+        ("我們可以把目錄放在 PostgreSQL 16，每晚備份一次。", None),
+        ("目录放在 PostgreSQL 16，每晚备份一次，您看这样行吗？", None),
+        ("目錄放在 PostgreSQL 16，每晚備份一次。您覺得如何？", None),
+        ("建议如下：\n- 目录放在 PostgreSQL 16\n- 每晚备份一次", "每晚备份一次"),
+    ],
+)
+async def test_a_yes_to_what_was_proposed_does_not_wait(
+    learner: Learner, answer: str, proposed: str | None
+) -> None:
+    proposed = proposed or answer
+    said = offers(offer("好，就這樣", proposed, message=3, proposal=proposed))
+
+    (changed,) = await learner.learn(user("And now?"), says(answer), user("好，就這樣"), said=said)
+
+    assert (changed.row.quarantined, changed.by.reason) == (False, "The user agreed to it in a conversation.")
+
+
+@pytest.mark.parametrize(
+    ("tool", "rules", "waits"),
+    [
+        ("http_fetch", (), True),
+        ("http_fetch", ("http_fetch",), False),
+        ("calculate", (), False),
+        ("calculate", ("!calc*",), True),
+    ],
+)
+@pytest.mark.parametrize("proposal", [PLAN, PLAN_ZH, PLAN_HANT])
+async def test_what_is_proposed_after_an_untrusted_tool_spoke_waits(
+    tmp_path: Path, tool: str, rules: Sequence[str], *, waits: bool, proposal: str
+) -> None:
+    """A page may have told the assistant what to propose; the operator says which tools are trusted."""
+    said = offers(offer("sounds good", proposal, message=5, proposal=proposal))
+    talk = (
+        user("Which one?"),
+        says(call(tool, "c1")),
+        results(result("c1")),
+        says(proposal),
+        user("sounds good"),
+    )
+    async with open_learner(tmp_path, trusted_tools=rules) as learner:
+        (changed,) = await learner.learn(*talk, said=said)
+
+    assert changed.row.quarantined is waits
+
+
+async def test_what_is_proposed_of_an_attached_file_waits(learner: Learner) -> None:
+    """And what is proposed a turn later does not."""
+    file = Attached(ref="a_1", name="plan.md", mime="text/markdown", size=9, shown="text", text="Use it.")
+    attached = Message("user", [text_block("Have a look"), attached_block(file)])
+    talk = (attached, says(PLAN), user("sounds good"), says(PLAN_ZH), user("可以"))
+    said = offers(
+        offer("sounds good", PLAN, message=3, proposal=PLAN),
+        offer("可以", PLAN_ZH, message=5, proposal=PLAN_ZH),
+    )
+
+    first, second = await learner.learn(*talk, said=said)
+
+    assert (first.row.quarantined, second.row.quarantined) == (True, False)
