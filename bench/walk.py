@@ -36,7 +36,7 @@ from gateway.storage.sqlite.writer import Flush, Writer
 
 ROOT = Path(gateway.__file__).parent
 FIRST = ("api/turns.py", "chat")
-LEAVES = "aiohttp/client.py"
+LEAVES = ("model/http_response.py", "HttpResponse.send")
 """Where the request to the model leaves the gateway."""
 LEFT_OUT = ("telemetry/", "demo/")
 MAX_CHANGES = 90
@@ -156,13 +156,12 @@ def recorded() -> Generator[list[Step]]:
         nonlocal over
         if event != "call" or over:
             return
-        path = frame.f_code.co_filename
-        if path.endswith(LEAVES):
-            over = bool(steps) and walking.get()
-            return
-        if not path.startswith(f"{ROOT}/"):
+        if not frame.f_code.co_filename.startswith(f"{ROOT}/"):
             return
         file, function = file_of(frame), frame.f_code.co_qualname
+        if (file, function) == LEAVES:
+            over = bool(steps) and walking.get()
+            return
         if not steps and (file, function) == FIRST:
             walking.set(True)
         if walking.get() and not file.startswith(LEFT_OUT) and not file_of(frame.f_back).startswith(LEFT_OUT):
