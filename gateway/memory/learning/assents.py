@@ -134,6 +134,20 @@ _REPORTED = re.compile(
     r"(?:写[着道了]?|说|称|提到|提及|建议|要求|推荐|指出|表示)|(?:根据|按照|据)(?:网页|页面|网站|文章|文件|文档|邮件|附件)"
 )
 """For the plain form of a sentence that tells what another one says."""
+_PICKED = re.compile(
+    r"\b(?:option|plan|version|number)\s(?P<named>[a-e1-9])\b|\bthe\s(?P<nth>first|second|third|fourth|fifth)\b"
+    r"|(?P<end>\bthe\s(?:last|latter|former|other)\b|后者|前者|另一?个|最后一)"
+    r"|(?:方案|选项|计划)(?P<named_zh>[a-e1-9甲乙丙丁一二三四五])|第(?P<nth_zh>[1-9一二三四五])"
+)
+"""For the plain form of what the user says: which of several they take."""
+_LABEL = re.compile(
+    r"(?:\b(?:option|plan|version|number)\s|方案|选项|選項|计划|計劃)(?P<named>[a-e1-9甲乙丙丁一二三四五])(?![^\W_])"
+    r"|(?:^[ \t]*(?:[-*•][ \t]+)?|(?<=[\s,;，；。]))[*_]{0,2}"
+    r"(?P<item>[a-e]|\d|[甲乙丙丁一二三四五])[*_]{0,2}\s?[.)、:：](?!\d)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ORDINALS = ("a1甲一", "b2乙二", "c3丙三", "d4丁四", "e5五")
+_NTH = ("first", "second", "third", "fourth", "fifth")
 _CLAUSE = re.compile(r"(?:[^,，;；]|,(?=\d))+")
 _SENTENCE = re.compile(r"(?:[^\n。！？!?.]|[.](?!\s|$))+[。！？!?.]*")
 
@@ -195,6 +209,29 @@ def is_proposed(text: str, start: int, end: int, words: Collection[str] = ()) ->
         or _is_asked_for_yes(text[each.end() :])
         for each in _sentences_of(text, start, end)
     )
+
+
+def is_picked(message: str, text: str, start: int, end: int) -> bool:
+    """Whether the option that the user names in `message`, if any, is the one of which the assistant speaks
+    from `start` to `end`, and of no other."""
+    picks = list(_PICKED.finditer(plain_form(message)))
+    if not picks:
+        return True
+    wanted = {_ordinal(pick["named"] or pick["nth"] or pick["named_zh"] or pick["nth_zh"]) for pick in picks}
+    labels = [(each.start(), _ordinal(each["named"] or each["item"])) for each in _LABEL.finditer(text)]
+    own = {number for at, number in labels if start <= at < end}
+    own |= {number for _, number in [each for each in labels if each[0] <= start][-1:]}
+    return len(wanted) == 1 and own == wanted and None not in wanted
+
+
+def _ordinal(named: str | None) -> int | None:
+    """Which of several a name stands for: 2 for B, 乙 and the second; None when it names none."""
+    if not named:
+        return None
+    if named in _NTH:
+        return _NTH.index(named) + 1
+    found = (at for at, names in enumerate(_ORDINALS, 1) if named.casefold() in names)
+    return next(found, int(named) if named.isdecimal() else None)
 
 
 def repeats_others(text: str, start: int, end: int) -> bool:

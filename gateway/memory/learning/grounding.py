@@ -8,6 +8,7 @@ from gateway.lexical import tokens
 from gateway.memory.learning.assents import (
     assents_to_all,
     is_assent,
+    is_picked,
     is_proposed,
     proposal_in,
     repeats_others,
@@ -28,6 +29,7 @@ _IN_PART = "It is not certain that the user agreed to all of that."
 _REPEATED = "The assistant repeated it from elsewhere, and may not have proposed it."
 _OUTSIDE = "The assistant had just read what others wrote, and may have repeated it."
 _STATED = "The assistant said it, and did not ask the user to agree to it."
+_ANOTHER = "It is not certain that the user took this one of what was proposed."
 _LEFT_OUT = "It leaves out a negation, or whom or when it was said of."
 
 
@@ -167,6 +169,8 @@ def _agreeing(
         doubt = _OUTSIDE
     elif not is_proposed(text, *span, content_words(found.content)):
         doubt = _STATED
+    elif not is_picked(message, text, *span):
+        doubt = _ANOTHER
     return replace(found, proposal=Proposal(position, text[slice(*span)]), doubt=doubt)
 
 

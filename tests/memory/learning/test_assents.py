@@ -374,3 +374,40 @@ async def test_what_is_proposed_of_an_attached_file_waits(learner: Learner) -> N
     first, second = await learner.learn(*talk, said=said)
 
     assert (first.row.quarantined, second.row.quarantined) == (True, False)
+
+
+OPTIONS = (
+    "I suggest one of two. Option A: PostgreSQL holds the catalogue. Option B: MySQL holds the catalogue."
+)
+LISTED = "I suggest one of these:\n1. PostgreSQL holds the catalogue\n2. MySQL holds the catalogue"
+OPTIONS_ZH = "有两个建议：\n方案A：目录放在 PostgreSQL 里\n方案B：目录放在 MySQL 里"
+OPTIONS_HANT = "有兩個建議：\n方案甲：目錄放在 PostgreSQL 裡\n方案乙：目錄放在 MySQL 裡"
+
+
+@pytest.mark.parametrize(
+    ("answer", "assent", "cited", "waits"),
+    [
+        (OPTIONS, "option B please", "Option A: PostgreSQL holds the catalogue.", True),
+        (OPTIONS, "option B please", "PostgreSQL holds the catalogue", True),
+        (OPTIONS, "option B please", "Option B: MySQL holds the catalogue.", False),
+        (OPTIONS, "option B please", OPTIONS, True),
+        (OPTIONS, "Let's go with the second option", "PostgreSQL holds the catalogue", True),
+        (OPTIONS, "Let's go with the second option", "MySQL holds the catalogue", False),
+        (LISTED, "the first one sounds good", "MySQL holds the catalogue", True),
+        (LISTED, "the first one sounds good", "PostgreSQL holds the catalogue", False),
+        (LISTED, "The latter sounds better", "PostgreSQL holds the catalogue", True),
+        (OPTIONS_ZH, "按方案B执行吧", "目录放在 PostgreSQL 里", True),
+        (OPTIONS_ZH, "按方案B执行吧", "目录放在 MySQL 里", False),
+        (OPTIONS_ZH, "就用第一个方案", "目录放在 MySQL 里", True),
+        (OPTIONS_HANT, "就用方案乙", "目錄放在 PostgreSQL 裡", True),
+        (OPTIONS_HANT, "就用方案乙", "目錄放在 MySQL 裡", False),
+    ],
+)
+async def test_who_takes_one_of_several_has_not_agreed_to_another(
+    learner: Learner, answer: str, assent: str, cited: str, *, waits: bool
+) -> None:
+    said = offers(offer(assent, cited, message=3, proposal=cited))
+
+    (changed,) = await learner.learn(user("Which one?"), says(answer), user(assent), said=said)
+
+    assert changed.row.quarantined is waits
