@@ -51,6 +51,9 @@ OPS: dict[Operation, Any] = {
 Also = Callable[[MemoryRow], Awaitable[Sequence[Change]]]
 """Gives what follows from the change of a memory that is about to be changed."""
 
+Besides = Callable[[MemoryRow], Awaitable[tuple[Sequence[Change], Sequence[Link]]]]
+"""Gives the other changes with which a memory is written, and further links of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
@@ -121,12 +124,13 @@ class Memories:
         evidence: Sequence[Evidence] = (),
         depends_on: Sequence[str] = (),
         key: str | None = None,
-        besides: Callable[[MemoryRow], Awaitable[tuple[Sequence[Change], Sequence[Link]]]] | None = None,
+        besides: Besides | None = None,
     ) -> Changed:
         """Stores a memory. A known memory with the same words is reinforced instead: its evidence grows, and
         with the quotes its confidence; a repetition with the same `key` changes nothing. The memories that it
         `depends_on` must be seen by the viewer (absent: the scope): when one of them is corrected, the new
-        one is flagged. `besides` gives the other changes of its transaction, and further links of it.
+        one is flagged. `besides` gives the other changes of its transaction, and further links of it; also
+        for a known memory that is reinforced, unless it is frozen.
 
         Raises:
             errors.InvalidRequest: see `validation.make`.
@@ -145,7 +149,7 @@ class Memories:
         try:
             await self.apply([*others, step])
         except DuplicateMemory as duplicate:
-            return await self._known(scope, duplicate, step, by)
+            return await self._known(scope, duplicate, step, by, besides)
         except MemoryFull as full:
             raise await self._full(scope, full) from None
         return Changed(row, "remembered", by)
@@ -291,6 +295,7 @@ class Memories:
         *,
         version: int | None = None,
         also: Also | None = None,
+        others: Sequence[Change] = (),
         **more: Any,
     ) -> Sequence[Changed]:
         async def once() -> Sequence[Changed]:
@@ -300,13 +305,13 @@ class Memories:
             check_version(memory_id, row.version, version)
             after = next_version(change(row))
             step = await self.step(after, operation, by, stated_by=viewer.user_id, **more)
-            others = await also(row) if also is not None and after.digest != row.digest else ()
-            return await self.apply([step, *others])
+            entailed = await also(row) if also is not None and after.digest != row.digest else ()
+            return await self.apply([step, *others, *entailed])
 
         return await retry_conflicts(once) if version is None else await once()
 
     async def _known(
-        self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: Attribution
+        self, scope: Scope, duplicate: DuplicateMemory, step: Change, by: Attribution, besides: Besides | None
     ) -> Changed:
         new, evidence, details = step.row, step.evidence, duplicate.details or {}
         # One that says the same is for the same audience, for which the scope may write, though perhaps not
@@ -334,8 +339,13 @@ class Memories:
                 origin="confirmed" if by_a_person and row.origin != "user" else row.origin,
             )
 
-        links = [replace(link, from_id=known.id) for link in step.links if link.to_id != known.id]
-        more: dict[str, Any] = {"evidence": evidence, "links": links, "key": step.key}
+        own = [each for each in step.links if each.relation == "depends_on" and each.from_id == new.id]
+        links = [replace(link, from_id=known.id) for link in own if link.to_id != known.id]
+        others: Sequence[Change] = ()
+        if besides is not None and known.status != "frozen":
+            others, further = await besides(known)
+            links += further
+        more: dict[str, Any] = {"evidence": evidence, "links": links, "key": step.key, "others": others}
         try:
             return (await self._change(viewer, known.id, reinforce, by, "reinforced", **more))[0]
         except DuplicateMemory:  # of the key: the same request came twice at once

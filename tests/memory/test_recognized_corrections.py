@@ -169,3 +169,55 @@ async def test_a_correction_and_a_change_at_once_leave_what_both_wrote(
     assert (await interfaces[1].get(ANN, row.id)).pinned is pinned.row.pinned is True
     assert heir.row.pinned is (versions[-1] == "replaced")
     assert gone.row.superseded_by == heir.row.id
+
+
+@pytest.mark.parametrize(
+    ("olds", "new"),
+    [
+        (
+            ("The review is on Monday", "The review takes place on Monday at 9"),
+            "The review moved to Thursday",
+        ),
+        (("Deploys run on Monday", "Deploys take place on Monday at 9"), "Deploys moved to Thursday"),
+        (("评审在周一", "评审定于周一"), "评审改到周四"),
+        (("評審在週一", "評審定於週一"), "評審改到週四"),
+    ],
+)
+async def test_all_that_a_correction_contradicts_gives_way_to_it(
+    memories: Memories, olds: Sequence[str], new: str
+) -> None:
+    """In one transaction, and what followed from both is flagged once."""
+    rows = [await saved(memories, old) for old in olds]
+    follows = await saved(memories, "Send the agenda two days before", *(row.id for row in rows))
+
+    heir, *others = await keep(memories, new)
+
+    assert set(await recalled(memories)) == {new, follows.content}
+    assert {each.row.id: each.row.superseded_by for each in others if each.operation == "replaced"} == {
+        row.id: heir.row.id for row in rows
+    }
+    assert [each.row.id for each in others if each.operation == "flagged"] == [follows.id]
+    links = await memories.store.links(heir.row.id)
+    assert {Link(heir.row.id, row.id, "contradicts") for row in rows} < set(links)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("CI runs on Jenkins", "CI switched to Drone"),
+        ("构建用 Jenkins", "构建换成 Drone 了"),
+        ("建置用 Jenkins", "建置換成 Drone 了"),
+    ],
+)
+async def test_a_correction_that_is_repeated_word_for_word_corrects_again(
+    memories: Memories, old: str, new: str
+) -> None:
+    """What says it already takes the place of what came back meanwhile."""
+    for content in (old, new, old):
+        await keep(memories, content)
+
+    heir, gone = await keep(memories, new)
+
+    assert await recalled(memories) == [new]
+    assert (heir.operation, gone.operation) == ("reinforced", "replaced")
+    assert gone.row.superseded_by == heir.row.id

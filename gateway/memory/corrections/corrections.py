@@ -65,14 +65,16 @@ class Corrections:
         new_content: str | None = None,
         source: MemorySource = "user",
         version: int | None = None,
+        also: Sequence[MemoryRow] = (),
     ) -> Sequence[Changed]:
         """Corrects one memory, in one transaction with all that follows from it; with `version` only while it
         is at that one.
 
         suppress: it is kept, weighs less, and its confidence is lower. freeze: it is kept, and not recalled.
         activate: neither any more, nor flagged. replace: `new_content`, which stems from `source`, is
-        remembered instead of it; if that is remembered already, that memory takes its place. `evidence` is of
-        the correction: the caller has checked that it was said.
+        remembered instead of it, and of those `also` given, which have its audience; if that is remembered
+        already, that memory takes their place. `evidence` is of the correction: the caller has checked that
+        it was said.
 
         Returns:
             The memory as it is now; after a replacement its successor; then those that were flagged, as far
@@ -103,14 +105,14 @@ class Corrections:
             return await self._written(
                 viewer,
                 lambda: self._replaced(
-                    viewer, memory_id, content, by, quotes=quotes, source=source, version=version
+                    viewer, memory_id, content, by, quotes=quotes, source=source, version=version, also=also
                 ),
             )
         except DuplicateMemory as duplicate:
             known = str((duplicate.details or {})["id"])
         return await self._written(
             viewer,
-            lambda: self._given_way(viewer, memory_id, known, by, quotes=quotes, version=version),
+            lambda: self._given_way(viewer, memory_id, known, by, quotes=quotes, version=version, also=also),
         )
 
     async def edit(
@@ -200,6 +202,7 @@ class Corrections:
         quotes: Sequence[Evidence],
         source: MemorySource,
         version: int | None,
+        also: Sequence[MemoryRow],
     ) -> Sequence[Change]:
         row = await self._correctable(viewer, memory_id, version)
         if validation.digest_of(content) == row.digest:
@@ -223,11 +226,11 @@ class Corrections:
             refs=(),
             metadata=None,
         )
-        (gone, *flags), links = await self.superseding(viewer, row, new, by)
+        (gone, *others), links = await self.superseding(viewer, [row, *also], new, by)
         made = await self._memories.step(
             new, "remembered", by, evidence=quotes, stated_by=viewer.user_id, links=links
         )
-        return [gone, made, *flags]
+        return [gone, made, *others]
 
     async def _given_way(
         self,
@@ -238,6 +241,7 @@ class Corrections:
         *,
         quotes: Sequence[Evidence],
         version: int | None,
+        also: Sequence[MemoryRow],
     ) -> Sequence[Change]:
         """To a memory that says already what is true instead."""
         row = await self._correctable(viewer, memory_id, version)
@@ -250,22 +254,31 @@ class Corrections:
             confidence=raised(known.confidence, len(quotes)),
             last_used=max(now_ms(), known.last_used),
         )
-        (gone, *flags), links = await self.superseding(viewer, row, known, by, but=known)
+        (gone, *others), links = await self.superseding(viewer, [row, *also], known, by, but=known)
         kept = await self._memories.step(
             after, "reinforced", by, evidence=quotes, stated_by=viewer.user_id, links=links
         )
-        return [gone, kept, *flags]
+        return [gone, kept, *others]
 
     async def superseding(
-        self, viewer: Viewer, row: MemoryRow, heir: MemoryRow, by: Attribution, but: MemoryRow | None = None
+        self,
+        viewer: Viewer,
+        rows: Sequence[MemoryRow],
+        heir: MemoryRow,
+        by: Attribution,
+        but: MemoryRow | None = None,
     ) -> tuple[Sequence[Change], Sequence[Link]]:
-        """The changes by which `heir` takes the place of `row`, that of `row` first, and the links of `heir`
-        then. What depends on `row` is flagged, `but` for one."""
-        changes = [
-            await self._memories.step(_superseded(row, heir), "replaced", by),
-            *await self._flags(viewer, row, "replaced", by, but=but),
-        ]
-        return changes, [Link(heir.id, row.id, "contradicts"), *await inherited(self._store, [row], heir)]
+        """The changes by which `heir` takes the place of `rows`, those of `rows` first, and the links of
+        `heir` then. What depends on `rows` is flagged, `but` for one."""
+        gone = {row.id for row in rows}
+        changes = {row.id: await self._memories.step(_superseded(row, heir), "replaced", by) for row in rows}
+        links: list[Link] = []
+        for row in rows:
+            for flag in await self._flags(viewer, row, "replaced", by, but=but):
+                changes.setdefault(flag.row.id, flag)
+            links.append(Link(heir.id, row.id, "contradicts"))
+            links += [each for each in await inherited(self._store, [row], heir) if each.from_id not in gone]
+        return list(changes.values()), list(dict.fromkeys(links))
 
     async def _merged(self, viewer: Viewer, ids: Sequence[str], by: Attribution) -> Sequence[Change]:
         found = {row.id: row for row in await self._store.get(viewer, *ids)}

@@ -34,13 +34,13 @@ async def save(
     stated: str = "",
     **more: Any,
 ) -> Sequence[Changed]:
-    """Stores a memory, in the place of the one that it replaces (`comparison.replaces`), in one transaction.
-    That is one of the same user, for the same people; its pin and its importance stay. `stated` is the user's
-    message that led to it, "" when there is none; `more` is for `Memories.save`. What waits to be confirmed
-    or comes from elsewhere replaces nothing.
+    """Stores a memory, in the place of those that it replaces (`comparison.replaces`), in one transaction;
+    one that says it already takes their place. They are of the same user, for the same people; their pin and
+    their importance stay. `stated` is the user's message that led to it, "" when there is none; `more` is for
+    `Memories.save`. What waits to be confirmed or comes from elsewhere replaces nothing.
 
     Returns:
-        The memory; then the one that it replaced, and those that were flagged, as far as the scope sees them.
+        The memory; then those that it replaced, and those that were flagged, as far as the scope sees them.
 
     Raises:
         What `Memories.save` raises.
@@ -48,19 +48,22 @@ async def save(
 
     async def once() -> Sequence[Changed]:
         may = not new.quarantined and new.origin not in ELSEWHERE
-        old = await _corrected_by(memories, scope, new, stated) if may else None
-        if old is None:
+        old = await _corrected_by(memories, scope, new, stated) if may else []
+        if not old:
             return [await memories.save(scope, new, by, viewer=viewer, **more)]
         others: list[Change] = []
 
         async def besides(row: MemoryRow) -> tuple[Sequence[Change], Sequence[Link]]:
-            changes, links = await Corrections(memories).superseding(viewer, old, row, by)
-            others.extend(changes)
+            changes, links = await Corrections(memories).superseding(viewer, old, row, by, but=row)
+            others[:] = changes
             return changes, links
 
-        weight = {"pinned": new.pinned or old.pinned, "importance": max(new.importance, old.importance)}
+        weight = {
+            "pinned": new.pinned or any(row.pinned for row in old),
+            "importance": max(new.importance, *(row.importance for row in old)),
+        }
         saved = await memories.save(scope, replace(new, **weight), by, viewer=viewer, besides=besides, **more)
-        if saved.repeated or saved.operation != "remembered":
+        if saved.repeated or others[0].row.superseded_by != saved.row.id:
             return [saved]
         seen = [each for each in others if each.row.audience in scope.audiences]
         return [saved, *(Changed(each.row, each.operation, replace(by, reason=each.reason)) for each in seen)]
@@ -68,11 +71,11 @@ async def save(
     return await retry_conflicts(once)
 
 
-async def _corrected_by(memories: Memories, scope: Scope, new: NewMemory, stated: str) -> MemoryRow | None:
+async def _corrected_by(memories: Memories, scope: Scope, new: NewMemory, stated: str) -> list[MemoryRow]:
     row = validation.make(new, scope, "", 0)
     clause = await asyncio.to_thread(_clause_on, row.content, stated)
     if cue_of(row.content, clause) is None:
-        return None
+        return []
     words = (await asyncio.to_thread(query_tokens, row.content))[:MAX_WORDS]
     matches = await memories.store.match(scope, words, _CORRECTABLE, limit=MAX_COMPARED)
     own = [
@@ -80,11 +83,11 @@ async def _corrected_by(memories: Memories, scope: Scope, new: NewMemory, stated
         for match in matches
         if match.row.audience == row.audience and match.row.user_id == scope.user_id
     ]
-    return await asyncio.to_thread(_first_replaced, own, row.content, clause)
+    return await asyncio.to_thread(_replaced, own, row.content, clause)
 
 
-def _first_replaced(rows: list[MemoryRow], content: str, clause: str) -> MemoryRow | None:
-    return next((row for row in rows if replaces(row.content, content, clause)), None)
+def _replaced(rows: list[MemoryRow], content: str, clause: str) -> list[MemoryRow]:
+    return [row for row in rows if replaces(row.content, content, clause)]
 
 
 def _clause_on(content: str, stated: str) -> str:

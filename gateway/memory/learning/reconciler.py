@@ -79,20 +79,33 @@ class Reconciler:
     async def _reconcile(
         self, candidate: GroundedCandidate, by: Attribution, key: str, neighbours: Sequence[Neighbour]
     ) -> Sequence[Changed] | str:
+        replaced = self._replaced_by(candidate, neighbours)
         for row, similarity in neighbours:
             if similarity == "same":
+                if replaced and self._is_own(row) and row.audience == replaced[0].audience:
+                    return await self._replace(
+                        replaced, row.content, candidate, by, await self._stated_at(by)
+                    )
                 return "known" if candidate.doubt else await self._reinforce(row, candidate, by)
         stated_at = await self._stated_at(by)
         if await self._is_forgotten(candidate, stated_at):
             return "forgotten"
-        for row, _ in neighbours:
-            if (
-                candidate.doubt is None
-                and self._is_own(row)
-                and replaces(row.content, candidate.content, candidate.clause)
-            ):
-                return await self._replace(row, candidate, by, stated_at)
+        if replaced:
+            return await self._replace(replaced, candidate.content, candidate, by, stated_at)
         return await self._add(candidate, by, key)
+
+    def _replaced_by(
+        self, candidate: GroundedCandidate, neighbours: Sequence[Neighbour]
+    ) -> Sequence[MemoryRow]:
+        """The user's own memories that the candidate corrects, of one audience."""
+        found = [
+            row
+            for row, _ in neighbours
+            if candidate.doubt is None
+            and self._is_own(row)
+            and replaces(row.content, candidate.content, candidate.clause)
+        ]
+        return [row for row in found if row.audience == found[0].audience]
 
     async def _stated_at(self, by: Attribution) -> int:
         if self._turn_times is None or by.turn_id is None:
@@ -131,19 +144,26 @@ class Reconciler:
         return [await self._memories.save(self._scope, again, by, evidence=self._evidence(candidate))]
 
     async def _replace(
-        self, row: MemoryRow, candidate: GroundedCandidate, by: Attribution, stated_at: int
+        self,
+        rows: Sequence[MemoryRow],
+        content: str,
+        candidate: GroundedCandidate,
+        by: Attribution,
+        stated_at: int,
     ) -> Sequence[Changed] | str:
-        positions = await self._evidence_positions(row)
-        if max(positions) >= candidate.position if positions else row.updated_at > stated_at:
-            return "outdated"
+        for row in rows:
+            positions = await self._evidence_positions(row)
+            if max(positions) >= candidate.position if positions else row.updated_at > stated_at:
+                return "outdated"
         return await self._corrections.correct(
             self._scope,
-            row.id,
+            rows[0].id,
             "replace",
             by,
             evidence=self._evidence(candidate)[0],
-            new_content=candidate.content,
+            new_content=content,
             source="conversation",
+            also=rows[1:],
         )
 
     async def _add(self, candidate: GroundedCandidate, by: Attribution, key: str) -> Sequence[Changed] | str:

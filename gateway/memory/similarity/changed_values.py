@@ -253,7 +253,8 @@ _VERBS = (
     (
         re.compile(
             r"\b(?:(?:is|are|am|will be) (?:(?:located|based|hosted|held|situated|scheduled|planned|set|due"
-            r"|booked) )?(?:in|at|on|for|every)|takes? place (?:in|at|on)|lives? in|happens? (?:in|at|on))\b"
+            r"|booked) )?(?:in|at|on|for|every)|takes? place (?:in|at|on)|lives? in"
+            r"|runs? (?:on|at) (?=[a-z]+day\b)|happens? (?:in|at|on))\b"
             r"|位于|定于|(?:住|安排|托管|部署|运行|存放|[设定订放存跑])在|(?<![现正])在"
         ),
         _PLACED,

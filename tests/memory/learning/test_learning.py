@@ -560,3 +560,26 @@ async def test_what_a_model_adds_to_them_is_left_out(learner: Learner) -> None:
     row = changed.row
     assert (row.content, row.context, row.decisions, row.refs) == (STYLE, None, ("简约的设计风格",), ())
     assert list(await learner.memories.store.links(row.id)) == []
+
+
+@pytest.mark.parametrize(
+    ("olds", "new"),
+    [
+        (("CI runs on Jenkins", "CI uses Jenkins"), "CI switched to Drone"),
+        (("评审在周一", "评审定于周一"), "评审改到周四"),
+        (("評審在週一", "評審定於週一"), "評審改到週四"),
+    ],
+)
+@pytest.mark.parametrize("known", [True, False])
+async def test_all_that_the_user_corrects_gives_way(
+    learner: Learner, olds: tuple[str, str], new: str, *, known: bool
+) -> None:
+    """Also to what says it already."""
+    if known:
+        await learner.save(new)
+    for old in olds:
+        await learner.save(old)
+
+    await learner.learn(user(new), said=offers(offer(new, type="fact")))
+
+    assert await learner.recallable() == [new]
