@@ -36,7 +36,7 @@ def list_(
     status: Annotated[Status | None, typer.Option(help="Only these.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only these.")] = None,
     unconfirmed: Annotated[
-        bool, typer.Option("--unconfirmed", help="Only what tools claimed, and nobody confirmed.")
+        bool, typer.Option("--unconfirmed", help="Only what waits to be confirmed.")
     ] = False,
     deleted: Annotated[
         bool, typer.Option("--deleted", help="What is left of deleted ones: `erase` removes it.")
@@ -212,7 +212,7 @@ def erase(
 
 
 def confirm(memory_id: Id, *, version: Version = None, user: User = "local", as_json: AsJson = False) -> None:
-    """Say that something is true which a tool claimed, or which is marked to be looked at."""
+    """Say that something is true which waits to be confirmed, or which is marked to be looked at."""
     _change(
         user,
         "Confirmed",
