@@ -198,7 +198,7 @@ def relaxed(upstream: int) -> Generator[Server]:
 @contextmanager
 def untold(upstream: int) -> Generator[Server]:
     """The gateway without telemetry."""
-    with gateway(upstream, "untold", "bench.untold") as server:
+    with gateway(upstream, "untold", "bench.without_telemetry") as server:
         yield server
 
 

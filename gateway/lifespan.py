@@ -10,7 +10,7 @@ import structlog
 from starlette.applications import Starlette
 
 from gateway import wiring
-from gateway.api.wheel import Wheel
+from gateway.api.stream_timers import Wheel
 from gateway.artifacts.store import ArtifactStore
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.history.indexer import Indexer

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from gateway.api.requests import gateway_of, settings_of, span_of, telemetry_of
-from gateway.api.wheel import Wheel
+from gateway.api.stream_timers import Wheel
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.service.follower import Following, Take

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from gateway.artifacts.attachment_budget import FILES, REQUEST_ENCODED, encoded, has_artifact_source, left_out
-from gateway.artifacts.compact.rendering import render
+from gateway.artifacts.compact.model_view import render
 from gateway.artifacts.content import bytes_content
 from gateway.artifacts.kinds import image_size
 from gateway.artifacts.pdf import is_locked, pages_of

@@ -6,7 +6,7 @@ from time import monotonic
 import structlog
 
 from gateway.artifacts.compact.base import flat
-from gateway.artifacts.compact.rendering import render
+from gateway.artifacts.compact.model_view import render
 from gateway.artifacts.store import ArtifactStore
 from gateway.errors import ModelError, StorageError
 from gateway.model.calls import CallContext, Completion, ModelCalls, request_of

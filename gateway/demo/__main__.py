@@ -7,7 +7,7 @@ import sys
 
 import orjson
 
-from gateway.demo.replies import DEFAULT_PACE
+from gateway.demo.reply_plan import DEFAULT_PACE
 from gateway.demo.server import serve_demo
 from gateway.demo.versions import VERSIONS
 

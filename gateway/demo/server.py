@@ -15,7 +15,7 @@ from gateway.demo.connection import Act, ClientConnection, ConnectionCounts, Pac
 from gateway.demo.directives import BadDirective, ScriptedStep, parse
 from gateway.demo.faults import FOR_ALL_REQUESTS, FOR_STREAMS, Case
 from gateway.demo.record import Record
-from gateway.demo.replies import DEFAULT_PACE, Plan, plan
+from gateway.demo.reply_plan import DEFAULT_PACE, Plan, plan
 from gateway.demo.strictness import RejectedRequest, check
 from gateway.demo.usage import PromptCache, count
 from gateway.demo.versions import VERSIONS, KeyHeader, check_content, check_key, check_thinking, check_version

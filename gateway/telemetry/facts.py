@@ -15,8 +15,8 @@ from gateway.memory.learning.report import LearningReport
 from gateway.memory.memories import Changed
 from gateway.messages import Usage
 from gateway.model.calls import ModelCall
+from gateway.telemetry.metrics.buckets import SECONDS
 from gateway.telemetry.metrics.counters import Tally
-from gateway.telemetry.semconv import SECONDS
 from gateway.telemetry.tool_runs import ApprovalState, SkillUse, ToolRun
 
 _GAPS = tuple(round(bound * 1000) for bound in SECONDS)

@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from gateway.telemetry.answers import verdict_on
+from gateway.telemetry.collector_replies import verdict_on
 from gateway.telemetry.endpoints import Signal, address_of, variable_of
 from gateway.telemetry.redaction import redact
 from gateway.telemetry.setup import resource_of_process

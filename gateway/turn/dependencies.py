@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from gateway.artifacts.attachments import Attachments
-from gateway.artifacts.references import References
 from gateway.artifacts.store import ArtifactStore
+from gateway.artifacts.tool_arguments import References
 from gateway.history.compression.compressor import Compressor
 from gateway.history.tokens import TokenMeter
 from gateway.memory.services import MemoryServices

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import orjson
 import structlog
 
-from gateway.artifacts.compact.rendering import render
+from gateway.artifacts.compact.model_view import render
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.store import ArtifactStore, Origin
 from gateway.errors import GatewayError

@@ -6,8 +6,8 @@ import structlog
 
 from gateway.artifacts.attachments import Attachments
 from gateway.artifacts.events import ArtifactEvent
-from gateway.artifacts.references import References
 from gateway.artifacts.store import ArtifactStore
+from gateway.artifacts.tool_arguments import References
 from gateway.history.compression.compressor import Compressor
 from gateway.history.read_archive import read_archive
 from gateway.history.summaries.session_summaries import SessionSummariser

@@ -17,8 +17,8 @@ from gateway.artifacts.events import (
     Swept,
 )
 from gateway.artifacts.reading import read_part, selector_of
-from gateway.artifacts.references import References
 from gateway.artifacts.store import CANDIDATE_TIME, Origin
+from gateway.artifacts.tool_arguments import References
 from gateway.errors import ArtifactDamaged, InvalidRequest, TooLarge
 from gateway.storage.artifacts import Stock
 from tests.artifacts.store_folder import ORIGIN, StoreFolder

@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from gateway.artifacts.content import bytes_content, text_content
-from gateway.artifacts.references import MAX_REFERENCES, References
 from gateway.artifacts.store import ArtifactStore, Origin
+from gateway.artifacts.tool_arguments import MAX_REFERENCES, References
 from gateway.errors import BadArguments, ToolError
 from gateway.settings import Settings
 from gateway.storage.artifacts import ArtifactRow

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.demo.tour import ALONE, TOGETHER
+from gateway.demo.answers import ALONE, TOGETHER
 from gateway.memory.rendering import NOTE
 from gateway.tools.wrapping import wrap
 from tests.demo.bare import Received, ask

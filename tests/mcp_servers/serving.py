@@ -14,7 +14,7 @@ from gateway.events.envelope import EventData
 from gateway.settings.values import McpServer
 from gateway.tools.base import ToolContext, ToolOutput
 from gateway.tools.mcp.remote_tools import RemoteTool
-from gateway.tools.mcp.server import ServerState
+from gateway.tools.mcp.server_connection import ServerState
 from gateway.tools.mcp.servers import McpServers
 from tests.harness import TIMEOUT
 from tests.tools import calling

@@ -21,9 +21,9 @@ from gateway.storage.memories import (
     Viewer,
 )
 from gateway.storage.memories.conditions import DOCUMENT, asked, partitions, seen
+from gateway.storage.memories.engine import Words
 from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, numbered
 from gateway.storage.memories.schema import erasures, memories, memory_evidence, memory_links, memory_versions
-from gateway.storage.memories.words import Words
 
 MAX_HISTORY = 500
 """Versions, quotes or links of one memory that are read: the newest."""

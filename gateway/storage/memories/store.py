@@ -16,7 +16,7 @@ from gateway.storage.memories import (
     writing,
 )
 from gateway.storage.memories import vectors as embedded
-from gateway.storage.memories.words import MemoryDatabase
+from gateway.storage.memories.engine import MemoryDatabase
 
 
 class SqlMemories(Store):

@@ -163,7 +163,7 @@ class Counters:
     def histogram(self, instrument: Instrument, also: Instrument | None = None) -> TallyTable:
         """A table of tallies to add to, in whole `parts` of the unit; `also` is a second name for the same
         numbers."""
-        tallies = TallyTable(instrument.buckets, instrument.labels, instrument.parts)
+        tallies = TallyTable(instrument.bounds, instrument.labels, instrument.parts)
         for each in (instrument, also):
             if each is not None:
                 self.add_histogram(each, tallies)

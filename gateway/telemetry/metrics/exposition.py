@@ -73,7 +73,7 @@ class Exposition:
     def histogram(self, instrument: Instrument) -> Histogram:
         """As `counter`, for values in buckets."""
         with_exemplars = os.environ.get(OTEL_METRICS_EXEMPLAR_FILTER) != "always_off"
-        made = Histogram(instrument.buckets, with_exemplars=with_exemplars)
+        made = Histogram(instrument.bounds, with_exemplars=with_exemplars)
         self.counters.add_histogram(instrument, made)
         return made
 

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from gateway.telemetry import semconv as s
+from gateway.telemetry.metrics import buckets
 
 NO_SEEDS: Mapping[str, Sequence[str]] = MappingProxyType({})
 
@@ -16,7 +17,7 @@ Labels = tuple[str, ...]
 
 
 class Instrument(NamedTuple):
-    """`labels` are the attributes that a series may have. A histogram has `buckets`, in `unit`; one that is
+    """`labels` are the attributes that a series may have. A histogram has `bounds`, in `unit`; one that is
     counted in integers counts in `parts` of the unit. `seeds` are series that are there from the start, by
     label: a series that begins at 1 hides its first event from `rate`. `former`: a name that was given up,
     recorded with GATEWAY_GENAI_COMPAT=dup."""
@@ -26,7 +27,7 @@ class Instrument(NamedTuple):
     unit: str
     description: str
     labels: Labels = ()
-    buckets: Sequence[float] = ()
+    bounds: Sequence[float] = ()
     parts: int = 1
     seeds: Mapping[str, Sequence[str]] = NO_SEEDS
     former: bool = False
@@ -50,13 +51,13 @@ def _histogram(
     name: str,
     unit: str,
     description: str,
-    buckets: Sequence[float],
+    bounds: Sequence[float],
     labels: Labels = (),
     *,
     parts: int = 1,
     former: bool = False,
 ) -> Instrument:
-    return Instrument(name, "histogram", unit, description, labels, buckets, parts, former=former)
+    return Instrument(name, "histogram", unit, description, labels, bounds, parts, former=former)
 
 
 # Turns
@@ -74,21 +75,21 @@ TURN_DURATION = _histogram(
     "gen_ai.invoke_agent.duration",
     "s",
     "Turns, from their start to the end, without the time that they waited for a person.",
-    s.AGENT_SECONDS,
+    buckets.AGENT_SECONDS,
     (s.AGENT, s.ERROR_TYPE),
 )
 TURN_CALLS = _histogram(
     "gen_ai.invoke_agent.inference_calls",
     "{inference_call}",
     "Model calls of one turn.",
-    s.COUNTS,
+    buckets.COUNTS,
     (s.AGENT,),
 )
 TURN_TOOL_CALLS = _histogram(
-    "gen_ai.invoke_agent.tool_calls", "{tool_call}", "Tool calls of one turn.", s.COUNTS, (s.AGENT,)
+    "gen_ai.invoke_agent.tool_calls", "{tool_call}", "Tool calls of one turn.", buckets.COUNTS, (s.AGENT,)
 )
 ADMISSION_WAIT = _histogram(
-    "gateway.admission.wait", "s", "How long turns waited for those before them.", s.AGENT_SECONDS
+    "gateway.admission.wait", "s", "How long turns waited for those before them.", buckets.AGENT_SECONDS
 )
 QUEUE_DEPTH = _gauge("gateway.admission.queue_depth", "{turn}", "Turns that wait for those before them.")
 USAGE_UNREPORTED = _counter(
@@ -104,7 +105,7 @@ COMPRESSION_DURATION = _histogram(
     "gateway.compression.duration",
     "s",
     "Compressions of a session's history, the summary included.",
-    s.AGENT_SECONDS,
+    buckets.AGENT_SECONDS,
     (s.TRIGGER, s.OUTCOME),
 )
 TOKENS_SAVED = _counter(
@@ -114,7 +115,11 @@ TOKENS_SAVED = _counter(
     (s.TRIGGER,),
 )
 ARCHIVE_DURATION = _histogram(
-    "gateway.archive.write.duration", "s", "Moves of a session to its archive.", s.SECONDS, (s.ERROR_TYPE,)
+    "gateway.archive.write.duration",
+    "s",
+    "Moves of a session to its archive.",
+    buckets.SECONDS,
+    (s.ERROR_TYPE,),
 )
 
 # Model calls
@@ -122,14 +127,14 @@ _CALL = (s.OPERATION, s.PROVIDER, s.REQUEST_MODEL, s.PURPOSE, s.SERVER_ADDRESS, 
 _CALL_ENDED = (*_CALL, s.RESPONSE_MODEL, s.ERROR_TYPE)
 _CALL_TOKENS = (*_CALL, s.MODALITY)
 CALL_DURATION = _histogram(
-    "gen_ai.client.inference.duration", "s", "Model calls, retries included.", s.SECONDS, _CALL_ENDED
+    "gen_ai.client.inference.duration", "s", "Model calls, retries included.", buckets.SECONDS, _CALL_ENDED
 )
 FORMER_CALL_DURATION = CALL_DURATION._replace(name="gen_ai.client.operation.duration", former=True)
 FIRST_CHUNK = _histogram(
     "gen_ai.client.inference.time_to_first_chunk",
     "s",
     "From a model call's start to its first content.",
-    s.SECONDS,
+    buckets.SECONDS,
     (*_CALL, s.RESPONSE_MODEL),
 )
 FORMER_FIRST_CHUNK = FIRST_CHUNK._replace(name="gen_ai.client.operation.time_to_first_chunk", former=True)
@@ -137,7 +142,7 @@ CHUNK_GAPS = _histogram(
     "gen_ai.client.inference.time_per_output_chunk",
     "s",
     "Between two pieces of an answer, as they came from the endpoint.",
-    s.SECONDS,
+    buckets.SECONDS,
     _CALL,
     parts=MILLISECONDS,
 )
@@ -167,21 +172,21 @@ CALL_INPUT_TOKENS = _histogram(
     "gen_ai.client.inference.operation.input_tokens",
     "{token}",
     "Input tokens of one model call.",
-    s.TOKENS,
+    buckets.TOKENS,
     _CALL_ENDED,
 )
 CALL_OUTPUT_TOKENS = _histogram(
     "gen_ai.client.inference.operation.output_tokens",
     "{token}",
     "Output tokens of one model call.",
-    s.TOKENS,
+    buckets.TOKENS,
     _CALL_ENDED,
 )
 FORMER_CALL_TOKENS = _histogram(
     "gen_ai.client.token.usage",
     "{token}",
     "Tokens of one model call.",
-    s.TOKENS,
+    buckets.TOKENS,
     (*_CALL_ENDED, s.TOKEN_TYPE),
     former=True,
 )
@@ -209,7 +214,7 @@ TOOL_DURATION = _histogram(
     "gen_ai.execute_tool.duration",
     "s",
     "Executions of a tool, without the time until they were allowed.",
-    s.SECONDS,
+    buckets.SECONDS,
     (s.AGENT, s.TOOL, s.TOOL_TYPE, s.ERROR_TYPE),
 )
 TOOL_STEPS = _counter(
@@ -234,7 +239,7 @@ APPROVAL_WAIT = _histogram(
     "gateway.approval.wait",
     "s",
     "From the question whether a tool call may run to its answer, by a user or by expiry.",
-    s.APPROVAL_SECONDS,
+    buckets.APPROVAL_SECONDS,
     (s.APPROVAL_BY,),
 )
 SKILL_USES = _counter(
@@ -268,7 +273,7 @@ SEARCH_DURATION = _histogram(
     "gateway.memory.search.duration",
     "s",
     "Searches that found memories.",
-    s.SHORT_SECONDS,
+    buckets.SHORT_SECONDS,
     (s.RETRIEVAL_MODE,),
 )
 MEMORY_WARNINGS = _counter(
@@ -288,7 +293,7 @@ LEARNING_DURATION = _histogram(
     "gateway.memory.learning.duration",
     "s",
     "Conversations that were read for what is worth remembering.",
-    s.AGENT_SECONDS,
+    buckets.AGENT_SECONDS,
     (s.REQUEST_MODEL, s.ERROR_TYPE),
 )
 LEARNING_DROPPED = _counter(
@@ -323,14 +328,14 @@ ARTIFACT_SIZE = _histogram(
     "gateway.artifact.size",
     "By",
     "Contents that were kept, by their kind and where they came from.",
-    s.SIZES,
+    buckets.SIZES,
     (s.ARTIFACT_SOURCE, s.ARTIFACT_KIND),
 )
 ARTIFACT_DURATION = _histogram(
     "gateway.artifact.keep.duration",
     "s",
     "Keeping a content, the look at what is in it included; what was not kept with the error's type.",
-    s.SHORT_SECONDS,
+    buckets.SHORT_SECONDS,
     (s.ARTIFACT_SOURCE, s.ERROR_TYPE),
 )
 ARTIFACT_READS = _counter(
@@ -350,7 +355,7 @@ REFERENCE_SIZE = _histogram(
     "gateway.artifact.reference.size",
     "By",
     "Artifacts that were passed to a tool by reference, whole or a part of them.",
-    s.SIZES,
+    buckets.SIZES,
     (s.PASSED,),
 )
 ARTIFACT_WARNINGS = _counter(
@@ -409,39 +414,39 @@ STREAM_BACKLOG = _histogram(
     "gateway.stream.backlog",
     "{event}",
     "Events that were ready for a reader when it was written to; pages of the log included.",
-    s.COUNTS,
+    buckets.COUNTS,
     (s.STREAM_KIND,),
 )
 DELIVERY_LAG = _histogram(
     "gateway.stream.delivery_lag",
     "s",
     "From the model's piece, or whatever else happened, to its bytes being handed to the socket.",
-    s.SHORT_SECONDS,
+    buckets.SHORT_SECONDS,
     parts=MILLISECONDS,
 )
 FIRST_EVENT = _histogram(
     "gateway.client.time_to_first_event",
     "s",
     "From a turn's acceptance to the first of its content that its own request was sent.",
-    s.SECONDS,
+    buckets.SECONDS,
 )
 REQUEST_DURATION = _histogram(
     "http.server.request.duration",
     "s",
     "HTTP requests but for event streams, which last as long as their readers stay.",
-    s.REQUEST_SECONDS,
+    buckets.REQUEST_SECONDS,
     (s.HTTP_METHOD, s.HTTP_ROUTE, s.HTTP_STATUS, s.URL_SCHEME, s.ERROR_TYPE),
 )
 
 # The process
 FLUSH_EVENTS = _histogram(
-    "gateway.log.flush.events", "{event}", "Events that one transaction of the log took.", s.COUNTS
+    "gateway.log.flush.events", "{event}", "Events that one transaction of the log took.", buckets.COUNTS
 )
 FLUSH_DURATION = _histogram(
     "gateway.log.flush.duration",
     "s",
     "One transaction of the log, from its handing over to its commit.",
-    s.SHORT_SECONDS,
+    buckets.SHORT_SECONDS,
     parts=MICROSECONDS,
 )
 FLUSH_FAILURES = _counter(
@@ -452,7 +457,7 @@ LOOP_LAG = _histogram(
     "gateway.event_loop.lag",
     "s",
     "How late the event loop ran a timer, looked at four times a second.",
-    s.SHORT_SECONDS,
+    buckets.SHORT_SECONDS,
     parts=MICROSECONDS,
 )
 BACKGROUND_FAILURES = _counter(

@@ -8,7 +8,7 @@ import orjson
 
 from gateway.messages import clean_text
 from gateway.tools.mcp import bounds
-from gateway.tools.mcp.references import check_references
+from gateway.tools.mcp.schema_references import check_references
 from gateway.tools.wrapping import defuse, visible
 
 _COMBINED = ("oneOf", "anyOf", "allOf")

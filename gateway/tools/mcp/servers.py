@@ -7,7 +7,7 @@ from importlib import import_module
 from gateway.settings.values import McpServer
 from gateway.supervisor import Supervisor
 from gateway.tools.mcp.remote_tools import RemoteTool
-from gateway.tools.mcp.server import Server, ServerState
+from gateway.tools.mcp.server_connection import Server, ServerState
 
 
 class McpServers:

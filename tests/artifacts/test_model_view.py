@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.artifacts.compact import base, rendering
-from gateway.artifacts.compact.rendering import describe, render
+from gateway.artifacts.compact import base, model_view
+from gateway.artifacts.compact.model_view import describe, render
 from gateway.lexical import estimate_tokens
 from gateway.storage.artifacts import ArtifactRow
 from gateway.tools.wrapping import WRAPPER_TAGS, visible
@@ -96,7 +96,7 @@ def test_very_many_lines_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) 
         measured.append(text)
         return estimate_tokens(text)
 
-    for module in (base, rendering):
+    for module in (base, model_view):
         monkeypatch.setattr(module, "estimate_tokens", counted)
     text = render(a_row(compact="\n".join(["ab"] * 6600)))
 

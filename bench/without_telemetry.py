@@ -1,4 +1,4 @@
-"""`python -m bench.untold serve …`: the gateway with its telemetry taken out, to see what that costs."""
+"""`python -m bench.without_telemetry serve …`: the gateway with its telemetry taken out, to see its cost."""
 
 from typing import Any
 
