@@ -72,7 +72,10 @@ def check(folder: Here = None) -> None:
     findings = [
         Finding("good", filed.file, f"is document {filed.document.id}") for filed in found.documents
     ] + [Finding("bad", place, warning.removesuffix(".")) for warning in found.warnings]
-    sys.exit(0 if show_findings(findings or [Finding("warning", place, "there are none")]) else 1)
+    none = Finding(
+        "warning", place, "there are none: JSON is read in the folder, Markdown in its references/"
+    )
+    sys.exit(0 if show_findings(findings or [none]) else 1)
 
 
 def deprecate(document_id: Named) -> None:

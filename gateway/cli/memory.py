@@ -69,7 +69,8 @@ def list_(
             return
         rows = await context.services.memories.list(context.viewer, which, limit=limit)
         count, _ = await context.services.store.count(context.viewer, which)
-        show_rows(rows, count, user, as_json=as_json)
+        filtered = bool(kind or status or tag or unconfirmed or role or project)
+        show_rows(rows, count, user, filtered=filtered, as_json=as_json)
 
     in_context(user, work, role=role, project=project)
 

@@ -17,13 +17,13 @@ from gateway.storage.memories import as_json as fields_of
 VERSIONS_SHOWN = 20
 
 
-def show_rows(rows: Sequence[MemoryRow], count: int, user: str, *, as_json: bool) -> None:
-    """`count` is how many there are in all, `user` whose they are."""
+def show_rows(rows: Sequence[MemoryRow], count: int, user: str, *, filtered: bool, as_json: bool) -> None:
+    """`count` is how many there are in all, `user` whose they are, `filtered` whether others may be there."""
     if as_json:
         _print_json({"memories": [_row_fields(masked_row(row)) for row in rows], "count": count})
         return
     if not rows:
-        to_stderr(f"Nothing is remembered{_of(user)}.")
+        to_stderr(f"Nothing {'like that ' if filtered else ''}is remembered{_of(user)}.")
         return
     show_table(
         ("Id", "Type", "Imp", "State", "What"),

@@ -37,6 +37,9 @@ def test_documents_are_listed_with_their_ids(command: Command, folder: Path) -> 
 
 def test_a_check_says_what_to_mend(command: Command, folder: Path) -> None:
     """It fails as long as something is wrong, also when the file was written this very moment."""
+    folder.mkdir(exist_ok=True)
+    (folder / "pumps.md").write_text("Markdown in the wrong place")
+    none = command("documents", "check")
     name = file_name(document().key)
     write_json(folder, name, fields(id="logo"))
 
@@ -44,6 +47,7 @@ def test_a_check_says_what_to_mend(command: Command, folder: Path) -> None:
     (folder / "half.json").write_text('{"type": "skill"')
     bad = command("documents", "check", str(folder))
 
+    assert "there are none: JSON is read in the folder, Markdown in its references/" in none.out
     assert (good.code, good.out) == (0, f"✓ {name}: is document logo\n")
     assert bad.code == 1
     assert "half.json cannot be used: line 1: it is not valid JSON" in bad.out

@@ -203,13 +203,16 @@ def test_where_nothing_was_ever_remembered_nothing_is_made(
 
 
 def test_a_first_memory_says_where_it_is_kept(memory: Memory, tmp_path: Path) -> None:
-    """Once; and an empty list says whose it is."""
+    """Once; and an empty list says whose it is, and whether others may be there."""
     first, second = memory("save", "Likes tea"), memory("save", "喜欢咖啡")
 
     assert f"There was no memory in {tmp_path / 'data'}: a new one is made." in first.err
     assert (second.code, second.err) == (0, "")
     assert memory("list", "--user", "ben").err == (
         "Nothing is remembered of user ben; --user NAME for another.\n"
+    )
+    assert memory("list", "--unconfirmed").err == (
+        "Nothing like that is remembered of user local; --user NAME for another.\n"
     )
 
 
