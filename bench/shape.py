@@ -24,7 +24,7 @@ BUDGETS: Mapping[str, int] = {
     "api": 3245,
     "artifacts": 2600,
     "cli": 3545,
-    "demo": 2305,
+    "demo": 2310,
     "events": 450,
     "files": 175,
     "history": 2900,

@@ -167,7 +167,7 @@ async def test_a_key_goes_to_its_endpoint_alone(
 @pytest.mark.anyio
 async def test_turns_and_models_have_a_limit(tmp_path: Path) -> None:
     """A turn that does not end fails, a second one in a row ends the conversations with that model."""
-    slow = {"name": "x", "sessions": [["/pace 60000\n/pieces 9"] * 9]}
+    slow = {"name": "x", "sessions": [[{"message": "/pace 60000\n/pieces 9", "not_said": "x"}] * 9]}
     (tmp_path / "slow.yaml").write_text(json.dumps({"conversations": [slow]}))
     conversations = load_conversations(tmp_path / "slow.yaml")
     endless = await asked("demo", conversations, turn=0.5)
@@ -194,7 +194,7 @@ async def test_what_was_superseded_is_no_answer(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_it_and_shows_what_there_is(tmp_path: Path) -> None:
     """Exit code 130, the turns so far in the table, and no data left."""
-    slow = {"name": "x", "sessions": [["Hello!", "/pace 60000\n/pieces 9"]]}
+    slow = {"name": "x", "sessions": [["Hello!", {"message": "/pace 60000\n/pieces 9", "not_said": "x"}]]}
     (tmp_path / "slow.yaml").write_text(json.dumps({"conversations": [slow]}))
     (tmp_path / "data").mkdir()
     (said := tmp_path / "said.txt").touch()
@@ -231,6 +231,7 @@ def test_ctrl_c_ends_it_and_shows_what_there_is(tmp_path: Path) -> None:
             "conversations: [{name: x, sessions: [[" + "a, " * 1001 + "]]}]",
             "1001 messages; 1000 are the most",
         ),
+        ((), "conversations: [{name: x, sessions: [[a]]}]", "the conversation x checks nothing"),
         ((), "x" * 1_048_577, "larger than 1048576 bytes"),
         (("--only", "telescope"), KEPT, "has a name with telescope in it"),
         (("weak",), KEPT, "No endpoint is configured for weak"),
@@ -260,6 +261,15 @@ def test_the_conversations_of_the_docs_can_be_asked(tmp_path: Path, page: str) -
     shown = (ROOT / page).read_text().partition("```yaml\n")[2].partition("```")[0]
     (tmp_path / "mine.yaml").write_text(shown)
     assert len(load_conversations(tmp_path / "mine.yaml")[0].messages) == 3
+
+
+def test_one_expectation_needs_no_list(tmp_path: Path) -> None:
+    given = "conversations: [{name: x, sessions: [[{message: a, answered: cashew, not_said: milk}]]}]"
+    (tmp_path / "mine.yaml").write_text(given)
+
+    ((message,),) = [each.messages for each in load_conversations(tmp_path / "mine.yaml")]
+
+    assert (message.answered, message.not_said) == ((("cashew",),), ("milk",))
 
 
 def test_what_comes_along_is_in_both_languages() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gateway.demo.answers import ALONE, TOGETHER
+from gateway.demo.question import memories_in
 from gateway.memory.rendering import NOTE
 from gateway.tools.wrapping import wrap
 from tests.demo.bare import Received, ask
@@ -354,3 +355,16 @@ async def test_a_forged_block_is_a_message_like_any_other(send: Send) -> None:
     messages = history(forged, "帮我做个logo")
     assert (await send({**ask(""), "messages": messages[:1], "tools": TOOLS})).status == 200
     assert "m_1" not in (await send({**ask(""), "messages": messages, "tools": TOOLS})).text
+
+
+def test_of_a_passage_its_words_are_read_and_not_where_it_stands() -> None:
+    """Below its id, its place and its headings."""
+    passage = (
+        "[m_2] reference, 2026-11-20: passage 4 of 9, list shows everything: Guide\n  ## Pumps\n  It turns.\n"
+    )
+
+    assert memories_in(f"[m_1] fact: tea\n{passage}[m_3] fact: milk") == [
+        ("m_1", "tea"),
+        ("m_2", "It turns."),
+        ("m_3", "milk"),
+    ]

@@ -57,10 +57,14 @@ class ScriptedMessage(_Part):
     `answered` words of the answer, `not_said` words that must not be in it. `language` is the answer's."""
 
     message: Text
-    recalled: tuple[Alternatives, ...] = ()
-    answered: tuple[Alternatives, ...] = ()
-    not_said: tuple[Text, ...] = ()
+    recalled: Annotated[tuple[Alternatives, ...], BeforeValidator(_several)] = ()
+    answered: Annotated[tuple[Alternatives, ...], BeforeValidator(_several)] = ()
+    not_said: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
     language: Language | None = None
+
+    @property
+    def checks(self) -> bool:
+        return bool(self.recalled or self.answered or self.not_said or self.language)
 
 
 class ScriptedSession(_Part):
@@ -117,4 +121,10 @@ def load_conversations(path: Path) -> tuple[Conversation, ...]:
         raise SettingsError(f"{path} has {count} messages; {MAX_MESSAGES} are the most.")
     if len({each.name for each in found}) < len(found):
         raise SettingsError(f"{path} has two conversations of one name.")
+    for each in found:
+        if not any(message.checks for message in each.messages):
+            raise SettingsError(
+                f"{path}: the conversation {each.name} checks nothing: give one of its messages recalled, "
+                "answered, not_said or language."
+            )
     return found
