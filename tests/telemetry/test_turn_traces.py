@@ -186,9 +186,8 @@ async def test_a_turn_does_not_care_for_the_collector(
             assert the(found, "done")["status"] == "completed"
         tracing = client.app.state.telemetry.tracing
         async with asyncio.timeout(TIMEOUT):
-            while not tracing.spans_lost:
+            # Spans may also have found the queue full: it depends on how fast the turns are.
+            while not tracing.export.lost["export_failed"]:
                 await asyncio.sleep(0.02)
-        lost = dict(tracing.export.lost)
 
-    assert lost["export_failed" if how == "refusing" else "queue_full"] > 0
     assert not collector.traces
