@@ -34,7 +34,7 @@ BUDGETS: Mapping[str, int] = {
     "service": 1955,
     "settings": 450,
     "skills": 1090,
-    "storage": 7590,
+    "storage": 7700,
     "telemetry": 4310,
     "tools": 3075,
     "turn": 2280,

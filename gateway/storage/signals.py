@@ -1,0 +1,61 @@
+"""What the processes of one store tell each other: rare, small, and only what has become true.
+
+    work(connection) -- send --> told to the other processes by the same transaction
+                              `-> heard in this one as soon as that is committed, before `write` returns
+
+So a verb does the same to a turn whether this process owns it or another does. A signal may be lost, with the
+connection that carries it: what it says is also in the tables, where its hearer looks now and then.
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
+
+from sqlalchemy import Connection
+
+log = logging.getLogger(__name__)
+
+Kind = Literal["cancel", "waiting", "outbox", "gone", "released", "memory"]
+"""`cancel`: a turn is to stop. `waiting`: one waits in a session. `outbox`: events do. `gone`: a session is
+no more. `released`: a replica has given up its turns. `memory`: memories have changed."""
+
+
+class Signal(NamedTuple):
+    """`subject` is the id of what it is about. Only the replica `to` hears it; None: every one does."""
+
+    kind: Kind
+    subject: str = ""
+    to: str | None = None
+
+
+class Signals:
+    """Who in this process hears what. Its methods belong to the event loop."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[Kind, list[Callable[[str], None]]] = defaultdict(list)
+
+    def on(self, kind: Kind, handler: Callable[[str], None]) -> None:
+        """Calls `handler(subject)` on the event loop for each signal of the kind, also for those of this
+        process. It must be quick; its exceptions are logged and reach nobody else."""
+        self._handlers[kind].append(handler)
+
+    def hear(self, signals: Iterable[Signal]) -> None:
+        """For engines: hands on what is committed and meant for this process."""
+        for kind, subject, _ in signals:
+            for handler in self._handlers[kind]:
+                try:
+                    handler(subject)
+                except Exception:
+                    # Who sent it, and the others that hear it, have nothing to do with that.
+                    log.exception("a signal was not taken: %s %s", kind, subject)
+
+
+def send(connection: Connection, signal: Signal) -> None:
+    """Part of a transaction: it is heard when that is committed, and by nobody when it is not."""
+    connection.info.setdefault(Signals, []).append(signal)
+
+
+def sent(connection: Connection) -> list[Signal]:
+    """For engines: takes what the work that has just ended has sent. Asked also when it failed."""
+    return connection.info.pop(Signals, [])
