@@ -26,10 +26,11 @@ from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.imports import SqlCopies
 from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
-from gateway.storage.sqlite.search import SqliteSearch
+from gateway.storage.sqlite.search import Fts5TurnWords
 from gateway.storage.sqlite.writer import Flushed
 from gateway.storage.turns import Turns
 from gateway.storage.turns.store import SqlTurns
@@ -78,8 +79,9 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
     """The record in a database that is open; without `blobs` they are kept beside it."""
     bus, blobs = MemoryBus(), blobs or open_blobs(None, database.path.parent)
     archived = ArchiveReader(blobs)
-    search = SqliteSearch(database, archived.messages)
-    purges = SqlPurges(database, search)
+    index = Fts5TurnWords()
+    search = SqlSearch(database, archived.messages, index)
+    purges = SqlPurges(database, index)
     summaries = SqlSummaries(database)
     return Storage(
         log=SqliteEventLog(database, bus, archived.events),

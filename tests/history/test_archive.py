@@ -29,7 +29,7 @@ from gateway.storage.messages import StoredMessage
 from gateway.storage.schema import loose_events, messages
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.search import SqliteSearch
+from gateway.storage.sqlite.search import Fts5TurnWords
 from gateway.wiring import Storage, storage_on
 from tests.storage.archiving import all_events, append, archive, converse, event, everything
 from tests.storage.writing import OWNER, accepted, sqlite_storage
@@ -306,11 +306,6 @@ async def nothing(_: str) -> None:
     """Nobody interferes."""
 
 
-async def nothing_archived(row: ArchiveRow, *, after: int, until: int) -> Sequence[StoredMessage]:
-    """Nobody searches."""
-    return []
-
-
 class Cancelling(SqlArchives):
     """Archives whose caller is cancelled in the very moment in which the rows are freed."""
 
@@ -329,7 +324,7 @@ async def test_who_is_cancelled_while_rows_are_freed_keeps_what_holds_them(tmp_p
         storage = storage_on(database)
         await converse(storage, "t1")
         before = await everything(storage)
-        archives = Cancelling(database, SqlPurges(database, SqliteSearch(database, nothing_archived)))
+        archives = Cancelling(database, SqlPurges(database, Fts5TurnWords()))
         archives.caller = asyncio.ensure_future(archive(replace(storage, archives=archives)))
         with pytest.raises(asyncio.CancelledError):
             await archives.caller

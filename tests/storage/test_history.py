@@ -11,9 +11,10 @@ from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.storage.sqlite.search import SqliteSearch
+from gateway.storage.sqlite.search import Fts5TurnWords
 from gateway.wiring import Storage
 from tests.storage.saying import add_version, archive, snapshot, talk, version
 from tests.storage.writing import OWNER
@@ -77,8 +78,9 @@ async def test_a_session_deleted_while_its_archive_is_read_is_gone(
         await storage.blobs.delete_below(folder_of("s"))
         return await reader.messages(row, after=after, until=until)
 
-    search = SqliteSearch(database, too_late)
-    sessions = SqlSessions(database, storage.bus, too_late, search, SqlPurges(database, search))
+    index = Fts5TurnWords()
+    search = SqlSearch(database, too_late, index)
+    sessions = SqlSessions(database, storage.bus, too_late, search, SqlPurges(database, index))
 
     async def again() -> None:
         await talk(storage, 1)

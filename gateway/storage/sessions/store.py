@@ -31,7 +31,7 @@ from gateway.storage.sessions.busy import check_is_idle
 from gateway.storage.sessions.entry import ROWS, add_session
 from gateway.storage.sessions.history import ReadArchived, outline_of, range_of, size_of, view_of
 from gateway.storage.sessions.memory_removal import forget, places_of
-from gateway.storage.sessions.purges import IndexedWords, SqlPurges
+from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.store import open_turn_of
 
@@ -58,7 +58,7 @@ MAX_PAGE, PAGE_SIZE = 16, 131_072
 """Messages of one page of a history, and characters from which on the next page has fewer."""
 
 
-class TextIndex(IndexedWords, Protocol):
+class TextIndex(Protocol):
     """Finds sessions by their words. The methods that take a connection are part of a transaction."""
 
     def found(self, owner: str, query: str) -> Select[tuple[str]] | None:

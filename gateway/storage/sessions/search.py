@@ -1,0 +1,236 @@
+"""Search of sessions by what was said in them: words that `gateway.lexical` made, in an index of the engine.
+
+The index has the distinct words of each turn (what the user said and the answers), and those of the
+session's title.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from sqlalchemy import Connection, Select, bindparam, select, update
+
+from gateway.errors import ArchiveDamaged
+from gateway.lexical import is_cjk, query_tokens, tokens
+from gateway.storage.database import Database, Prepared
+from gateway.storage.messages import StoredMessage
+from gateway.storage.schema import heads, sessions, turns
+from gateway.storage.sessions.history import ReadArchived, range_of
+from gateway.storage.sessions.purges import IndexedWords
+from gateway.storage.sessions.unindexed import TURN_BATCH, Fresh
+from gateway.storage.turns.heads import OF_SESSION
+
+log = logging.getLogger(__name__)
+
+OWNER_MARK = "\ue000"
+"""Begins the word of a row's owner: a character of private use is in no token."""
+
+QUERY_WORDS = 32
+"""Words of a query that count: more only narrow down what is found already."""
+
+SMALL = 16
+"""Messages of a session that are read together with those of others."""
+
+_ID = bindparam("session_id")
+SESSION = Prepared(
+    select(
+        sessions.c.owner,
+        sessions.c.created_at,
+        sessions.c.indexed_head,
+        sessions.c.title,
+        heads.c.head,
+        heads.c.position,
+        heads.c.turn_id,
+    )
+    .join_from(sessions, heads, OF_SESSION)
+    .where(sessions.c.id == _ID)
+)
+TURNS = Prepared(
+    select(turns.c.id, turns.c.last_seq, turns.c.input)
+    .where(turns.c.session_id == _ID, turns.c.status == "done", turns.c.last_seq > bindparam("after"))
+    .order_by(turns.c.last_seq)
+    .limit(bindparam("most"))
+)
+DUE = Prepared(
+    select(sessions.c.id)
+    .join_from(sessions, heads, OF_SESSION)
+    .where(
+        sessions.c.id > bindparam("after"),
+        sessions.c.indexed_head < heads.c.head,
+        heads.c.turn_id.is_(None),
+    )
+    .order_by(sessions.c.id)
+    .limit(bindparam("most"))
+)
+LOCKED = Prepared(select(sessions.c.id).where(sessions.c.id == _ID).with_for_update())
+INDEXED = Prepared(
+    update(sessions).where(sessions.c.id == _ID).values(indexed_head=bindparam("indexed_head"))
+)
+
+
+class TurnWords(IndexedWords, Protocol):
+    """The words of each turn and of the titles, as an engine keeps them. All methods are parts of
+    transactions; whoever changes a session's has locked its row."""
+
+    def found(self, owner: str, words: Sequence[str]) -> Select[tuple[str]]:
+        """The ids of the owner's sessions that have all of `words` in one turn or in their title."""
+        ...
+
+    def indexed_to(self, connection: Connection, session_id: str) -> int | None:
+        """The position of the last message that was indexed; None: nothing ever was, of a title neither."""
+        ...
+
+    def put_title(self, connection: Connection, session_id: str, owner: str, words: Iterable[str]) -> None:
+        """See `TextIndex.put_title`."""
+        ...
+
+    def add(self, connection: Connection, fresh: Fresh, *, title: bool) -> None:
+        """Adds the turns of `fresh`, indexed to its position, and the words of its title, with `title`, if
+        there are none of a title."""
+        ...
+
+
+class SqlSearch:
+    """The `Search` protocol, and the `TextIndex` of `SqlSessions`."""
+
+    def __init__(self, database: Database, archived: ReadArchived, index: TurnWords) -> None:
+        self._database = database
+        self._archived = archived
+        self._index = index
+        self.put_title = index.put_title
+
+    async def index(self, *session_ids: str) -> None:
+        """See `Search.index`. Of turns whose archive is damaged only what the user said is found."""
+        # All that is small in one go: to change threads costs more than a short turn's words.
+        small = await self._database.read(lambda connection: small_ones(connection, self._index, session_ids))
+        gathered = [fresh for fresh in small.values() if fresh is not None]
+        for session_id in session_ids:
+            more = session_id not in small
+            while more:
+                fresh = await self._fresh(session_id)
+                if fresh is None:
+                    break
+                gathered.append(fresh)
+                more = fresh.more
+                if more or sum(len(each.inputs) for each in gathered) >= TURN_BATCH:
+                    await self._store(gathered)
+                    gathered = []
+        if gathered:
+            await self._store(gathered)
+
+    async def due(self, *, after: str = "", limit: int) -> Sequence[str]:
+        """See `Search.due`."""
+        rows = await self._database.read(
+            lambda connection: DUE.run(connection, after=after, most=limit).fetchall(), snapshot=False
+        )
+        return [row[0] for row in rows]
+
+    def found(self, owner: str, query: str) -> Select[tuple[str]] | None:
+        """See `TextIndex.found`."""
+        words = words_of_query(query)
+        if not words:
+            return None
+        return self._index.found(owner, words)
+
+    def words(self, title: str) -> set[str]:
+        """See `TextIndex.words`."""
+        return set(tokens(title))
+
+    async def _fresh(self, session_id: str) -> Fresh | None:
+        """The next part that the index lacks; None when it lacks nothing, or the session is gone."""
+        fresh = await self._database.read(lambda connection: lacking(connection, self._index, session_id))
+        if fresh is None:
+            return None
+        await asyncio.to_thread(fresh.take_inputs)
+        while fresh.position < fresh.last:
+            until = fresh.next_until()
+            messages = await self._messages(session_id, fresh.position, until)
+            if not await asyncio.to_thread(fresh.take, messages):
+                break
+            fresh.position = until
+        return fresh
+
+    async def _messages(self, session_id: str, after: int, until: int) -> Sequence[StoredMessage]:
+        part = await self._database.read(
+            lambda connection: range_of(connection, session_id, after, until), snapshot=False
+        )
+        try:
+            return await part.read(self._archived)
+        except ArchiveDamaged as error:
+            log.warning("answers of session %s cannot be searched: %s", session_id, error.message)
+            return part.rows
+
+    async def _store(self, gathered: Sequence[Fresh]) -> None:
+        def work(connection: Connection) -> None:
+            for fresh in sorted(gathered, key=lambda fresh: fresh.session_id):
+                put(connection, self._index, fresh)
+
+        await self._database.write(work)
+
+
+def lacking(connection: Connection, index: TurnWords, session_id: str) -> Fresh | None:
+    """What the index lacks, still without words; None when there is nothing, or no such session."""
+    row = SESSION.one(connection, session_id=session_id)
+    if row is None:
+        return None
+    owner, created_at, indexed_head, title, head, last, running = row
+    indexed_to = index.indexed_to(connection, session_id)
+    done = TURNS.run(connection, session_id=session_id, after=indexed_head, most=TURN_BATCH).fetchall()
+    if running is not None or len(done) == TURN_BATCH:
+        head = done[-1][1] if done else indexed_head
+    if head == indexed_head and (indexed_to is not None or title is None):
+        return None
+    return Fresh(
+        session_id,
+        (owner, created_at, indexed_head),
+        title,
+        [(turn_id, text) for turn_id, _, text in done],
+        running,
+        indexed_to or 0,
+        last,
+        head,
+    )
+
+
+def small_ones(
+    connection: Connection, index: TurnWords, session_ids: Sequence[str]
+) -> dict[str, Fresh | None]:
+    """Complete with their words: what the index lacks of those sessions (None: nothing) that lack few
+    messages and none of an archive. The others are left out."""
+    found: dict[str, Fresh | None] = {}
+    for session_id in session_ids:
+        fresh = lacking(connection, index, session_id)
+        if fresh is None:
+            found[session_id] = None
+        elif fresh.last - fresh.position <= SMALL and not fresh.more:
+            part = range_of(connection, session_id, fresh.position, fresh.last)
+            if not any(row.to_position > fresh.position for row in part.archives):
+                fresh.take_inputs()
+                fresh.take(part.rows)
+                found[session_id] = fresh
+    return found
+
+
+def put(connection: Connection, index: TurnWords, fresh: Fresh) -> None:
+    """Adds what was missing, unless the session has been deleted or indexed by somebody else meanwhile."""
+    LOCKED.one(connection, session_id=fresh.session_id)
+    row = SESSION.one(connection, session_id=fresh.session_id)
+    if row is None or row[:3] != fresh.state:
+        return
+    # A title that was given meanwhile has its row already.
+    index.add(connection, fresh, title=row[3] == fresh.title)
+    INDEXED.run(connection, session_id=fresh.session_id, indexed_head=fresh.indexed_head)
+
+
+def words_of_query(query: str) -> list[str]:
+    """The words that a row must have, all of them. A character of a Chinese word says nothing beside it."""
+    words = query_tokens(query)
+    pairs = "".join(word for word in words if len(word) == 2 and is_cjk(word))
+    return [word for word in words if not (len(word) == 1 and word in pairs)][:QUERY_WORDS]
+
+
+def mark_of(owner: str) -> str:
+    """The word of a row's owner: any owner's name, without spaces and quotes."""
+    return OWNER_MARK + hashlib.sha256(owner.encode()).hexdigest()[:16]
