@@ -23,7 +23,7 @@ BUDGETS: Mapping[str, int] = {
     "adapters": 160,
     "api": 3245,
     "artifacts": 2600,
-    "cli": 3545,
+    "cli": 3580,
     "demo": 2310,
     "events": 450,
     "files": 175,
@@ -34,11 +34,11 @@ BUDGETS: Mapping[str, int] = {
     "service": 1955,
     "settings": 450,
     "skills": 1090,
-    "storage": 7700,
+    "storage": 8075,
     "telemetry": 4310,
     "tools": 3075,
     "turn": 2280,
-    "wiring": 400,
+    "wiring": 425,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

@@ -26,6 +26,7 @@ def main() -> NoReturn:
     from gateway.cli.files import export, import_
     from gateway.cli.mcp import mcp
     from gateway.cli.migrate import migrate
+    from gateway.cli.move import move
     from gateway.cli.profiles import profile
     from gateway.cli.replay import replay
     from gateway.cli.serve import serve
@@ -43,7 +44,9 @@ def main() -> NoReturn:
     ) -> None:
         """Chat Gateway: a message in, a durable stream of typed events out."""
 
-    app = _group("gateway", dev, serve, chat, replay, export, import_, config, migrate, doctor, eval_, mcp)
+    app = _group(
+        "gateway", dev, serve, chat, replay, export, import_, config, migrate, move, doctor, eval_, mcp
+    )
     app.callback()(gateway)
     written = _group("skills", skills.list_, skills.check, skills.new, skills.snapshot)
     app.add_typer(written, help="Skills: list them, check and write SKILL.md files.")

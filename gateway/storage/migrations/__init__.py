@@ -21,6 +21,9 @@ HEAD = "0009"
 """The newest revision of the sessions, in versions/."""
 SESSIONS = Chain("versions", HEAD)
 
+MOVING = "moving"
+"""In place of a revision: the database is being filled from another one (storage/moving/)."""
+
 MEMORY_HEAD = "0005"
 """The newest revision of the memories, in memory/."""
 MEMORIES = Chain("memory", MEMORY_HEAD)
@@ -48,6 +51,12 @@ def migrate_memories(path: Path) -> tuple[str | None, str]:
 def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
     """`migrate` for whoever keeps other processes away from the file already."""
     before = current_revision(path)
+    if before == MOVING:
+        raise StorageError(
+            f"A move into {path} is not finished: call `gateway move` again as before.",
+            code="move_unfinished",
+            retryable=False,
+        )
     if before != chain.head:
         from gateway.storage.migrations.run import run  # noqa: PLC0415 - Alembic takes half a second to import
 

@@ -1,0 +1,66 @@
+"""A whole record from one database into another, on whichever engines.
+
+    rows      table by table in the order of their keys, in slices: each is one transaction, together with the
+              state it leads to, so that an interrupted move goes on behind the last one
+    words     the full text index of the memories is an engine's own and made again; that of the sessions is
+              left to the gateway, as for sessions that were imported
+    checked   both databases are read whole, counted and hashed
+
+Until that is done no gateway opens the target (`migrations.MOVING`).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from sqlalchemy import Connection, Table
+
+from gateway.storage.memories.engine import Words
+
+Values = tuple[object, ...]
+"""A row, its values in the order of the table's columns."""
+
+
+class MoveProgress(NamedTuple):
+    """How far a move is: `done` of `total` rows of what `step` names."""
+
+    step: str
+    done: int
+    total: int
+
+
+Told = Callable[[MoveProgress], None]
+
+
+class MovingDatabase(Protocol):
+    """One end of a move: the tables of the sessions and of the memories, which nobody else changes meanwhile.
+    Reading sees one moment."""
+
+    @property
+    def name(self) -> str:
+        """Its address, without a password."""
+        ...
+
+    @property
+    def connection(self) -> Connection: ...
+
+    @property
+    def version_table(self) -> str:
+        """Where the revision of the sessions' tables is kept."""
+        ...
+
+    @property
+    def words(self) -> Words:
+        """The full text index of its memories."""
+        ...
+
+    def has(self, table: str) -> bool:
+        """Whether there is a table of that name."""
+        ...
+
+    def add(self, table: Table, rows: Sequence[Values]) -> None:
+        """Adds rows in the open transaction, many at once."""
+        ...
+
+    def settle(self) -> None:
+        """Once all rows are there: what numbers itself goes on behind them."""
+        ...

@@ -1,0 +1,94 @@
+"""An SQLite end of a move: the file of the sessions with that of the memories attached."""
+
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, NullPool, Table, create_engine, event, inspect
+
+from gateway.errors import StorageError
+from gateway.storage.folder import FolderLock, opening
+from gateway.storage.migrations import HEAD, MEMORIES, MEMORY_HEAD, MOVING, current_revision, upgrade
+from gateway.storage.migrations.run import begin
+from gateway.storage.moving import Values
+from gateway.storage.sqlite.database import raw_of
+from gateway.storage.sqlite.memory_words import Fts5Words
+
+
+class SqliteMoving:
+    """The `MovingDatabase` protocol."""
+
+    version_table = "main.alembic_version"
+
+    def __init__(self, name: str, connection: Connection) -> None:
+        self.name, self.connection = name, connection
+        self.words = Fts5Words()
+
+    def has(self, table: str) -> bool:
+        """See `MovingDatabase.has`."""
+        return inspect(self.connection).has_table(table)
+
+    def add(self, table: Table, rows: Sequence[Values]) -> None:
+        """See `MovingDatabase.add`."""
+        columns, values = ", ".join(table.c.keys()), ", ".join("?" * len(table.c))
+        statement = f"INSERT INTO {table.name} ({columns}) VALUES ({values})"  # noqa: S608 - names of ours
+        raw_of(self.connection).executemany(statement, rows)
+
+    def settle(self) -> None:
+        """See `MovingDatabase.settle`. SQLite numbers rows behind the largest number there is."""
+
+
+@contextmanager
+def open_source(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
+    """Files that nobody changes meanwhile.
+
+    Raises:
+        StorageError: there is none, it is of another version, or somebody uses it.
+    """
+    for file, head in ((path, HEAD), (memory_path, MEMORY_HEAD)):
+        if not file.exists():
+            raise StorageError(f"There is no database {file}.", retryable=False)
+        if (revision := current_revision(file)) != head:
+            raise StorageError(
+                f"{file} is at revision {revision or 'none'}, not {head}: `gateway migrate` brings it there.",
+                code="database_outdated",
+                retryable=False,
+            )
+    with FolderLock(path.parent), _connected(path, memory_path) as connection, connection.begin():
+        yield SqliteMoving(_name(path), connection)
+
+
+@contextmanager
+def open_target(path: Path, memory_path: Path) -> Generator[SqliteMoving]:
+    """Files that are made if they are missing."""
+    with ExitStack() as stack:
+        stack.enter_context(FolderLock(path.parent))
+        stack.enter_context(opening(memory_path))
+        if current_revision(path) != MOVING:
+            upgrade(path)
+        upgrade(memory_path, MEMORIES)
+        yield SqliteMoving(_name(path), stack.enter_context(_connected(path, memory_path)))
+
+
+def _name(path: Path) -> str:
+    return f"sqlite:///{path.resolve()}"
+
+
+@contextmanager
+def _connected(path: Path, memory_path: Path) -> Generator[Connection]:
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.execute("ATTACH ? AS memory", (str(memory_path),))
+        return connection
+
+    engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
+    # Both files: also where only one of them is read, nobody else may change the other one.
+    event.listen(engine, "begin", begin)
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise StorageError(f"The database {path} failed: {error}.") from error
+    finally:
+        engine.dispose()

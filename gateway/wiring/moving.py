@@ -1,0 +1,57 @@
+"""A move from one database into another: their engines by the scheme of their addresses."""
+
+import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.errors import SettingsError
+from gateway.memory.validation import indexed
+from gateway.storage.blobs.addresses import open_blobs
+from gateway.storage.moving import MovingDatabase, Told
+from gateway.storage.moving.blobs import MovedBlobs, move_blobs, named_blobs
+from gateway.storage.moving.move import begin, move
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a move came to: rows, and blobs if they moved too."""
+
+    source: str
+    target: str
+    rows: int
+    named_blobs: int
+    blobs: MovedBlobs | None
+
+
+def move_everything(source_url: str, target_url: str, blobs: tuple[str, str] | None, told: Told) -> Moved:
+    """Sessions and memories, and with the addresses of two stores the blobs that they name.
+
+    Raises:
+        SettingsError: an address is of no engine or store that is known.
+        StorageError: see `begin` and `move`; a database is in use, or of another version.
+    """
+    with opened(source_url) as source, opened(target_url, is_target=True) as target:
+        begin(source, target)
+        named = named_blobs(source.connection)
+        moved = None
+        if blobs is not None:
+            here, there = (open_blobs(address, Path()) for address in blobs)
+            moved = asyncio.run(move_blobs(named, here, there, told))
+        rows = move(source, target, indexed, told)
+        return Moved(source.name, target.name, rows, len(named), moved)
+
+
+@contextmanager
+def opened(url: str, *, is_target: bool = False) -> Generator[MovingDatabase]:
+    # Each engine is imported where it is asked for: psycopg is an extra.
+    if url.startswith("sqlite:///"):
+        from gateway.storage.sqlite import moving  # noqa: PLC0415
+
+        path = Path(url.removeprefix("sqlite:///"))
+        files = (path, path.with_name("memory.db"))
+        with (moving.open_target if is_target else moving.open_source)(*files) as database:
+            yield database
+        return
+    raise SettingsError(f"{url} is neither sqlite:///PATH nor postgresql://….")

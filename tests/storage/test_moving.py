@@ -1,0 +1,208 @@
+"""Everything is there after a move, byte for byte, however often it was interrupted; what would mix or lose
+something is refused."""
+
+import asyncio
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.demo.server import serve_demo
+from gateway.errors import StorageError
+from gateway.storage.folder import FolderLock
+from gateway.storage.migrations import migrate
+from gateway.storage.moving import MoveProgress
+from gateway.storage.moving.steps import STEPS
+from gateway.wiring.moving import Moved, move_everything
+from tests.harness import Client, running_gateway, settings_for
+from tests.loopback import TIMEOUT
+
+MESSAGES = (
+    "/pieces 300 /burst",
+    '/call search_docs {"query": "resume", "limit": 8}\n/then\n/pieces 20 /burst',
+    '/call search_docs {"query": "approval", "limit": 8}\n/then\n/pieces 20 /burst',
+    "/say 茶馆在山上。",
+)
+
+
+class Stopped(Exception):
+    """In place of a power cut."""
+
+
+def quiet(_: MoveProgress) -> None: ...
+
+
+def url_of(folder: Path) -> str:
+    return f"sqlite:///{folder}/gateway.db"
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str, Any]]:
+    """The data folder of a gateway that was used, and what it showed."""
+    folder = tmp_path_factory.mktemp("used")
+
+    async def use() -> Mapping[str, Any]:
+        async with (
+            serve_demo() as url,
+            running_gateway(settings_for(folder, url, artifact_tokens=500)) as client,
+        ):
+            for number in range(3):
+                for message in MESSAGES:
+                    await client.chat(message, session_id=f"s_{number}")
+                for content in (f"The tea of hill {number} is green.", f"Ann's boat number {number} leaks."):
+                    answer = await client.post("/api/memory", {"content": content})
+                    assert answer.status_code == 201, answer.text
+            return await shown(client)
+
+    return folder, asyncio.run(use())
+
+
+async def shown(client: Client) -> Mapping[str, Any]:
+    """What clients can read of all there is."""
+    sessions = (await client.get("/api/sessions")).json()["sessions"]
+    found: dict[str, Any] = {"memories": (await client.get("/api/memory")).json()}
+    for session in sessions:
+        path = f"/api/sessions/{session['id']}"
+        frames = await client.all_frames(f"{path}/events?follow=0")
+        found[path] = [frame.raw for frame in frames if frame.id is not None and frame.event != "stream_open"]
+        found[f"{path}/messages"] = (await client.get(f"{path}/messages")).json()
+    for artifact in (await client.get("/api/artifacts")).json()["artifacts"]:
+        content = await client.get(f"/api/artifacts/{artifact['ref']}")
+        assert content.status_code == 200
+        found[artifact["ref"]] = content.content
+    return found
+
+
+async def shown_by(folder: Path) -> Mapping[str, Any]:
+    """The same of a gateway on that folder, which also finds what is looked for."""
+    async with serve_demo() as url, running_gateway(settings_for(folder, url)) as client:
+        async with asyncio.timeout(TIMEOUT):
+            while len((await client.get("/api/sessions?q=茶馆")).json()["sessions"]) < 3:
+                await asyncio.sleep(0.02)
+        boats = (await client.get("/api/memory?q=leaking")).json()["memories"]
+        assert sorted(row["content"] for row in boats) == [f"Ann's boat number {n} leaks." for n in range(3)]
+        return await shown(client)
+
+
+def test_a_gateway_shows_the_same_after_a_move(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+) -> None:
+    """Events byte for byte, messages, memories and artifacts; both search indexes find what they found."""
+    folder, before = filled
+    target = tmp_path / "target"
+
+    moved = move_everything(url_of(folder), url_of(target), (f"{folder}/blobs", f"{target}/blobs"), quiet)
+
+    assert moved.blobs is not None
+    assert moved.blobs.copied == moved.named_blobs > 0
+    assert asyncio.run(shown_by(target)) == before
+
+
+def test_an_interrupted_move_goes_on_where_it_was(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+) -> None:
+    """Whatever was told last: each call gets one step further, none adds anything twice, and meanwhile no
+    gateway opens the target."""
+    folder, before = filled
+    target = tmp_path / "target"
+    said: set[MoveProgress] = set()
+
+    def stop_at_what_is_new(progress: MoveProgress) -> None:
+        if progress not in said:
+            said.add(progress)
+            raise Stopped
+
+    moved: Moved | None = None
+    while moved is None:
+        try:
+            moved = move_everything(
+                url_of(folder), url_of(target), (f"{folder}/blobs", f"{target}/blobs"), stop_at_what_is_new
+            )
+        except* Stopped:
+            with pytest.raises(StorageError, match="not finished") as refused:
+                migrate(target / "gateway.db")
+            assert refused.value.code == "move_unfinished"
+
+    assert {step.name for step in STEPS} <= {progress.step for progress in said}
+    assert asyncio.run(shown_by(target)) == before
+
+
+def test_a_target_that_holds_something_is_refused(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+) -> None:
+    """Nothing is mixed: neither with what is there, nor with an unfinished move from elsewhere."""
+    folder, _ = filled
+    target, elsewhere = tmp_path / "target", tmp_path / "elsewhere"
+    move_everything(url_of(folder), url_of(target), None, quiet)
+    move_everything(url_of(folder), url_of(elsewhere), None, quiet)
+
+    with pytest.raises(StorageError, match="not empty") as refused:
+        move_everything(url_of(folder), url_of(target), None, quiet)
+    assert refused.value.code == "target_not_empty"
+
+    def stop(_: MoveProgress) -> None:
+        raise Stopped
+
+    unfinished = tmp_path / "unfinished"
+    with pytest.raises(Stopped):
+        move_everything(url_of(folder), url_of(unfinished), None, stop)
+    with pytest.raises(StorageError, match=f"unfinished move from {url_of(folder)}"):
+        move_everything(url_of(elsewhere), url_of(unfinished), None, quiet)
+
+
+def test_a_source_that_somebody_uses_is_refused(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+) -> None:
+    """What it adds meanwhile would be missing; a file that is not there is not made."""
+    folder, _ = filled
+
+    with FolderLock(folder), pytest.raises(StorageError, match="in use"):
+        move_everything(url_of(folder), url_of(tmp_path), None, quiet)
+    with pytest.raises(StorageError, match="no database"):
+        move_everything(url_of(tmp_path / "nowhere"), url_of(tmp_path), None, quiet)
+
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_source_that_changed_between_two_attempts_is_noticed(
+    filled: tuple[Path, Mapping[str, Any]], tmp_path: Path
+) -> None:
+    """A row that was read already and has another value now: the move does not say that it succeeded."""
+    folder, _ = filled
+    source, target = tmp_path / "source", tmp_path / "target"
+    move_everything(url_of(folder), url_of(source), None, quiet)
+
+    def stop_at_the_check(progress: MoveProgress) -> None:
+        if progress.step == "check":
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        move_everything(url_of(source), url_of(target), None, stop_at_the_check)
+    with closing(sqlite3.connect(source / "gateway.db")) as connection:
+        connection.execute("UPDATE turns SET input = 'something else' WHERE number = 1")
+        connection.commit()
+
+    with pytest.raises(StorageError, match="differs from its source in turns") as refused:
+        move_everything(url_of(source), url_of(target), None, quiet)
+    assert refused.value.code == "move_differs"
+
+
+def test_lost_and_damaged_blobs_are_told(filled: tuple[Path, Mapping[str, Any]], tmp_path: Path) -> None:
+    """The rest moves: after the move it is no worse than before."""
+    folder, _ = filled
+    blobs = tmp_path / "blobs"
+    move_everything(url_of(folder), url_of(tmp_path / "one"), (f"{folder}/blobs", str(blobs)), quiet)
+    lost, damaged, *_ = sorted(path for path in blobs.rglob("*") if path.is_file())
+    lost.unlink()
+    damaged.write_bytes(b"something else")
+
+    moved = move_everything(
+        url_of(tmp_path / "one"), url_of(tmp_path / "two"), (str(blobs), f"{tmp_path}/other"), quiet
+    )
+
+    assert moved.blobs is not None
+    assert moved.blobs.missing == (str(lost.relative_to(blobs)),)
+    assert moved.blobs.damaged == (str(damaged.relative_to(blobs)),)
