@@ -34,11 +34,11 @@ BUDGETS: Mapping[str, int] = {
     "service": 1955,
     "settings": 450,
     "skills": 1090,
-    "storage": 8075,
+    "storage": 8225,
     "telemetry": 4310,
     "tools": 3075,
-    "turn": 2280,
-    "wiring": 425,
+    "turn": 2350,
+    "wiring": 440,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are
 the modules beside the packages. A budget is raised on purpose, in a commit that says what for, and

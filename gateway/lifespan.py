@@ -43,6 +43,7 @@ from gateway.telemetry.setup import Telemetry, open_telemetry
 from gateway.tools.mcp.servers import McpServers
 from gateway.turn.in_flight import InFlight
 from gateway.turn.observer import CompositeObserver
+from gateway.turn.ownership import Ownership
 from gateway.turn.suggestions import Suggestions
 from gateway.turn.tool_run import prepare_checks
 
@@ -89,11 +90,13 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         learning = LearningWorker(deps, memory.extractor, storage.learned)
         traced = telemetry.tracing is not None
         in_flight = InFlight(deps, CompositeObserver(telemetry, learning), traces_recorded=traced)
+        ownership = Ownership(storage.replicas, storage.turns, in_flight)
         archiver = Archiver(deps, telemetry.archived, learning.session_ended)
         events = SessionEvents(storage.log, in_flight)
         gateway = Gateway(
             deps,
             in_flight,
+            ownership,
             archiver,
             memory=UserMemories(deps, memory.extractor, events),
             documents=DocumentedMemories(documents, settings),
@@ -127,7 +130,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         storage.bus.watch(indexer.watch)
         app.state.indexer = indexer
         for work, name in (
-            (in_flight.reap, "turns without owner"),
+            (ownership.run, "ownership of turns"),
             # Not before: a turn that a deadline wakes has an owner.
             (gateway.approvals.watch_deadlines, "deadlines of approvals"),
             (indexer.run, "search index"),

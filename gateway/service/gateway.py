@@ -24,6 +24,7 @@ from gateway.shielding import finish
 from gateway.storage.sessions import SessionRow
 from gateway.storage.turns import Accepted, NewTurn, TurnRow
 from gateway.turn.in_flight import InFlight
+from gateway.turn.ownership import Ownership
 from gateway.turn.request import TurnRequest
 
 CLEARED = 100
@@ -38,6 +39,7 @@ class Gateway:
         self,
         deps: Dependencies,
         in_flight: InFlight,
+        ownership: Ownership,
         archiver: Archiver,
         *,
         memory: UserMemories,
@@ -46,6 +48,7 @@ class Gateway:
     ) -> None:
         self._deps = deps
         self._in_flight = in_flight
+        self._ownership = ownership
         self.history = SessionHistory(deps, in_flight)
         self.approvals = TurnApprovals(deps, in_flight)
         self.skills = SkillsOffered(deps)
@@ -63,8 +66,8 @@ class Gateway:
 
     @property
     def queued(self) -> int:
-        """Accepted turns that wait for those before them."""
-        return max(self._in_flight.queued, 0)
+        """Accepted turns that wait for those before them, as of the last look."""
+        return self._ownership.queued
 
     # Sessions
 
@@ -215,20 +218,16 @@ class Gateway:
     # The process
 
     async def recover(self) -> None:
-        """Start-up: goes on with the turns that a former process left open, and ends those that wait and
-        were cancelled."""
-        turns = self._deps.turns
-        self._in_flight.recover(
-            await turns.recover(),
-            queued=await turns.count_waiting(),
-            undelivered=await self._deps.log.undelivered(),
-        )
-        for turn in await turns.cancelled_waiting():
+        """Start-up: ends the turns that wait and were cancelled, and goes on with those that a former process
+        left open."""
+        for turn in await self._deps.turns.cancelled_waiting():
             await self._in_flight.close_waiting(turn)
+        await self._ownership.look()
 
     async def drain(self, grace: float) -> None:
         """Shutdown: no new turns, running ones get `grace` seconds, then all streams end."""
         await self._in_flight.drain(grace)
+        await self._ownership.leave()
         await self.history.close()
         self._closing = True
         for follower in self._followers:
@@ -249,7 +248,7 @@ class Gateway:
                 self._deps.bus.expect(new.session_id, accepted.head)
                 self._in_flight.start(accepted)
             else:
-                self._in_flight.queue(new.session_id, more=1)
+                self._in_flight.queue(new.session_id)
             if accepted.interrupts is not None:
                 await self._stop(accepted.interrupts)
         return accepted

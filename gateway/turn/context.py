@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from gateway.errors import TurnLost
 from gateway.events.calls import CallResult
 from gateway.history.transcript import stored_next, view
 from gateway.memory.context_changes import ContextState
@@ -12,6 +13,7 @@ from gateway.messages import Message, Usage
 from gateway.prompt.assemble import Prefix
 from gateway.storage.memories import MemoryRow
 from gateway.storage.messages import History, StoredMessage
+from gateway.storage.turns import OwnedTurn
 from gateway.tools.base import Exchange, UserMessage
 from gateway.tools.registry import Tools
 from gateway.turn.dependencies import TurnDependencies
@@ -95,6 +97,16 @@ class TurnContext:
     def answer(self, call_id: str, result: CallResult) -> None:
         """Emits the one result of a call; with the last one the message that answers all is recorded."""
         self.emit(result, tool_call_id=call_id, message=self.progress.answers_with(call_id, result))
+
+    async def may_begin(self) -> None:
+        """Returns when something may begin that others notice, a model call or a tool: at once, or, where the
+        lease ran out, when it is renewed. Raises errors.TurnLost: the turn is another replica's since."""
+        if self.deps.replicas.lease.is_held:
+            return
+        await self.deps.replicas.lease.renewed()
+        row = self.row
+        if not await self.deps.turns.is_owned(OwnedTurn(row.session_id, row.id, row.epoch)):
+            raise TurnLost(f"Turn {row.id} is no longer this replica's: epoch {row.epoch}.")
 
     def user_messages(self) -> Sequence[UserMessage]:
         """The user's messages, as far as the model sees them."""

@@ -15,6 +15,7 @@ from gateway.skills.library import SkillLibrary
 from gateway.storage.archives import Summaries
 from gateway.storage.decisions import Approvals
 from gateway.storage.log import Bus, EventLog
+from gateway.storage.replicas import Replicas
 from gateway.storage.sessions import Sessions
 from gateway.storage.turns import Turns
 from gateway.tools.base import Tool
@@ -32,6 +33,7 @@ class TurnDependencies:
     log: EventLog
     sessions: Sessions
     turns: Turns
+    replicas: Replicas
     bus: Bus
     summaries: Summaries
     model: Model

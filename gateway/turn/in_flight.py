@@ -11,14 +11,11 @@ from gateway.errors import Conflict, GatewayError, QueueFull, StorageError
 from gateway.events.lifecycle import Done
 from gateway.ids import now_ms
 from gateway.storage.log import OutboxEntry
-from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
+from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.finalize import start_of
-from gateway.turn.observer import NullObserver, Tracing, TurnObserver, ids_of
+from gateway.turn.observer import NullObserver, Tracing, TurnObserver
 from gateway.turn.runner import CANCEL_TIMEOUT, RETRY_DELAYS, Running, TurnRunner
-
-REAP_EVERY = 5.0
-"""Seconds between two looks for turns without an owner. One that is found twice is taken over."""
 
 NEVER_RAN = Done(status="cancelled", iterations=0, duration_ms=0)
 
@@ -35,10 +32,9 @@ class InFlight:
         self._tasks: set[asyncio.Task[None]] = set()
         self._owned: Counter[str] = Counter()
         self._waiting: set[str] = set()
-        self.queued = 0
-        """Accepted turns that wait for those before them; for a moment one less, when one is claimed before
-        it was counted."""
         self.draining = asyncio.Event()
+        self.others = 0
+        """How many replicas would take over what this one leaves."""
         self._observer = observer or NullObserver()
         self._tracing = Tracing(traces_recorded, deps.settings.trace_url)
         self._runner = TurnRunner(deps, self._observer, self._tracing, self.draining)
@@ -62,12 +58,10 @@ class InFlight:
         self._running[accepted.turn.id] = Running(accepted.turn)  # from now on it can be cancelled
         self._spawn(accepted.turn.session_id, accepted)
 
-    def queue(self, session_id: str, *, more: int = 0) -> None:
-        """A turn of that session waits: it runs when those before it are done, at once if none is left.
-        `more` is 1 when it is a new one."""
-        self.queued += more
+    def queue(self, session_id: str) -> None:
+        """A turn of that session waits: it runs when those before it are done, at once if none is left."""
         self._waiting.add(session_id)
-        if not self._owned[session_id]:
+        if session_id not in self._owned:
             self._spawn(session_id, None)
 
     def resume(self, accepted: Accepted) -> None:
@@ -99,52 +93,36 @@ class InFlight:
             entry = await self._deps.log.close_waiting(turn, [start, NEVER_RAN], at)
         except Conflict:
             return False
-        self.queued -= 1
         if entry is not None:
             self._runner.deliver(turn.session_id, entry)
         return True
 
-    def recover(
-        self, left_open: Iterable[Accepted], *, queued: int = 0, undelivered: Iterable[str] = ()
-    ) -> None:
-        """Goes on with turns that another owner left; `queued` others wait for them. The outbox has something
-        of the sessions `undelivered`."""
-        self.queued += queued
-        self._runner.undelivered.update(undelivered)
-        for accepted in left_open:
-            self._waiting.add(accepted.turn.session_id)
-            log.info("turn_recovered", **ids_of(accepted.turn))
-            self._running[accepted.turn.id] = Running(accepted.turn, has_waited=not accepted.turn.first_seq)
-            self._spawn(accepted.turn.session_id, accepted)
-        for session_id in undelivered:
-            self._spawn(session_id, None)
+    def runs(self, turn_id: str) -> bool:
+        """Whether a task of this process has the turn."""
+        return turn_id in self._running
 
-    async def reap(self) -> None:
-        """Takes over the turns that run and that nobody owns, of which there should be none, and tries again
-        to deliver what is left in the outbox, for as long as the process lives. Raises StorageError."""
-        suspects: set[OwnedTurn] = set()
-        while not self.draining.is_set():
-            owned = await self._deps.turns.owned()
-            orphans = {turn for turn in owned if turn.turn_id not in self._running}
-            for turn in orphans & suspects:
-                try:
-                    accepted = await self._deps.turns.take_over(turn.turn_id, recovered=True)
-                except StorageError as error:
-                    log.warning("turn_not_taken_over", turn_id=turn.turn_id, error=error.message)
-                    continue
-                if accepted is not None:
-                    log.error("turn_without_owner", **ids_of(accepted.turn))
-                    self.recover([accepted])
-            suspects = orphans
-            for session_id in list(self._runner.undelivered):
-                if not self._owned[session_id]:
-                    self._spawn(session_id, None)
-            await asyncio.sleep(REAP_EVERY)
+    def recover(self, accepted: Accepted) -> None:
+        """Goes on with a turn that another owner left. Others may wait for it, and the outbox may have
+        something of its session."""
+        turn = accepted.turn
+        self._waiting.add(turn.session_id)
+        self._runner.undelivered.add(turn.session_id)
+        self._running[turn.id] = Running(turn, has_waited=not turn.first_seq)
+        self._spawn(turn.session_id, accepted)
+
+    def deliver_left(self, found: Iterable[str]) -> None:
+        """Tries again to deliver what is left in the outbox, also of the sessions that were `found`."""
+        self._runner.undelivered.update(found)
+        for session_id in self._runner.undelivered:
+            if session_id not in self._owned:
+                self._spawn(session_id, None)
 
     async def drain(self, grace: float) -> None:
-        """Shutdown: running turns get `grace` seconds to finish; the rest stay open in the log and are
-        resumed by the next process. Returns when no task is left."""
+        """Shutdown: running turns get `grace` seconds to finish, or, where another replica can go on with
+        them, to come to their next step. The rest stay open in the log; all that is left open is released.
+        Returns when no task is left."""
         self.draining.set()
+        self._deps.replicas.lease.handing_over = self.others > 0
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
         for running in self._running.values():
@@ -171,9 +149,9 @@ class InFlight:
         """Runs one turn, if given, and then those that wait in its session."""
         try:
             while (accepted := accepted or await self._claim_next(session_id)) is not None:
-                goes_on = await self._runner.finish(accepted)
+                is_over = await self._runner.finish(accepted)
                 await self._deliver(session_id)
-                if not goes_on or self.draining.is_set():
+                if not is_over or self.draining.is_set():
                     return
                 accepted = None
             await self._deliver(session_id)
@@ -207,7 +185,6 @@ class InFlight:
                 self._waiting.add(session_id)
                 await asyncio.sleep(next(delays))
                 continue
-            self.queued -= accepted is not None
             if accepted is not None or self._owned[session_id] > 1:
                 self._waiting.add(session_id)  # others may wait, or wait for the turn that runs now
                 return accepted

@@ -19,20 +19,20 @@ CUT_SHORT = {
 async def run_loop(turn: TurnContext) -> Ending | None:
     """Goes on from the turn's progress and history to the end.
 
-    Returns how the turn ends; it is not finalized yet. None: it was parked, and awaits an approval.
+    Returns how the turn ends; it is not finalized yet. None: it was parked, and awaits an approval, or it is
+    left to another replica.
 
     Raises:
         ModelError: the model failed for good; what it streamed is still open.
         StorageError: the log failed.
         asyncio.CancelledError: the turn was stopped; open calls are in `turn.progress`.
     """
-    progress = turn.progress
+    progress, lease = turn.progress, turn.deps.replicas.lease
     while True:
-        if progress.calls:
-            if not await _calls_answered(turn):
-                return None
-        elif progress.stop_reason is not None and progress.stop_reason != "pause_turn":
+        if not progress.calls and progress.stop_reason is not None and progress.stop_reason != "pause_turn":
             return _end(turn, progress.stop_reason)
+        if lease.handing_over or (progress.calls and not await _calls_answered(turn)) or lease.handing_over:
+            return None
         repeats = progress.iteration > 0 and progress.stop_reason is None
         if not repeats:
             if (ending := limit_reached(progress, turn.limits)) is not None:

@@ -68,6 +68,7 @@ async def ask(turn: TurnContext, request: ModelRequest) -> Answer:
     digests = turn.prompt.digests() if prefix_hash != progress.prefix_hash else None
     while True:
         attempt += 1
+        await turn.may_begin()
         start = IterationStart(
             attempt=attempt, model=request.model, prefix_hash=prefix_hash, components=digests
         )

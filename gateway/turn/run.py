@@ -21,7 +21,8 @@ from gateway.turn.prepare import prepare
 async def run_turn(
     deps: TurnDependencies, emitter: Emitter, limits: Limits, preloaded: History | None = None
 ) -> Ending | None:
-    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked.
+    """Runs the turn of `emitter` to its ending; a failure of the model is one. None: it was parked, or
+    is left to another replica.
     `preloaded` is the session's history before the turn, where it was read already.
 
     Raises:

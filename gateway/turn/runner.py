@@ -11,7 +11,7 @@ from gateway.errors import StorageError, TurnLost
 from gateway.ids import now_ms
 from gateway.storage.log import OutboxEntry
 from gateway.storage.messages import History
-from gateway.storage.turns import Accepted, TurnRow
+from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.emitter import Emitter
 from gateway.turn.finalize import CANCELLED, Ending, Limits, failed, finalize_turn, out_of_time
@@ -126,7 +126,10 @@ class TurnRunner:
         try:
             while True:
                 try:
-                    return await self._run_to_done(accepted, running)
+                    is_over = await self._run_to_done(accepted, running)
+                    if not is_over and self._draining.is_set():
+                        await self._release(accepted.turn)
+                    return is_over
                 except TurnLost:
                     log.warning("turn_lost", epoch=accepted.turn.epoch)
                 taken = await self._take_again(running)
@@ -157,6 +160,13 @@ class TurnRunner:
             except StorageError:
                 await asyncio.sleep(delay)
         return None
+
+    async def _release(self, turn: TurnRow) -> None:
+        """Leaves a turn that stays open to the next owner. Nothing happens to one that was parked."""
+        try:
+            await self._deps.replicas.release(OwnedTurn(turn.session_id, turn.id, turn.epoch))
+        except StorageError as error:  # it is taken over later
+            log.warning("turn_not_released", code=error.code, error=error.message)
 
     async def _run_to_done(self, accepted: Accepted, running: Running) -> bool:
         """Whether the turn has its end; False when it stays open for its next owner."""

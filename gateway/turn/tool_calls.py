@@ -80,6 +80,7 @@ async def _run_permitted(turn: TurnContext) -> None:
 
     async def run() -> None:
         for call_id, state in left:
+            await turn.may_begin()
             turn.answer(call_id, await run_call(turn, call_id, state))
 
     try:

@@ -96,6 +96,7 @@ def assemble(
         log=storage.log,
         sessions=storage.sessions,
         turns=storage.turns,
+        replicas=storage.replicas,
         bus=storage.bus,
         blobs=storage.blobs,
         compressions=storage.compressions,

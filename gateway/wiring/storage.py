@@ -21,6 +21,8 @@ from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.orphans import Orphans
 from gateway.storage.orphans.statements import SqlOrphans
+from gateway.storage.replicas import Replicas
+from gateway.storage.replicas.sole import SoleReplica
 from gateway.storage.sessions import LearnedSessions, Purges, Search, Sessions
 from gateway.storage.sessions.copies import Copies
 from gateway.storage.sessions.imports import SqlCopies
@@ -43,6 +45,7 @@ class Storage:
     log: EventLog
     sessions: Sessions
     turns: Turns
+    replicas: Replicas
     compressions: Compressions
     summaries: Summaries
     archives: Archives
@@ -87,6 +90,7 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
         log=SqliteEventLog(database, bus, archived.events),
         sessions=SqlSessions(database, bus, archived.messages, search, purges),
         turns=SqlTurns(database),
+        replicas=SoleReplica(database),
         compressions=SqlCompressions(database),
         summaries=summaries,
         archives=SqlArchives(database, purges),

@@ -8,7 +8,7 @@ from gateway.errors import Conflict, NotFound, TurnLost
 from gateway.storage.decisions import ApprovalRow, Verdict
 from gateway.storage.turns import TurnRow
 from gateway.wiring import Storage
-from tests.storage.writing import OWNER, Factory, Writer, accepted, running, writer_of
+from tests.storage.writing import OWNER, Factory, Writer, accepted, left_open, running, taken_anew, writer_of
 
 pytestmark = pytest.mark.anyio
 
@@ -67,7 +67,7 @@ async def test_a_parked_turn_is_its_sessions_running_one_and_has_no_owner(storag
     waiting = await accepted(storage, "s", "t2", on_conflict="queue")
     assert waiting.turn.status == "accepted"
     assert await storage.turns.claim_next("s") is None
-    assert await storage.turns.recover() == []
+    assert await taken_anew(storage) == []
     assert (await turn_of(storage)).recoveries == 0
 
 
@@ -234,7 +234,7 @@ async def test_parked_turns_switches_and_grants_outlive_the_process(
         await first.switches.switch("md:calculate", enabled=True, by=OWNER, at=7)
 
     async with factory(folder) as second:
-        assert await second.turns.recover() == []
+        assert not await left_open(second)
         assert (await turn_of(second)).status == "awaiting_approval"
         _, taken = await second.approvals.decide(asked(), APPROVED)
         assert taken is not None

@@ -8,12 +8,13 @@ import pytest
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress, TurnLost
 from gateway.events.envelope import StoredEvent
+from gateway.events.lifecycle import TurnWarning
 from gateway.messages import Message, Usage, text_block
 from gateway.storage.log import Append, Closing
-from gateway.storage.turns import NewTurn, TurnRow
+from gateway.storage.turns import NewTurn, OwnedTurn, TurnRow
 from gateway.wiring import Storage
 from tests.storage.saying import snapshot
-from tests.storage.writing import OWNER, Factory, accepted, running, writer_of
+from tests.storage.writing import OWNER, Factory, accepted, running, taken_anew, writer_of
 
 pytestmark = pytest.mark.anyio
 
@@ -81,7 +82,7 @@ async def test_an_append_by_an_older_epoch_is_refused(storage: Storage) -> None:
     """After a take-over the former owner's append is lost, the new owner's is not."""
     old = await running(storage)
     await old.append("turn_start")
-    [taken] = await storage.turns.recover()
+    [taken] = await taken_anew(storage)
     new = writer_of(storage, taken)
 
     assert isinstance(await old.append("text"), TurnLost)
@@ -118,7 +119,7 @@ async def test_a_refusal_touches_no_other_append(storage: Storage) -> None:
     """Appends queued in the same moment as a refused one are stored, whosever they are."""
     old = await running(storage, "s1", "t1")
     other = await running(storage, "s2", "t2")
-    taken = {now.turn.session_id: now for now in await storage.turns.recover()}
+    taken = {now.turn.session_id: now for now in await taken_anew(storage)}
     new, other = writer_of(storage, taken["s1"]), writer_of(storage, taken["s2"])
 
     fates = await asyncio.gather(
@@ -521,8 +522,8 @@ async def test_a_cancel_is_recorded_and_a_waiting_turn_is_still_handed_out(stora
 
 
 async def test_a_new_process_takes_over_what_was_left(factory: Factory, tmp_path: Path) -> None:
-    """Every running turn comes back with its epoch raised and the session's head, and every session in which
-    turns only waited has one of them running."""
+    """Every running turn comes back with its epoch raised, the session's head and the loss of its owner
+    counted; sessions in which turns only wait are named, and the claim says which is first."""
     async with factory(tmp_path) as first:
         await (await running(first, "s1", "t1")).append("turn_start", "text")
         await accepted(first, "s1", "t2", on_conflict="queue")
@@ -533,10 +534,59 @@ async def test_a_new_process_takes_over_what_was_left(factory: Factory, tmp_path
         await (await running(first, "s3", "t6")).close()
 
     async with factory(tmp_path) as second:
-        taken = {now.turn.id: now for now in await second.turns.recover()}
-        assert set(taken) == {"t1", "t5"}
+        assert not (await second.replicas.beat(room=0)).taken
+        beat = await second.replicas.beat(room=9)
+        assert [(now.turn.id, now.turn.recoveries) for now in beat.taken] == [("t1", 1)]
+        assert (beat.waiting, beat.queued) == (["s2"], 3)
+        assert [turn.turn_id for turn in beat.owned] == ["t1"]
+        claimed = await second.turns.claim_next("s2")
+        assert claimed is not None
+        taken = {now.turn.id: now for now in (*beat.taken, claimed)}
         assert (taken["t1"].head, taken["t1"].turn.first_seq, taken["t1"].turn.last_seq) == (2, 1, 2)
         assert taken["t1"].turn.epoch == 2
         assert (taken["t5"].head, taken["t5"].turn.status) == (1, "running")
         for now in taken.values():
             assert await writer_of(second, now).close() is None
+
+
+async def test_what_was_released_is_taken_over_without_counting_a_loss(
+    factory: Factory, tmp_path: Path
+) -> None:
+    """One by one or all at once. A turn that is parked, or has a newer owner, is not released."""
+    async with factory(tmp_path) as first:
+        one, two = await running(first, "s1", "t1"), await running(first, "s2", "t2")
+        await one.append("turn_start")
+        await first.replicas.release(OwnedTurn("s1", "t1", one.epoch + 1))
+        assert len((await first.replicas.beat(room=9)).owned) == 2
+        await first.replicas.release(OwnedTurn("s1", "t1", one.epoch))
+        assert [turn.turn_id for turn in (await first.replicas.beat(room=0)).owned] == ["t2"]
+        assert await two.append("turn_start") is None
+        await first.replicas.leave()
+
+    async with factory(tmp_path) as second:
+        taken = (await second.replicas.beat(room=9)).taken
+        assert {now.turn.id: (now.turn.recoveries, now.head) for now in taken} == {"t1": (0, 1), "t2": (0, 1)}
+
+
+async def test_a_beat_says_which_turns_shall_stop_and_where_the_outbox_waits(storage: Storage) -> None:
+    """Whoever asked for it, and whoever left it there: what nobody was told of is found all the same."""
+    writer = await running(storage)
+    await storage.turns.request_cancel("t")
+    await storage.log.note("s", "c_1", TurnWarning(code="beside", message="A note."), 7)
+
+    beat = await storage.replicas.beat(room=9)
+    await writer.close()
+    after = await storage.replicas.beat(room=9)
+
+    assert (beat.cancelled, beat.undelivered) == (["t"], [])
+    assert (after.cancelled, after.undelivered, after.owned) == ([], ["s"], [])
+
+
+async def test_a_turn_is_its_owners_until_it_has_another(storage: Storage) -> None:
+    """Asked by the number of the owner, also after the end."""
+    writer = await running(storage)
+    owned = OwnedTurn("s", "t", writer.epoch)
+    assert await storage.turns.is_owned(owned)
+    (now,) = await taken_anew(storage)
+    assert not await storage.turns.is_owned(owned)
+    assert await storage.turns.is_owned(owned._replace(epoch=now.turn.epoch))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gateway.storage.sqlite import event_rows
 from gateway.wiring import Storage
-from tests.storage.writing import Writer, accepted, sqlite_storage, writer_of
+from tests.storage.writing import Writer, accepted, left_open, sqlite_storage, writer_of
 
 SESSIONS: tuple[str, ...] = ("s1", "s2", "s3")
 
@@ -22,10 +22,10 @@ async def append_for_ever(writer: Writer) -> None:
 
 
 async def writers(storage: Storage) -> list[Writer]:
-    taken = await storage.turns.recover()
+    taken = await left_open(storage)
     known = {now.turn.session_id for now in taken}
     new = [await accepted(storage, name, f"t_{name}") for name in SESSIONS if name not in known]
-    return [writer_of(storage, now) for now in taken + new]
+    return [writer_of(storage, now) for now in [*taken, *new]]
 
 
 def append(folder: Path) -> None:

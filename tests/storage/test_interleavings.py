@@ -13,7 +13,7 @@ from gateway.errors import TurnLost
 from gateway.events.envelope import StoredEvent
 from gateway.storage.sqlite import event_rows
 from gateway.wiring import Storage
-from tests.storage.writing import Writer, accepted, running, sqlite_storage, writer_of
+from tests.storage.writing import Writer, accepted, running, sqlite_storage, taken_anew, writer_of
 
 SESSIONS = ("a", "b", "c")
 
@@ -58,7 +58,7 @@ class Story:
             await self.begin(name)
         elif kind == "take over":
             self.lost = dict(self.writers)
-            taken = await self.storage.turns.recover()
+            taken = await taken_anew(self.storage)
             self.writers = {now.turn.session_id: writer_of(self.storage, now) for now in taken}
         elif kind == "settle":
             await self.settle()

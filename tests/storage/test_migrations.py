@@ -46,6 +46,7 @@ from gateway.storage.sqlite.shared import SharedDatabase
 from gateway.wiring import storage_on
 from tests.record import stored_events
 from tests.storage.remembering import ANN, document, memory
+from tests.storage.writing import left_open
 
 Migrate = Callable[[Path], tuple[str | None, str]]
 
@@ -149,8 +150,8 @@ async def test_open_turns_of_an_older_database_go_on(tmp_path: Path, anyio_backe
         ]
     async with await SqliteDatabase.open(path) as database:
         storage = storage_on(database)
-        (taken,) = await storage.turns.recover()
-        assert (taken.turn.id, taken.head, taken.turn.recoveries) == ("t2", 7, 3)
+        (taken,) = await left_open(storage)
+        assert (taken.turn.id, taken.head, taken.turn.recoveries) == ("t2", 7, 2)
         assert (await storage.turns.get("waits", "t4", "ann")).status == "awaiting_approval"
         assert (await storage.turns.get("runs", "t3", "ann")).status == "accepted"
         assert (await storage.approvals.overdue(99, 9)) == ["t4"]

@@ -14,7 +14,7 @@ from gateway.storage.sqlite import SqliteDatabase, event_rows
 from gateway.wiring import Storage, storage_on
 from tests.disk import LEFT_OUT, Disk
 from tests.record import stored_events
-from tests.storage.writing import accepted, running, sqlite_storage, writer_of
+from tests.storage.writing import accepted, left_open, running, sqlite_storage, writer_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.skipif(**LEFT_OUT)]
 
@@ -62,7 +62,7 @@ async def after_each(shown: Shown) -> None:
             assert found[: len(events)] == events, f"{len(events)} were shown, {len(found)} are there"
     cut, seen = shown.cuts[-1]
     async with sqlite_storage(cut) as storage:
-        for now in await storage.turns.recover():
+        for now in await left_open(storage):
             writer = writer_of(storage, now)
             assert await writer.append("text", body=b"another") is None
             assert writer.sent[0].seq == len(seen[now.turn.session_id]) + 1
@@ -119,7 +119,7 @@ async def test_what_is_answered_is_kept_and_what_is_not_may_go(disk: Disk) -> No
 
     for cut in (left, untold):
         async with sqlite_storage(cut) as storage:
-            assert [now.turn.id for now in await storage.turns.recover()] == ["t"]
+            assert [now.turn.id for now in await left_open(storage)] == ["t"]
 
 
 async def test_what_a_killed_process_wrote_is_synced_before_the_next_shows_it(disk: Disk) -> None:

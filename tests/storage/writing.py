@@ -1,7 +1,7 @@
 """Storage as a test opens it, and a turn's writer that numbers its events the way the emitter does."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,6 +98,18 @@ async def running(storage: Storage, session_id: str = "s", turn_id: str = "t") -
     """The writer of a new turn in a session where nothing runs."""
     now = await accepted(storage, session_id, turn_id)
     return writer_of(storage, now)
+
+
+async def left_open(storage: Storage) -> Sequence[Accepted]:
+    """The turns of a former process, which are this one's from now on."""
+    return (await storage.replicas.beat(room=99)).taken
+
+
+async def taken_anew(storage: Storage) -> list[Accepted]:
+    """Every turn that runs, under a new number: its writer was lost."""
+    owned = await storage.turns.owned()
+    found = [await storage.turns.take_over(turn.turn_id, recovered=True) for turn in owned]
+    return [now for now in found if now is not None]
 
 
 def writer_of(storage: Storage, now: Accepted) -> Writer:

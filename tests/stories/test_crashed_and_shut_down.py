@@ -9,6 +9,7 @@ import pytest
 
 from gateway.messages import ToolSpec
 from gateway.settings import Settings
+from gateway.storage.replicas.sole import SoleReplica
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
 from tests.harness import Client, client_at, events, running_gateway, text_of, the
 from tests.running import gateway_process
@@ -111,8 +112,17 @@ async def test_a_call_that_was_running_is_repeated_only_when_that_is_harmless(
     assert text_of(seen) == "over"
 
 
-async def test_a_turn_that_takes_the_process_down_again_and_again_is_given_up(settings: Settings) -> None:
-    """After recover_attempts restarts the turn ends as interrupted instead of trying for ever."""
+async def test_a_turn_that_takes_the_process_down_again_and_again_is_given_up(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After recover_attempts crashes the turn ends as interrupted instead of trying for ever. A process that
+    shuts down, as an upgrade asks it to, is none: it releases what it leaves open."""
+
+    async def crashes(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(SoleReplica, "release", crashes)
+    monkeypatch.setattr(SoleReplica, "leave", crashes)
     never = settings.model_copy(update={"recover_attempts": 1})
     async with running_gateway(never) as client:
         session = await client.session()

@@ -12,9 +12,10 @@ from gateway.messages import ToolSpec
 from gateway.settings import Settings
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.log import Append, OutboxEntry
+from gateway.storage.replicas.sole import SoleReplica
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.tools.base import FunctionTool, ToolContext, ToolOutput
-from gateway.turn import in_flight, runner
+from gateway.turn import runner
 from gateway.turn.emitter import Emitter
 from tests.harness import TIMEOUT, Client, events, running_gateway, text_of, the, types
 from tests.stories.asking import Outbox, ask, parked
@@ -105,7 +106,7 @@ async def test_a_turn_whose_task_died_is_taken_over(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is known that ends one; should it happen, no restart is needed."""
-    monkeypatch.setattr(in_flight, "REAP_EVERY", 0.05)
+    monkeypatch.setattr(SoleReplica, "every", 0.05)
     async with running_gateway(settings) as client:
         session = await client.session()
         turn = (await client.begin(session, "/pieces 30\n/pace 20"))["turn_id"]
@@ -288,7 +289,7 @@ async def test_what_the_outbox_could_not_deliver_is_tried_again(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database fails while a queued turn's end is to be delivered: its follower is told all the same."""
-    monkeypatch.setattr(in_flight, "REAP_EVERY", 0.05)
+    monkeypatch.setattr(SoleReplica, "every", 0.05)
     deliver, failures = SqliteEventLog.deliver, [StorageError("for now")] * 3
 
     async def failing(log: SqliteEventLog, session_id: str, at: int) -> bool:

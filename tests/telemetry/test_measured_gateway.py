@@ -8,6 +8,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from gateway.settings import Settings
+from gateway.storage.replicas.sole import SoleReplica
 from tests.harness import Client, running_gateway, the
 from tests.loopback import TIMEOUT
 from tests.telemetry.collector import Collector, about
@@ -109,25 +110,30 @@ async def test_requests_are_timed_by_route_and_streams_are_not(client: Client) -
     assert "/no/such" not in (await client.get("/metrics")).text
 
 
-async def test_turns_that_wait_are_seen_waiting(client: Client) -> None:
+async def test_turns_that_wait_are_seen_waiting(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The depth of the queue while they wait, and how long they did when they have begun."""
-    session = await client.session()
-    await client.begin(session, "/pieces 200 /pace 10")
-    for _ in range(3):
-        await client.begin(session, "hello", on_conflict="queue")
-
-    assert await scraped(client, "gateway_admission_queue_depth") == 3
-    assert await scraped(client, "gateway_turn_active") == 1
-    async with asyncio.timeout(TIMEOUT):
+    monkeypatch.setattr(SoleReplica, "every", 0.02)
+    async with running_gateway(settings) as client, asyncio.timeout(TIMEOUT):
+        session = await client.session()
+        await client.begin(session, "/pieces 200 /pace 10")
+        for _ in range(3):
+            await client.begin(session, "hello", on_conflict="queue")
+        while await scraped(client, "gateway_admission_queue_depth") < 3:
+            await asyncio.sleep(0.01)
+        assert await scraped(client, "gateway_turn_active") == 1
         while await scraped(client, "gateway_turns_total") < 4:
             await asyncio.sleep(0.05)
-    assert await scraped(client, "gateway_admission_queue_depth") == 0
-    assert await scraped(client, "gateway_admission_wait_seconds_count") == 4
-    assert await scraped(client, "gateway_admission_wait_seconds_sum") > 0
+        while await scraped(client, "gateway_admission_queue_depth"):
+            await asyncio.sleep(0.01)
+        assert await scraped(client, "gateway_admission_wait_seconds_count") == 4
+        assert await scraped(client, "gateway_admission_wait_seconds_sum") > 0
 
 
-async def test_the_queue_of_a_former_process_is_counted(settings: Settings) -> None:
+async def test_the_queue_of_a_former_process_is_counted(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After a restart those that still wait are in the gauge, and leave it one by one."""
+    monkeypatch.setattr(SoleReplica, "every", 0.02)
     async with running_gateway(settings) as client:
         session = await client.session()
         await client.begin(session, "/pieces 400 /pace 20")

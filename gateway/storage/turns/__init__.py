@@ -136,12 +136,12 @@ class Turns(Protocol):
         """The turns that run and are not parked: each must have an owner that is alive."""
         ...
 
-    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
-        """Makes the caller the owner of a running turn: appends by the former one are refused from then on.
-        `recovered`: that one was lost, which is counted. None when the turn is over or parked."""
+    async def is_owned(self, turn: OwnedTurn) -> bool:
+        """Whether the turn is still that owner's."""
         ...
 
-    async def recover(self) -> list[Accepted]:
-        """Start-up: takes over every running turn that a former process left. Sessions in which turns only
-        wait are included by claiming. Turns that await an approval stay as they are."""
+    async def take_over(self, turn_id: str, *, recovered: bool) -> Accepted | None:
+        """Gives a running turn that is this replica's, or nobody's, a new number: appends under the former
+        one are refused from then on. `recovered`: its writer was lost, which is counted. None when the turn
+        is over, parked or another replica's (see `Replicas.beat`)."""
         ...

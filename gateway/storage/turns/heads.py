@@ -3,7 +3,7 @@
 A change of the turn's owner raises `epoch`: one comparison of head, turn and epoch refuses all others.
 """
 
-from sqlalchemy import Connection, and_, bindparam, insert, null, select, update
+from sqlalchemy import Connection, and_, bindparam, insert, null, or_, select, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.schema import heads, sessions
@@ -31,11 +31,10 @@ BEGIN = Prepared(
     .where(_SESSION, heads.c.turn_id.is_(None))
     .values(turn_id=bindparam("turn_id"), epoch=heads.c.epoch + 1, replica=bindparam("replica"))
 )
-TAKE = Prepared(
-    update(heads)
-    .where(_TURN, heads.c.parked_until.is_(None))
-    .values(epoch=heads.c.epoch + 1, replica=bindparam("replica"))
-)
+_IS_FREE = or_(heads.c.replica.is_(None), heads.c.replica == bindparam("replica"))
+_TO_REPLICA = {"epoch": heads.c.epoch + 1, "replica": bindparam("replica")}
+TAKE = Prepared(update(heads).where(_TURN, heads.c.parked_until.is_(None), _IS_FREE).values(_TO_REPLICA))
+TAKE_ORPHAN = Prepared(update(heads).where(_TURN, heads.c.parked_until.is_(None)).values(_TO_REPLICA))
 WAKE = Prepared(
     update(heads)
     .where(_TURN, heads.c.parked_until.is_not(None))
@@ -47,11 +46,10 @@ PARK = Prepared(
     .values(epoch=heads.c.epoch + 1, replica=null(), parked_until=bindparam("until"))
 )
 MOVE = Prepared(update(heads).where(_SESSION).values(head=bindparam("head")))
-OWNED = Prepared(
-    select(heads.c.session_id, heads.c.turn_id, heads.c.epoch).where(
-        heads.c.turn_id.is_not(None), heads.c.parked_until.is_(None)
-    )
-)
+HAS_OWNER = and_(heads.c.turn_id.is_not(None), heads.c.parked_until.is_(None))
+"""The open turn is not parked: it is some replica's, or has been released."""
+OWNED = Prepared(select(heads.c.session_id, heads.c.turn_id, heads.c.epoch).where(HAS_OWNER))
+IS_OWNER = Prepared(select(heads.c.head).where(_TURN, heads.c.epoch == bindparam("epoch")))
 
 
 def add_head(connection: Connection, session_id: str, *, head: int = 0, position: int = 0) -> None:
@@ -66,8 +64,15 @@ def begin_turn(connection: Connection, session_id: str, turn_id: str, replica: s
 
 
 def take_turn(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
-    """Gives a running turn a new owner; False when it is over or parked."""
+    """Gives a running turn that is this replica's, or nobody's, a new number; False when it is over, parked
+    or another replica's."""
     taken = TAKE.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
+    return taken == 1
+
+
+def orphan_taken(connection: Connection, session_id: str, turn_id: str, replica: str) -> bool:
+    """Gives a running turn a new owner, whoever had it; False when it is over or parked."""
+    taken = TAKE_ORPHAN.run(connection, session_id=session_id, turn_id=turn_id, replica=replica).rowcount
     return taken == 1
 
 

@@ -72,7 +72,6 @@ OF_ID = turns.c.id == bindparam("turn_id")
 TURN = Prepared(TURNS.where(OF_ID))
 OWN_TURN = Prepared(TURNS.where(OF_ID, OF_SESSION, turns.c.owner == bindparam("owner")))
 RUNNING_TURN = Prepared(TURNS.where(OF_SESSION, turns.c.status == RUNNING))
-OWNED_TURNS = Prepared(TURNS.where(_open, heads.c.parked_until.is_(None)))
 SAME_MESSAGE = Prepared(TURNS.where(OF_SESSION, turns.c.client_message_id == bindparam("client_message_id")))
 
 NEXT = Prepared(
@@ -82,7 +81,6 @@ NEXT = Prepared(
     .limit(1)
 )
 NEWEST_MODEL = Prepared(select(turns.c.model).where(OF_SESSION).order_by(turns.c.number.desc()).limit(1))
-WAITING_SESSIONS = Prepared(select(turns.c.session_id).where(turns.c.status == WAITING).distinct())
 CANCELLED_WAITING = Prepared(TURNS.where(turns.c.status == WAITING, turns.c.cancel_requested))
 COUNT_WAITING = Prepared(select(func.count()).select_from(turns).where(turns.c.status == WAITING))
 
@@ -207,14 +205,6 @@ def take_over(connection: Connection, turn_id: str, replica: str, *, recovered: 
     return accepted_of(connection, turn_id)
 
 
-def recover(connection: Connection, replica: str) -> list[Accepted]:
-    for _, turn_id, _ in fence.OWNED.all(connection):
-        take_over(connection, turn_id, replica, recovered=True)
-    for (session_id,) in WAITING_SESSIONS.all(connection):
-        claim_next(connection, session_id, replica)
-    return [Accepted(turn_of(row), row[-1]) for row in OWNED_TURNS.all(connection)]
-
-
 def accepted_of(connection: Connection, turn_id: str) -> Accepted:
     """A turn that is there, with its session's head."""
     row = TURN.one(connection, turn_id=turn_id)
@@ -300,6 +290,10 @@ def owned(connection: Connection) -> Sequence[OwnedTurn]:
     return [OwnedTurn(*row) for row in fence.OWNED.all(connection)]
 
 
+def is_owned(connection: Connection, turn: OwnedTurn) -> bool:
+    return fence.IS_OWNER.one(connection, **turn._asdict()) is not None
+
+
 class SqlTurns(Store):
     """The `Turns` protocol."""
 
@@ -311,6 +305,7 @@ class SqlTurns(Store):
     count_waiting = reads(count_waiting, snapshot=False)
     cancelled_waiting = reads(cancelled_waiting, snapshot=False)
     owned = reads(owned, snapshot=False)
+    is_owned = reads(is_owned, snapshot=False)
 
     async def accept(self, new: NewTurn, *, max_queued: int) -> Accepted:
         """See `Turns.accept`. A session without a title takes it from the message's first line."""
@@ -328,8 +323,3 @@ class SqlTurns(Store):
         return await self.database.write(
             lambda connection: take_over(connection, turn_id, replica, recovered=recovered)
         )
-
-    async def recover(self) -> list[Accepted]:
-        """See `Turns.recover`."""
-        replica = self.database.replica
-        return await self.database.write(lambda connection: recover(connection, replica))

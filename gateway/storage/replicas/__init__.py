@@ -1,0 +1,92 @@
+"""What storage owes about the processes that share it: which of them own which turns, and for how long.
+
+replica     the process, as it is named in the rows of what it owns
+beat        tells the others that it lives, and finds what has nobody
+lease       how long the others wait for the next beat before they take its turns over
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Protocol
+
+from gateway.storage.turns import Accepted, OwnedTurn
+
+SAFE_SHARE = 0.7
+"""Share of a lease after which its holder begins nothing any more. What is left is for clocks that do not run
+at the same speed, and for what began a moment before."""
+
+
+class Lease:
+    """How long this process may count on owning what it owns, by its own clock. `seconds` after its last
+    renewal others take its turns over; None: nobody does."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.handing_over = False
+        """Whether turns end their part here at their next step, for another replica to go on with them."""
+        self._seconds = seconds
+        self._ends = monotonic()
+        self._renewed = asyncio.Event()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether what reaches others may begin: a model call, a tool."""
+        return self._seconds is None or monotonic() < self._ends
+
+    def renew(self, asked_at: float) -> None:
+        """The others know of a sign of life that was given at `asked_at` of the monotonic clock or later."""
+        self._ends = asked_at + (self._seconds or 0) * SAFE_SHARE
+        self._renewed.set()
+
+    async def renewed(self) -> None:
+        """Returns once it is held."""
+        while not self.is_held:
+            self._renewed.clear()
+            await self._renewed.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a replica learns from a beat.
+
+    `taken`: turns that had no living owner; this replica owns them from now on. `owned`: all that it owns.
+    `cancelled`: those of them that shall stop. `waiting`: sessions in which turns wait and none is open.
+    `undelivered`: sessions with something in the outbox that no turn is there to write. `queued`: how many
+    turns, of all sessions, wait for those before them. `others`: how many other replicas would take over
+    what this one releases.
+    """
+
+    taken: Sequence[Accepted] = ()
+    owned: Sequence[OwnedTurn] = ()
+    cancelled: Sequence[str] = ()
+    waiting: Sequence[str] = ()
+    undelivered: Sequence[str] = ()
+    queued: int = 0
+    others: int = 0
+
+
+class Replicas(Protocol):
+    """This process among those that share the store."""
+
+    lease: Lease
+    every: float
+    """Seconds between two beats."""
+
+    async def beat(self, *, room: int) -> Beat:
+        """Renews the lease, and takes at most `room` turns over whose owner is dead or released them: its
+        appends are refused from then on. Where it was lost, the turn's `recoveries` count it.
+
+        Raises:
+            errors.StorageError: nothing was renewed or taken, or nobody knows.
+        """
+        ...
+
+    async def release(self, turn: OwnedTurn) -> None:
+        """Leaves a turn to the next replica, which takes it over without counting a loss. Nothing happens
+        when it is not this replica's any more, or parked. Raises errors.StorageError."""
+        ...
+
+    async def leave(self) -> None:
+        """Releases all that this replica owns; there is no other beat. Raises errors.StorageError."""
+        ...
