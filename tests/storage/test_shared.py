@@ -11,10 +11,10 @@ import pytest
 from gateway.errors import StorageError
 from gateway.storage.memories import Evidence, Filter, Vector
 from gateway.storage.memories.store import SqlMemories
+from gateway.storage.memories.terms import HITS
 from gateway.storage.migrations import MEMORY_HEAD, current_revision
 from gateway.storage.sqlite import shared
 from gateway.storage.sqlite.database import raw_of
-from gateway.storage.sqlite.memory_words import HITS
 from gateway.storage.sqlite.shared import SharedDatabase
 from tests.storage.many_writers import looked_at, write_at_once, writer
 from tests.storage.remembering import ANN, became, memory, remember, sqlite_memories, step

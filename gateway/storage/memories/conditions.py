@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, and_, exists, false, func, not_, or_, select
+from sqlalchemy import ColumnElement, FromClause, and_, exists, false, literal, not_, or_, select
 
 from gateway.storage.memories import Filter, MemoryRow, Scope, Viewer, audience_of
+from gateway.storage.memories.dialects import texts_in
 from gateway.storage.memories.schema import memories
 
 Condition = ColumnElement[bool]
@@ -66,8 +67,7 @@ def asked(which: Filter, viewer: Viewer) -> Condition:
     if which.owner_id is not None:
         found.append(c.owner_id == which.owner_id)
     if which.tag is not None:
-        tag = func.json_each(c.tags).table_valued("value")
-        found.append(exists(select(tag.c.value).where(tag.c.value == which.tag)))
+        found.append(literal(which.tag).in_(texts_in(c.tags)))
     if which.since is not None:
         found.append(c.updated_at >= which.since)
     if which.quarantined is not None:

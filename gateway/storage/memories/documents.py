@@ -18,12 +18,13 @@ STORED = Prepared(select(memories.c.number, *COLUMNS).where(memories.c.source ==
 TAKEN = Prepared(select(memories.c.number).where(memories.c.id == bindparam("id")))
 
 
-def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> None:
+def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Sequence[Indexed]]]) -> bool:
+    """Whether anything was written."""
     stored = {row.id: (number, row) for number, row in _stored(connection)}
-    wanted = {row.id for row, _ in rows}
-    for memory_id, (number, _) in stored.items():
-        if memory_id not in wanted:
-            remove(connection, words, number, memory_id)
+    gone = stored.keys() - {row.id for row, _ in rows}
+    changed = bool(gone)
+    for memory_id in gone:
+        remove(connection, words, stored[memory_id][0], memory_id)
     for row, index in rows:
         if row.source != DOCUMENT:
             raise ValueError(f"{row.id} is no document")
@@ -36,6 +37,8 @@ def put(connection: Connection, words: Words, rows: Sequence[tuple[MemoryRow, Se
         else:
             continue
         words.put(connection, number, partitions_of(updated), index)
+        changed = True
+    return changed
 
 
 def _stored(connection: Connection) -> list[tuple[int, MemoryRow]]:

@@ -36,10 +36,6 @@ class Words(Protocol):
         none."""
         ...
 
-    def entry(self, number: int, passage: int) -> int:
-        """The entry of that passage of a memory, 0: of the whole."""
-        ...
-
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
         """Of which passage each of these entries is; None: of a whole memory, or of none."""
         ...
@@ -51,8 +47,9 @@ class MemoryDatabase(Database, Protocol):
     @property
     def words(self) -> Words: ...
 
-    def state(self) -> int:
-        """See `MemoryStore.state`. Does not wait."""
+    async def state(self) -> int:
+        """See `MemoryStore.state`. It may stay the same after a work that returned False: that has written
+        nothing."""
         ...
 
     async def scrub(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Select, and_, bindparam, case, func, or_, select, tuple_
+from sqlalchemy import Connection, Select, Text, and_, bindparam, case, func, or_, select, tuple_
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import (
@@ -21,9 +21,11 @@ from gateway.storage.memories import (
     Viewer,
 )
 from gateway.storage.memories.conditions import DOCUMENT, asked, partitions, seen
+from gateway.storage.memories.dialects import contains, texts_in
 from gateway.storage.memories.engine import Words
 from gateway.storage.memories.rows import COLUMNS, memory_from, memory_of, numbered
 from gateway.storage.memories.schema import erasures, memories, memory_evidence, memory_links, memory_versions
+from gateway.storage.memories.terms import entry_of
 
 MAX_HISTORY = 500
 """Versions, quotes or links of one memory that are read: the newest."""
@@ -55,7 +57,7 @@ ERASURES = Prepared(
 )
 
 # As one parameter: a statement has at most some 32,000.
-_IDS = func.json_each(bindparam("ids")).table_valued("value")
+_IDS = texts_in(bindparam("ids", type_=Text))
 
 CENSUS = (
     select(memories.c.type, memories.c.status, memories.c.quarantined, func.count())
@@ -72,7 +74,7 @@ def located(
     connection: Connection, index: Words, viewer: Viewer, passages: Mapping[str, int]
 ) -> Sequence[Match]:
     found = _named(connection, viewer, list(passages))
-    entries = [index.entry(number, passages[row.id]) for number, row in found]
+    entries = [entry_of(number, passages[row.id]) for number, row in found]
     located = index.passages(connection, entries)
     return [Match(row, 0.0, passage) for (_, row), passage in zip(found, located, strict=True)]
 
@@ -96,8 +98,7 @@ def containing(
     connection: Connection, viewer: Viewer, parts: Sequence[str], which: Filter, *, limit: int
 ) -> Sequence[Match]:
     c = memories.c
-    # In SQLite LIKE takes capitals for small letters, and a third of the time that lower() and instr() take.
-    has_one = or_(*(column.like(f"%{part}%") for part in parts for column in (c.content, c.tags)))
+    has_one = or_(*(contains(column, part) for part in parts for column in (c.content, c.tags)))
     page = select(c.number).where(asked(which, viewer), has_one)
     rows = _numbered(connection, page.order_by(c.updated_at.desc(), c.id.desc()).limit(limit))
     return [Match(row, 0.0) for row in rows]
@@ -176,7 +177,7 @@ def last_turns(connection: Connection, viewer: Viewer, *ids: str) -> Mapping[str
     statement = (
         select(memories.c.id, c.turn_id)
         .join(memory_versions, last)
-        .where(memories.c.id.in_(select(_IDS.c.value)), seen(viewer))
+        .where(memories.c.id.in_(_IDS), seen(viewer))
     )
     rows = connection.execute(statement, {"ids": orjson.dumps(ids).decode()})
     return {row[0]: row[1] for row in rows}
@@ -230,7 +231,7 @@ def _named(connection: Connection, viewer: Viewer, ids: Sequence[str]) -> list[t
     if not ids:
         return []
     # By their ids first: of many, SQLite thinks that reading all that the viewer sees costs less.
-    named = select(memories).where(memories.c.id.in_(select(_IDS.c.value)), memories.c.deleted_at.is_(None))
+    named = select(memories).where(memories.c.id.in_(_IDS), memories.c.deleted_at.is_(None))
     table = named.limit(len(ids)).subquery()
     columns = (table.c[column.name] for column in (memories.c.number, *COLUMNS))
     rows = connection.execute(

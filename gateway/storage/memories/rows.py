@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Text, bindparam, insert, select, update
 
 from gateway.storage.database import Prepared
 from gateway.storage.memories import MemoryRow, as_json
+from gateway.storage.memories.dialects import numbers_in
 from gateway.storage.memories.schema import memories
 
 FIELDS = tuple(MemoryRow.__dataclass_fields__)
@@ -23,8 +24,11 @@ _WRITTEN = [column.name for column in memories.c if column.name not in {"number"
 ADD = Prepared(
     insert(memories).values({name: bindparam(name) for name in _WRITTEN}).returning(memories.c.number)
 )
-_asked = func.json_each(bindparam("numbers")).table_valued("value")
-NUMBERED = Prepared(select(memories.c.number, *COLUMNS).where(memories.c.number.in_(select(_asked.c.value))))
+NUMBERED = Prepared(
+    select(memories.c.number, *COLUMNS).where(
+        memories.c.number.in_(numbers_in(bindparam("numbers", type_=Text)))
+    )
+)
 CHANGE = Prepared(
     update(memories)
     .where(memories.c.number == bindparam("the_number"))

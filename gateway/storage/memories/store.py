@@ -103,4 +103,4 @@ class SqlMemories(Store):
 
     async def state(self) -> int:
         """See `MemoryStore.state`."""
-        return self._state()
+        return await self._state()

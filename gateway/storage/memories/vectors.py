@@ -14,9 +14,9 @@ RECALLABLE = Filter(recallable=True)
 
 _ID, _DIGEST, _MODEL = bindparam("id"), bindparam("digest"), bindparam("model")
 CURRENT = Prepared(
-    select(memories.c.number).where(
-        memories.c.id == _ID, memories.c.digest == _DIGEST, memories.c.deleted_at.is_(None)
-    )
+    select(memories.c.number)
+    .where(memories.c.id == _ID, memories.c.digest == _DIGEST, memories.c.deleted_at.is_(None))
+    .with_for_update()
 )
 FORGET = Prepared(
     delete(memory_vectors).where(

@@ -36,8 +36,11 @@ KNOWN = Prepared(
         memories.c.deleted_at,
         memories.c.status,
         memories.c.quarantined,
-    ).where(memories.c.id == bindparam("id"))
+    )
+    .where(memories.c.id == bindparam("id"))
+    .with_for_update()
 )
+"""Whoever changes a memory locks it first: members of a household may change the same one."""
 SAME_KEY = Prepared(
     select(memories.c.id)
     .join(memory_versions, memory_versions.c.memory == memories.c.number)
@@ -125,9 +128,9 @@ def erase(
 ) -> bool:
     """A document is not erased: its file would bring it back."""
     found = connection.execute(
-        select(memories.c.number, memories.c.version).where(
-            memories.c.id == memory_id, memories.c.source != DOCUMENT, seen(viewer)
-        )
+        select(memories.c.number, memories.c.version)
+        .where(memories.c.id == memory_id, memories.c.source != DOCUMENT, seen(viewer))
+        .with_for_update()
     ).one_or_none()
     if found is None:
         return False
@@ -157,7 +160,7 @@ def settle_erasure(connection: Connection, memory_id: str, owner: str) -> None:
 def forget_session(connection: Connection, words: Words, user_id: str, session_id: str) -> int:
     audience = audience_of("session", user_id, session_id)
     found = connection.execute(
-        select(memories.c.number, memories.c.id).where(memories.c.audience == audience)
+        select(memories.c.number, memories.c.id).where(memories.c.audience == audience).with_for_update()
     ).all()
     for number, memory_id in found:
         remove(connection, words, number, memory_id)

@@ -1,37 +1,19 @@
-"""Full text over memories: an FTS5 table of words that `gateway.lexical` made.
+"""Full text over memories: an FTS5 table of terms. A row is an entry, of a memory or of one of its passages.
 
-Each word stands behind the mark of each partition that its memory is in. So a search touches no memory that
-its viewer may not see: what others have, or the same user elsewhere, changes neither its time nor its result.
+    memory_words         rowid: the entry; words: its terms; passage: a `Passage` as JSON
+    memory_words_known   term; doc: how many entries have it
 
-    memory_words         rowid = memories.number * PASSAGES + number of the passage, 0 for a whole memory;
-                         words; passage: a `Passage` as JSON
-    memory_words_known   term: a word with its mark; doc: how many memories and passages have it
+BM25 is FTS5's: how rare a term is follows from all rows there are.
 """
 
-import hashlib
-import itertools
-import re
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 from sqlalchemy import Connection, Float, Integer, Subquery, column, text
 
 from gateway.storage.memories import Indexed, Passage
+from gateway.storage.memories.terms import PASSAGES, as_text, entry_of, marked, passage_of, queried, split
 from gateway.storage.sqlite.database import raw_of
-
-QUERY_WORDS = 64
-"""Words of a query that count."""
-
-HITS = 2000
-"""Of a query's words the rarer ones are looked for, until they have so many hits together: the common ones
-would take most of the time and decide little. With ten thousand memories thirty words take some 8 ms."""
-
-ALWAYS = 3
-"""So many of the rarest words are looked for in any case."""
-
-PASSAGES = 4096
-"""Numbers of passages that one memory has: its content of 200,000 characters makes some 3,000 at the most."""
 
 PUT = "INSERT INTO memory_words (rowid, words, passage) VALUES (?, ?, ?)"
 REMOVE = "DELETE FROM memory_words WHERE rowid BETWEEN ? AND ?"
@@ -50,8 +32,6 @@ FOUND = text("""
     ) GROUP BY number
 """).columns(column("number", Integer), column("score", Float), column("entry", Integer))
 
-_WORD = re.compile("[0-9a-z\u0080-\ud7ff\ue000-\U0010ffff]+")
-
 
 class Fts5Words:
     """The `Words` protocol."""
@@ -63,9 +43,9 @@ class Fts5Words:
         self.remove(connection, number)
         rows = (
             (
-                self.entry(number, passage.number if passage else 0),
+                entry_of(number, passage.number if passage else 0),
                 " ".join(marked(partitions, tokens)),
-                orjson.dumps(tuple(passage)).decode() if passage else None,
+                as_text(passage) if passage else None,
             )
             for tokens, passage in index
         )
@@ -73,7 +53,7 @@ class Fts5Words:
 
     def remove(self, connection: Connection, number: int) -> None:
         """See `Words.remove`."""
-        raw_of(connection).execute(REMOVE, (number * PASSAGES, number * PASSAGES + PASSAGES - 1))
+        raw_of(connection).execute(REMOVE, (entry_of(number, 0), entry_of(number, PASSAGES - 1)))
 
     def purge(self, connection: Connection) -> None:
         """See `Words.purge`."""
@@ -83,46 +63,18 @@ class Fts5Words:
         self, connection: Connection, partitions: Sequence[str], words: Sequence[str]
     ) -> Sequence[Subquery]:
         """See `Words.found`. At most QUERY_WORDS of them count."""
-        terms = marked(partitions, list(dict.fromkeys(words))[:QUERY_WORDS])
+        terms = queried(partitions, words)
         known = raw_of(connection).execute(KNOWN, (orjson.dumps(terms).decode(),)).fetchall()
-        rarer = _rarer(known)
-        others = [term for term, _ in known[len(rarer) :]]
-        return [_having(some) for some in (rarer, others) if some]
-
-    def entry(self, number: int, passage: int) -> int:
-        """See `Words.entry`."""
-        return number * PASSAGES + passage
+        return [_having(some) for some in split(known) if some]
 
     def passages(self, connection: Connection, entries: Sequence[int]) -> Sequence[Passage | None]:
         """See `Words.passages`."""
         rows = raw_of(connection).execute(PASSAGE, (orjson.dumps(entries).decode(),))
-        found = {entry: _passage(orjson.loads(stored)) for entry, stored in rows if stored is not None}
+        found = {entry: passage_of(stored) for entry, stored in rows if stored is not None}
         return [found.get(entry) for entry in entries]
-
-
-def marked(partitions: Sequence[str], words: Sequence[str]) -> list[str]:
-    """The words as the index has them, in each of the partitions."""
-    marks = [hashlib.sha256(partition.encode()).hexdigest()[:12] for partition in partitions]
-    kept = [word for word in words if _WORD.fullmatch(word)]
-    return [mark + word for mark in marks for word in kept]
-
-
-def _passage(stored: list[Any]) -> Passage:
-    *numbers, headings = stored
-    return Passage(*numbers, headings=tuple(headings))
 
 
 def _having(terms: Sequence[str]) -> Subquery:
     # Quoted, and without quotes in them: a word is never part of the grammar.
     match = " OR ".join(f'"{term}"' for term in terms)
     return FOUND.bindparams(words=match, passages=PASSAGES).subquery("found")
-
-
-def _rarer(known: Sequence[tuple[str, int]]) -> list[str]:
-    """Those of `known`, the rarest first, that are worth their hits."""
-    hits = itertools.accumulate(count for _, count in known)
-    return [
-        term
-        for number, ((term, _), total) in enumerate(zip(known, hits, strict=True))
-        if number < ALWAYS or total <= HITS
-    ]

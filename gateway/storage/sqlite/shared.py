@@ -90,7 +90,7 @@ class SharedDatabase(SqliteFile):
             log.warning("the write-ahead log of %s could not be emptied: %s", self.path.name, error.message)
             return False
 
-    def state(self) -> int:
+    async def state(self) -> int:
         """See `MemoryDatabase.state`. Some microseconds."""
         try:
             # To the end: a statement that is not would hold on to what it saw.
