@@ -92,7 +92,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         in_flight = InFlight(deps, CompositeObserver(telemetry, learning), traces_recorded=traced)
         ownership = Ownership(storage.replicas, storage.turns, in_flight)
         archiver = Archiver(deps, telemetry.archived, learning.session_ended)
-        events = SessionEvents(storage.log, in_flight)
+        events = SessionEvents(storage.log)
         gateway = Gateway(
             deps,
             in_flight,

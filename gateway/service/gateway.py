@@ -247,19 +247,12 @@ class Gateway:
             if accepted.turn.status == "running":
                 self._deps.bus.expect(new.session_id, accepted.head)
                 self._in_flight.start(accepted)
-            else:
-                self._in_flight.queue(new.session_id)
             if accepted.interrupts is not None:
-                await self._stop(accepted.interrupts)
+                await self.approvals.take_up(accepted.interrupts)
         return accepted
 
     async def _cancel(self, turn: TurnRow) -> None:
         if turn.status == "accepted" and await self._in_flight.close_waiting(turn):
             return
         await self._deps.turns.request_cancel(turn.id)
-        await self._stop(turn.id)
-
-    async def _stop(self, turn_id: str) -> None:
-        """Has the books of a turn closed that is to be cancelled, whether it runs or is parked."""
-        self._in_flight.cancel(turn_id)
-        await self.approvals.take_up(turn_id)
+        await self.approvals.take_up(turn.id)  # its owner closes its books; one that is parked has none

@@ -50,7 +50,7 @@ class SessionHistory:
 
     def __init__(self, deps: Dependencies, in_flight: InFlight) -> None:
         self._deps = deps
-        self._events = SessionEvents(deps.log, in_flight)
+        self._events = SessionEvents(deps.log)
         self._draining = in_flight.draining
         self._tasks: set[asyncio.Task[Any]] = set()
 

@@ -8,9 +8,7 @@ from gateway.errors import GatewayError
 from gateway.events.envelope import EventData
 from gateway.ids import new_operation_id, now_ms
 from gateway.memory.memories import Changed
-from gateway.shielding import finish
 from gateway.storage.log import EventLog
-from gateway.turn.in_flight import InFlight
 
 log = structlog.get_logger(__name__)
 
@@ -19,9 +17,8 @@ class SessionEvents:
     """Stores such events at once: in the log, or in the outbox while a turn is being written, whose emitter
     then puts them into the log."""
 
-    def __init__(self, log: EventLog, in_flight: InFlight) -> None:
+    def __init__(self, log: EventLog) -> None:
         self._log = log
-        self._in_flight = in_flight
 
     async def add(self, session_id: str, operation_id: str, data: EventData) -> None:
         """Stores one event, with `operation_id` for its turn unless one is open.
@@ -29,12 +26,7 @@ class SessionEvents:
         Raises:
             errors.StorageError: it is not stored. errors.NotFound: the session is gone.
         """
-        await finish(self._add(session_id, operation_id, data))
-
-    async def _add(self, session_id: str, operation_id: str, data: EventData) -> None:
-        entry = await self._log.note(session_id, operation_id, data, now_ms())
-        if entry is not None:
-            self._in_flight.deliver(session_id, entry)
+        await self._log.note(session_id, operation_id, data, now_ms())
 
     async def add_changes(self, session_id: str, changed: Sequence[Changed]) -> None:
         """Stores what became of memories, which are kept also where this fails."""

@@ -7,6 +7,8 @@ from sqlalchemy import Connection
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ClauseElement
 
+from gateway.storage.signals import Signal, Signals
+
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -18,6 +20,11 @@ class Database(Protocol):
     @property
     def replica(self) -> str:
         """The id of this process among all that ever had the database open."""
+        ...
+
+    @property
+    def signals(self) -> Signals:
+        """Who in this process hears what a work has sent."""
         ...
 
     async def write(
@@ -68,6 +75,16 @@ def writes(work: Callable[Concatenate[Connection, P], T]):
         return await self.database.write(lambda connection: work(connection, *args, **kwargs))
 
     return method
+
+
+def send(connection: Connection, signal: Signal) -> None:
+    """Part of a transaction: it is heard when that is committed, and by nobody when it is not."""
+    connection.info.setdefault(Signals, []).append(signal)
+
+
+def sent(connection: Connection) -> list[Signal]:
+    """For engines: takes what the work that has just ended has sent. Asked also when it failed."""
+    return connection.info.pop(Signals, [])
 
 
 class Prepared:

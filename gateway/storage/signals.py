@@ -12,8 +12,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
-from sqlalchemy import Connection
-
 log = logging.getLogger(__name__)
 
 Kind = Literal["cancel", "waiting", "outbox", "gone", "released", "memory"]
@@ -49,13 +47,3 @@ class Signals:
                 except Exception:
                     # Who sent it, and the others that hear it, have nothing to do with that.
                     log.exception("a signal was not taken: %s %s", kind, subject)
-
-
-def send(connection: Connection, signal: Signal) -> None:
-    """Part of a transaction: it is heard when that is committed, and by nobody when it is not."""
-    connection.info.setdefault(Signals, []).append(signal)
-
-
-def sent(connection: Connection) -> list[Signal]:
-    """For engines: takes what the work that has just ended has sent. Asked also when it failed."""
-    return connection.info.pop(Signals, [])

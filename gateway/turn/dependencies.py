@@ -17,6 +17,7 @@ from gateway.storage.decisions import Approvals
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.replicas import Replicas
 from gateway.storage.sessions import Sessions
+from gateway.storage.signals import Signals
 from gateway.storage.turns import Turns
 from gateway.tools.base import Tool
 from gateway.turn.suggestions import Suggestions
@@ -35,6 +36,7 @@ class TurnDependencies:
     turns: Turns
     replicas: Replicas
     bus: Bus
+    signals: Signals
     summaries: Summaries
     model: Model
     meter: TokenMeter

@@ -2,15 +2,15 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from itertools import chain, repeat
+from typing import Any
 
 import structlog
 
 from gateway.errors import Conflict, GatewayError, QueueFull, StorageError
 from gateway.events.lifecycle import Done
 from gateway.ids import now_ms
-from gateway.storage.log import OutboxEntry
 from gateway.storage.turns import Accepted, TurnRow
 from gateway.turn.dependencies import TurnDependencies
 from gateway.turn.finalize import start_of
@@ -39,6 +39,9 @@ class InFlight:
         self._tracing = Tracing(traces_recorded, deps.settings.trace_url)
         self._runner = TurnRunner(deps, self._observer, self._tracing, self.draining)
         self._running = self._runner.running
+        deps.signals.on("cancel", self.cancel)
+        deps.signals.on("waiting", self.queue)
+        deps.signals.on("outbox", self.deliver)
 
     @property
     def free_slots(self) -> int:
@@ -62,7 +65,7 @@ class InFlight:
         """A turn of that session waits: it runs when those before it are done, at once if none is left."""
         self._waiting.add(session_id)
         if session_id not in self._owned:
-            self._spawn(session_id, None)
+            self._spawn(session_id)
 
     def resume(self, accepted: Accepted) -> None:
         """Takes a turn back that was parked."""
@@ -78,10 +81,14 @@ class InFlight:
         """Why the open turn of a session cannot be recorded at the moment, if so."""
         return self._runner.troubles.get(session_id)
 
-    def deliver(self, session_id: str, entry: OutboxEntry) -> None:
-        """Has the turn that is being written put an entry of the outbox into the log, or sees to it that it
-        gets there when that turn is over."""
-        self._runner.deliver(session_id, entry)
+    def deliver(self, session_id: str) -> None:
+        """Something of that session is in the outbox: the turn that is being written puts it into the log,
+        or it gets there when that turn is over, at once if it is."""
+        self._runner.undelivered.add(session_id)
+        if self._runner.is_writing(session_id):
+            self._hold(self._runner.deliver(session_id), session_id)
+        elif session_id not in self._owned:
+            self._spawn(session_id)
 
     async def close_waiting(self, turn: TurnRow) -> bool:
         """Ends a turn that waits for others as cancelled; False when it does not wait any more. What it asked
@@ -90,11 +97,9 @@ class InFlight:
         self._observer.take_up(turn)
         start = start_of(turn, self._tracing, max(1, at - turn.created_at))
         try:
-            entry = await self._deps.log.close_waiting(turn, [start, NEVER_RAN], at)
+            await self._deps.log.close_waiting(turn, [start, NEVER_RAN], at)
         except Conflict:
             return False
-        if entry is not None:
-            self._runner.deliver(turn.session_id, entry)
         return True
 
     def runs(self, turn_id: str) -> bool:
@@ -115,7 +120,7 @@ class InFlight:
         self._runner.undelivered.update(found)
         for session_id in self._runner.undelivered:
             if session_id not in self._owned:
-                self._spawn(session_id, None)
+                self._spawn(session_id)
 
     async def drain(self, grace: float) -> None:
         """Shutdown: running turns get `grace` seconds to finish, or, where another replica can go on with
@@ -134,9 +139,12 @@ class InFlight:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=CANCEL_TIMEOUT)
 
-    def _spawn(self, session_id: str, accepted: Accepted | None) -> None:
+    def _spawn(self, session_id: str, accepted: Accepted | None = None) -> None:
         self._owned[session_id] += 1
-        task = asyncio.create_task(self._own(session_id, accepted), name=f"turns of {session_id}")
+        self._hold(self._own(session_id, accepted), session_id)
+
+    def _hold(self, work: Coroutine[Any, Any, None], session_id: str) -> None:
+        task = asyncio.create_task(work, name=f"turns of {session_id}")
         self._tasks.add(task)
         task.add_done_callback(self._forget)
 

@@ -9,7 +9,6 @@ import structlog
 
 from gateway.errors import StorageError, TurnLost
 from gateway.ids import now_ms
-from gateway.storage.log import OutboxEntry
 from gateway.storage.messages import History
 from gateway.storage.turns import Accepted, OwnedTurn, TurnRow
 from gateway.turn.dependencies import TurnDependencies
@@ -104,15 +103,21 @@ class TurnRunner:
         """By session: why its open turn cannot be recorded at the moment."""
         return self._troubles
 
-    def deliver(self, session_id: str, entry: OutboxEntry) -> None:
-        """Has the turn that is being written put an entry of the outbox into the log. Where none is, or it
-        cannot, the entry stays there until the session's next turn ended."""
-        self.undelivered.add(session_id)
-        if (emitter := self._emitters.get(session_id)) is not None:
-            try:
-                emitter.deliver(entry)
-            except StorageError as error:
-                log.info("outbox_entry_stays", session_id=session_id, error=error.message)
+    def is_writing(self, session_id: str) -> bool:
+        """Whether a turn of the session is at work here."""
+        return session_id in self._emitters
+
+    async def deliver(self, session_id: str) -> None:
+        """Has the turn that is at work put what is in the outbox into the log. Where none is, or it cannot,
+        that stays there until the session's next turn ended."""
+        emitter = self._emitters.get(session_id)
+        try:
+            entries = await self._deps.log.outbox_of(session_id)
+            if emitter is not None and self._emitters.get(session_id) is emitter:
+                for entry in entries:
+                    emitter.deliver(entry)
+        except StorageError as error:
+            log.info("outbox_entry_stays", session_id=session_id, error=error.message)
 
     async def finish(self, accepted: Accepted) -> bool:
         """Whether the turn has its end, by its own work or for it; False when it stays open for another

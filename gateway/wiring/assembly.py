@@ -98,6 +98,7 @@ def assemble(
         turns=storage.turns,
         replicas=storage.replicas,
         bus=storage.bus,
+        signals=storage.signals,
         blobs=storage.blobs,
         compressions=storage.compressions,
         summaries=storage.summaries,

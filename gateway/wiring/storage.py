@@ -30,6 +30,7 @@ from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sessions.purges import SqlPurges
 from gateway.storage.sessions.search import SqlSearch
 from gateway.storage.sessions.store import SqlSessions
+from gateway.storage.signals import Signals
 from gateway.storage.sqlite.database import SqliteDatabase
 from gateway.storage.sqlite.event_log import SqliteEventLog
 from gateway.storage.sqlite.search import Fts5TurnWords
@@ -59,6 +60,7 @@ class Storage:
     orphans: Orphans
     blobs: Blobs
     bus: Bus
+    signals: Signals
     check: Callable[[], Awaitable[None]]
     """Raises errors.StorageError when it cannot do its work now."""
 
@@ -82,13 +84,14 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
     """The record in a database that is open; without `blobs` they are kept beside it."""
     bus, blobs = MemoryBus(), blobs or open_blobs(None, database.path.parent)
     archived = ArchiveReader(blobs)
+    database.signals.on("gone", bus.forget)
     index = Fts5TurnWords()
     search = SqlSearch(database, archived.messages, index)
     purges = SqlPurges(database, index)
     summaries = SqlSummaries(database)
     return Storage(
         log=SqliteEventLog(database, bus, archived.events),
-        sessions=SqlSessions(database, bus, archived.messages, search, purges),
+        sessions=SqlSessions(database, archived.messages, search, purges),
         turns=SqlTurns(database),
         replicas=SoleReplica(database),
         compressions=SqlCompressions(database),
@@ -104,5 +107,6 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
         orphans=SqlOrphans(database),
         blobs=blobs,
         bus=bus,
+        signals=database.signals,
         check=database.check,
     )

@@ -10,6 +10,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from gateway.errors import StorageError
+from gateway.storage.database import send
+from gateway.storage.signals import Signal
 from gateway.storage.sqlite import SqliteDatabase
 from gateway.storage.sqlite.append import Pending
 from gateway.storage.sqlite.database import raw_of
@@ -49,6 +51,27 @@ async def goes_on(database: SqliteDatabase) -> bool:
         answers = [await database.write(answer), await database.read(answer)]
         await database.close()
     return answers == [42, 42]
+
+
+async def test_a_work_that_fails_takes_its_signals_along(database: SqliteDatabase) -> None:
+    """The next one that is committed sends its own alone."""
+    heard: list[str] = []
+    database.signals.on("cancel", heard.append)
+
+    def sends(turn_id: str, error: Exception | None = None) -> Callable[[Connection], None]:
+        def work(connection: Connection) -> None:
+            send(connection, Signal("cancel", turn_id))
+            if error is not None:
+                raise error
+
+        return work
+
+    for error in (KeyError("a mistake"), sqlite3.OperationalError("disk I/O error")):
+        with pytest.raises((KeyError, StorageError)):
+            await database.write(sends("t1", error))
+    await database.write(sends("t2"))
+
+    assert heard == ["t2"]
 
 
 async def test_a_listener_of_transactions_that_fails(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def test_a_session_deleted_while_its_archive_is_read_is_gone(
 
     index = Fts5TurnWords()
     search = SqlSearch(database, too_late, index)
-    sessions = SqlSessions(database, storage.bus, too_late, search, SqlPurges(database, index))
+    sessions = SqlSessions(database, too_late, search, SqlPurges(database, index))
 
     async def again() -> None:
         await talk(storage, 1)

@@ -9,11 +9,12 @@ from sqlalchemy import Connection, bindparam, delete, insert, literal_column, se
 
 from gateway.errors import Conflict
 from gateway.events.envelope import EventData, StoredEvent, encode, encode_data, encode_scope
-from gateway.storage.database import Prepared
+from gateway.storage.database import Prepared, send
 from gateway.storage.log import OutboxEntry
 from gateway.storage.log.packs import ADD_LOOSE
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import outbox, turns
+from gateway.storage.signals import Signal
 from gateway.storage.turns.heads import HEAD, MOVE
 
 _SESSION = outbox.c.session_id == bindparam("session_id")
@@ -60,6 +61,8 @@ def append_beside(
         raise no_session(session_id)
     if _is_free(head):
         return Outcome(_append(connection, session_id, head, [entry], at))
+    if (owner := head[3]) is not None:  # else its next one looks for what is here
+        send(connection, Signal("outbox", session_id, to=owner))
     number = ADD.run(connection, session_id=session_id, turn_id=turn_id, events=_packed(entry)).lastrowid
     return Outcome(entry=entry._replace(number=number), is_free=False)
 
@@ -100,7 +103,7 @@ def _append(
     found: Sequence[OutboxEntry],
     at: int,
 ) -> list[StoredEvent]:
-    head, open_turn, _ = state
+    head, open_turn, *_ = state
     stored: list[StoredEvent] = []
     for entry in found:
         turn_id = entry.turn_in(open_turn)
@@ -125,7 +128,7 @@ def _append(
 
 def _is_free(state: tuple[Any, ...]) -> bool:
     """Whether no turn is open, or it is parked."""
-    _, open_turn, parked_until = state
+    _, open_turn, parked_until, _ = state
     return open_turn is None or parked_until is not None
 
 

@@ -32,6 +32,7 @@ STATE = Prepared(
         sessions.c.project_id,
         sessions.c.role_id,
         heads.c.position,
+        heads.c.replica,
     )
     .join_from(sessions, heads, OF_SESSION)
     .where(sessions.c.id == bindparam("session_id"))
@@ -42,7 +43,7 @@ ROWS = Rows(SessionRow, sessions, {"head": heads.c.head})
 
 class Entered(NamedTuple):
     """A session as a turn finds it: its head, its open turn, the epoch of its last owner, how many turns
-    wait, its project and its role, and how many messages it has."""
+    wait, its project and its role, how many messages it has, and whose its open turn is."""
 
     head: int
     open_turn: str | None
@@ -51,6 +52,7 @@ class Entered(NamedTuple):
     project_id: str | None
     role_id: str | None
     position: int
+    replica: str | None = None
 
 
 def add_session(connection: Connection, row: SessionRow, *, position: int = 0) -> None:

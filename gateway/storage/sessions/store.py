@@ -20,8 +20,7 @@ from sqlalchemy import (
 from gateway.errors import ArchiveDamaged, Conflict
 from gateway.ids import now_ms
 from gateway.storage.archives.statements import suspect_archives
-from gateway.storage.database import Database, Prepared, Store, reads, writes
-from gateway.storage.log import Bus
+from gateway.storage.database import Database, Prepared, Store, reads, send, writes
 from gateway.storage.messages import History, PromptMemories, StoredMessage
 from gateway.storage.refusals import no_session
 from gateway.storage.rows import as_json
@@ -32,6 +31,7 @@ from gateway.storage.sessions.entry import ROWS, add_session
 from gateway.storage.sessions.history import ReadArchived, outline_of, range_of, size_of, view_of
 from gateway.storage.sessions.memory_removal import forget, places_of
 from gateway.storage.sessions.purges import SqlPurges
+from gateway.storage.signals import Signal
 from gateway.storage.turns.heads import OF_SESSION
 from gateway.storage.turns.store import open_turn_of
 
@@ -95,6 +95,7 @@ def delete_session(connection: Connection, session_id: str, owner: str, purges: 
     check_is_idle(connection, session_id, session.head, "cancel it first")
     archived = suspect_archives(connection, session_id, now_ms())
     REMOVE.run(connection, session_id=session_id)
+    send(connection, Signal("gone", session_id))
     return [*archived, *purges.begin(connection, session_id).blobs]
 
 
@@ -140,9 +141,8 @@ def carry(connection: Connection, session_id: str, text: str) -> None:
 
 
 class SqlSessions(Store):
-    """The `Sessions` protocol. `bus` forgets a session when it is deleted: its id may be used again.
-    `archived` reads what was moved to archives, `index` is what `list` searches, `purges` removes the rows of
-    those that are deleted."""
+    """The `Sessions` protocol. `archived` reads what was moved to archives, `index` is what `list` searches,
+    `purges` removes the rows of those that are deleted."""
 
     get = reads(session_of, snapshot=False)
     begin_generation = writes(begin_generation)
@@ -152,10 +152,9 @@ class SqlSessions(Store):
     _is_there = reads(is_there, snapshot=False)
 
     def __init__(
-        self, database: Database, bus: Bus, archived: ReadArchived, index: TextIndex, purges: SqlPurges
+        self, database: Database, archived: ReadArchived, index: TextIndex, purges: SqlPurges
     ) -> None:
         super().__init__(database)
-        self._bus = bus
         self._archived = archived
         self._index = index
         self._purges = purges
@@ -196,13 +195,9 @@ class SqlSessions(Store):
 
     async def delete(self, session_id: str, owner: str) -> Sequence[str]:
         """See `Sessions.delete`."""
-
-        def gone() -> None:
-            self._bus.forget(session_id)
-            self._purges.begun()
-
         return await self.database.write(
-            lambda connection: delete_session(connection, session_id, owner, self._purges), committed=gone
+            lambda connection: delete_session(connection, session_id, owner, self._purges),
+            committed=self._purges.begun,
         )
 
     async def messages(

@@ -16,6 +16,7 @@ from gateway.errors import StorageError
 from gateway.ids import new_replica_id
 from gateway.storage.folder import FolderLock
 from gateway.storage.migrations import upgrade
+from gateway.storage.signals import Signals
 from gateway.storage.sqlite.failures import for_caller, storage_error
 from gateway.storage.sqlite.writer import Deliver, Durability, Flushed, Write, Writer
 
@@ -56,8 +57,9 @@ class SqliteFile:
         writer, *readers = connections
         self.path = path
         self.replica = new_replica_id()
+        self.signals = Signals()
         self._connections = connections
-        self._writer = Writer(raw_of(writer), writer, flushed, durability)
+        self._writer = Writer(raw_of(writer), writer, self.signals, flushed, durability)
         self._free: SimpleQueue[Connection] = SimpleQueue()
         for reader in readers:
             self._free.put(reader)

@@ -19,6 +19,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection
 
 from gateway.errors import StorageError
+from gateway.storage.database import sent
+from gateway.storage.signals import Signal, Signals
 from gateway.storage.sqlite.append import Pending, apply
 from gateway.storage.sqlite.event_rows import Packing
 from gateway.storage.sqlite.failures import for_caller, is_broken, storage_error
@@ -57,10 +59,13 @@ class Write:
     committed: Callable[[], None] | None
     value: Any = None
     error: BaseException | None = None
+    sent: Sequence[Signal] = ()
 
-    def settle(self) -> None:
-        if self.error is None and self.committed is not None:
-            call(self.committed)
+    def settle(self, signals: Signals) -> None:
+        if self.error is None:
+            if self.committed is not None:
+                call(self.committed)
+            signals.hear(self.sent)
         if self.future.done():  # its awaiter was cancelled
             return
         if self.error is None:
@@ -100,6 +105,7 @@ class Writer:
         self,
         raw: sqlite3.Connection,
         connection: Connection,
+        signals: Signals,
         flushed: Flushed | None = None,
         durability: Durability = "synced",
     ) -> None:
@@ -107,6 +113,7 @@ class Writer:
         """Called on the event loop with the appends of each flush and, for each, None or why it failed."""
         self.failure: StorageError | None = None
         """Why the last transaction failed as a whole; None when it was committed."""
+        self._signals = signals
         self._flushed = flushed
         self._raw = raw
         self._connection = connection
@@ -194,7 +201,7 @@ class Writer:
         if self._flushed is not None:
             call(self._flushed, flush.events, flush.seconds, flush.failed)
         for write in flush.writes:
-            call(write.settle)
+            call(write.settle, self._signals)
         if self._gathered.appends or self._gathered.writes:
             self._schedule(0 if self._closed is not None else self._gathered.due)
             return
@@ -232,7 +239,9 @@ class Writer:
         self._raw.execute("SAVEPOINT work")
         try:
             write.value = write.work(self._connection)
+            write.sent = sent(self._connection)
         except BaseException as error:
+            sent(self._connection)
             if is_broken(error) or not self._raw.in_transaction:
                 raise
             # Whatever a caller's work raises is the caller's alone: the others' transaction goes on.

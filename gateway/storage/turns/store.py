@@ -19,10 +19,11 @@ from sqlalchemy import (
 )
 
 from gateway.errors import Conflict, NotFound, QueueFull, TurnInProgress
-from gateway.storage.database import Prepared, Store, reads, writes
+from gateway.storage.database import Prepared, Store, reads, send, writes
 from gateway.storage.schema import RUNNING, WAITING, heads, messages, sessions, turns
 from gateway.storage.sessions.entry import STATE, Entered, enter_session
 from gateway.storage.sessions.history import view_of
+from gateway.storage.signals import Signal
 from gateway.storage.turns import (
     Accepted,
     NewTurn,
@@ -158,8 +159,10 @@ def accept(connection: Connection, new: NewTurn, max_queued: int, replica: str) 
     take_in(connection, turn)
     TOUCH_SESSION.run(connection, session_id=new.session_id, at=new.at, title=title_of(new.input))
     interrupts = running if new.on_conflict == "interrupt" else None
+    if waits:
+        send(connection, Signal("waiting", new.session_id, to=session.replica or replica))
     if interrupts is not None:
-        CANCEL.run(connection, turn_id=interrupts)
+        request_cancel(connection, interrupts)
     return Accepted(turn, session.head, interrupts=interrupts, history=history)
 
 
@@ -275,7 +278,8 @@ def model_of(connection: Connection, session_id: str) -> str | None:
 
 
 def request_cancel(connection: Connection, turn_id: str) -> None:
-    CANCEL.run(connection, turn_id=turn_id)
+    if CANCEL.run(connection, turn_id=turn_id).rowcount:
+        send(connection, Signal("cancel", turn_id))
 
 
 def count_waiting(connection: Connection) -> int:

@@ -21,7 +21,6 @@ from gateway.storage.memories import Filter, Scope
 from gateway.storage.sessions import SessionRow
 from gateway.storage.sessions.learned import SqlLearnedSessions
 from gateway.storage.sqlite import SqliteDatabase
-from gateway.turn.in_flight import InFlight
 from gateway.turn.suggestions import Suggestions
 from gateway.wiring import Storage, assemble, open_memory, open_skills, storage_on
 from tests.history.scripted import ScriptedModel, says, user
@@ -109,7 +108,7 @@ async def sessions(
         learned = SqlLearnedSessions(database)
         learning = LearningWorker(deps, extractor if given.memory else None, learned, first_retry=first_retry)
         storage.bus.watch(learning.watch)
-        work = asyncio.create_task(learning.run(SessionEvents(storage.log, InFlight(deps))))
+        work = asyncio.create_task(learning.run(SessionEvents(storage.log)))
         marking = asyncio.create_task(learning.mark_begun())
         try:
             yield Sessions(storage, services, deps, model, extractor, learned, learning, work)
