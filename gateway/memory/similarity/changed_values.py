@@ -12,32 +12,27 @@ attributes with one value.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
 from gateway.lexical import is_cjk
 from gateway.memory.similarity.change_cues import (
-    ANEW_ZH,
-    MOVED,
-    MOVED_ZH,
-    TURNED,
-    TURNED_ZH,
+    CALLED,
+    MAX_VALUE,
+    PLACED,
+    SIGNS,
     Cue,
-    without_now,
+    former_forms,
+    forms_of,
 )
 from gateway.memory.similarity.normalization import NormalizedText, is_number, is_value, units
 
 Kind = Literal["measure", "name", "words"]
 
-MAX_VALUE = 8
-"""Words or Chinese characters of a value."""
 MAX_AFTER = 2
 """Words or Chinese characters behind the value of a verb that has no sign: 我改搭公车上班."""
-
-_PLACED, _CALLED, _USED = "@", "=", "~"
-_SIGNS = frozenset((_PLACED, _CALLED, _USED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +49,10 @@ def gives_another_value(old: NormalizedText, new: NormalizedText, cue: Cue) -> b
     """Whether `new`, a statement with that `cue`, gives another value to the attribute that `old` states."""
     if _INDEFINITE.search(old.text) or _INDEFINITE.search(new.text):
         return False
-    old_forms, new_forms = (_forms(without_now(_in_passive(text))) for text in (old.text, new.text))
-    texts = (*_before(without_now(new.text)), *_before(_in_passive(new.text)))
-    if not {units(_signed(text)) for text in texts}.isdisjoint(form for form, _ in old_forms):
+    if _another_home(old, new):
+        return True
+    old_forms, new_forms = forms_of(old.text), forms_of(new.text)
+    if not former_forms(new.text).isdisjoint(form for form, _ in old_forms):
         return True
     differences = [
         (_difference(one, other), of_measures or only_measures)
@@ -64,6 +60,8 @@ def gives_another_value(old: NormalizedText, new: NormalizedText, cue: Cue) -> b
     ]
     # Where a number stands makes no difference: "at 40" and "now 60" are one limit.
     differences.append((_difference(_one_sign(old_forms[-1][0]), _one_sign(new_forms[-1][0])), True))
+    if _ONE_VALUED.search(old.text) and not _VAGUE.search(old.text) and not _VAGUE.search(new.text):
+        cue = "change"
     first = {*old.units[:1], *new.units[:1]}  # which has a capital letter whatever it is
     names = frozenset(unit for name in old.names | new.names for unit in units(name)) - first
     return any(
@@ -72,47 +70,24 @@ def gives_another_value(old: NormalizedText, new: NormalizedText, cue: Cue) -> b
     )
 
 
-def _in_passive(text: str) -> str:
-    """ "We moved the review to" is "the review moved to", 我们把评审改到 is 评审改到; without "no, "."""
-    return _DONE_BY_US.sub(
-        lambda match: match["thing"] or f"{match['what']} {match['verb']}", _LEAD_IN.sub("", text)
-    )
+def _another_home(old: NormalizedText, new: NormalizedText) -> bool:
+    """Whether the user lives elsewhere: "I live in Ghent", "I moved to Antwerp"."""
+    for form in _HOME:
+        found = [(form.fullmatch(each.text.removesuffix(" now")), each.names) for each in (old, new)]
+        homes = [
+            units(match["place"]) for match, names in found if match and _is_place(match["place"], names)
+        ]
+        if len(homes) == 2:
+            return not (set(homes[0]) <= set(homes[1]) or set(homes[1]) <= set(homes[0]))
+    return False
 
 
-def _before(text: str) -> Iterator[str]:
-    """What `text` says of the time before when it names the former value: "Helm instead of Kustomize"."""
-    for match in _INSTEAD_OF.finditer(text):
-        words = text[: match.start()].split()
-        for count in range(1, min(MAX_VALUE, len(words)) + 1):
-            yield " ".join((*words[:-count], text[match.end() :]))
-    for form in _FROM_TO:
-        for match in form.finditer(text):
-            words = text[match.end() :].split()
-            for count in range(min(MAX_VALUE, len(words)) + 1):
-                for sign in ("", *sorted(_SIGNS)):
-                    yield f"{text[: match.start()]} {sign} {match['old']} {' '.join(words[count:])}"
-
-
-def _forms(text: str) -> list[tuple[tuple[str, ...], bool]]:
-    """The statement with each sign that its verb of change may stand for, and whether only for measures; as
-    it is when it has none."""
-    found = [
-        (units(_signed(change.sub(f" {sign} ", text, count=1))), only_measures)
-        for change, signs in _CHANGES
-        if change.search(text)
-        for sign, only_measures in signs
-    ]
-    return found or [(units(_signed(text)), False)]
-
-
-def _signed(text: str) -> str:
-    for verb, sign in _VERBS:
-        text = verb.sub(f" {sign} ", text)
-    return text
+def _is_place(text: str, names: frozenset[str]) -> bool:
+    return not _VAGUE.search(text) and (is_cjk(text[0]) or names.issuperset(text.split()))
 
 
 def _one_sign(found: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(_CALLED if unit == _PLACED else unit for unit in found)
+    return tuple(CALLED if unit == PLACED else unit for unit in found)
 
 
 def _difference(old: tuple[str, ...], new: tuple[str, ...]) -> Difference | None:
@@ -139,26 +114,28 @@ def _difference(old: tuple[str, ...], new: tuple[str, ...]) -> Difference | None
 def _is_another_value(found: Difference, names: frozenset[str], cue: Cue, *, only_measures: bool) -> bool:
     kind = _kind(found.old, names)
     frame = {*found.before, *found.after} - _UNSPECIFIC
-    if kind is None or kind != _kind(found.new, names) or not frame or not _SIGNS.isdisjoint(found.after):
+    if kind is None or kind != _kind(found.new, names) or not frame or not SIGNS.isdisjoint(found.after):
         return False
-    verb = next((unit for unit in reversed(found.before) if unit in _SIGNS or unit not in names), None)
+    verb = next((unit for unit in reversed(found.before) if unit in SIGNS or unit not in names), None)
     if kind == "measure":
         alike = _when(found.old) == _when(found.new)
         return verb is not None and alike and _is_said_of_subject(found, verb, cue)
     if only_measures or not _are_alike(found.old, found.new):
         return False
-    if cue != "change" and verb not in {_PLACED, _CALLED}:
+    if cue != "change" and verb not in {PLACED, CALLED}:
         return kind == "name" and not _SINGLE_VALUED.isdisjoint(found.before[-2:])
-    if verb in _SIGNS:
+    if verb in SIGNS:
         return cue == "change" or kind == "name"
     return verb in _VERBS_OF_CHOICE and len(found.after) <= MAX_AFTER
 
 
 def _is_said_of_subject(found: Difference, verb: str, cue: Cue) -> bool:
     """Whether a number is the value of an attribute, and no part of a name: 会议室301, pump 3."""
-    if verb in _SIGNS:
+    if verb in SIGNS:
         return True
     only_days = not any(map(is_number, found.old))
+    if not _EVERY.isdisjoint(found.before):
+        return cue != "now" or _SEVERAL.isdisjoint({*found.before, *found.after})
     if not _PREDICATES.isdisjoint(found.before):
         return cue == "change" or not only_days
     return any(_when(found.old)) and len(found.after) <= MAX_AFTER
@@ -179,7 +156,7 @@ def _are_alike(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _kind(value: Sequence[str], names: frozenset[str]) -> Kind | None:
-    if not _SIGNS.isdisjoint(value):
+    if not SIGNS.isdisjoint(value):
         return None
     if any(map(is_value, value)):
         return "measure" if _is_measure(value) else None
@@ -196,7 +173,7 @@ def _words(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_UNSPECIFIC = _SIGNS | _words(
+_UNSPECIFIC = SIGNS | _words(
     "i we my our you your he she it they his her their be have do not to of in on at for with"
     " 我 们 你 您 他 她 它 咱 有 不 没 要 会 把"
 )
@@ -207,7 +184,7 @@ _MEASURES = _words(
     " % € $ ￥ £ 年 月 日 号 周 天 点 时 分 秒 半 刻 钟 早 晚 上 中 下 午 元 块 万 千 百 亿 美 欧 英 镑 度"
 )
 _TIMES, _DATES = _words("am pm 点"), _words("月 日")
-_PREDICATES = _SIGNS | _words(
+_PREDICATES = SIGNS | _words(
     "have take last cost need allow must can weigh contain hold start begin end open close limit requir pay"
     " charg expir keep 有 最 多 限 需 可 能 达 共 付 收 超 留 存 剩"
 )
@@ -220,51 +197,24 @@ _VERBS_OF_CHOICE = _words(
 _SINGLE_VALUED = _words("go goe work belong report written built led run manag maintain own")
 """Verbs with one object at a time."""
 
-_WAS = r"(?:\b(?:is|are|was|were|has|have|had|been|be|got|gets) )*"
-_FROM, _FROM_ZH = "(?:from [^,;]{1,40}? )?", "(?:[从由][^,;]{1,20}?)?"
+_EVERY, _SEVERAL = _words("每 every"), _words("open avail offer serv 营 供")
+"""Something recurs; but what is open on Sundays now may still be on Mondays."""
+NOW_ZH, NOW_EN = "(?:现在|目前|就|已经)?", "(?:now |currently )?"
+_HOME = (
+    re.compile(rf"(?:i|we) {NOW_EN}(?:lives? in|(?:have )?moved to) (?P<place>[^,;:.!?]{{1,40}})"),
+    re.compile(rf"我们?{NOW_ZH}(?:住在|搬[到去]了?)(?P<place>[^,;:.。!?]{{1,8}})"),
+)
+_VAGUE = re.compile(
+    r"[楼层里边旁这那]|公寓|房|宿舍|附近|郊|乡下|父母|一个|的$|装修|放假|施工|停电|搬家|开会|[招裁扩]"
+    r"|\b(?:for|night|home|remote)\b"
+)
+"""No name of a place or a person: kinds of places, and activities (我们公司在招人)."""
+_ONE_VALUED = re.compile(
+    r"(?:办公室|办公地点|公司|老家|工位|学校|总部|主色调?|主题色|品牌色|母语|国籍|血型|星座|数据库|框架|编程语言|编辑器|操作系统"
+    rf"|云服务商|最(?:喜欢|爱)的[^,;。!?\s]{{1,10}}?){NOW_ZH}(?:[是为在用选]|位于)"
+    r"|\b(?:my|our) (?:favorite [\w ]{2,20}?|native language|nationality|blood type|main colou?r) is\b"
+    r"|\b(?:database|framework|programming language|editor|operating system|cloud provider) is\b"
+)
+"""What has one value, so that "now" is enough to change it."""
 _INDEFINITE = re.compile(r"^(?:one|some|many|an?|another|several|most)\b|之一|其中|有[一些][个位些]?|某")
-_LEAD_IN = re.compile(r"^(?:(?:no|correction|不[对是]|更正|说错了|搞错了|记错了)\s?[,;:.。]\s?)+")
-_DONE_BY_US = re.compile(
-    rf"^(?:i|we|they)(?: have)? (?P<verb>{MOVED}|{TURNED}) (?P<what>(?:my|our|the) [^,;]{{1,40}}?)"
-    r"(?= (?:back )?(?:to|from|until)\b)"
-    r"|^(?:我们?|他们|公司)?把(?P<thing>[^,;]{1,20}?)(?=[改换推搬提挪调延])"
-)
 _LANGUAGE = re.compile(r"(?:ish|nes|gues|[rl]ian|german|french|dutch|arab|hindi|greek|korean)$")
-_INSTEAD_OF = re.compile(r"\b(?:instead|in place) of\b")
-_FROM_TO = (
-    re.compile(rf"{_WAS}(?:{MOVED}|{TURNED}) from (?P<old>[^,;]{{1,40}}?) to\b"),
-    re.compile(rf"[从由把](?P<old>[^,;]{{1,20}}?)(?:{MOVED_ZH}|{TURNED_ZH})了?"),
-    re.compile(r"不再?用(?P<old>[^,;]{1,20}?)了?[,; ]*(?:改用|换成|而?是?用)了?"),
-)
-_CHANGES: tuple[tuple[re.Pattern[str], tuple[tuple[str, bool], ...]], ...] = (
-    (
-        re.compile(rf"{_WAS}(?:{MOVED}) {_FROM}(?:to|until|till)\b|{_FROM_ZH}{MOVED_ZH}了?"),
-        ((_PLACED, False), (_CALLED, True)),
-    ),
-    (
-        re.compile(rf"{_WAS}(?:{TURNED}) {_FROM}to\b|{_FROM_ZH}{TURNED_ZH}了?"),
-        ((_CALLED, False), (_USED, False), (_PLACED, True), ("", False)),
-    ),
-    (re.compile(ANEW_ZH), (("", False),)),
-)
-"""Verbs of change, with the signs that each may stand for, and whether only for measures."""
-_VERBS = (
-    (re.compile(r"在(?=[学做看读写用练教])"), ""),
-    (
-        re.compile(
-            r"\b(?:(?:is|are|am|will be) (?:(?:located|based|hosted|held|situated|scheduled|planned|set|due"
-            r"|booked) )?(?:in|at|on|for|every)|takes? place (?:in|at|on)|lives? in"
-            r"|runs? (?:on|at) (?=[a-z]+day\b)|happens? (?:in|at|on))\b"
-            r"|位于|定于|(?:住|安排|托管|部署|运行|存放|[设定订放存跑])在|(?<![现正])在"
-        ),
-        _PLACED,
-    ),
-    (
-        re.compile(
-            r"\b(?:is|are|am)(?: (?:called|named))?\b|(?<![但还就于可])是|(?<![因认作以设])为|名?叫做?"
-            r"|设[为成]?(?=\d)"
-        ),
-        _CALLED,
-    ),
-    (re.compile(r"\b(?:uses?|using|runs? on)\b|[使采选]?用(?!户)"), _USED),
-)

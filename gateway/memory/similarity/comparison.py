@@ -7,20 +7,18 @@ Mondays may run on Thursdays too.
 """
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal
 
-from gateway.memory.similarity.attributes import (
-    Attribute,
-    attribute_of,
-    measures_differ,
-    values_differ,
-    values_exclude,
+from gateway.memory.similarity.change_cues import cue_of
+from gateway.memory.similarity.changed_values import NOW_EN, NOW_ZH, gives_another_value
+from gateway.memory.similarity.normalization import (
+    NEGATIONS,
+    NormalizedText,
+    mask_values,
+    normalize,
+    units,
 )
-from gateway.memory.similarity.change_cues import Cue, cue_of, without_cues
-from gateway.memory.similarity.changed_values import gives_another_value
-from gateway.memory.similarity.normalization import NEGATIONS, NormalizedText, normalize, units
 
 Similarity = Literal["same", "contradicts", "different"]
 
@@ -42,9 +40,32 @@ _SENTENCE_END = re.compile(r"[。!?;\n]|(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<
 _TRANSIENT = re.compile(
     r"[昨今明前后]天|今[早晚]|刚才|[上下这本]个?[周月]|\b(?:today|yesterday|tomorrow|tonight|this|last|next)\b"
 )
-_SEVERAL = re.compile(r"\b(?:open|available|offered|served)\b|开放|营业|开门|供应")
-"""For activities that may have several days: what is open on Sundays now may still be on Mondays."""
-_RECURRING = re.compile(r"每个?|\bevery ")
+
+_PAST = re.compile(
+    r"[过曾]|以前|之前|去年|年前|当时|[昨今明前]天|[上下]周|如果"
+    r"|\b(?:was|were|had|did|used to|ago|last|next|today|yesterday|tomorrow|if|when|until)\b"
+)
+
+_VALUE = r"(?P<value>(?:[^,;:.。!?\s](?:[.:](?=\w))? ?){1,40}?)"
+_MEASURED = tuple(
+    map(
+        re.compile,
+        (
+            r"(?P<of>[^,;。!?\s]{0,20}?(?:预算|截止日期|截止时间|生日|年龄|端口|端口号|邮编|价格|版本|版本号|身高|体重|上线日期"
+            rf"|上线时间|发布日期|发布时间|人数|工资|房租)){NOW_ZH}(?:是在|是|为|改为|改成|改到|定在|定为|在|:)?{_VALUE}",
+            r"(?P<of>我)(?:今年|现在)?(?P<value>\d+岁)",
+            r"(?P<of>我们?|团队|公司)(?:现在|目前|一共|总共)?有"
+            r"(?P<value>\d+[个名只条位辆]?(?:孩子|小孩|儿子|女儿|猫|狗|宠物|兄弟|姐妹|人|员工|成员|车))",
+            r"(?P<of>[^,;!?]{0,40}?\b(?:budget|deadline|due date|birthday|age|port|price|version|height"
+            r"|weight|launch date|release date|rent|salary|headcount)) "
+            rf"(?:is {NOW_EN}(?:set to |about |on |at |in )?|(?:has )?(?:moved|changed) to ){_VALUE}",
+            r"(?P<of>i) am (?:now )?(?P<value>\d+(?: years old)?)",
+            r"(?P<of>i|we) (?:have|has) (?P<value>\d+ (?:kids?|child(?:ren)?|sons?|daughters?|cats?|dogs?"
+            r"|brothers?|sisters?|employees|people))",
+        ),
+    )
+)
+"""Statements of one number: what it is `of`, and the `value`."""
 
 
 def is_same(one: str, other: str) -> bool:
@@ -60,7 +81,7 @@ def compare(one: str, other: str) -> Similarity:
 
     same: equal words in equal order, except for a few fillers; so numbers, dates, negations and names are
     equal. contradicts: each is one statement, and they are equal except for a negation, or give different
-    numbers to a single-valued attribute (`attributes`).
+    numbers to one measure.
     """
     if one == other:
         return "same"
@@ -71,15 +92,14 @@ def compare(one: str, other: str) -> Similarity:
         return "same"
     if not (_is_statement(first) and _is_statement(second)):
         return "different"
-    certain = _denies(first, second) or _attributes_differ(first, second, measures_differ)
+    certain = _denies(first, second) or _numbers_differ(first, second)
     return "contradicts" if certain else "different"
 
 
 def replaces(old: str, new: str, source: str = "") -> bool:
     """Whether the later statement `new` replaces `old`: each is one statement, and the new one negates the
     old one; or it, or the clause `source` that it comes from, contains a word of correction and it gives
-    another value to a single-valued attribute (`attributes`), or other numbers or days to a recurring
-    activity."""
+    another value to the same attribute (`gives_another_value`)."""
     if max(len(old), len(new)) > MAX_STATEMENT:
         return False
     first, second = normalize(old), normalize(new)
@@ -90,11 +110,7 @@ def replaces(old: str, new: str, source: str = "") -> bool:
     cue = cue_of(new, source)
     if cue is None:
         return False
-    return (
-        _attributes_differ(first, second, values_exclude)
-        or _recurrences_differ(first, second, cue)
-        or gives_another_value(first, second, cue)
-    )
+    return _numbers_differ(first, second) or gives_another_value(first, second, cue)
 
 
 def _is_same_statement(one: NormalizedText, other: NormalizedText) -> bool:
@@ -153,20 +169,21 @@ def _affirmed(statement: NormalizedText) -> set[tuple[str, ...]]:
     return {tuple(unit for unit in units(text) if unit not in NEGATIONS) for text in texts} - {()}
 
 
-def _attributes_differ(
-    one: NormalizedText, other: NormalizedText, differ: Callable[[Attribute, Attribute], bool]
-) -> bool:
-    first, second = attribute_of(one), attribute_of(other)
-    return first is not None and second is not None and differ(first, second)
+def _numbers_differ(one: NormalizedText, other: NormalizedText) -> bool:
+    """Whether they give different numbers to one measure. Most other attributes have several values."""
+    if _PAST.search(one.text) or _PAST.search(other.text):
+        return False
+    for form in _MEASURED:
+        first, second = (form.fullmatch(each.text.removesuffix(" now")) for each in (one, other))
+        if first and second and units(first["of"]) == units(second["of"]):
+            return _values_differ(units(first["value"]), units(second["value"]))
+    return False
 
 
-def _recurrences_differ(one: NormalizedText, other: NormalizedText, cue: Cue) -> bool:
-    if cue == "now" and _SEVERAL.search(other.text):
-        return False
-    texts = without_cues(one.text), without_cues(other.text)
-    first, second = (_RECURRING.search(text) for text in texts)
-    if first is None or second is None:
-        return False
-    if units(texts[0][: first.start()]) != units(texts[1][: second.start()]):
-        return False
-    return values_differ(units(texts[0][first.start() :]), units(texts[1][second.start() :]))
+def _values_differ(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether they are equal except for numbers, weekdays and months, and no value is a rounded form of the
+    other (3 and 3.11)."""
+    (frame, values), (other_frame, others) = mask_values(one), mask_values(other)
+    pairs = [pair for pair in zip(values, others, strict=False) if pair[0] != pair[1]]
+    rounded = any(a.startswith(f"{b}.") or b.startswith(f"{a}.") for a, b in pairs)
+    return frame == other_frame and bool(pairs) and not rounded
