@@ -6,7 +6,8 @@ say so, and the user must have had before them what it is about."""
 import re
 
 from gateway.lexical import plain_form, query_tokens, tokens
-from gateway.memory.learning.user_messages import clauses
+from gateway.memory.assents import is_yes
+from gateway.memory.sentences import QUESTION_END, clauses, sentences
 from gateway.memory.similarity.comparison import contradicts
 from gateway.memory.steering import ADDRESS, directs
 from gateway.tools.base import Exchange
@@ -40,19 +41,6 @@ _KEEP = re.compile(
     """,
     re.VERBOSE,
 )
-_YES = re.compile(
-    r"""
-    (?: yes | yep | yeah | yup | sure(?:\sthing)? | ok(?:ay)? | correct | right | exactly | absolutely
-      | definitely
-      | of\scourse | certainly | confirmed | agreed | i\s(?:confirm|agree|insist)
-      | (?:yes\s)?please(?:\sdo)? | do\s(?:it|so|that)
-      | go\sahead | that(?:'s|\sis)\s(?:right|correct|true|fine|it) | it\sis | please\sdo
-      | 是的?呢? | 对的?呀? | 对对 | 好的?吧? | 嗯+ | 行吧? | 可以的? | 没错 | 确认 | 同意 | 当然 | 没问题
-      | 就这样 | 是这样的? )
-    (?: \s(?: please | thanks | thank\syou ) | 谢谢 | 的 )*
-    """,
-    re.VERBOSE,
-)
 _NO = re.compile(
     r"""
       \b(?: no | nope | not | don't | do\snot | never | forget | wait | stop | cancel | wrong | rather
@@ -79,8 +67,6 @@ _INSISTS = re.compile(
     r"\b(?:anyway|anyhow|nevertheless|regardless|i\sinsist|even\s(?:so|though)|i\sknow\s(?:it|this|that)(?:'s|\sis))\b"
     r"|还是|就是要|坚持|尽管|我知道(?:这|它)?是"
 )
-_QUESTION = re.compile(r"[?？吗嗎呢么麼]\s*$")
-_SENTENCE = re.compile(r"(?<=[。！？!?；;])|(?<=\.)\s|(?<=[.。！？!?][”\"’」』)])\s*|\n")
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
 
 
@@ -112,8 +98,9 @@ def confirms(exchange: Exchange, content: str, *, named: str = "") -> bool:
         not _says_to_keep(message.text) and _asks_of_another(exchange.answer, content)
     ):
         return False
-    parts = [exchange.message.text, *_SENTENCE.split(exchange.answer), *exchange.answer.splitlines()]
-    return plain_form(content) in plain_form(exchange.answer) or any(states(part, content) for part in parts)
+    answer = exchange.answer
+    parts = [exchange.message.text, *sentences(answer, semicolons=True), *answer.splitlines()]
+    return plain_form(content) in plain_form(answer) or any(states(part, content) for part in parts)
 
 
 def assents(exchange: Exchange) -> bool:
@@ -121,13 +108,13 @@ def assents(exchange: Exchange) -> bool:
     What is a question, has a condition or a refusal in it does not."""
     message = exchange.message.text
     parts = _clauses(message)
-    if not parts or _QUESTION.search(message) or any(_NO.search(clause) for clause in parts):
+    if not parts or QUESTION_END.search(message) or any(_NO.search(clause) for clause in parts):
         return False
     if _says_to_keep(message):
         return True
     last = _last_sentence(exchange.answer)
-    asked = _QUESTION.search(last) and _ASKS_TO_KEEP.search(plain_form(last))
-    return bool(asked) and len(message) <= MAX_CONFIRMATION and _YES.fullmatch(parts[0]) is not None
+    asked = QUESTION_END.search(last) and _ASKS_TO_KEEP.search(plain_form(last))
+    return bool(asked) and len(message) <= MAX_CONFIRMATION and is_yes(parts[0])
 
 
 def _clauses(message: str) -> list[str]:
@@ -142,8 +129,7 @@ def _says_to_keep(message: str) -> bool:
 
 
 def _last_sentence(answer: str) -> str:
-    *_, last = [each for each in _SENTENCE.split(answer) if each and each.strip()] or [""]
-    return last
+    return ["", *sentences(answer, semicolons=True)][-1]
 
 
 def _asks_of_another(answer: str, content: str) -> bool:

@@ -9,8 +9,8 @@ from gateway.errors import ToolError
 from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
 from gateway.memory.confirmation import MIN_SHARE, confirms, insists, states
 from gateway.memory.learning.rejection import transient_kind
-from gateway.memory.learning.user_messages import clauses
 from gateway.memory.secrets import secrets_in
+from gateway.memory.sentences import clauses
 from gateway.memory.steering import commands, directs, empowers
 from gateway.storage.memories import MAX_TOOLS, Evidence, Origin
 from gateway.tools.base import Exchange, ToolContext, UserMessage

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gateway.lexical import query_tokens, tokens
+from gateway.lexical import query_tokens
 from gateway.memory import validation
 from gateway.memory.corrections.corrections import Corrections
-from gateway.memory.learning.user_messages import MAX_LEAD_IN, clauses
 from gateway.memory.memories import Attribution, Changed, Memories
+from gateway.memory.sentences import clause_on
 from gateway.memory.similarity.change_cues import cue_of
 from gateway.memory.similarity.comparison import replaces
 from gateway.memory.validation import NewMemory
@@ -73,7 +73,7 @@ async def save(
 
 async def _corrected_by(memories: Memories, scope: Scope, new: NewMemory, stated: str) -> list[MemoryRow]:
     row = validation.make(new, scope, "", 0)
-    clause = await asyncio.to_thread(_clause_on, row.content, stated)
+    clause = await asyncio.to_thread(clause_on, row.content, stated)
     if cue_of(row.content, clause) is None:
         return []
     words = (await asyncio.to_thread(query_tokens, row.content))[:MAX_WORDS]
@@ -88,17 +88,3 @@ async def _corrected_by(memories: Memories, scope: Scope, new: NewMemory, stated
 
 def _replaced(rows: list[MemoryRow], content: str, clause: str) -> list[MemoryRow]:
     return [row for row in rows if replaces(row.content, content, clause)]
-
-
-def _clause_on(content: str, stated: str) -> str:
-    """The clause of a message that has the most words of `content`, with what introduces it ("No, …"); ""
-    when none has any."""
-    words, found = set(query_tokens(content)), clauses(stated)
-    shared = [len(words & set(tokens(clause))) for clause in found]
-    if not any(shared):
-        return ""
-    last = shared.index(max(shared))
-    first = last
-    while first and len(found[first - 1]) <= MAX_LEAD_IN:
-        first -= 1
-    return ", ".join(found[first : last + 1])

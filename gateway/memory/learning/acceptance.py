@@ -5,13 +5,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from gateway.lexical import plain_form
-from gateway.memory.learning.assents import is_answered_by, is_assent
+from gateway.memory.assents import is_assent
 from gateway.memory.learning.candidates import Candidate
 from gateway.memory.learning.grounding import TRUSTS, GroundedCandidate, ground
+from gateway.memory.learning.proposals import is_answered_by
 from gateway.memory.learning.rejection import rejection_reason, transient_kind, unsafe
 from gateway.memory.learning.retractions import Retraction
-from gateway.memory.learning.user_messages import Excerpt, clauses, excerpts
+from gateway.memory.learning.user_messages import Excerpt, excerpts
 from gateway.memory.learning.wording import brings_in
+from gateway.memory.sentences import clauses
 from gateway.storage.messages import StoredMessage
 
 

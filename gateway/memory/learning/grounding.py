@@ -5,19 +5,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gateway.lexical import tokens
-from gateway.memory.learning.assents import (
-    assents_to_all,
-    is_assent,
-    is_picked,
-    is_proposed,
-    proposal_in,
-    repeats_others,
-    sentences,
-)
+from gateway.memory.assents import assents_to_all, is_assent
 from gateway.memory.learning.candidates import MAX_CONTENT, MAX_QUOTE, Candidate
+from gateway.memory.learning.proposals import is_picked, is_proposed, proposal_in, repeats_others
 from gateway.memory.learning.quotes import locate
-from gateway.memory.learning.user_messages import Excerpt, clause_of, sentence_of
+from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.learning.wording import content_words, leaves_out, says_nothing, wording_of
+from gateway.memory.sentences import clause_of, sentence_of, sentences
 from gateway.memory.validation import clean
 from gateway.tools.policy import is_trusted
 

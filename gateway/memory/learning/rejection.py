@@ -6,8 +6,8 @@ from typing import Literal
 
 from gateway.lexical import plain_form, query_tokens
 from gateway.memory.learning.grounding import GroundedCandidate
-from gateway.memory.learning.user_messages import clauses
 from gateway.memory.secrets import is_secret
+from gateway.memory.sentences import QUESTION_END, clauses
 from gateway.memory.steering import commands
 
 TransientKind = Literal["greeting", "question", "request", "forget"]
@@ -32,7 +32,6 @@ _GREETING = re.compile(
     """,
     re.VERBOSE,
 )
-_QUESTION = re.compile(r"[?？吗嗎呢么麼]\s*$")
 _REQUEST = re.compile(
     r"""
     (?: please\s | pls\s | 请 | 麻烦你? )?
@@ -159,9 +158,9 @@ def _is_asked(candidate: GroundedCandidate) -> bool:
     """Whether the quote is part of a question: "I am allergic to nuts, can I eat this?" states one thing and
     asks another, "I like nuts, right?" asks what it states."""
     within = clauses(candidate.sentence)
-    if any(_QUESTION.search(each) for each in clauses(candidate.clause)):
+    if any(QUESTION_END.search(each) for each in clauses(candidate.clause)):
         return True
-    if not within or not _QUESTION.search(within[-1]):
+    if not within or not QUESTION_END.search(within[-1]):
         return False
     begins = _ASKS.match(plain_form(candidate.clause))
     return bool(begins or _TAG.fullmatch(plain_form(within[-1])))
@@ -186,7 +185,7 @@ def transient_kind(text: str) -> TransientKind | None:
     plain = plain_form(text)
     if not plain or _GREETING.fullmatch(plain):
         return "greeting"
-    if _QUESTION.search(text):
+    if QUESTION_END.search(text):
         return "question"
     if _FORGET.match(plain):
         return "forget"

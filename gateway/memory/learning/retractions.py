@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from gateway.lexical import tokens
 from gateway.memory.learning.grounding import GroundedCandidate
 from gateway.memory.learning.rejection import asks_to_forget
-from gateway.memory.learning.user_messages import Excerpt, clauses_at
+from gateway.memory.learning.user_messages import Excerpt
 from gateway.memory.learning.wording import content_words
+from gateway.memory.sentences import clauses_at
 
 MIN_OVERLAP = 0.75
 """Share of the words of a retraction that a candidate must contain to be covered by it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gateway.lexical import estimate_tokens
-from gateway.memory.learning.assents import is_assent
+from gateway.memory.assents import is_assent
 from gateway.memory.validation import clean
 from gateway.messages import ATTACHED, Message
 from gateway.storage.messages import StoredMessage
@@ -21,17 +21,11 @@ MAX_PROPOSED = 6_000
 """Characters of a message of the assistant to which the user assents."""
 CONTEXT = 6
 """Messages before the new ones that are shown as context."""
-MAX_LEAD_IN = 10
-"""Characters of a clause that only introduces the next one: "No,", "说错了，"."""
-
 _WRAPPED = re.compile(
     rf"<({'|'.join(WRAPPER_TAGS)})\b[^<>]{{0,200}}>.*?(?:</\1\s{{0,9}}>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _CODE_BLOCK = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_SENTENCE = re.compile(r"(?:[^\n。！？!?；;.]|\.(?!\s|$))+[。！？!?；;.]*")
-_COMMAS = frozenset((",", "，"))
-_CLAUSE = re.compile(r"(?:[^\n。！？!?；;.,，]|[.,](?!\s|$))+[？?]*")
 
 
 @dataclass(slots=True)
@@ -74,36 +68,6 @@ def user_text(message: Message) -> str:
 def assistant_text(message: Message) -> str:
     """The text of a message of the assistant, "" for any other role."""
     return clean(_texts(message)) if message.role == "assistant" else ""
-
-
-def clauses(text: str) -> list[str]:
-    """The clauses of a text, a question with its mark."""
-    return [clause for _, clause in clauses_at(text)]
-
-
-def clauses_at(text: str) -> list[tuple[int, str]]:
-    """The clauses, each with the character at which it begins."""
-    return [(each.start(), each[0].strip()) for each in _CLAUSE.finditer(text) if each[0].strip()]
-
-
-def sentence_of(text: str, start: int, end: int) -> str:
-    """The sentences that contain text[start:end]."""
-    within = [each for each in _SENTENCE.finditer(text) if each.start() < end and each.end() > start]
-    return text[within[0].start() : within[-1].end()].strip() if within else text[start:end]
-
-
-def clause_of(text: str, start: int, end: int) -> str:
-    """The clauses that contain text[start:end], with what introduces them in the same sentence."""
-    found = list(_CLAUSE.finditer(text))
-    within = [place for place, each in enumerate(found) if each.start() < end and each.end() > start]
-    if not within:
-        return text[start:end]
-    first = within[0]
-    while first and len(found[first - 1][0].strip()) <= MAX_LEAD_IN:
-        if text[found[first - 1].end() : found[first].start()].strip() not in _COMMAS:
-            break
-        first -= 1
-    return text[found[first].start() : found[within[-1]].end()].strip()
 
 
 def excerpts(messages: Sequence[StoredMessage], *, after: int, max_tokens: int) -> list[Excerpt]:

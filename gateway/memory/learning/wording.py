@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 from gateway.lexical import is_cjk, plain_form, query_tokens, tokens
-from gateway.memory.learning.user_messages import clauses
+from gateway.memory.sentences import clauses
 from gateway.memory.similarity.comparison import contradicts
 from gateway.memory.similarity.normalization import NEGATIONS, normalize
 

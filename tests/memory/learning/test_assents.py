@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gateway.memory.learning.assents import is_answered_by, is_assent, proposal_in
+from gateway.memory.assents import is_assent
+from gateway.memory.learning.proposals import is_answered_by, proposal_in
 from gateway.messages import Attached, Message, attached_block, text_block
 from gateway.storage.memories import Evidence
 from tests.history.scripted import call, result, results, says, user

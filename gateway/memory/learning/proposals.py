@@ -1,90 +1,18 @@
-"""Assents ("sounds good", 就按这个来): whether a text only agrees, and what the assistant proposed before it.
-Pure."""
+"""What the assistant proposed, in a text to which the user assents. Pure."""
 
 import re
 from collections.abc import Collection
 
 from gateway.lexical import plain_form, tokens
+from gateway.memory.assents import is_assent, is_hesitant
+from gateway.memory.sentences import sentences, sentences_at
 
-MAX_ASSENT = 120
-"""Characters of a text that says no more than that it agrees."""
 MIN_PROPOSAL = 24
 """Characters of a question that says what is proposed: “shall we do that?” does not."""
 MAX_PROPOSAL = 600
 """Characters of a proposal that is cited where the model cited none."""
 
-_THIS = (
-    r"(?:it|that|this|so|(?:that|this|the\s(?:first|second|third|last|former|latter|other))(?:\sone)?"
-    r"(?:\s(?:plan|option|idea|approach|design|way|version|proposal|suggestion))?"
-    r"|(?:it\s)?(?:that|this)\sway|(?:option|plan|version)\s[a-z0-9]|your\s(?:plan|option|idea|approach|design|proposal|suggestion))"
-)
-_FINE = (
-    r"(?:good|great|fine|perfect|excellent|nice|lovely|wonderful|reasonable|right|sensible|awesome|ok(?:ay)?"
-    r"|brilliant|like\sa\s(?:good\s)?plan|good\sto\sme)"
-)
-_ASSENT = re.compile(
-    rf"""
-    (?: (?: i\s(?:think|guess) | ok(?:ay)? | yes | yeah | yep | yup | well | then | and | alright
-      | all\sright | great | sure | so
-          | please )\s )*
-    (?: ok(?:ay)? | yes | yeah | yep | yup | sure(?:\sthing)? | alright | all\sright | right | correct
-      | exactly
-      | absolutely | definitely | certainly | of\scourse | deal | done | agreed | approved | confirmed | lgtm
-      | {_FINE}
-      | (?:we|i|i\sfully|i\stotally|we\sall|i'd)\sagree (?:\s(?:with|to)\s{_THIS})?
-      | i(?:'m|\sam)\s(?:in|fine|happy|ok(?:ay)?|good)(?:\swith\s{_THIS})?
-      | (?:(?:that|this|it|{_THIS})(?:'s|\sis|\sall|\swould\sbe)?\s)?
-        (?:sounds?|looks?|works?|seems?|is|would\sbe)\s(?:all\s|very\s|really\s|pretty\s)?(?:{_FINE}|well|better|best)
-      | (?:that|this|it)'s\s(?:{_FINE}|it|settled|a\s(?:deal|plan|good\sidea|great\sidea))
-      | (?:(?:that|this|it)\s)?(?:works|makes\ssense|does\sit|will\sdo|suits\s(?:me|us))
-      | (?:a\s)?(?:good|great|nice|excellent)\s(?:call|idea|plan|choice|proposal|suggestion)
-      | (?:let's|let\sus|we(?:'ll|\swill|\sshould|\scan)?|i(?:'ll|\swill|'d)|you\s(?:can|may|should))\s
-        (?:do|go(?:\sahead)?|go\s(?:with|for)|take|use|try|keep|stick\s(?:with|to)|settle\son
-          |proceed(?:\swith)?
-          |pick|choose|follow|have|adopt|start(?:\swith)?|make\sit)(?:\s(?:exactly|just))?(?:\s{_THIS})?(?:\sway)?
-      | (?:please\s)?(?:do|take|use|go\s(?:with|for)|proceed(?:\swith)?|go\sahead(?:\swith)?
-        |make)(?:\s{_THIS})?
-      | fair\senough | (?:i'm|we're)\son\sboard | to\s{_THIS} | no\sobjections? | all\sgood
-        | (?:you\shave\s)?my\s(?:approval|blessing) | that's\swhat\s(?:i|we)\swant
-      | make\sit\sso | go\sfor\sit | ship\sit | by\sall\smeans | why\snot | count\sme\sin
-      | i(?:'d)?\s(?:like|love|prefer|want|choose|take)\s{_THIS} | {_THIS}
-    )
-    (?: \s (?: then | please | thanks | thank\syou | for\s(?:me|us|now) | to\s(?:me|us) | with\s(?:me
-      |us) | indeed
-        | too | by\s(?:me|us) | from\smy\sside | so | it\sis | let's\sgo | all | exactly ) )*
-    | (?! 我们?[也都]?[很挺蛮]?(?:非常)?好 )
-      (?: [那好嗯行就先我们也都看这个样挺很蛮你您的] | 大家 | 觉得 | 完全 | 听起来 | 听上去 | 看起来
-        | 感觉 | 非常 | 方案 | 建议
-        | 提议 | 计划 | 安排 | 设计 | 想法 )*
-      (?: 可以 | 行 | 好 | 没问题 | 没意见 | 没毛病 | 可 | 赞 | 没有?异议 | 同意 | 赞成 | 赞同 | 支持
-        | 不错 | 合适 | 合理
-        | 可行 | 靠谱 | 嗯 | 对 | 是
-        | 没错 | 正是 | ok | 中 | 妥 | 批准 | 通过 | 确认 | 采纳 | 接受 | 成交 | 一言为定 | 说定 | 定
-          | 听你的 | 依你
-        | 照办 | 照做 | (?: 按照? | 照着? | 依 | 根据 | 用 | 选 | 要 | 采用 | 选择 | 走 | 就 | 先 | 这么着?
-          | 那么 | 如此 )
-        | 第[一二三四五1-5][个种]? | 方案[a-e甲乙丙丁1-5一二三四五] )
-      (?: [这那此个样你您们它的种说讲提写列] | 上面 | 上述 | 刚才 | 前面 | 第[一二三四五1-5] | 方案 | 计划
-        | 建议 | 提议 | 方式
-        | 办法 | 思路 | 想法 | 选项 | 安排 | 设计 | 后者 | 前者 | [a-e甲乙丙丁1-5一二三四五] )*
-      (?: [来办做定走弄干吧啊呀的了哦啦嘛哈呢就好行] | 执行 | 进行 | 实施 | 推进 | 开始 | 决定 | 可以 )*
-    | [👍👌🆗✅🙆💯]
-    """,
-    re.VERBOSE,
-)
-"""For the plain form of a clause, with plain apostrophes."""
-_BETWEEN = re.compile(r"[,，、;；:：。.!！~～…\n]+|([👍👌🆗✅🙆💯])")
-_COURTESY = re.compile(
-    r"(?:thanks?|thank\syou|cheers|great|perfect|cool|nice|lovely|good\s(?:job|work|point)"
-    r"|please(?:\s(?:continue|proceed|start))?|i\sthink|继续|开始[做干]?吧?|推进吧?|[你您]来定|麻烦"
-    r"|请(?:继续|开始|推进|执行)?|谢谢|多谢|感谢|辛苦了?|太好了?|棒)"
-    r"(?:\s?(?:so|very|a|much|lot|you|all|again|你|您|啦|了))*"
-)
 _QUESTION = re.compile(r"[?？]|[吗嗎么麼]\s*$")
-_HESITANT = re.compile(
-    r"ok(?:ay)?|yes|yeah|yep|yup|sure|right|well|great|good|fine|nice|cool|好的?|嗯+|行|对的?|是的?"
-)
-"""What is also said to nothing in particular."""
 _ADVICE = re.compile(
     r"""
       \b(?: propos(?:e|al|ed) | suggest(?:ion|ed|s)? | recommend(?:ation|ed|s)? | advise | let's | shall\swe
@@ -112,10 +40,6 @@ _LISTED = re.compile(
     r"\s*[*_]{0,2}(?:[-*•·+]\s|\d{1,2}[.)、:：]|[a-e][.)、:：]|[一二三四五六七八九十甲乙丙丁][、.:：]|第[一二三四五六七八九十]"
     r"|方案|選項|选项|option\b|plan\b)|\s+\S",
     re.IGNORECASE,
-)
-_RESERVED = re.compile(
-    r"\b(?:but|except|however|instead|although|though|unless|only|rather|if|no|not|wait)\b"
-    r"|不过|但|除了|只是|换成|改成|改为|不要|别|如果|要是|等等|先不"
 )
 _QUOTED = re.compile(
     r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|^[ \t]*>.*$"
@@ -149,23 +73,6 @@ _LABEL = re.compile(
 _ORDINALS = ("a1甲一", "b2乙二", "c3丙三", "d4丁四", "e5五")
 _NTH = ("first", "second", "third", "fourth", "fifth")
 _CLAUSE = re.compile(r"(?:[^,，;；]|,(?=\d))+")
-_SENTENCE = re.compile(r"(?:[^\n。！？!?.]|[.](?!\s|$))+[。！？!?.]*")
-
-
-def is_assent(text: str) -> bool:
-    """Whether a text agrees and says nothing else: whatever it agrees to was said before it."""
-    found = _parts(text)
-    if len(text) > MAX_ASSENT or _QUESTION.search(text) or not any(map(_ASSENT.fullmatch, found)):
-        return False
-    return all(_ASSENT.fullmatch(each) or _COURTESY.fullmatch(each) for each in found)
-
-
-def assents_to_all(quote: str, message: str) -> bool:
-    """Whether the user agrees with `quote`, a part of their message, and says nothing in it against a part of
-    what they agree to."""
-    if not any(map(_ASSENT.fullmatch, _parts(quote))):
-        return False
-    return is_assent(message) or not (_RESERVED.search(plain_form(message)) or _QUESTION.search(message))
 
 
 def is_answered_by(text: str, proposal: str) -> bool:
@@ -173,7 +80,7 @@ def is_answered_by(text: str, proposal: str) -> bool:
     proposes nothing."""
     if not proposal or not is_assent(text):
         return False
-    return not all(map(_HESITANT.fullmatch, _parts(text))) or proposes(proposal)
+    return not is_hesitant(text) or proposes(proposal)
 
 
 def proposes(text: str) -> bool:
@@ -181,13 +88,9 @@ def proposes(text: str) -> bool:
     return _QUESTION.search(text) is not None or _ADVICE.search(plain_form(text)) is not None
 
 
-def sentences(text: str) -> list[str]:
-    return [each for found in _SENTENCE.finditer(text) if (each := found[0].strip())]
-
-
 def proposal_in(text: str) -> str | None:
     """The sentence of the assistant that proposes something, with the list that follows it."""
-    for sentence in _SENTENCE.finditer(text):
+    for sentence in sentences_at(text):
         if not _ADVICE.search(plain_form(sentence[0])) or _is_only_asked(sentence[0]):
             continue
         end = sentence.end()
@@ -207,7 +110,7 @@ def is_proposed(text: str, start: int, end: int, words: Collection[str] = ()) ->
         _proposes_clause(each, start, end, words)
         or bool(_ADVICE.search(_introduction(text, each.start())))
         or _is_asked_for_yes(text[each.end() :])
-        for each in _sentences_of(text, start, end)
+        for each in sentences_at(text, start, end)
     )
 
 
@@ -243,16 +146,8 @@ def repeats_others(text: str, start: int, end: int) -> bool:
             return True
     return any(
         _REPORTED.search(plain_form(each[0])) or _REPORTED.search(_introduction(text, each.start()))
-        for each in _sentences_of(text, start, end)
+        for each in sentences_at(text, start, end)
     )
-
-
-def _sentences_of(text: str, start: int, end: int) -> list[re.Match[str]]:
-    return [
-        each
-        for each in _SENTENCE.finditer(text)
-        if each.start() < end and start < each.end() and each[0].strip()
-    ]
 
 
 def _proposes_clause(sentence: re.Match[str], start: int, end: int, words: Collection[str]) -> bool:
@@ -274,10 +169,8 @@ def _proposes_clause(sentence: re.Match[str], start: int, end: int, words: Colle
 
 def _is_asked_for_yes(text: str) -> bool:
     """Whether a text begins with a question for a yes to what stands before it."""
-    sentence = _SENTENCE.search(text.lstrip())
-    return bool(
-        sentence and _QUESTION.search(sentence[0]) and _ASKS_FOR_YES.fullmatch(plain_form(sentence[0]))
-    )
+    first = next(iter(sentences(text)), "")
+    return bool(_QUESTION.search(first) and _ASKS_FOR_YES.fullmatch(plain_form(first)))
 
 
 def _introduction(text: str, at: int) -> str:
@@ -295,9 +188,3 @@ def _introduction(text: str, at: int) -> str:
 
 def _is_only_asked(sentence: str) -> bool:
     return _QUESTION.search(sentence) is not None and len(plain_form(sentence)) < MIN_PROPOSAL
-
-
-def _parts(text: str) -> list[str]:
-    """The plain forms of what stands between its signs."""
-    written = text.replace("\u2019", "'").replace("\ufe0f", "")
-    return [plain for part in _BETWEEN.split(written) if part and (plain := plain_form(part))]
