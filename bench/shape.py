@@ -34,10 +34,10 @@ BUDGETS: Mapping[str, int] = {
     "service": 1955,
     "settings": 450,
     "skills": 1090,
-    "storage": 8225,
+    "storage": 8400,
     "telemetry": 4310,
     "tools": 3075,
-    "turn": 2350,
+    "turn": 2360,
     "wiring": 440,
 }
 """Lines of code that each package of `gateway` may have, without blank lines, comments and docstrings; "" are

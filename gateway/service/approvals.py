@@ -118,7 +118,6 @@ class TurnApprovals:
     def _resume(self, accepted: Accepted | None) -> None:
         # While the server shuts down the turn stays open in the log: the next process finds it.
         if accepted is not None and not self._in_flight.draining.is_set():
-            self._deps.bus.expect(accepted.turn.session_id, accepted.head)
             self._in_flight.resume(accepted)
 
     def _check(self, row: ApprovalRow, decision: Decision, scope: Scope, arguments: dict[str, Any]) -> None:

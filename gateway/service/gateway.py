@@ -245,7 +245,6 @@ class Gateway:
             raise
         if not accepted.repeated:
             if accepted.turn.status == "running":
-                self._deps.bus.expect(new.session_id, accepted.head)
                 self._in_flight.start(accepted)
             if accepted.interrupts is not None:
                 await self.approvals.take_up(accepted.interrupts)

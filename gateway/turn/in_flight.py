@@ -59,6 +59,7 @@ class InFlight:
     def start(self, accepted: Accepted) -> None:
         """Takes a running turn into ownership; it goes on whether anybody follows it or not."""
         self._running[accepted.turn.id] = Running(accepted.turn)  # from now on it can be cancelled
+        self._deps.bus.expect(accepted.turn.session_id, accepted.head)
         self._spawn(accepted.turn.session_id, accepted)
 
     def queue(self, session_id: str) -> None:
@@ -158,6 +159,8 @@ class InFlight:
         try:
             while (accepted := accepted or await self._claim_next(session_id)) is not None:
                 is_over = await self._runner.finish(accepted)
+                if self._owned[session_id] == 1:  # else the next one runs already
+                    self._deps.bus.release(session_id)
                 await self._deliver(session_id)
                 if not is_over or self.draining.is_set():
                     return

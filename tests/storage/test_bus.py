@@ -170,3 +170,115 @@ def test_a_reader_that_fails_disturbs_nobody(caplog: pytest.LogCaptureFixture) -
         bus.publish("s", ())
     assert seen == [1, 2]
     assert "cannot take 2" in caplog.text
+
+
+def beside_others() -> MemoryBus:
+    return MemoryBus(tail_bytes=TAIL, is_alone=False)
+
+
+def test_what_others_commit_is_heard_by_readers_and_not_observed() -> None:
+    """Who observes has done so in the process that committed it."""
+    bus, observed, heard = beside_others(), list[int](), list[int]()
+    bus.watch(lambda _, new: observed.extend(event.seq for event in new))
+    with bus.subscribe("s", lambda new: heard.extend(event.seq for event in new)) as reader:
+        assert reader.since(4) is None
+        assert reader.since(4) == ()  # the end of the log: what is committed from now on is told
+
+        assert bus.missing({"s": 6, "of nobody": 9}) == {"s": 4}
+        bus.hear("s", events(5, 6))
+
+        assert seqs(reader.since(4)) == heard == [5, 6]
+        assert bus.missing({"s": 6}) == {}
+    bus.hear("of nobody", events(1, 9))
+    assert observed == []
+
+
+def test_a_head_that_was_left_alone_is_not_trusted() -> None:
+    """Others may have written since: the next reader looks into the log first, whatever is remembered."""
+    bus = beside_others()
+    bus.publish("s", events(1, 10))
+    with bus.subscribe("s") as reader:
+        assert seqs(reader.since(8)) == [9, 10]
+        assert reader.since(10) is None
+        assert reader.since(15) is None  # which had five more
+        assert reader.since(15) == ()
+        assert bus.missing({"s": 16}) == {"s": 15}
+    with bus.subscribe("s") as reader:
+        assert reader.since(15) is None
+
+
+def test_a_turn_of_ones_own_needs_no_look_at_the_log() -> None:
+    """From its first event on, for as long as nobody else may write."""
+    bus = beside_others()
+    bus.expect("s", 4)
+    for head in (4, 5):
+        with bus.subscribe("s") as reader:
+            assert bus.followed == []
+            assert reader.since(head) == ()
+            bus.publish("s", events(head + 1, head + 1))
+            assert seqs(reader.since(head)) == [head + 1]
+    bus.release("s")
+    with bus.subscribe("s") as reader:
+        assert bus.followed == ["s"]
+        assert reader.since(6) is None
+
+
+def test_a_turn_of_ones_own_begins_behind_what_others_wrote() -> None:
+    """A reader that has not seen that yet looks for it in the log."""
+    bus, woken = beside_others(), list[int]()
+    bus.publish("s", events(1, 3))
+    with bus.subscribe("s", lambda new: woken.append(len(new))) as reader:
+        bus.expect("s", 8)
+        assert woken == [0]
+        assert reader.since(3) is None
+        bus.publish("s", events(9, 9))
+        assert reader.since(3) is None
+        assert seqs(reader.since(8)) == [9]
+
+
+def test_news_while_a_reader_reads_the_log_sends_it_there_again() -> None:
+    """It may have looked a moment too early; the same news a second time is none."""
+    bus = beside_others()
+    with bus.subscribe("s") as reader:
+        assert reader.since(4) is None
+        assert bus.missing({"s": 5}) == {}
+        assert reader.since(4) is None
+        assert bus.missing({"s": 5}) == {}
+        assert reader.since(4) == ()
+
+
+def test_what_was_told_of_a_session_that_nobody_follows_is_remembered() -> None:
+    """Also of one that this process believes to own: another has taken it."""
+    bus = beside_others()
+    bus.expect("s", 4)
+    assert bus.missing({"s": 5}) == {}
+    with bus.subscribe("s") as reader:
+        assert reader.since(4) is None
+
+
+def test_what_is_heard_and_published_comes_once() -> None:
+    """One's own events may be read, behind those of others, before they are published here."""
+    bus, heard = beside_others(), list[int]()
+    with bus.subscribe("s", lambda new: heard.extend(event.seq for event in new)) as reader:
+        assert reader.since(0) is None
+        assert reader.since(0) == ()
+        bus.hear("s", events(1, 4))
+        bus.publish("s", events(2, 3))
+        bus.publish("s", events(4, 5))
+        bus.hear("s", events(5, 5))
+    assert heard == [1, 2, 3, 4, 5]
+
+
+def test_what_is_heard_late_of_a_session_that_is_gone_is_nobodys() -> None:
+    """Its id may be another's by now."""
+    bus = beside_others()
+    with bus.subscribe("s") as reader:
+        assert reader.since(2) is None
+        assert reader.since(2) == ()
+        assert bus.missing({"s": 3}) == {"s": 2}
+        bus.forget("s")
+        with bus.subscribe("s") as newcomer:
+            bus.hear("s", events(3, 3))
+            assert reader.gone
+            assert newcomer.since(2) is None
+            assert newcomer.since(2) == ()

@@ -1,6 +1,6 @@
 """What storage owes about events: they are stored once and in order, and readers hear of them in time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -150,8 +150,27 @@ class Bus(Protocol):
         again. Never waits for a reader, nor raises what one of them does."""
         ...
 
+    def hear(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """Hands on events that another process has committed: readers get them, observers do not."""
+        ...
+
+    def missing(self, heads: Mapping[str, int]) -> Mapping[str, int]:
+        """Others have committed: `heads` are the newest events of sessions now. Returns of which the events
+        are to be read, for `hear`, and behind which one."""
+        ...
+
+    @property
+    def followed(self) -> Sequence[str]:
+        """The sessions that somebody follows here and that others may write."""
+        ...
+
     def expect(self, session_id: str, head: int) -> None:
-        """A turn is about to be written, from `head` on: who has seen `head` need not read the log."""
+        """A turn is about to be written in this process, from `head` on, and nobody else writes the session
+        before `release`: who has seen `head` need not read the log."""
+        ...
+
+    def release(self, session_id: str) -> None:
+        """The turn is not written here any more: others may write the session."""
         ...
 
     def subscribe(

@@ -1,8 +1,13 @@
-"""The bus of a single process: each session's newest events in memory, and a wake-up for its readers."""
+"""The bus of a process: each session's newest events in memory, and a wake-up for its readers.
+
+A reader that has seen the newest event here may wait without a look at the log if nobody can have committed a
+newer one unheard: a process that is alone has published all there is; beside others that is so of a session
+that it writes, and of one that is followed, since a reader found the end of the log (see `Topic.is_current`).
+"""
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from gateway.events.envelope import StoredEvent
@@ -18,20 +23,28 @@ EVENT_OVERHEAD = 200
 
 class Topic:
     """One session's place on the bus. `tail` are its newest events, without a gap, up to `head`, which is
-    None while it is not known."""
+    None while it is not known. `is_current`: of what is committed beyond `head` this process will hear.
+    `told` is the newest head of which others have told."""
 
-    __slots__ = ("head", "readers", "size", "tail")
+    __slots__ = ("head", "is_current", "readers", "size", "tail", "told")
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_current: bool) -> None:
         self.readers: list[Reader] = []
         self.head: int | None = None
+        self.is_current = is_current
+        self.told = 0
         self.tail: list[StoredEvent] = []
         self.size = 0
 
-    def extend(self, events: Sequence[StoredEvent], limit: int) -> None:
-        """Adds `events` and drops the oldest beyond `limit` bytes, but never of the events just added."""
+    def extend(self, events: Sequence[StoredEvent], limit: int) -> Sequence[StoredEvent]:
+        """Adds those of `events` that are new, which it returns, and drops the oldest beyond `limit` bytes,
+        but never of these."""
         if self.head is not None and events[0].seq != self.head + 1:
-            self.clear()
+            events = [event for event in events if event.seq > self.head]
+            if not events:
+                return events
+            if events[0].seq != self.head + 1:
+                self.clear()
         self.tail.extend(events)
         self.head = events[-1].seq
         self.size += sum(map(_size, events))
@@ -41,9 +54,17 @@ class Topic:
             surplus += 1
         if surplus:
             del self.tail[:surplus]
+        return events
 
     def clear(self) -> None:
         self.tail, self.size, self.head = [], 0, None
+
+    def begin(self, head: int) -> None:
+        """Nothing is beyond `head`, and what will be comes here."""
+        if self.head is None or self.head < head:
+            self.clear()
+            self.head = head
+        self.is_current = True
 
     def notify(self, events: Sequence[StoredEvent]) -> None:
         for reader in tuple(self.readers):
@@ -64,21 +85,25 @@ class Reader:
         self.on_events = on_events
         self.gone = False
         self._topic = topic
-        self._asked: tuple[int | None, int] = (None, -1)
+        self._asked: tuple[int | None, int, int] = (None, 0, -1)
 
     def since(self, seq: int) -> Sequence[StoredEvent] | None:
         """See `Subscription.since`. A reader that was sent to the log and asks again from the same place has
         seen its end: unless something was published meanwhile there is nothing to read, and it may wait."""
         topic = self._topic
         if topic.head is not None and seq >= topic.head:
-            return ()
-        if topic.tail:
+            if topic.is_current:
+                return ()
+        elif topic.tail:
             first = topic.tail[0].seq
             if seq >= first - 1:
                 return topic.tail[seq - first + 1 :]
-        if self._asked == (topic.head, seq):
+        asked = (topic.head, topic.told, seq)
+        if self._asked == asked:
+            if not topic.is_current:
+                topic.begin(seq)
             return ()
-        self._asked = (topic.head, seq)
+        self._asked = asked
         return None
 
 
@@ -86,9 +111,14 @@ class MemoryBus:
     """The `Bus` protocol for readers in the same process.
 
     `tail_bytes` bounds what is kept of one session, `idle_bytes` what is kept of all that nobody follows.
+    `is_alone`: nobody but this process writes the log.
     """
 
-    def __init__(self, *, tail_bytes: int = 2_048, idle_bytes: int = 8_388_608) -> None:
+    def __init__(
+        self, *, tail_bytes: int = 2_048, idle_bytes: int = 8_388_608, is_alone: bool = True
+    ) -> None:
+        self._is_alone = is_alone
+        self._owned: set[str] = set()
         self._tail_bytes = tail_bytes
         self._idle_bytes = idle_bytes
         self._followed: dict[str, Topic] = {}
@@ -104,10 +134,11 @@ class MemoryBus:
                 topic.notify(events)
             return
         if topic is not None:
-            topic.extend(events, self._tail_bytes)
-            topic.notify(events)
+            new = topic.extend(events, self._tail_bytes)
+            if new:
+                topic.notify(new)
         else:
-            topic = self._take_idle(session_id) or Topic()
+            topic = self._take_idle(session_id) or self._new_topic()
             topic.extend(events, self._tail_bytes)
             self._put_idle(session_id, topic)
         for observer in self._observers:
@@ -117,20 +148,56 @@ class MemoryBus:
                 # An observer only looks on: its faults must not reach the turn whose events these are.
                 log.exception("an observer of the bus failed")
 
+    def hear(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """See `Bus.hear`."""
+        topic = self._followed.get(session_id)
+        if topic is not None and topic.is_current and (new := topic.extend(events, self._tail_bytes)):
+            topic.notify(new)
+
+    def missing(self, heads: Mapping[str, int]) -> dict[str, int]:
+        """See `Bus.missing`."""
+        found: dict[str, int] = {}
+        for session_id, head in heads.items():
+            topic = self._followed.get(session_id)
+            if topic is None:
+                if (topic := self._idle.get(session_id)) is not None:
+                    topic.is_current = False
+            elif not topic.is_current or topic.head is None:
+                topic.told = max(topic.told, head)
+                topic.notify(())
+            elif head > topic.head:
+                topic.told = head
+                found[session_id] = topic.head
+        return found
+
+    @property
+    def followed(self) -> list[str]:
+        """See `Bus.followed`."""
+        return [session_id for session_id in self._followed if session_id not in self._owned]
+
     def expect(self, session_id: str, head: int) -> None:
-        """Nothing has been written beyond `head` yet, and the next publication continues from it."""
+        """See `Bus.expect`."""
+        if not self._is_alone:
+            self._owned.add(session_id)
         topic = self._followed.get(session_id) or self._idle.get(session_id)
         if topic is None:
-            topic = self._idle[session_id] = Topic()
-        if topic.head is None:
-            topic.head = head
+            topic = self._idle[session_id] = self._new_topic()
+        if topic.head != head:
+            topic.begin(head)
+            topic.notify(())
+        topic.is_current = True
+
+    def release(self, session_id: str) -> None:
+        """See `Bus.release`."""
+        self._owned.discard(session_id)
 
     @contextmanager
     def subscribe(self, session_id: str, on_events: OnEvents | None = None) -> Generator[Reader]:
         """See `Bus.subscribe`."""
         topic = self._followed.get(session_id)
         if topic is None:
-            topic = self._followed[session_id] = self._take_idle(session_id) or Topic()
+            topic = self._followed[session_id] = self._take_idle(session_id) or self._new_topic()
+            topic.is_current &= self._is_alone or session_id in self._owned
         reader = Reader(topic, on_events)
         topic.readers.append(reader)
         try:
@@ -160,6 +227,9 @@ class MemoryBus:
             for reader in topic.readers:
                 reader.gone = True
             topic.notify(())
+
+    def _new_topic(self) -> Topic:
+        return Topic(is_current=self._is_alone)
 
     def _take_idle(self, session_id: str) -> Topic | None:
         topic = self._idle.pop(session_id, None)
