@@ -14,7 +14,6 @@ from gateway.api.stream_timers import Wheel
 from gateway.artifacts.store import ArtifactStore
 from gateway.artifacts.summaries import ArtifactSummariser
 from gateway.history.indexer import Indexer
-from gateway.ids import now_ms
 from gateway.memory.documents.library import Documents
 from gateway.memory.learning.extractor import Extractor
 from gateway.memory.services import MemoryServices
@@ -73,7 +72,6 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         calls = ModelCalls(model, settings, telemetry.model_called)
         memory = await _open_memory(app, calls, telemetry, stack) if settings.memory else OpenMemory()
         artifact_store = wiring.open_artifact_store(settings, storage, on_event=telemetry.artifact_event)
-        began = now_ms()
         skills, servers = await _open_skills(app, memory.services, artifact_store, storage, stack)
         documents = wiring.open_documents(settings, memory.services, skills) if memory.services else None
         suggestions = Suggestions(memory.extractor)
@@ -126,7 +124,7 @@ async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         await skills.refresh()
         await _look_at_documents(app, documents, telemetry, stack)
         await gateway.recover()
-        indexer, upkeep = Indexer(storage.search), Upkeep(deps, archiver, began=began)
+        indexer, upkeep = Indexer(storage.search), Upkeep(deps, archiver)
         storage.bus.watch(indexer.watch)
         app.state.indexer = indexer
         for work, name in (

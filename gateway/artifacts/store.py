@@ -1,8 +1,9 @@
 """Keeps contents and gives them back: what is read was checked to be what was written.
 
-    measure -> what is in it -> suspect the blob -> write it -> add the row, which resolves that
+    measure -> what is in it -> suspect the blob -> write it -> add the row, which claims it
 
-So a cancel or a crash leaves at most an orphan candidate, which `sweep` removes.
+So a cancel or a crash leaves at most an orphan candidate, which `sweep` removes. What an owner has already is
+read instead of written again.
 """
 
 import asyncio
@@ -12,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
-from weakref import WeakValueDictionary
 
 import structlog
 
@@ -20,12 +20,12 @@ from gateway.artifacts.compact import compact_of
 from gateway.artifacts.content import ArtifactContent, measure, plain_name
 from gateway.artifacts.events import ArtifactEvent, Damaged, Stored, StoreFailed, Swept, source_of
 from gateway.artifacts.kinds import kind_of
-from gateway.errors import ArtifactDamaged, BlobMissing, GatewayError, StorageError
+from gateway.errors import ArtifactDamaged, BlobMissing, Conflict, GatewayError, StorageError
 from gateway.ids import new_artifact_ref, now_ms
 from gateway.settings import Settings
 from gateway.storage.artifacts import CHUNK, EXAMPLES, ArtifactRow, Artifacts, blob_path
 from gateway.storage.blobs import Blobs
-from gateway.storage.orphans import Orphans
+from gateway.storage.orphans import Orphans, remove_orphan
 
 log = structlog.get_logger(__name__)
 
@@ -65,8 +65,6 @@ class ArtifactStore:
         self._blobs = blobs
         self._settings = settings
         self.on_event = on_event
-        # For each blob that is just written or removed: else a sweep could take what `keep` has written.
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def put(
         self,
@@ -84,6 +82,7 @@ class ArtifactStore:
             errors.TooLarge: it has more bytes than settings allow; only so many of them were read.
             errors.ArtifactsFull: it does not fit into its owner's quota.
             errors.NotFound: (session_not_found) the owner has no such session.
+            errors.Conflict: (content_removed) writing it took so long that it was swept.
             errors.StorageError: it could not be stored; code storage_full when a disk is full.
         """
         began, source = monotonic(), source_of(origin.turn_id, origin.tool_call_id)
@@ -114,8 +113,7 @@ class ArtifactStore:
         row = await self._store.get(owner, ref)
         await self._store.delete(owner, ref, now_ms())
         with suppress(StorageError):  # it stays a candidate, and `sweep` finds it
-            async with self.turn_of(row.path):
-                await self.resolve(row.path)
+            await remove_orphan(self._orphans, self._blobs, row.path, now_ms())
 
     async def read(self, row: ArtifactRow, start: int, length: int) -> bytes:
         """At most `length` bytes from `start` on; none behind the end.
@@ -136,22 +134,16 @@ class ArtifactStore:
             part = await self._part(row, number)
             yield part[max(start - first, 0) : end - first]
 
-    async def sweep(self, now: int, *, began: int = 0) -> Swept:
+    async def sweep(self, now: int) -> Swept:
         """A bounded round: removes artifacts whose time is over and that no session uses, and blobs that have
-        long been candidates, or since before the process `began`: nobody writes those any more. One process
-        at a time has the database (`FolderLock`, held since before `began`), and imports and uploads come to
-        it over HTTP. Of what it writes itself an artifact's blob waits for its turn (`turn_of`), and an
-        archive or a version whose blobs were removed before its row came is refused (`insert_archive`,
-        `insert_version`).
+        been candidates for CANDIDATE_TIME. Who is still writing one is refused its row.
 
         Raises:
             errors.StorageError: the database cannot do its work. A blob that cannot be removed waits for
                 another round.
         """
         expired = await self._store.expire(now, ROUND)
-        if began > now:  # the clock was set back: what is being written may seem older than the process
-            began = 0
-        candidates = await self._orphans.candidates(max(began, now - CANDIDATE_TIME), ROUND)
+        candidates = await self._orphans.candidates(now - CANDIDATE_TIME, ROUND)
         swept = Swept(expired, await self.clear(candidates, now))
         self.on_event(swept)
         return swept
@@ -162,27 +154,12 @@ class ArtifactStore:
         on, and `sweep` comes back to them. Raises errors.StorageError as `sweep` does."""
         removed = 0
         for path in paths:
-            async with self.turn_of(path):
-                try:
-                    removed += await self.resolve(path)
-                except StorageError as error:
-                    log.warning("blob_not_removed", code=error.code, error=error.message)
-                    await self._orphans.suspect([path], now)
-                    break
+            try:
+                removed += await remove_orphan(self._orphans, self._blobs, path, now)
+            except StorageError as error:
+                log.warning("blob_not_removed", code=error.code, error=error.message)
+                break
         return removed
-
-    def turn_of(self, path: str) -> asyncio.Lock:
-        """A lock, held while that blob is written or removed."""
-        return self._turns.setdefault(path, asyncio.Lock())
-
-    async def resolve(self, path: str) -> bool:
-        """Resolves a candidate, of which the caller holds the turn: whether it was removed, as nothing names
-        it."""
-        is_needed = await self._orphans.is_needed(path)
-        if not is_needed:
-            await self._blobs.delete(path)
-        await self._orphans.resolve(path)
-        return not is_needed
 
     async def _put(
         self, content: ArtifactContent, origin: Origin, metadata: Mapping[str, Any], expires_at: int | None
@@ -190,18 +167,32 @@ class ArtifactStore:
         row = await asyncio.to_thread(self._row_of, content, origin, metadata)
         if expires_at is not None:
             row = replace(row, expires_at=min(row.expires_at, expires_at))
-        async with self.turn_of(row.path):
-            if (known := await self._made_before(row)) is not None:
-                return known
-            await self._orphans.suspect([row.path], row.created_at)
-            try:
-                await self._blobs.put(row.path, content.chunks())
-                await self._store.add(row, quota=self._settings.artifact_quota)
-            except Exception:
-                with suppress(StorageError):  # it stays a candidate, and `sweep` finds it
-                    await self.resolve(row.path)
-                raise
+        if (known := await self._made_before(row)) is not None:
+            return known
+        quota = self._settings.artifact_quota
+        path = await self._store.path_of(row.owner, row.sha256)
+        if path is not None and await self._is_whole(replace(row, path=path)):
+            with suppress(Conflict):  # it was removed meanwhile
+                await self._store.add(replace(row, path=path), quota=quota)
+                return replace(row, path=path)
+            path = None
+        await self._orphans.suspect([row.path], row.created_at)
+        try:
+            await self._blobs.put(row.path, content.chunks())
+            await self._store.add(row, quota=quota, instead_of=path)
+        except Exception:
+            with suppress(StorageError):  # it stays a candidate, and `sweep` finds it
+                await remove_orphan(self._orphans, self._blobs, row.path, now_ms())
+            raise
         return row
+
+    async def _is_whole(self, row: ArtifactRow) -> bool:
+        try:
+            for number in range(len(row.chunks)):
+                await self._checked(row, number)
+        except (BlobMissing, ArtifactDamaged):
+            return False
+        return True
 
     async def _made_before(self, row: ArtifactRow) -> ArtifactRow | None:
         """The artifact that the same tool call made of the same content: it was run again, as a process that
@@ -241,13 +232,18 @@ class ArtifactStore:
 
     async def _part(self, row: ArtifactRow, number: int) -> bytes:
         try:
-            part = await self._blobs.read(row.path, start=number * CHUNK, length=CHUNK)
+            return await self._checked(row, number)
         except BlobMissing:
             await self._store.get(row.owner, row.ref)  # it is not there: it was deleted meanwhile
             self.on_event(Damaged(row, missing=True))
             raise _damaged(row, "is missing") from None
-        if await asyncio.to_thread(_sha256, part) != row.chunks[number].sha256:
+        except ArtifactDamaged:
             self.on_event(Damaged(row, missing=False))
+            raise
+
+    async def _checked(self, row: ArtifactRow, number: int) -> bytes:
+        part = await self._blobs.read(row.path, start=number * CHUNK, length=CHUNK)
+        if await asyncio.to_thread(_sha256, part) != row.chunks[number].sha256:
             raise _damaged(row, "is not what was written")
         return part
 

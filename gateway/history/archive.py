@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from secrets import token_hex
 from typing import TypeVar
 
-from gateway.errors import BlobMissing, StorageError
+from gateway.errors import BlobMissing, Conflict, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
 from gateway.shielding import finish
@@ -19,9 +19,10 @@ from gateway.storage.archives import ArchiveRow, Archives, CompressionRow
 from gateway.storage.archives.lines import event_line, message_line
 from gateway.storage.archives.segments import Packer, damaged, unpacked
 from gateway.storage.blobs import Blobs
+from gateway.storage.exclusive import Exclusive
 from gateway.storage.log import EventLog
 from gateway.storage.messages import StoredMessage
-from gateway.storage.orphans import Orphans
+from gateway.storage.orphans import Orphans, remove_orphan
 from gateway.storage.sessions import Sessions
 
 EVENT_BATCH = 1000
@@ -73,16 +74,19 @@ async def archive_session(
     archives: Archives,
     orphans: Orphans,
     blobs: Blobs,
+    exclusive: Exclusive,
 ) -> ArchiveRow | None:
     """Moves all events and messages of a session that are not archived yet to two blobs and frees their rows.
     The session's owner was checked before. Returns what was moved, None when there was nothing.
 
     Raises:
-        errors.TurnInProgress, errors.Conflict, errors.NotFound: see `Archives.add` and `Archives.moving`.
+        errors.TurnInProgress, errors.Conflict, errors.NotFound: see `Archives.add`. errors.Conflict (code
+            archive_conflict) comes at once while somebody else archives the session.
         errors.StorageError: the database or the blob store failed; errors.ArchiveDamaged: what was written
             cannot be read back. In all cases nothing was moved and nothing is lost.
     """
-    with archives.moving(session_id):
+    busy = Conflict(f"Session {session_id} is being archived already.", code="archive_conflict")
+    async with exclusive.hold(f"archive {session_id}", refusal=busy):
         former = await archives.list(session_id)
         number, seq, position = 1, 0, 0
         if former:
@@ -251,6 +255,4 @@ async def clear(orphans: Orphans, blobs: Blobs, paths: Iterable[str]) -> None:
     be known now they stay candidates, and a sweep comes back to them."""
     with suppress(StorageError):
         for path in paths:
-            if not await orphans.is_needed(path):
-                await blobs.delete(path)
-                await orphans.resolve(path)
+            await remove_orphan(orphans, blobs, path, now_ms())

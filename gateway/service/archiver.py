@@ -71,6 +71,7 @@ class Archiver:
                 archives=deps.archives,
                 orphans=deps.orphans,
                 blobs=deps.blobs,
+                exclusive=deps.exclusive,
             )
         except GatewayError as error:
             self._observer(session_id, started_at, now_ms(), error.code)

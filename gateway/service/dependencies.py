@@ -6,6 +6,7 @@ from gateway.history.summaries.session_summaries import SessionSummariser
 from gateway.storage.archives import Archives, Compressions
 from gateway.storage.artifacts import Artifacts
 from gateway.storage.blobs import Blobs
+from gateway.storage.exclusive import Exclusive
 from gateway.storage.orphans import Orphans
 from gateway.storage.sessions.copies import Copies
 from gateway.turn.dependencies import TurnDependencies
@@ -22,3 +23,4 @@ class Dependencies(TurnDependencies):
     summariser: SessionSummariser
     artifacts: Artifacts
     orphans: Orphans
+    exclusive: Exclusive

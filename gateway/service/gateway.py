@@ -109,19 +109,15 @@ class Gateway:
         again erases them.
 
         Raises:
-            errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.Conflict while
-            its rows are being moved, errors.StorageError.
+            errors.NotFound, errors.TurnInProgress while a turn is running or waiting, errors.StorageError.
         """
-        # Held over all steps: the id may be free after the first; what comes under it must keep its blobs.
-        with self._deps.archives.moving(session_id):
-            try:
-                candidates = await self._deps.sessions.delete(session_id, who.user_id)
-            except NotFound:
-                await self.memory.forget_session(who, session_id)
-                raise
+        try:
+            candidates = await self._deps.sessions.delete(session_id, who.user_id)
+        except NotFound:
             await self.memory.forget_session(who, session_id)
-            await self.records.forget_blobs(session_id)
-            await self._deps.artifact_store.clear(candidates[:CLEARED], now_ms())
+            raise
+        await self.memory.forget_session(who, session_id)
+        await self._deps.artifact_store.clear(candidates[:CLEARED], now_ms())
 
     async def snapshot(self, who: Principal, session_id: str) -> Snapshot:
         """Raises errors.NotFound."""

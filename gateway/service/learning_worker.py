@@ -13,7 +13,7 @@ import structlog
 
 from gateway.backlog import Backlog
 from gateway.bounded_dict import BoundedDict
-from gateway.errors import GatewayError, LearningFailed, MemoryFull, NotFound, StorageError
+from gateway.errors import Conflict, GatewayError, LearningFailed, MemoryFull, NotFound, StorageError
 from gateway.events.envelope import StoredEvent
 from gateway.ids import now_ms
 from gateway.memory.learning.extractor import Extractor, PublishChanges
@@ -122,6 +122,11 @@ class LearningWorker:
             await self._to_mark.wait()
             self._to_mark.clear()
 
+    @property
+    def waiting(self) -> int:
+        """Sessions in the queue."""
+        return len(self._backlog)
+
     async def settled(self) -> None:
         """Returns when the queue is empty."""
         await self._backlog.settled()
@@ -132,7 +137,7 @@ class LearningWorker:
         try:
             await asyncio.wait_for(self.settled(), DRAIN_TIMEOUT)
         except TimeoutError:
-            log.info("memory_learning_put_off", waiting=len(self._backlog))
+            log.info("memory_learning_put_off", waiting=self.waiting)
 
     def _warn(self) -> None:
         settings = self._deps.settings
@@ -205,6 +210,16 @@ class LearningWorker:
         return True
 
     async def _attempt(self, session_id: str, scope: Scope, publish: PublishChanges) -> None:
+        busy = Conflict(f"Session {session_id} is being learned from already.", retryable=True)
+        try:
+            async with self._deps.exclusive.hold(f"learning {session_id}", refusal=busy):
+                await self._learn_of(session_id, scope, publish)
+        except (Conflict, StorageError) as error:  # what was said since may be left to read
+            if error is not busy:
+                _warn_of(session_id, error)
+            self._backlog.failed(session_id, scope, gives_up=False)
+
+    async def _learn_of(self, session_id: str, scope: Scope, publish: PublishChanges) -> None:
         read_to: int | None = None
         try:
             await self._mark()

@@ -1,6 +1,5 @@
 """The verbs on whole sessions: replay, export, import, archive. They check whose session it is."""
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from gateway.errors import (
     InvalidRequest,
     NotFound,
 )
-from gateway.history.archive import folder_of
 from gateway.history.copies.export import Export
 from gateway.history.copies.imports import import_session
 from gateway.history.replay import replay
@@ -65,7 +63,6 @@ class SessionRecords:
             what="imports",
             of_one=MAX_PER_USER,
         )
-        self._ids = asyncio.Lock()
 
     # Replay
 
@@ -163,24 +160,18 @@ class SessionRecords:
 
     async def _import(self, who: Principal, file: BinaryIO) -> SessionRow:
         # To its end: the file stays open, and what was begun is finished or undone.
-        return await finish(self._import_alone(who, file))
-
-    async def _import_alone(self, who: Principal, file: BinaryIO) -> SessionRow:
-        # One after the other: two of the same session would write, and remove, each other's archives.
-        async with self._ids:
-            deps = self._deps
-            return await import_session(
+        deps = self._deps
+        return await finish(
+            import_session(
                 file,
                 who.user_id,
                 copies=deps.copies,
-                archives=deps.archives,
                 blobs=deps.blobs,
                 orphans=deps.orphans,
-                turn_of=deps.artifact_store.turn_of,
-                resolve=deps.artifact_store.resolve,
                 quota=deps.settings.artifact_quota,
                 ttl=deps.settings.artifact_ttl,
             )
+        )
 
     # Archive
 
@@ -189,7 +180,3 @@ class SessionRecords:
         errors.NotFound, errors.TurnInProgress, errors.Conflict."""
         session = await self._deps.sessions.get(session_id, who.user_id)
         return await self._archiver.archive(session)
-
-    async def forget_blobs(self, session_id: str) -> None:
-        """Removes the archives of a session that was deleted, as far as they lie in its folder."""
-        await self._deps.blobs.delete_below(folder_of(session_id))

@@ -32,13 +32,11 @@ log = structlog.get_logger(__name__)
 
 
 class Upkeep:
-    """Looks for sessions that are due, one at a time, for as long as the process lives. It `began` before the
-    first turn of it ran, in Unix milliseconds; 0 where nobody knows."""
+    """Looks for sessions that are due, one at a time, for as long as the process lives."""
 
-    def __init__(self, deps: Dependencies, archiver: Archiver, *, began: int = 0) -> None:
+    def __init__(self, deps: Dependencies, archiver: Archiver) -> None:
         self._deps = deps
         self._archiver = archiver
-        self._began = began
         self._not_summarised = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
         self._not_archived = Failures[str](FIRST_RETRY, LAST_RETRY, MAX_FAILED)
         self._ran_at_erasure: dict[tuple[str, str], frozenset[OwnedTurn]] = {}
@@ -78,7 +76,7 @@ class Upkeep:
             raise failed
 
     async def _sweep(self) -> None:
-        await self._deps.artifact_store.sweep(now_ms(), began=self._began)
+        await self._deps.artifact_store.sweep(now_ms())
 
     async def _sweep_parts(self) -> None:
         """Removes what processes that were killed have written of blobs."""

@@ -80,6 +80,7 @@ def assemble(
         calls=calls or ModelCalls(model, settings),
         settings=settings,
         instructions=lambda: prompts.instructions("summary.md"),
+        exclusive=storage.exclusive,
         used=storage.artifacts.used,
     )
     compressor = Compressor(
@@ -90,6 +91,7 @@ def assemble(
         summariser=summariser,
         meter=meter,
         settings=settings,
+        exclusive=storage.exclusive,
     )
     return Dependencies(
         settings=settings,
@@ -115,6 +117,7 @@ def assemble(
         memory=memory,
         artifacts=storage.artifacts,
         orphans=storage.orphans,
+        exclusive=storage.exclusive,
         artifact_store=artifact_store,
         references=References(artifact_store, most_bytes=settings.artifact_max_size),
         attachments=Attachments(artifact_store, settings),

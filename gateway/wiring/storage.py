@@ -17,6 +17,7 @@ from gateway.storage.blobs.addresses import open_blobs
 from gateway.storage.decisions import Approvals, SkillSwitches
 from gateway.storage.decisions.approvals import SqlApprovals
 from gateway.storage.decisions.switches import SqlSkillSwitches
+from gateway.storage.exclusive import Exclusive, LocalExclusive
 from gateway.storage.log import Bus, EventLog
 from gateway.storage.log.bus import MemoryBus
 from gateway.storage.orphans import Orphans
@@ -58,6 +59,7 @@ class Storage:
     learned: LearnedSessions
     artifacts: Artifacts
     orphans: Orphans
+    exclusive: Exclusive
     blobs: Blobs
     bus: Bus
     signals: Signals
@@ -88,23 +90,23 @@ def storage_on(database: SqliteDatabase, blobs: Blobs | None = None) -> Storage:
     index = Fts5TurnWords()
     search = SqlSearch(database, archived.messages, index)
     purges = SqlPurges(database, index)
-    summaries = SqlSummaries(database)
     return Storage(
         log=SqliteEventLog(database, bus, archived.events),
         sessions=SqlSessions(database, archived.messages, search, purges),
         turns=SqlTurns(database),
         replicas=SoleReplica(database),
         compressions=SqlCompressions(database),
-        summaries=summaries,
+        summaries=SqlSummaries(database),
         archives=SqlArchives(database, purges),
         purges=purges,
-        copies=SqlCopies(database, summaries),
+        copies=SqlCopies(database),
         search=search,
         approvals=SqlApprovals(database),
         switches=SqlSkillSwitches(database),
         learned=SqlLearnedSessions(database),
         artifacts=SqlArtifacts(database),
         orphans=SqlOrphans(database),
+        exclusive=LocalExclusive(),
         blobs=blobs,
         bus=bus,
         signals=database.signals,

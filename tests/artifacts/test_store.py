@@ -72,9 +72,13 @@ async def test_keeping_a_content_again_mends_what_was_damaged(
     row = await artifact_store.put(text_content(CSV), ORIGIN)
     (backing.folder / row.path).unlink()
 
-    await artifact_store.put(text_content(CSV), ORIGIN)
+    again = await artifact_store.put(text_content(CSV), ORIGIN)
+    mended = await artifact_store.get(OWNER, row.ref)
 
-    assert await whole(artifact_store, row) == CSV.encode()
+    assert mended.path == again.path != row.path
+    assert await whole(artifact_store, mended) == CSV.encode()
+    assert (await backing.store.space_used(OWNER)).count == 2
+    assert await backing.candidates() == [row.path]
 
 
 async def test_what_cannot_be_kept_leaves_nothing(backing: StoreFolder) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from gateway.artifacts import store as store_module
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.events import ArtifactEvent, Damaged
 from gateway.artifacts.store import CANDIDATE_TIME, ArtifactStore, Origin, Swept
-from gateway.errors import NotFound, StorageError
+from gateway.errors import Conflict, NotFound, StorageError
 from gateway.ids import now_ms
 from gateway.storage.artifacts import CHUNK, ArtifactRow
 from gateway.storage.artifacts.store import SqlArtifacts
@@ -39,8 +40,8 @@ class Killed(BaseException):
 class DyingStore(SqlArtifacts):
     """Does one thing, and that is the last."""
 
-    async def add(self, row: ArtifactRow, *, quota: int) -> None:
-        await super().add(row, quota=quota)
+    async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+        await super().add(row, quota=quota, instead_of=instead_of)
         raise Killed
 
 
@@ -131,7 +132,7 @@ async def test_a_disk_that_is_too_full_for_a_candidate_gets_no_blob(
 
 
 @pytest.mark.parametrize("last", ["suspect", "put", "add"])
-async def test_what_a_crash_left_behind_is_swept_at_the_next_start(backing: StoreFolder, last: str) -> None:
+async def test_what_a_crash_left_behind_is_swept_an_hour_later(backing: StoreFolder, last: str) -> None:
     """It may have been after any step; what was kept stays, and nothing else does."""
     dying = backing.artifact_store(
         DyingStore(backing.database) if last == "add" else None,
@@ -144,8 +145,7 @@ async def test_what_a_crash_left_behind_is_swept_at_the_next_start(backing: Stor
 
     assert len(backing.files()) == (last != "suspect")
     assert await artifact_store.sweep(now_ms() + CANDIDATE_TIME - 5000) == Swept(0, 0)
-    began = now_ms() + 1
-    assert await artifact_store.sweep(began, began=began) == Swept(0, last != "add")
+    assert await artifact_store.sweep(now_ms() + CANDIDATE_TIME + 1) == Swept(0, last != "add")
 
     rows = await backing.rows()
     assert [await whole(artifact_store, row) for row in rows] == ([DATA] if last == "add" else [])
@@ -175,8 +175,8 @@ async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(backing: S
     added = asyncio.Event()
 
     class Slow(SqlArtifacts):
-        async def add(self, row: ArtifactRow, *, quota: int) -> None:
-            adding = asyncio.ensure_future(super().add(row, quota=quota))
+        async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+            adding = asyncio.ensure_future(super().add(row, quota=quota, instead_of=instead_of))
             await asyncio.sleep(0)  # it is on its way to the database
             added.set()
             await adding
@@ -188,8 +188,7 @@ async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(backing: S
     with pytest.raises(asyncio.CancelledError):
         await keeping
 
-    began = now_ms() + 1
-    await artifact_store.sweep(began, began=began)
+    await artifact_store.sweep(now_ms() + CANDIDATE_TIME + 1)
     [row] = await backing.rows()
     assert await whole(artifact_store, row) == DATA
     assert await backing.candidates() == []
@@ -198,24 +197,60 @@ async def test_who_is_cancelled_while_the_row_is_added_finds_it_whole(backing: S
 # Sweeping
 
 
-async def test_a_sweep_does_not_take_what_is_being_written(
+async def test_a_blob_that_was_swept_while_it_was_written_gets_no_row(
     backing: StoreFolder, artifact_store: ArtifactStore
 ) -> None:
-    """Not even when its blob has been a candidate for long."""
-    gone = await artifact_store.put(bytes_content(DATA), ORIGIN)
-    await backing.store.delete(OWNER, gone.ref, 1)
+    """Whoever writes for that long is told so, and nothing is left."""
     waiting = Waiting()
     keeping = asyncio.create_task(artifact_store.put(waiting.content, ORIGIN))
     await waiting.begun.wait()
-    began = now_ms() + 1
-    sweeping = asyncio.create_task(artifact_store.sweep(began, began=began))
-    await asyncio.wait([sweeping], timeout=0.05)
+    assert await artifact_store.sweep(now_ms() + CANDIDATE_TIME + 1) == Swept(0, 1)
     waiting.go_on.set()
-    row, swept = await keeping, await sweeping
+    with pytest.raises(Conflict) as refused:
+        await keeping
 
-    assert row.path == gone.path
-    assert swept == Swept(0, 0)
+    assert (refused.value.code, refused.value.retryable) == ("content_removed", True)
+    assert await backing.rows() == []
+
+
+async def test_a_content_that_goes_while_it_is_stored_again_is_stored_anew(
+    backing: StoreFolder, artifact_store: ArtifactStore
+) -> None:
+    """Its last artifact is deleted, and its blob removed, between the look at it and the new row."""
+    gone = await artifact_store.put(bytes_content(DATA), ORIGIN)
+
+    class Late(SqlArtifacts):
+        async def path_of(self, owner: str, sha256: str) -> str | None:
+            return gone.path
+
+        async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+            if row.path == gone.path:
+                await artifact_store.delete(OWNER, gone.ref)
+            await super().add(row, quota=quota, instead_of=instead_of)
+
+    row = await backing.artifact_store(Late(backing.database)).put(bytes_content(DATA), ORIGIN)
+
+    assert row.path != gone.path
     assert await whole(artifact_store, row) == DATA
+    assert backing.files() == [row.path]
+    assert await backing.candidates() == []
+
+
+async def test_two_who_store_the_same_write_and_remove_different_blobs(
+    backing: StoreFolder, artifact_store: ArtifactStore
+) -> None:
+    """The one that fails, and removes what it wrote, leaves the other's."""
+    waiting = Waiting()
+    first = asyncio.create_task(artifact_store.put(waiting.content, replace(ORIGIN, session_id="none")))
+    await waiting.begun.wait()
+    row = await artifact_store.put(bytes_content(DATA), ORIGIN)
+    waiting.go_on.set()
+    with pytest.raises(NotFound):
+        await first
+
+    assert await whole(artifact_store, row) == DATA
+    assert backing.files() == [row.path]
+    assert await backing.candidates() == []
 
 
 async def test_a_sweep_removes_what_nobody_uses_any_more(backing: StoreFolder, storage: Storage) -> None:
@@ -262,19 +297,6 @@ async def test_a_round_ends_at_a_blob_that_cannot_be_removed(
 
     assert await artifact_store.sweep(now_ms() + CANDIDATE_TIME + 1) == Swept(0, 1)
     assert await backing.is_clear()
-
-
-async def test_only_candidates_from_before_the_process_are_cleared_at_once(
-    backing: StoreFolder, artifact_store: ArtifactStore
-) -> None:
-    """Of later ones somebody may be writing the blob."""
-    old, new = [await artifact_store.put(text_content(text), ORIGIN) for text in ("old", "new")]
-    began = now_ms()
-    await backing.store.delete(OWNER, old.ref, began - 1)
-    await backing.store.delete(OWNER, new.ref, began)
-
-    assert await artifact_store.sweep(began + 1, began=began) == Swept(0, 1)
-    assert backing.files() == [new.path]
 
 
 # Deleted while it is read

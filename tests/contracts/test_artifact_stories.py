@@ -107,8 +107,8 @@ class Story:
         needed = {row.path for row in self.rows.values()}
         candidates = set(await self.storage.orphans.candidates(2**62, 99))
         for path in self.paths:
-            assert await self.storage.orphans.is_needed(path) == (path in needed)
             assert path in needed | candidates
+            assert await self.storage.orphans.condemn(path, 9) == (path not in needed)
 
     async def clear(self) -> None:
         for session_id in list(self.sessions):

@@ -233,8 +233,6 @@ async def test_a_blob_is_a_candidate_until_an_artifact_has_it(storage: Storage) 
     await storage.orphans.resolve("never/suspected")
 
     assert await candidates(storage) == []
-    assert await storage.orphans.is_needed(one.path)
-    assert not await storage.orphans.is_needed(two.path)
 
 
 async def test_a_blob_that_artifacts_share_is_needed_until_the_last_is_gone(storage: Storage) -> None:
@@ -245,8 +243,8 @@ async def test_a_blob_that_artifacts_share_is_needed_until_the_last_is_gone(stor
 
     await storage.artifacts.delete(OWNER, artifact(1).ref, 9)
     assert await candidates(storage) == [path]
-    assert await storage.orphans.is_needed(path)
+    assert not await storage.orphans.condemn(path, 9)
     await storage.artifacts.delete(OWNER, artifact(2).ref, 10)
 
-    assert not await storage.orphans.is_needed(path)
-    assert await storage.orphans.is_needed(artifact(owner="bob").path)
+    assert await storage.orphans.condemn(path, 11)
+    assert not await storage.orphans.condemn(artifact(owner="bob").path, 11)

@@ -32,6 +32,7 @@ async def kept(storage: Storage, ref: str, *, turn_id: str | None = None, expire
         expires_at=expires_at,
         turn_id=turn_id,
     )
+    await storage.orphans.suspect([row.path], 1)
     await storage.artifacts.add(row, quota=1_000_000)
 
 

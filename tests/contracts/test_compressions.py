@@ -56,7 +56,7 @@ async def test_a_version_whose_archive_may_be_gone_is_refused(storage: Storage) 
     await talk(storage, 2)
     row = version(1, 1, 2)
     await storage.orphans.suspect([row.archive_path], 1)
-    assert await storage.orphans.resolve(row.archive_path)  # as a sweep does after it removed the blob
+    assert await storage.orphans.condemn(row.archive_path, 2)  # as a sweep does before it removes the blob
 
     with pytest.raises(Conflict, match="took too long") as refused:
         await storage.compressions.add(row)

@@ -72,6 +72,7 @@ class Session:
             summariser=self.summariser(parts, **settings),
             meter=TokenMeter(),
             settings=_settings(**settings),
+            exclusive=parts.exclusive,
         )
 
     def summariser(self, parts: Storage | None = None, **settings: Any) -> SessionSummariser:
@@ -83,6 +84,7 @@ class Session:
             calls=ModelCalls(self.model, _settings(**settings)),
             settings=_settings(**settings),
             instructions=lambda: "Summarise.",
+            exclusive=parts.exclusive,
         )
 
     async def compress(self, parts: Storage | None = None, **settings: Any) -> CompressionRow:

@@ -5,7 +5,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 
 import orjson
@@ -59,11 +58,8 @@ async def imported(
         io.BytesIO(file),
         owner,
         copies=storage.copies,
-        archives=storage.archives,
         blobs=storage.blobs,
         orphans=storage.orphans,
-        turn_of=nullcontext,
-        resolve=artifact_store_of(storage).resolve,
         ttl=ttl,
         quota=quota,
         most_rows=most_rows,
@@ -78,7 +74,7 @@ def blobs_in(folder: Path) -> list[str]:
 
 def aside_in(folder: Path) -> list[str]:
     """The hashes of the contents that are kept aside in a folder."""
-    return sorted(path.name for path in folder.rglob("artifacts/*/*/*") if path.is_file())
+    return sorted(path.name.partition("-")[0] for path in folder.rglob("artifacts/*/*/*") if path.is_file())
 
 
 def sealed_as(form: int, lines: Sequence[bytes]) -> bytes:

@@ -236,6 +236,7 @@ async def test_after_a_compression_the_model_still_knows_the_artifacts(
         calls=ModelCalls(session.model, settings),
         settings=settings,
         instructions=lambda: "Summarise.",
+        exclusive=storage.exclusive,
         used=storage.artifacts.used,
     )
     compressor = Compressor(
@@ -246,6 +247,7 @@ async def test_after_a_compression_the_model_still_knows_the_artifacts(
         summariser=summariser,
         meter=TokenMeter(),
         settings=settings,
+        exclusive=storage.exclusive,
     )
     for _ in range(2):
         for turn in talk(6, TEXT):

@@ -1,18 +1,15 @@
 """Artifacts travel with the session that uses them."""
 
 import hashlib
-import io
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gateway.artifacts.content import bytes_content, text_content
-from gateway.artifacts.store import Origin
+from gateway.artifacts.store import CANDIDATE_TIME, Origin
 from gateway.errors import ArtifactsFull, Conflict, StorageError
-from gateway.history.copies.imports import import_session
 from gateway.history.transcript import fold, view
 from gateway.ids import now_ms
 from gateway.messages import Attached
@@ -31,7 +28,7 @@ from tests.history.artifact_copies import (
     lines_of,
     parsed,
 )
-from tests.history.copying import QUOTA, TTL, artifact_store_of, aside_in, exported, imported
+from tests.history.copying import artifact_store_of, aside_in, exported, imported
 from tests.history.past import settings_in, write_past
 from tests.storage.writing import OWNER
 
@@ -203,12 +200,12 @@ async def test_nothing_is_left_of_an_import_that_fails(
 async def test_what_a_crash_leaves_of_an_import_is_a_candidate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before a content is written it is a candidate: a sweep at the next start removes it."""
+    """Before a content is written it is a candidate: a sweep removes it."""
     file = await a_file(tmp_path / "a")
     async with open_storage(settings_in(tmp_path / "b")) as storage:
 
         async def crash(*_: object) -> None:
-            monkeypatch.setattr(storage.orphans, "is_needed", gone)
+            monkeypatch.setattr(storage.orphans, "condemn", gone)
             raise StorageError("The database is gone.")
 
         async def gone(*_: object) -> bool:
@@ -221,41 +218,8 @@ async def test_what_a_crash_leaves_of_an_import_is_a_candidate(
         assert len(aside_in(tmp_path / "b")) == 3
         monkeypatch.undo()
 
-        began = now_ms() + 1
-        await artifact_store_of(storage).sweep(began, began=began)
+        await artifact_store_of(storage).sweep(now_ms() + CANDIDATE_TIME + 1)
         assert await is_untouched(storage, tmp_path / "b")
-
-
-@pytest.mark.anyio
-async def test_contents_are_written_while_nobody_else_touches_them(tmp_path: Path) -> None:
-    """An import waits for whoever holds one, in one order for all, and holds them until its rows are."""
-    file = await a_file(tmp_path / "a")
-    held, begun = list[str](), list[str]()
-    async with open_storage(settings_in(tmp_path / "b")) as storage:
-
-        @asynccontextmanager
-        async def turn_of(path: str) -> AsyncGenerator[None]:
-            assert not await storage.copies.taken("s")
-            held.append(path)
-            yield
-            assert await storage.copies.taken("s")
-            begun.append(path)
-
-        await import_session(
-            io.BytesIO(file),
-            OWNER,
-            copies=storage.copies,
-            archives=storage.archives,
-            blobs=storage.blobs,
-            orphans=storage.orphans,
-            turn_of=turn_of,
-            resolve=artifact_store_of(storage).resolve,
-            ttl=TTL,
-            quota=QUOTA,
-        )
-    assert held == sorted(held)
-    assert len(held) == 3
-    assert sorted(begun) == held
 
 
 @pytest.mark.anyio

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +112,7 @@ async def archive(storage: Storage, session_id: str = "s") -> ArchiveRow | None:
         archives=storage.archives,
         orphans=storage.orphans,
         blobs=storage.blobs,
+        exclusive=storage.exclusive,
     )
 
 
@@ -136,9 +136,6 @@ class Waiting:
 
     def __init__(self, archives: Archives) -> None:
         self._archives = archives
-
-    def moving(self, session_id: str) -> AbstractContextManager[None]:
-        return self._archives.moving(session_id)
 
     async def list(self, session_id: str) -> Sequence[ArchiveRow]:
         return await self._archives.list(session_id)
@@ -166,4 +163,5 @@ async def _archive_without_end(folder: Path) -> None:
             archives=Waiting(storage.archives),
             orphans=storage.orphans,
             blobs=storage.blobs,
+            exclusive=storage.exclusive,
         )

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, Chunk, blob_path
+from gateway.storage.artifacts import MIN_COUNTED, ArtifactRow, Chunk, blob_paths
 from gateway.wiring import Storage
 from tests.storage.writing import OWNER
 
@@ -30,7 +30,7 @@ def artifact(
         lines=3,
         sha256=sha256,
         chunks=(Chunk(sha256, 2),),
-        path=blob_path(owner, sha256),
+        path=blob_paths(owner, sha256)[0],
         compact="CSV, 2 rows",
         created_at=created_at,
         expires_at=expires_at,

@@ -9,7 +9,6 @@ import pytest
 
 from gateway.errors import ArchiveDamaged
 from gateway.events.envelope import StoredEvent
-from gateway.history.archive import folder_of
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.archives.segments import Packer
 from gateway.storage.blobs.addresses import open_blobs
@@ -128,7 +127,7 @@ async def test_a_session_that_is_deleted_while_it_is_read_is_not_damaged(
 
     async def late(blobs: FolderBlobs, path: str, *, start: int = 0, length: int | None = None) -> bytes:
         await storage.sessions.delete("s", OWNER)
-        await storage.blobs.delete_below(folder_of("s"))
+        await storage.blobs.delete(path)
         return await read(blobs, path, start=start, length=length)
 
     monkeypatch.setattr(FolderBlobs, "read", late)

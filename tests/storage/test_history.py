@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 
 from gateway.errors import NotFound
-from gateway.history.archive import folder_of
 from gateway.storage.archives import ArchiveRow
 from gateway.storage.archives.reader import ArchiveReader
 from gateway.storage.messages import History, StoredMessage
@@ -75,7 +74,7 @@ async def test_a_session_deleted_while_its_archive_is_read_is_gone(
 
     async def too_late(row: ArchiveRow, *, after: int, until: int) -> Sequence[StoredMessage]:
         await storage.sessions.delete("s", OWNER)
-        await storage.blobs.delete_below(folder_of("s"))
+        await storage.blobs.delete(row.messages_path)
         return await reader.messages(row, after=after, until=until)
 
     index = Fts5TurnWords()

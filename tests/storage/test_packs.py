@@ -237,7 +237,7 @@ async def test_nothing_names_the_blobs_of_a_deleted_session_however_many_loose_e
         await writer.append(*["text"] * (event_rows.LOOSE_EVENTS - 100))
         await writer.close()
         await storage.sessions.delete("s", OWNER)
-        assert not await storage.orphans.is_needed(row.events_path)
+        assert await storage.orphans.condemn(row.events_path, 1)
         assert await storage.log.read("s", after=0, limit=10) == []
 
 

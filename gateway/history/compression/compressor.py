@@ -35,6 +35,7 @@ from gateway.settings import Settings
 from gateway.shielding import finish
 from gateway.storage.archives import CompressionRow, Compressions, Trigger
 from gateway.storage.blobs import Blobs
+from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History
 from gateway.storage.orphans import Orphans
 from gateway.storage.sessions import Sessions
@@ -62,6 +63,7 @@ class Compressor:
         summariser: SessionSummariser,
         meter: TokenMeter,
         settings: Settings,
+        exclusive: Exclusive,
     ) -> None:
         self._sessions = sessions
         self._compressions = compressions
@@ -70,7 +72,7 @@ class Compressor:
         self._summariser = summariser
         self._meter = meter
         self._settings = settings
-        self._busy: set[str] = set()
+        self._exclusive = exclusive
         self._paused, self._full = (BoundedDict[str, None](_REMEMBERED) for _ in range(2))
 
     async def window(self, model: str) -> int:
@@ -128,28 +130,24 @@ class Compressor:
 
         Raises:
             NothingToCompress: nothing happened, and no event was said.
-            Conflict: (compression_in_progress) one of this session is under way here, no event was said; or
+            Conflict: (compression_in_progress) one of this session is under way, no event was said; or
                 (compression_conflict) another version was put in force meanwhile.
             NotFound: the session is gone.
             CompressionFailed: the old view stays in force; the code says why.
             StorageError: the history could not be read, or `notify` failed.
         """
-        if session_id in self._busy:
-            raise Conflict(
-                f"Session {session_id} is being compressed already.",
-                code="compression_in_progress",
-                retryable=True,
-            )
-        self._busy.add(session_id)
-        try:
+        busy = Conflict(
+            f"Session {session_id} is being compressed already.",
+            code="compression_in_progress",
+            retryable=True,
+        )
+        async with self._exclusive.hold(f"compression {session_id}", refusal=busy):
             context = context or CallContext(session_id)
             attempt = await self._begin(session_id, model, trigger, overhead, added, context=context)
             await self._notify_started(attempt, notify)
             row = await self._carry_out(attempt, notify)
             await finish(self._put_in_force(attempt, row, notify))
             return row
-        finally:
-            self._busy.discard(session_id)
 
     async def _begin(
         self,

@@ -7,12 +7,10 @@ the file to blobs, while turns write as before, and the transaction is a short o
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import BinaryIO, cast
 
 import orjson
 
-from gateway.errors import StorageError
 from gateway.history.archive import (
     Line,
     ToWrite,
@@ -28,7 +26,6 @@ from gateway.history.copies.export import EVENT_HEAD, EVENT_TAIL, archived
 from gateway.history.copies.lines import ExportLines
 from gateway.ids import now_ms
 from gateway.messages import Usage
-from gateway.storage.archives import Archives
 from gateway.storage.artifacts import blob_path
 from gateway.storage.blobs import Blobs
 from gateway.storage.orphans import Orphans
@@ -48,10 +45,6 @@ MAX_ROWS, MAX_ROWS_SIZE = 2_000, 1_048_576
 """Events and messages, and bytes of the file, of a session that becomes rows. So many are inserted in some
 20 ms; the database has one writer, for which every running turn waits meanwhile."""
 
-TurnOf = Callable[[str], AbstractAsyncContextManager[object]]
-"""Waits until nobody else writes or removes the blob of that path, and keeps others from doing so."""
-Resolve = Callable[[str], Awaitable[object]]
-"""Resolves whether the blob of that path is an orphan: it is removed unless something names it."""
 Begin = Callable[..., Awaitable[None]]
 """Is given the paths of blobs before they are written."""
 
@@ -61,11 +54,8 @@ async def import_session(
     owner: str,
     *,
     copies: Copies,
-    archives: Archives,
     orphans: Orphans,
     blobs: Blobs,
-    turn_of: TurnOf,
-    resolve: Resolve,
     quota: int,
     ttl: float,
     most_rows: int = MAX_ROWS,
@@ -78,43 +68,28 @@ async def import_session(
 
     Raises:
         errors.BadImport: the file is damaged or no export; `details` has the number of the line.
-        errors.Conflict: the session's id or that of one of its turns is taken, or the reference of an
-            artifact is, for another content.
-        errors.ArtifactsFull: its artifacts exceed the quota.
+        errors.Conflict, errors.ArtifactsFull: see `Copies.add`.
         errors.StorageError: the database or the blob store failed. In all cases nothing was added.
     """
     checked = await asyncio.to_thread(check, file)
     session = checked.moment.session
-    contents = {blob_path(owner, sha256): at for sha256, at in checked.contents.items()}
-    async with AsyncExitStack() as stack:
-        for path in sorted(contents):  # in one order, so that no two imports wait for each other
-            await stack.enter_async_context(turn_of(path))
-        stack.enter_context(archives.moving(session.id))
-        if await copies.taken(session.id):
-            raise session_taken(session.id)
-        begun: list[str] = []
+    if await copies.taken(session.id):
+        raise session_taken(session.id)
+    begun: list[str] = []
 
-        async def begin(*paths: str) -> None:
-            begun.extend(paths)
-            await orphans.suspect(paths, now_ms())
+    async def begin(*paths: str) -> None:
+        begun.extend(paths)
+        await orphans.suspect(paths, now_ms())
 
-        try:
-            await _write_contents(file, contents, orphans, blobs)
-            incoming = await _incoming(file, checked, blobs, begin, most_rows, ttl=ttl)
-            return await copies.add(owner, incoming, quota)
-        except BaseException:
-            await clear(orphans, blobs, begun)
-            with suppress(StorageError):  # they stay candidates then
-                for path in contents:
-                    await resolve(path)
-            raise
-
-
-async def _write_contents(file: BinaryIO, contents: dict[str, int], orphans: Orphans, blobs: Blobs) -> None:
-    """Each may be an orphan until the transaction that adds its artifacts: a crash leaves none for ever."""
-    for path, at in contents.items():
-        await orphans.suspect([path], now_ms())
-        await blobs.put(path, content_of(file, at))
+    try:
+        contents = {sha256: blob_path(owner, sha256) for sha256 in checked.contents}
+        for sha256, path in contents.items():
+            await begin(path)
+            await blobs.put(path, content_of(file, checked.contents[sha256]))
+        incoming = await _incoming(file, checked, blobs, begin, most_rows, ttl=ttl)
+        return await copies.add(owner, incoming._replace(contents=contents), quota)
+    finally:  # of what came to nothing, and contents of which every artifact was there already
+        await clear(orphans, blobs, begun)
 
 
 async def _incoming(

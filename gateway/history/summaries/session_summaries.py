@@ -17,6 +17,7 @@ from gateway.model.calls import CallContext, ModelCalls, Purpose, Spent
 from gateway.model.prices import window
 from gateway.settings import Settings
 from gateway.storage.archives import Source, Summaries, SummaryRow
+from gateway.storage.exclusive import Exclusive
 from gateway.storage.messages import History, StoredMessage
 from gateway.storage.sessions import SessionRow, Sessions
 
@@ -46,6 +47,7 @@ class SessionSummariser:
         calls: ModelCalls,
         settings: Settings,
         instructions: Callable[[], str],
+        exclusive: Exclusive,
         used: Used = none_used,
     ) -> None:
         self._sessions = sessions
@@ -54,7 +56,7 @@ class SessionSummariser:
         self._settings = settings
         self._instructions = instructions
         self._used = used
-        self._busy: set[str] = set()
+        self._exclusive = exclusive
 
     async def write(
         self,
@@ -104,23 +106,19 @@ class SessionSummariser:
         """Makes and saves the summary of everything said in the session so far; `model` is the session's own.
 
         Raises:
-            Conflict: (summary_in_progress) one of this session is being made here.
+            Conflict: (summary_in_progress) one of this session is being made.
             NothingToCompress: nothing was said yet.
             CompressionFailed: no usable summary came; one from before is kept.
             StorageError: the session could not be read, or the summary not be saved.
         """
-        if session.id in self._busy:
-            raise Conflict(
-                f"Session {session.id} is being summarised already.",
-                code="summary_in_progress",
-                retryable=True,
-            )
-        self._busy.add(session.id)
-        try:
+        busy = Conflict(
+            f"Session {session.id} is being summarised already.",
+            code="summary_in_progress",
+            retryable=True,
+        )
+        async with self._exclusive.hold(f"summary {session.id}", refusal=busy):
             row = await self._of_all(session, model, trigger)
             await self._summaries.save(row)
-        finally:
-            self._busy.discard(session.id)
         return row
 
     async def summarise_messages(

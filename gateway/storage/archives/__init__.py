@@ -6,7 +6,6 @@ behind. Callers have checked the session's owner before, unless a method takes o
 """
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -168,11 +167,6 @@ class Summaries(Protocol):
 
 class Archives(Protocol):
     """Which ranges of sessions were moved to blobs."""
-
-    def moving(self, session_id: str) -> AbstractContextManager[None]:
-        """A lock, held while a session's rows are moved: two tasks would write the same blobs. Entering
-        raises errors.Conflict (code archive_conflict) while somebody else holds it."""
-        ...
 
     async def list(self, session_id: str) -> Sequence[ArchiveRow]:
         """All of a session's, in order."""

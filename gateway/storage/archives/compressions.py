@@ -19,7 +19,7 @@ from gateway.storage.archives import CompressionRow
 from gateway.storage.archives.rows import COMPRESSIONS
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.messages import GENERATION_OPEN
-from gateway.storage.orphans.statements import resolve
+from gateway.storage.orphans.statements import claim
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import compressions, heads, sessions
 from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
@@ -97,7 +97,7 @@ def add(connection: Connection, row: CompressionRow) -> None:
 def insert_version(connection: Connection, row: CompressionRow) -> None:
     """Adds the row and changes nothing else: which version is in force stays as it is. Raises errors.Conflict
     when its archive is no candidate any more: it may have been removed."""
-    if not resolve(connection, row.archive_path):
+    if not claim(connection, row.archive_path):
         raise Conflict(
             f"The archive of version {row.version} of session {row.session_id} took too long to be written, "
             "and was removed meanwhile. Nothing was changed.",

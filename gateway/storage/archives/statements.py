@@ -1,7 +1,6 @@
 """Which ranges of sessions were moved to blobs, in SQL."""
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, func, not_, select, union_all
 
@@ -84,7 +83,7 @@ def insert_archive(connection: Connection, row: ArchiveRow) -> None:
     Raises errors.Conflict when there is none: they may have been removed."""
     ARCHIVES.add(connection, row)
     for path in (row.events_path, row.messages_path):
-        if not orphans.resolve(connection, path):
+        if not orphans.claim(connection, path):
             raise _conflict(row, "its blobs took too long to be written")
 
 
@@ -113,8 +112,7 @@ def _conflict(row: ArchiveRow, why: str) -> Conflict:
 
 
 class SqlArchives(Store):
-    """The `Archives` protocol, for the one process that has the database. `purges` removes the rows of what
-    is archived."""
+    """The `Archives` protocol. `purges` removes the rows of what is archived."""
 
     list = reads(archives_after, snapshot=False)
     due = reads(due, snapshot=False)
@@ -122,18 +120,6 @@ class SqlArchives(Store):
     def __init__(self, database: Database, purges: SqlPurges) -> None:
         super().__init__(database)
         self._purges = purges
-        self._moving: set[str] = set()
-
-    @contextmanager
-    def moving(self, session_id: str) -> Generator[None]:
-        """See `Archives.moving`."""
-        if session_id in self._moving:
-            raise Conflict(f"Session {session_id} is being archived already.", code="archive_conflict")
-        self._moving.add(session_id)
-        try:
-            yield
-        finally:
-            self._moving.discard(session_id)
 
     async def add(self, row: ArchiveRow) -> None:
         """See `Archives.add`."""

@@ -19,7 +19,7 @@ from sqlalchemy import (
 from gateway.errors import NotFound
 from gateway.storage.archives import SummaryRow
 from gateway.storage.archives.rows import SUMMARIES
-from gateway.storage.database import Database, Prepared, Store, reads
+from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.schema import heads, sessions, summaries
 from gateway.storage.sessions.busy import BUSY
 from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
@@ -27,7 +27,6 @@ from gateway.storage.turns.heads import OF_SESSION as HEAD_OF
 ALL = select(*SUMMARIES.columns).join_from(summaries, sessions)
 
 _ID = bindparam("session_id")
-ANY = Prepared(select(summaries.c.session_id).limit(1))
 OF_SESSION = Prepared(ALL.where(summaries.c.session_id == _ID, summaries.c.owner == bindparam("owner")))
 REMOVE = Prepared(delete(summaries).where(summaries.c.session_id == _ID))
 KNOWN = Prepared(
@@ -73,7 +72,7 @@ def newest(
 
 
 def carried(
-    connection: Connection, session_id: str, owner: str, limit: int, *, any_role: bool
+    connection: Connection, session_id: str, owner: str, *, limit: int, any_role: bool = False
 ) -> Sequence[SummaryRow]:
     here = sessions.alias()
 
@@ -122,33 +121,8 @@ def save(connection: Connection, row: SummaryRow) -> None:
 class SqlSummaries(Store):
     """The `Summaries` protocol."""
 
+    save = writes(save)
     get = reads(get, snapshot=False)
     list = reads(newest, snapshot=False)
+    carried = reads(carried, snapshot=False)
     due = reads(due, snapshot=False)
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self._any: bool | None = None  # whether a summary was ever made; None: not asked yet
-
-    async def save(self, row: SummaryRow) -> None:
-        """See `Summaries.save`."""
-        self.noticed()
-        await self.database.write(lambda connection: save(connection, row))
-
-    def noticed(self) -> None:
-        """A summary was saved by another way than `save`."""
-        self._any = True
-
-    async def carried(
-        self, session_id: str, owner: str, *, limit: int, any_role: bool = False
-    ) -> Sequence[SummaryRow]:
-        """See `Summaries.carried`."""
-        if self._any is None:
-            found = await self.database.read(ANY.one, snapshot=False)
-            self._any = self._any or found is not None  # one may have been saved meanwhile
-        if not self._any:
-            return ()
-        return await self.database.read(
-            lambda connection: carried(connection, session_id, owner, limit, any_role=any_role),
-            snapshot=False,
-        )

@@ -7,6 +7,7 @@ behind. Artifacts belong to their owner; a reference names one of the owner's.
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import Any, Literal, NamedTuple, Protocol
 
 Kind = Literal["text", "json", "csv", "markdown", "code", "log", "image", "pdf", "binary"]
@@ -82,11 +83,13 @@ class Stock(NamedTuple):
 class Artifacts(Protocol):
     """The rows of artifacts, and which sessions use them."""
 
-    async def add(self, row: ArtifactRow, *, quota: int) -> None:
-        """Stores it; from then on its session, if it has one, uses it, and its blob is no
-        orphan (see `Orphans`).
+    async def add(self, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+        """Stores it; from then on its session, if it has one, uses it, and its blob is no orphan (see
+        `Orphans`): it was a candidate, or another artifact has it. Those of its owner that have the blob
+        `instead_of` have this one then, as that is damaged.
 
         Raises:
+            errors.Conflict: (content_removed) neither was it; the blob may be gone.
             errors.ArtifactsFull: the owner's artifacts would count more than `quota` bytes; details: quota,
                 used. Content that the owner has already counts MIN_COUNTED.
             errors.NotFound: (session_not_found) the owner has no such session.
@@ -108,6 +111,10 @@ class Artifacts(Protocol):
     ) -> Sequence[ArtifactRow]:
         """The newest first by (created_at, ref), strictly before that pair: all of the owner's, those that a
         session uses, or those that a turn made."""
+        ...
+
+    async def path_of(self, owner: str, sha256: str) -> str | None:
+        """The blob of the owner's artifacts with that content, if there are any."""
         ...
 
     async def those(self, owner: str, refs: Collection[str]) -> Mapping[str, ArtifactRow]:
@@ -145,8 +152,18 @@ class Artifacts(Protocol):
 
 
 def blob_path(owner: str, sha256: str) -> str:
-    """Where the content with that hash lies, once for each owner: what users have in common is nobody's to
-    find out."""
+    """Where the content with that hash is to be written, for each owner apart: what users have in common is
+    nobody's to find out. Another place with each call: nobody writes what somebody else is removing."""
+    return f"{_place(owner, sha256)}-{token_hex(8)}"
+
+
+def blob_paths(owner: str, sha256: str) -> tuple[str, str]:
+    """Between which, both included, the paths of that content lie. In former versions it had one place."""
+    place = _place(owner, sha256)
+    return place, f"{place}-~"
+
+
+def _place(owner: str, sha256: str) -> str:
     partition = hashlib.sha256(f"artifacts of {owner}".encode()).hexdigest()[:16]
     return f"artifacts/{partition}/{sha256[:2]}/{sha256}"
 

@@ -13,14 +13,14 @@ from sqlalchemy import (
     update,
 )
 
-from gateway.errors import ArtifactsFull, NotFound
-from gateway.storage.artifacts import ArtifactRow
+from gateway.errors import ArtifactsFull, Conflict, NotFound
+from gateway.storage.artifacts import ArtifactRow, blob_paths
 from gateway.storage.artifacts.removal import end
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import count_in, counted, space_used
 from gateway.storage.artifacts.uses import IS_OF, USED, use
 from gateway.storage.database import Prepared
-from gateway.storage.orphans.statements import resolve
+from gateway.storage.orphans.statements import claim, suspect
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import artifact_uses, artifacts, sessions
 
@@ -38,6 +38,15 @@ SESSION = Prepared(
         sessions.c.id == bindparam("session_id"), sessions.c.owner == bindparam("owner")
     )
 )
+_HAS = (artifacts.c.owner == bindparam("owner"), artifacts.c.path == bindparam("path"))
+PATH_OF = Prepared(
+    select(artifacts.c.path)
+    .where(_HAS[0], artifacts.c.path.between(bindparam("first"), bindparam("last")))
+    .limit(1)
+)
+# Locked, so that it is not removed before this transaction ends.
+HAS = Prepared(select(artifacts.c.ref).where(*_HAS).limit(1).with_for_update(read=True, key_share=True))
+MOVE = Prepared(update(artifacts).where(*_HAS).values(path=bindparam("to")))
 SUMMARISE = Prepared(update(artifacts).where(_OWNER, _REF).values(summary=bindparam("summary")))
 
 
@@ -87,11 +96,20 @@ def used(connection: Connection, session_id: str, refs: Collection[str]) -> Mapp
     return {row.ref: row for row in map(ARTIFACTS.read, filter(None, rows))}
 
 
+def path_of(connection: Connection, owner: str, sha256: str) -> str | None:
+    first, last = blob_paths(owner, sha256)
+    return PATH_OF.value(connection, owner=owner, first=first, last=last)
+
+
 def summarise(connection: Connection, owner: str, ref: str, summary: str) -> None:
     SUMMARISE.run(connection, owner=owner, ref=ref, summary=summary)
 
 
-def add(connection: Connection, row: ArtifactRow, *, quota: int) -> None:
+def add(connection: Connection, row: ArtifactRow, *, quota: int, instead_of: str | None = None) -> None:
+    take_blob(connection, row.owner, row.path)
+    if instead_of is not None:
+        suspect(connection, [instead_of], row.created_at)
+        MOVE.run(connection, owner=row.owner, path=instead_of, to=row.path)
     if row.session_id is not None:
         found = SESSION.one(connection, session_id=row.session_id, owner=row.owner)
         if found is None:
@@ -105,7 +123,16 @@ def add(connection: Connection, row: ArtifactRow, *, quota: int) -> None:
     insert(connection, row)
     if row.session_id is not None:
         use(connection, row.owner, row.session_id, [row.ref])
-    resolve(connection, row.path)
+
+
+def take_blob(connection: Connection, owner: str, path: str) -> None:
+    """Before an artifact of the blob is added. Raises errors.Conflict (content_removed)."""
+    if not claim(connection, path) and HAS.one(connection, owner=owner, path=path) is None:
+        raise Conflict(
+            "The content was removed while it was stored. Store it again.",
+            code="content_removed",
+            retryable=True,
+        )
 
 
 def delete(connection: Connection, owner: str, ref: str, at: int) -> None:

@@ -15,6 +15,7 @@ class SqlArtifacts(Store):
     add = writes(statements.add)
     get = reads(statements.get, snapshot=False)
     find = reads(statements.find, snapshot=False)
+    path_of = reads(statements.path_of, snapshot=False)
     those = reads(statements.those)
     used = reads(statements.used)
     summarise = writes(statements.summarise)

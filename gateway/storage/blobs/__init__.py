@@ -35,10 +35,6 @@ class Blobs(Protocol):
         way is removed when it comes to be."""
         ...
 
-    async def delete_below(self, folder: str) -> None:
-        """Removes every blob whose path begins with `folder` and a slash, as `delete` does."""
-        ...
-
     async def sweep(self, before: int) -> int:
         """Removes what was written, before that time in Unix milliseconds, of blobs that never became whole,
         as the process was killed. Returns how many these were."""

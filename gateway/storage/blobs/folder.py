@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -40,10 +39,6 @@ class FolderBlobs(ObjectBlobs):
 
     async def _delete(self, path: str) -> None:
         await asyncio.to_thread(self._remove_file, path)
-
-    async def _delete_below(self, folder: str) -> None:
-        """The folder goes with its blobs."""
-        await asyncio.to_thread(self._remove, folder)
 
     def _put(self, path: str, chunks: Given) -> None:
         target = self._root / path
@@ -102,12 +97,6 @@ class FolderBlobs(ObjectBlobs):
                 folder.rmdir()
             except OSError:  # something is in it, or it is gone
                 return
-
-    def _remove(self, folder: str) -> None:
-        target = self._root / folder
-        if target.is_dir():
-            shutil.rmtree(target)
-            _reach_disk(target.parent)
 
 
 def _reach_disk(folder: Path) -> None:

@@ -130,24 +130,12 @@ class ObjectBlobs:
         except BlobMissing:
             return
 
-    async def delete_below(self, folder: str) -> None:
-        """See `Blobs.delete_below`."""
-        prefix = f"{checked(folder)}/"
-        for path, left in self._left.items():
-            left.is_unwanted |= path.startswith(prefix)
-        with failures(folder):
-            await self._delete_below(folder)
-
     async def sweep(self, before: int) -> int:
         """See `Blobs.sweep`. A bucket shows no part of a blob; what it keeps of one is for its own rules."""
         return 0
 
     async def _delete(self, path: str) -> None:
         await obstore.delete_async(self._store, path)
-
-    async def _delete_below(self, folder: str) -> None:
-        async for found in obstore.list(self._store, prefix=folder):
-            await obstore.delete_async(self._store, [each["path"] for each in found])
 
     def _leave(self, path: str, job: Future[None]) -> None:
         """Nobody waits for a blob that is under way."""

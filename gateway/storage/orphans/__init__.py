@@ -1,9 +1,17 @@
 """Blobs that may be orphans: the artifact, the archive or the version of a session that names them was not
-added yet, or is gone. A writer of a blob makes it a candidate before; the transaction that adds its row
-ends that in the same transaction. So a crash leaves at most a candidate, which a sweep removes."""
+added yet, or is gone.
+
+    suspect -> write the blob -> add its row, in whose transaction it is claimed
+       └───── an hour later, or the row went ─────> condemn -> remove the blob -> resolve
+
+A condemned blob is claimed by nobody, and each has a path of its own: so nobody writes what is being removed,
+and a crash leaves at most a candidate, which a sweep removes.
+"""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
+
+from gateway.storage.blobs import Blobs
 
 
 class Orphans(Protocol):
@@ -11,18 +19,29 @@ class Orphans(Protocol):
     work, and nothing half-done is left behind."""
 
     async def suspect(self, paths: Collection[str], at: int) -> None:
-        """These are candidates from `at` on, also those that were before: they are about to be written, or
-        could not be removed."""
+        """These are candidates from `at` (Unix milliseconds) on, also those that were before: they are about
+        to be written, or have lost a row."""
         ...
 
     async def candidates(self, before: int, limit: int) -> Sequence[str]:
         """Those since before that time, the oldest first."""
         ...
 
-    async def is_needed(self, path: str) -> bool:
-        """Whether an artifact, an archive or a version names it, one that is just being added too."""
+    async def condemn(self, path: str, at: int) -> bool:
+        """Whether the candidate is to be removed, as no artifact, archive or version names it: none will from
+        then on, and it is a candidate since `at`. One that something names is a candidate no more."""
         ...
 
-    async def resolve(self, path: str) -> bool:
-        """It is no candidate any more: something names it, or it was removed. Whether it was one."""
+    async def resolve(self, path: str) -> None:
+        """The blob was removed: it is no candidate any more."""
         ...
+
+
+async def remove_orphan(orphans: Orphans, blobs: Blobs, path: str, at: int) -> bool:
+    """Removes the blob of a candidate unless something names it; whether it was removed. Raises
+    errors.StorageError: it stays a candidate."""
+    if not await orphans.condemn(path, at):
+        return False
+    await blobs.delete(path)
+    await orphans.resolve(path)
+    return True

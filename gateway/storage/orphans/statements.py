@@ -1,22 +1,27 @@
-"""Blobs that may be orphans, in SQL."""
+"""Blobs that may be orphans, in SQL. `since` is below 0 once they are condemned."""
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, union_all
+from sqlalchemy import Connection, bindparam, delete, func, insert, literal_column, select, union_all, update
 
 from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.schema import artifacts, compressions, doubtful_blobs, session_archives
 
 _PATH = bindparam("path")
+_OF_PATH = doubtful_blobs.c.path == _PATH
+_SINCE = func.abs(doubtful_blobs.c.since)
 ARCHIVED = (session_archives.c.events_path, session_archives.c.messages_path, compressions.c.archive_path)
 """Where archives and versions name their blobs."""
 
 ADD = Prepared(insert(doubtful_blobs).values(path=_PATH, since=bindparam("at")))
-REMOVE = Prepared(delete(doubtful_blobs).where(doubtful_blobs.c.path == _PATH))
+REMOVE = Prepared(delete(doubtful_blobs).where(_OF_PATH))
+CLAIM = Prepared(delete(doubtful_blobs).where(_OF_PATH, doubtful_blobs.c.since >= literal_column("0")))
+LOCK = Prepared(select(doubtful_blobs.c.path).where(_OF_PATH).with_for_update())
+CONDEMN = Prepared(update(doubtful_blobs).where(_OF_PATH).values(since=bindparam("since")))
 CANDIDATES = Prepared(
     select(doubtful_blobs.c.path)
-    .where(doubtful_blobs.c.since < bindparam("before"))
-    .order_by(doubtful_blobs.c.since, doubtful_blobs.c.path)
+    .where(bindparam("before") > _SINCE)
+    .order_by(_SINCE, doubtful_blobs.c.path)
     .limit(bindparam("limit"))
 )
 NAMED = Prepared(
@@ -34,12 +39,25 @@ def candidates(connection: Connection, before: int, limit: int) -> Sequence[str]
     return [path for (path,) in CANDIDATES.all(connection, before=before, limit=limit)]
 
 
-def is_needed(connection: Connection, path: str) -> bool:
-    return NAMED.one(connection, path=path) is not None
+def claim(connection: Connection, path: str) -> bool:
+    """Part of the transaction that adds a row which names the path: False when it was no candidate, or is
+    condemned."""
+    return CLAIM.run(connection, path=path).rowcount == 1
 
 
-def resolve(connection: Connection, path: str) -> bool:
-    return REMOVE.run(connection, path=path).rowcount == 1
+def condemn(connection: Connection, path: str, at: int) -> bool:
+    # In statements of their own: whoever claims it at the same time has done so before the second.
+    if LOCK.one(connection, path=path) is None:
+        return False
+    if NAMED.one(connection, path=path) is not None:
+        resolve(connection, path)
+        return False
+    CONDEMN.run(connection, path=path, since=-max(at, 1))
+    return True
+
+
+def resolve(connection: Connection, path: str) -> None:
+    REMOVE.run(connection, path=path)
 
 
 class SqlOrphans(Store):
@@ -47,5 +65,5 @@ class SqlOrphans(Store):
 
     suspect = writes(suspect)
     candidates = reads(candidates, snapshot=False)
-    is_needed = writes(is_needed)  # by the writer: what is on its way there is there first
+    condemn = writes(condemn)
     resolve = writes(resolve)

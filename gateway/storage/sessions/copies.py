@@ -4,7 +4,8 @@ way, page by page; the rest is small and is here.
 Owners are no part of a copy: the user who imports it owns it. Neither are the places of archives.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -224,12 +225,13 @@ class Incoming(NamedTuple):
     """What an import adds. The iterables are read once, in the transaction and off the event loop; `archives`
     has the place of each version's archive, by its number. Messages and events are rows, or they were written
     to blobs before and `archived` tells of them: inserting very many would keep all turns from writing. The
-    contents of `artifacts` are in blobs already."""
+    contents of `artifacts` are in blobs already, whose paths `contents` has by their hashes."""
 
     moment: Moment
     archives: dict[int, VersionArchive]
     turns: Iterable[TurnCopy]
     artifacts: Iterable[ArtifactCopy] = ()
+    contents: Mapping[str, str] = MappingProxyType({})
     messages: Iterable[MessageCopy] = ()
     events: Iterable[EventCopy] = ()
     archived: ArchiveRow | None = None
@@ -258,7 +260,7 @@ class Copies(Protocol):
 
         Raises:
             errors.Conflict: the id of the session or of one of its turns is taken, or the reference of an
-                artifact is, for another content.
+                artifact is, for another content; or writing the blobs took so long that they were swept.
             errors.ArtifactsFull: the owner's artifacts would take more than `quota` bytes. In both cases
                 nothing was added.
         """

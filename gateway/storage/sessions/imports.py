@@ -13,14 +13,13 @@ from gateway.storage.archives.compressions import insert_version, versions
 from gateway.storage.archives.rows import SUMMARIES
 from gateway.storage.archives.statements import insert_archive
 from gateway.storage.archives.summaries import OF_SESSION as SUMMARY
-from gateway.storage.archives.summaries import SqlSummaries, save
-from gateway.storage.artifacts import ArtifactRow, Chunk, blob_path, statements
+from gateway.storage.archives.summaries import save
+from gateway.storage.artifacts import ArtifactRow, Chunk, statements
 from gateway.storage.artifacts.rows import ARTIFACTS
 from gateway.storage.artifacts.totals import space_used
 from gateway.storage.artifacts.uses import refs_used, use
-from gateway.storage.database import Database, Prepared, Store, reads
+from gateway.storage.database import Prepared, Store, reads, writes
 from gateway.storage.log.packs import ADD_PACK, packs_of, rows_of
-from gateway.storage.orphans.statements import resolve
 from gateway.storage.refusals import no_session
 from gateway.storage.schema import heads, messages, sessions, turns
 from gateway.storage.sessions import SessionRow
@@ -128,7 +127,7 @@ def add(connection: Connection, owner: str, incoming: Incoming, quota: int) -> S
         insert_version(connection, _version(session.id, version, incoming.archives[version.version]))
     if summary is not None:
         save(connection, _summary_row(session, owner, summary))
-    _add_artifacts(connection, session.id, owner, incoming.artifacts, quota)
+    _add_artifacts(connection, session.id, owner, incoming, quota)
     own = {"session_id": session.id}
     ADD_MESSAGE.many(connection, (own | each._asdict() for each in incoming.messages))
     happened = ((session.id, each.seq, each.turn_id, each.type, each.body) for each in incoming.events)
@@ -152,13 +151,14 @@ def _new_turns(
 
 
 def _add_artifacts(
-    connection: Connection, session_id: str, owner: str, copies: Iterable[ArtifactCopy], quota: int
+    connection: Connection, session_id: str, owner: str, incoming: Incoming, quota: int
 ) -> None:
     grew = False
-    for copy in copies:
-        path = blob_path(owner, copy.sha256)
+    for copy in incoming.artifacts:
         known = statements.ONE.one(connection, owner=owner, ref=copy.ref)
         if known is None:
+            path = incoming.contents[copy.sha256]
+            statements.take_blob(connection, owner, path)
             statements.insert(connection, _artifact(owner, path, copy))
             grew = True
         elif ARTIFACTS.read(known).sha256 != copy.sha256:
@@ -166,7 +166,6 @@ def _add_artifacts(
                 f"You have an artifact {copy.ref} with another content. Delete it, then import the session."
             )
         use(connection, owner, session_id, [copy.ref])
-        resolve(connection, path)
     used = space_used(connection, owner).used
     if grew and used > quota:
         raise ArtifactsFull(
@@ -197,19 +196,9 @@ def _summary_row(session: SessionCopy, owner: str, copy: SummaryCopy) -> Summary
 
 
 class SqlCopies(Store):
-    """The `Copies` protocol. `summaries` hears of a summary that comes with a session."""
+    """The `Copies` protocol."""
 
     moment = reads(moment_of)
     turns = reads(turns_after, snapshot=False)
     taken = reads(is_there, snapshot=False)
-
-    def __init__(self, database: Database, summaries: SqlSummaries) -> None:
-        super().__init__(database)
-        self._summaries = summaries
-
-    async def add(self, owner: str, incoming: Incoming, quota: int) -> SessionRow:
-        """See `Copies.add`."""
-        row = await self.database.write(lambda connection: add(connection, owner, incoming, quota))
-        if incoming.moment.summary is not None:
-            self._summaries.noticed()
-        return row
+    add = writes(add)

@@ -13,6 +13,8 @@ from gateway.memory.validation import NewMemory
 from gateway.model.base import ModelRequest
 from gateway.service import learning_worker
 from gateway.service.archiver import Archiver
+from gateway.service.learning_worker import LearningWorker
+from gateway.service.session_events import SessionEvents
 from gateway.settings import Settings
 from gateway.storage.memories import Filter, Scope
 from tests.harness import running_gateway
@@ -384,3 +386,21 @@ async def test_a_gateway_learns_after_its_turns(settings: Settings) -> None:
         rows = await services.store.list(Scope("local"), Filter(), limit=10)
     assert (memory["op"], memory["by"]) == ("remembered", "keeper")
     assert [row.id for row in rows] == [memory["memory_id"]]
+
+
+async def test_a_session_that_two_replicas_hear_of_is_read_once(tmp_path: Path) -> None:
+    """No call is paid for twice; whoever comes second finds that it was read."""
+    async with sessions(tmp_path, by_words) as opened:
+        async with opened.storage.exclusive.hold("learning s"):
+            await opened.say(TEA)
+            other = LearningWorker(opened.deps, opened.extractor, opened.learned, first_retry=0.001)
+            running = asyncio.create_task(other.run(SessionEvents(opened.storage.log)))
+            while not other.waiting:  # it finds the session in the database
+                await asyncio.sleep(0.001)
+            assert opened.model.requests == []
+        await asyncio.gather(opened.learning.settled(), other.settled())
+        running.cancel()
+        await asyncio.wait([running])
+
+        assert len(opened.model.requests) == 1
+        assert await opened.remembered() == [TEA]

@@ -1,0 +1,43 @@
+"""What one at a time does, of all processes that have a store open."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
+
+from gateway.errors import GatewayError
+
+
+class Exclusive(Protocol):
+    """Names, each held by one task at a time."""
+
+    def hold(self, name: str, *, refusal: GatewayError | None = None) -> AbstractAsyncContextManager[None]:
+        """Holds the name for as long as the context is open. While somebody else does, entering raises
+        `refusal`; without one it waits until nobody does.
+
+        Raises:
+            errors.StorageError: it cannot be asked who holds it; or (code hold_lost) the name may be somebody
+                else's since: the task in the context was cancelled for that.
+        """
+        ...
+
+
+class LocalExclusive:
+    """The `Exclusive` protocol where one process has the store."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, asyncio.Event] = {}
+
+    @asynccontextmanager
+    async def hold(self, name: str, *, refusal: GatewayError | None = None) -> AsyncGenerator[None]:
+        """See `Exclusive.hold`."""
+        while (until := self._held.get(name)) is not None:
+            if refusal is not None:
+                raise refusal
+            await until.wait()
+        self._held[name] = over = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._held[name]
+            over.set()
