@@ -42,6 +42,11 @@ test: $(VENV)/.dev ## Run the whole test suite (ARGS="tests/turn -x")
 		echo "Prometheus is not installed (Debian: apt-get install prometheus): what asks it is left out."; \
 		export GATEWAY_TEST_WITHOUT_PROMETHEUS=1; \
 	fi; \
+	if [ -z "$${GATEWAY_TEST_POSTGRES:-}" ] && ! command -v initdb >/dev/null && \
+		! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then \
+		echo "PostgreSQL is not installed (Debian: apt-get install postgresql): what needs it is left out."; \
+		export GATEWAY_TEST_WITHOUT_POSTGRES=1; \
+	fi; \
 	if ! $(BIN)/python -m tests.disk; then \
 		echo "SQLite's functions cannot be called from here: the tests of power cuts are left out."; \
 		export GATEWAY_TEST_WITHOUT_POWER_CUTS=1; \
@@ -97,7 +102,7 @@ dashboards: $(VENV)/.dev ## Write grafana/dashboards from grafana/boards
 .PHONY: lock
 lock: $(VENV)/.python ## Renew the requirement files from pyproject.toml (UPGRADE=1 moves every pin)
 	@test -x $(BIN)/uv || $(PIP) install --quiet uv
-	@$(LOCK) pyproject.toml --extra mcp --extra vectors --output-file requirements.txt
+	@$(LOCK) pyproject.toml --extra mcp --extra postgres --extra vectors --output-file requirements.txt
 	@$(BUILD_REQUIRES) | $(LOCK) - --constraint requirements.txt --output-file requirements-build.txt
 	@$(LOCK) pyproject.toml --extra dev requirements-build.txt --constraint requirements.txt \
 		--output-file requirements-dev.txt

@@ -34,7 +34,7 @@ BUDGETS: Mapping[str, int] = {
     "service": 1955,
     "settings": 450,
     "skills": 1090,
-    "storage": 8400,
+    "storage": 10200,
     "telemetry": 4310,
     "tools": 3075,
     "turn": 2360,

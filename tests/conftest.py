@@ -19,6 +19,7 @@ from gateway.storage.sqlite import SqliteDatabase
 from gateway.wiring import Storage, storage_on
 from tests.blank import copy_blanks
 from tests.harness import TIMEOUT, Client, running_gateway, settings_for
+from tests.postgres import drop_databases
 
 ROOT = Path(__file__).parent.parent
 
@@ -53,6 +54,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _no_databases_left() -> Iterator[None]:
+    """The databases that a test made on the PostgreSQL server are removed."""
+    yield
+    drop_databases()
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,10 @@
 """Access to the tables of any engine: whole transactions, each a plain function."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -11,6 +14,24 @@ from gateway.storage.signals import Signal, Signals
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+log = logging.getLogger(__name__)
+
+
+class Session(NamedTuple):
+    """A transaction that reads a session and then changes it: its head is locked."""
+
+    id: str
+
+
+class Owner(NamedTuple):
+    """A transaction that compares what a user has with what they may have, and adds to it."""
+
+    name: str
+
+
+Lock = Session | Owner
+"""What a transaction has to itself, where several run at once. An owner is locked before a session."""
 
 
 class Database(Protocol):
@@ -28,14 +49,23 @@ class Database(Protocol):
         ...
 
     async def write(
-        self, work: Callable[[Connection], T], *, committed: Callable[[], None] | None = None
+        self,
+        work: Callable[[Connection], T],
+        *,
+        over: Lock | None = None,
+        committed: Callable[[], None] | None = None,
     ) -> T:
         """Runs `work` in a transaction and returns its result once that is durable. What `work` raises undoes
         its own changes only, and is raised here. `committed` is called on the event loop as soon as the
         changes are durable, also when the caller has been cancelled meanwhile.
 
+        An engine that runs several transactions at once locks `over` in a statement of its own first: what
+        `work` reads has everything then that others did under the same lock. It may run `work` again, after
+        a conflict with another transaction or on another connection: nothing but its last result counts.
+
         Raises:
-            errors.StorageError: the database could not do it; nothing was changed.
+            errors.StorageError: the database could not do it; nothing was changed, unless the code is
+                outcome_unknown: the connection was lost in the commit, and not to be had again since.
         """
         ...
 
@@ -47,6 +77,41 @@ class Database(Protocol):
             errors.StorageError: the database could not do it.
         """
         ...
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """The work of a caller who waits for it, and what became of it."""
+
+    work: Callable[[Connection], Any]
+    future: asyncio.Future[Any]
+    committed: Callable[[], None] | None = None
+    over: Lock | None = None
+    value: Any = None
+    error: BaseException | None = None
+    sent: Sequence[Signal] = ()
+
+    def settle(self, signals: Signals) -> None:
+        """Tells those who wait and those who hear what it has sent, on the event loop."""
+        if self.error is None:
+            if self.committed is not None:
+                call(self.committed)
+            signals.hear(self.sent)
+        if self.future.done():  # its awaiter was cancelled
+            return
+        if self.error is None:
+            self.future.set_result(self.value)
+        else:
+            self.future.set_exception(self.error)
+
+
+def call(callback: Callable[..., None], *arguments: Any) -> None:
+    """Calls back on the event loop. What fails there is logged: others are called, and the database goes
+    on."""
+    try:
+        callback(*arguments)
+    except Exception:
+        log.exception("a callback of the database failed")
 
 
 class Store:
@@ -68,11 +133,13 @@ def reads(work: Callable[Concatenate[Connection, P], T], *, snapshot: bool = Tru
     return method
 
 
-def writes(work: Callable[Concatenate[Connection, P], T]):
-    """A method of a `Store` that runs `work` as `Database.write` does."""
+def writes(work: Callable[Concatenate[Connection, P], T], *, over: Callable[P, Lock] | None = None):
+    """A method of a `Store` that runs `work` as `Database.write` does, over what `over` makes of its
+    arguments."""
 
     async def method(self: Store, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.database.write(lambda connection: work(connection, *args, **kwargs))
+        lock = over(*args, **kwargs) if over is not None else None
+        return await self.database.write(lambda connection: work(connection, *args, **kwargs), over=lock)
 
     return method
 

@@ -11,17 +11,15 @@ from sqlalchemy import (
     Float,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     Table,
-    Text,
     text,
 )
 
-metadata = MetaData()
+from gateway.storage.schema import NUMBER, TEXT, where
 
-_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+metadata = MetaData()
 
 # What is filtered by comes first and what is long last: a row is read as far as it is asked for. `audience`
 # is that of MemoryRow; `subject` is what a document and a runtime memory may both be about (None: nothing).
@@ -29,43 +27,43 @@ _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 memories = Table(
     "memories",
     metadata,
-    Column("number", _NUMBER, primary_key=True, autoincrement=True),
-    Column("id", Text, nullable=False, unique=True),
-    Column("user_id", Text, nullable=False),
-    Column("audience", Text, nullable=False),
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
+    Column("id", TEXT, nullable=False, unique=True),
+    Column("user_id", TEXT, nullable=False),
+    Column("audience", TEXT, nullable=False),
     Column("deleted_at", BigInteger),
-    Column("status", Text, nullable=False),
+    Column("status", TEXT, nullable=False),
     Column("quarantined", Boolean, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("type", Text, nullable=False),
-    Column("owner_type", Text, nullable=False),
-    Column("owner_id", Text, nullable=False),
+    Column("source", TEXT, nullable=False),
+    Column("type", TEXT, nullable=False),
+    Column("owner_type", TEXT, nullable=False),
+    Column("owner_id", TEXT, nullable=False),
     Column("pinned", Boolean, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    Column("subject", Text),
-    Column("version", Integer, nullable=False),
-    Column("role_id", Text),
-    Column("project_id", Text),
-    Column("visibility", Text, nullable=False),
-    Column("importance", Integer, nullable=False),
+    Column("subject", TEXT),
+    Column("version", NUMBER, nullable=False),
+    Column("role_id", TEXT),
+    Column("project_id", TEXT),
+    Column("visibility", TEXT, nullable=False),
+    Column("importance", NUMBER, nullable=False),
     Column("confidence", Float, nullable=False),
-    Column("evidence_count", Integer, nullable=False),
-    Column("superseded_by", Text),
+    Column("evidence_count", NUMBER, nullable=False),
+    Column("superseded_by", TEXT),
     Column("created_at", BigInteger, nullable=False),
     Column("last_used", BigInteger, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("skill", Text),
-    Column("reference", Text),
-    Column("tags", Text, nullable=False),
-    Column("flagged", Text),
-    Column("summary", Text, nullable=False),
-    Column("content", Text, nullable=False),
-    Column("context", Text),
-    Column("decisions", Text, nullable=False),
-    Column("refs", Text, nullable=False),
-    Column("metadata", Text),
-    Column("origin", Text),
-    Column("tools", Text, nullable=False, server_default="[]"),
+    Column("digest", TEXT, nullable=False),
+    Column("skill", TEXT),
+    Column("reference", TEXT),
+    Column("tags", TEXT, nullable=False),
+    Column("flagged", TEXT),
+    Column("summary", TEXT, nullable=False),
+    Column("content", TEXT, nullable=False),
+    Column("context", TEXT),
+    Column("decisions", TEXT, nullable=False),
+    Column("refs", TEXT, nullable=False),
+    Column("metadata", TEXT),
+    Column("origin", TEXT),
+    Column("tools", TEXT, nullable=False, server_default="[]"),
 )
 # The same content may be said by several documents: their files are what decides.
 LIVE = text("deleted_at IS NULL AND status IN ('active', 'suppressed') AND source != 'document'")
@@ -80,42 +78,42 @@ Index(
     memories.c.audience,
     memories.c.digest,
     unique=True,
-    sqlite_where=LIVE,
+    **where(LIVE),
 )
 Index(
     "memories_counted",
     memories.c.user_id,
     memories.c.status,
     memories.c.quarantined,
-    sqlite_where=COUNTED,
+    **where(COUNTED),
 )
 Index(
     "memories_by_user",
     memories.c.user_id,
     memories.c.updated_at,
     memories.c.id,
-    sqlite_where=_present,
+    **where(_present),
 )
 Index(
     "memories_by_audience",
     memories.c.audience,
     memories.c.updated_at,
     memories.c.id,
-    sqlite_where=_present,
+    **where(_present),
 )
 Index(
     "memories_deleted",
     memories.c.user_id,
     memories.c.deleted_at,
-    sqlite_where=_deleted,
+    **where(_deleted),
 )
-Index("memories_by_subject", memories.c.subject, sqlite_where=_about)
-Index("memories_replaced", memories.c.superseded_by, sqlite_where=_replaced)
+Index("memories_by_subject", memories.c.subject, **where(_about))
+Index("memories_replaced", memories.c.superseded_by, **where(_replaced))
 
 
 def _memory(*, is_key: bool = False) -> Column[int]:
     reference = ForeignKey("memories.number", ondelete="CASCADE")
-    return Column("memory", _NUMBER, reference, primary_key=is_key, nullable=False, autoincrement=False)
+    return Column("memory", NUMBER, reference, primary_key=is_key, nullable=False, autoincrement=False)
 
 
 # `row` is the whole memory as it became, JSON; `key` makes the request that did it repeatable.
@@ -123,16 +121,16 @@ memory_versions = Table(
     "memory_versions",
     metadata,
     _memory(is_key=True),
-    Column("version", Integer, primary_key=True, nullable=False, autoincrement=False),
-    Column("operation", Text, nullable=False),
-    Column("actor", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("turn_id", Text),
-    Column("key", Text),
+    Column("version", NUMBER, primary_key=True, nullable=False, autoincrement=False),
+    Column("operation", TEXT, nullable=False),
+    Column("actor", TEXT, nullable=False),
+    Column("reason", TEXT, nullable=False),
+    Column("turn_id", TEXT),
+    Column("key", TEXT),
     Column("at", BigInteger, nullable=False),
-    Column("row", Text, nullable=False),
+    Column("row", TEXT, nullable=False),
 )
-Index("memory_versions_by_key", memory_versions.c.key, sqlite_where=_keyed)
+Index("memory_versions_by_key", memory_versions.c.key, **where(_keyed))
 
 # A quote is of what `user_id` said (members of a household give evidence of one memory), or of what the
 # assistant said and they agreed to (`author`), and of the content with `digest`: once that has changed it
@@ -140,21 +138,21 @@ Index("memory_versions_by_key", memory_versions.c.key, sqlite_where=_keyed)
 memory_evidence = Table(
     "memory_evidence",
     metadata,
-    Column("number", _NUMBER, primary_key=True, autoincrement=True),
+    Column("number", NUMBER, primary_key=True, autoincrement=True),
     _memory(),
-    Column("user_id", Text, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("session_id", Text, nullable=False),
+    Column("user_id", TEXT, nullable=False),
+    Column("digest", TEXT, nullable=False),
+    Column("session_id", TEXT, nullable=False),
     Column("position", BigInteger, nullable=False),
-    Column("quote", Text, nullable=False),
-    Column("author", Text, nullable=False, server_default=text("'user'")),
+    Column("quote", TEXT, nullable=False),
+    Column("author", TEXT, nullable=False, server_default=text("'user'")),
 )
 Index("memory_evidence_by_memory", memory_evidence.c.memory, memory_evidence.c.number)
 
 
 def _end(name: str) -> Column[str]:
     reference = ForeignKey("memories.id", ondelete="CASCADE")
-    return Column(name, Text, reference, primary_key=True, nullable=False)
+    return Column(name, TEXT, reference, primary_key=True, nullable=False)
 
 
 memory_links = Table(
@@ -162,7 +160,7 @@ memory_links = Table(
     metadata,
     _end("from_id"),
     _end("to_id"),
-    Column("relation", Text, primary_key=True, nullable=False),
+    Column("relation", TEXT, primary_key=True, nullable=False),
 )
 Index("memory_links_to", memory_links.c.to_id)
 
@@ -172,9 +170,9 @@ memory_vectors = Table(
     "memory_vectors",
     metadata,
     _memory(is_key=True),
-    Column("model", Text, primary_key=True, nullable=False),
-    Column("passage", Integer, primary_key=True, nullable=False, autoincrement=False),
-    Column("digest", Text, nullable=False),
+    Column("model", TEXT, primary_key=True, nullable=False),
+    Column("passage", NUMBER, primary_key=True, nullable=False, autoincrement=False),
+    Column("digest", TEXT, nullable=False),
     Column("data", LargeBinary, nullable=False),
 )
 
@@ -182,17 +180,17 @@ memory_vectors = Table(
 erasures = Table(
     "erasures",
     metadata,
-    Column("memory_id", Text, primary_key=True, nullable=False),
-    Column("owner", Text, primary_key=True, nullable=False),
+    Column("memory_id", TEXT, primary_key=True, nullable=False),
+    Column("owner", TEXT, primary_key=True, nullable=False),
 )
 
 profiles = Table(
     "profiles",
     metadata,
-    Column("kind", Text, primary_key=True, nullable=False),
-    Column("id", Text, primary_key=True, nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("fields", Text, nullable=False),
+    Column("kind", TEXT, primary_key=True, nullable=False),
+    Column("id", TEXT, primary_key=True, nullable=False),
+    Column("version", NUMBER, nullable=False),
+    Column("fields", TEXT, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
-    Column("actor", Text, nullable=False),
+    Column("actor", TEXT, nullable=False),
 )

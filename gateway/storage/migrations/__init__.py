@@ -15,18 +15,22 @@ class Chain(NamedTuple):
 
     folder: str
     head: str
+    baseline: str = ""
+    """The revision of the tables that a new PostgreSQL database begins with, in baseline/FOLDER.sql."""
+    table: str = "alembic_version"
+    """Where a PostgreSQL database, which has the tables of both chains, keeps the revision."""
 
 
 HEAD = "0009"
 """The newest revision of the sessions, in versions/."""
-SESSIONS = Chain("versions", HEAD)
+SESSIONS = Chain("versions", HEAD, "0009")
 
 MOVING = "moving"
 """In place of a revision: the database is being filled from another one (storage/moving/)."""
 
 MEMORY_HEAD = "0005"
 """The newest revision of the memories, in memory/."""
-MEMORIES = Chain("memory", MEMORY_HEAD)
+MEMORIES = Chain("memory", MEMORY_HEAD, "0005", "memory_version")
 
 
 def migrate(path: Path) -> tuple[str | None, str]:
@@ -62,6 +66,16 @@ def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
 
         run(path, before, chain)
     return before, chain.head
+
+
+def too_new(name: str, revision: str) -> StorageError:
+    """The refusal of a database with a revision that this version does not know."""
+    return StorageError(
+        f"The database {name} was written by a newer version of the gateway (revision {revision}): "
+        "install that version, or restore a backup made before the upgrade.",
+        code="database_too_new",
+        retryable=False,
+    )
 
 
 def current_revision(path: Path) -> str | None:

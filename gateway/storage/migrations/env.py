@@ -4,6 +4,7 @@ from alembic import context
 
 context.configure(
     connection=context.config.attributes["connection"],
+    version_table=context.config.attributes["version_table"],
     transactional_ddl=True,
     transaction_per_migration=True,
 )

@@ -9,7 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, NullPool, create_engine, event
 
 from gateway.errors import StorageError
-from gateway.storage.migrations import Chain
+from gateway.storage.migrations import Chain, too_new
 
 
 def run(path: Path, before: str | None, chain: Chain) -> None:
@@ -19,30 +19,42 @@ def run(path: Path, before: str | None, chain: Chain) -> None:
         StorageError: `before` is not a revision of this version, or the database refused; the file is as it
             was after the last complete step.
     """
+    config = config_of(chain)
+    check_is_known(config, str(path), before)
+    engine = create_engine("sqlite://", creator=lambda: connect(path), poolclass=NullPool)
+    event.listen(engine, "begin", begin)
+    try:
+        with engine.connect() as connection:
+            upgrade_on(connection, config, chain.head)
+    except sqlite3.Error as error:
+        raise StorageError(f"The database {path} could not be migrated: {error}.") from error
+    finally:
+        engine.dispose()
+
+
+def config_of(chain: Chain, version_table: str = "alembic_version") -> Config:
+    """What Alembic is told of a chain."""
     config = Config()
     folder = Path(__file__).parent
     # A percent sign in the path would be an interpolation to the config parser.
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     config.set_main_option("version_locations", str(folder / chain.folder).replace("%", "%%"))
     config.set_main_option("path_separator", "newline")
+    config.attributes["version_table"] = version_table
+    return config
+
+
+def check_is_known(config: Config, name: str, revision: str | None) -> None:
+    """Raises StorageError (database_too_new) unless it is a revision of this version, or none."""
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if before is not None and before not in known:
-        raise StorageError(
-            f"The database {path} was written by a newer version of the gateway (revision {before}): "
-            "install that version, or restore a backup made before the upgrade.",
-            code="database_too_new",
-            retryable=False,
-        )
-    engine = create_engine("sqlite://", creator=lambda: connect(path), poolclass=NullPool)
-    event.listen(engine, "begin", begin)
-    try:
-        with engine.connect() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, chain.head)
-    except sqlite3.Error as error:
-        raise StorageError(f"The database {path} could not be migrated: {error}.") from error
-    finally:
-        engine.dispose()
+    if revision is not None and revision not in known:
+        raise too_new(name, revision)
+
+
+def upgrade_on(connection: Connection, config: Config, head: str) -> None:
+    """Runs the revisions up to `head`, one transaction each."""
+    config.attributes["connection"] = connection
+    command.upgrade(config, head)
 
 
 def connect(path: Path) -> sqlite3.Connection:

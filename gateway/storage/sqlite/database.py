@@ -14,11 +14,12 @@ from sqlalchemy import Connection, StaticPool, create_engine
 
 from gateway.errors import StorageError
 from gateway.ids import new_replica_id
+from gateway.storage.database import Lock, Transaction
 from gateway.storage.folder import FolderLock
 from gateway.storage.migrations import upgrade
 from gateway.storage.signals import Signals
 from gateway.storage.sqlite.failures import for_caller, storage_error
-from gateway.storage.sqlite.writer import Deliver, Durability, Flushed, Write, Writer
+from gateway.storage.sqlite.writer import Deliver, Durability, Flushed, Writer
 
 T = TypeVar("T")
 
@@ -75,11 +76,15 @@ class SqliteFile:
             await asyncio.to_thread(self._release)
 
     async def write(
-        self, work: Callable[[Connection], T], *, committed: Callable[[], None] | None = None
+        self,
+        work: Callable[[Connection], T],
+        *,
+        over: Lock | None = None,  # a transaction has the whole file to itself
+        committed: Callable[[], None] | None = None,
     ) -> T:
         """See `Database.write`."""
         future: asyncio.Future[T] = self._loop.create_future()
-        self._writer.write(Write(work, future, committed))
+        self._writer.write(Transaction(work, future, committed))
         return await future
 
     async def read(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:

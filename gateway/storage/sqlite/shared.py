@@ -16,6 +16,7 @@ from typing import Self, TypeVar
 from sqlalchemy import Connection
 
 from gateway.errors import StorageError
+from gateway.storage.database import Lock
 from gateway.storage.folder import opening
 from gateway.storage.migrations import MEMORIES, upgrade
 from gateway.storage.sqlite.database import SqliteFile, connected, raw_of
@@ -65,10 +66,14 @@ class SharedDatabase(SqliteFile):
         return cls(path, await asyncio.to_thread(_open, path, readers + 1))
 
     async def write(
-        self, work: Callable[[Connection], T], *, committed: Callable[[], None] | None = None
+        self,
+        work: Callable[[Connection], T],
+        *,
+        over: Lock | None = None,
+        committed: Callable[[], None] | None = None,
     ) -> T:
         """See `Database.write`."""
-        value = await super().write(work, committed=committed)
+        value = await super().write(work, over=over, committed=committed)
         if self._open and self._log_size() > LOG_BYTES:
             await self._empty_log()
         return value

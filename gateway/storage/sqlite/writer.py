@@ -19,8 +19,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection
 
 from gateway.errors import StorageError
-from gateway.storage.database import sent
-from gateway.storage.signals import Signal, Signals
+from gateway.storage.database import Transaction, call, sent
+from gateway.storage.signals import Signals
 from gateway.storage.sqlite.append import Pending, apply
 from gateway.storage.sqlite.event_rows import Packing
 from gateway.storage.sqlite.failures import for_caller, is_broken, storage_error
@@ -42,44 +42,12 @@ Flushed = Callable[[int, float, bool], None]
 Deliver = Callable[[Sequence[Pending], Sequence[StorageError | None]], None]
 
 
-def call(callback: Callable[..., None], *arguments: Any) -> None:
-    """Calls back on the event loop. What fails there is logged: others are called, and writing goes on."""
-    try:
-        callback(*arguments)
-    except Exception:
-        log.exception("a callback of the writer failed")
-
-
-@dataclass(slots=True, eq=False)
-class Write:
-    """A transaction of somebody's own, and what became of it."""
-
-    work: Callable[[Connection], Any]
-    future: asyncio.Future[Any]
-    committed: Callable[[], None] | None
-    value: Any = None
-    error: BaseException | None = None
-    sent: Sequence[Signal] = ()
-
-    def settle(self, signals: Signals) -> None:
-        if self.error is None:
-            if self.committed is not None:
-                call(self.committed)
-            signals.hear(self.sent)
-        if self.future.done():  # its awaiter was cancelled
-            return
-        if self.error is None:
-            self.future.set_result(self.value)
-        else:
-            self.future.set_exception(self.error)
-
-
 @dataclass(slots=True)
 class Flush:
     """What goes into one transaction: appends first, then writes, each in the order they came."""
 
     appends: list[Pending] = field(default_factory=list[Pending])
-    writes: list[Write] = field(default_factory=list[Write])
+    writes: list[Transaction] = field(default_factory=list[Transaction])
     events: int = 0
     sync: bool = False
     """Whether it holds more than pieces of text: those may wait for company."""
@@ -145,7 +113,7 @@ class Writer:
         flush.appends.append(pending)
         flush.events += len(batch.events)
 
-    def write(self, write: Write) -> None:
+    def write(self, write: Transaction) -> None:
         """Adds to the next transaction.
 
         Raises:
@@ -235,7 +203,7 @@ class Writer:
             self._run(write)
         self._raw.execute("COMMIT")
 
-    def _run(self, write: Write) -> None:
+    def _run(self, write: Transaction) -> None:
         self._raw.execute("SAVEPOINT work")
         try:
             write.value = write.work(self._connection)

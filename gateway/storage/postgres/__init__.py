@@ -1,0 +1,5 @@
+"""The engine for more than one machine: a PostgreSQL server that several processes share."""
+
+from gateway.storage.postgres.database import PostgresDatabase
+
+__all__ = ["PostgresDatabase"]

@@ -1,0 +1,165 @@
+"""A PostgreSQL database: transactions on a few threads, each with a connection of its own."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import psycopg
+from sqlalchemy import Connection
+
+from gateway.errors import StorageError
+from gateway.ids import new_replica_id
+from gateway.storage.database import Lock, Transaction, sent
+from gateway.storage.postgres.connections import Links, Server
+from gateway.storage.postgres.failures import for_caller, is_lost
+from gateway.storage.postgres.migrating import check_revisions
+from gateway.storage.postgres.transactions import (
+    begin,
+    begin_snapshot,
+    commit,
+    repeated,
+    roll_back,
+    was_committed,
+)
+from gateway.storage.signals import Signals
+
+T = TypeVar("T")
+
+
+class PostgresDatabase:
+    """The `Database` protocol on a server that other processes use too. Made by `open`."""
+
+    def __init__(self, server: Server, connections: int, replica: str) -> None:
+        self.replica = replica
+        self.server = server
+        self.signals = Signals()
+        readers = max(1, connections // 2)
+        writers = max(1, connections - readers)
+        self._read_links = Links(server, readers)
+        self._write_links = Links(server, writers)
+        self._readers = ThreadPoolExecutor(readers, thread_name_prefix="storage-reader")
+        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="storage-writer")
+        self._loop = asyncio.get_running_loop()
+        self._open = True
+
+    @classmethod
+    async def open(
+        cls,
+        url: str,
+        *,
+        direct_url: str | None = None,
+        connections: int = 8,
+        replica: str | None = None,
+    ) -> Self:
+        """Opens the database at `url`, which is that of a pooler when there is a `direct_url` too. Use it as
+        an async context manager, or `close` it. `replica` names this process, at random by default.
+
+        Raises:
+            StorageError: the server cannot be reached, the schema is older than this version (code
+                database_outdated) or newer (database_too_new).
+        """
+        server = Server(url, pooled=direct_url is not None)
+        await asyncio.to_thread(check_revisions, server)
+        return cls(server, connections, replica or new_replica_id())
+
+    async def close(self) -> None:
+        """Waits for what is under way and lets the connections go. Later calls do nothing."""
+        if self._open:
+            self._open = False
+            await asyncio.to_thread(self._release)
+
+    async def check(self) -> None:
+        """Raises errors.StorageError: nothing can be read, or nothing written now."""
+        read_only = await self.read(
+            lambda connection: connection.exec_driver_sql("SHOW transaction_read_only").scalar(),
+            snapshot=False,
+        )
+        if read_only != "off":
+            raise StorageError("The database takes no writes now.", code="storage_read_only")
+
+    async def write(
+        self,
+        work: Callable[[Connection], T],
+        *,
+        over: Lock | None = None,
+        committed: Callable[[], None] | None = None,
+    ) -> T:
+        """See `Database.write`."""
+        self._check_is_open()
+        transaction = Transaction(work, self._loop.create_future(), committed, over)
+        self._writers.submit(self._write, transaction)
+        return await transaction.future
+
+    async def read(self, work: Callable[[Connection], T], *, snapshot: bool = True) -> T:
+        """See `Database.read`."""
+        self._check_is_open()
+        return await self._loop.run_in_executor(self._readers, self._read, work, snapshot)
+
+    def _check_is_open(self) -> None:
+        if not self._open:
+            raise StorageError("The database is closed.", retryable=False)
+
+    # What follows runs on the threads.
+
+    def _write(self, transaction: Transaction) -> None:
+        try:
+            transaction.value = repeated(lambda lost: self._attempt(transaction, anew=lost))
+        except BaseException as error:  # noqa: BLE001 - whatever it was, the caller is told
+            transaction.error = for_caller(error)
+        try:
+            self._loop.call_soon_threadsafe(transaction.settle, self.signals)
+        except RuntimeError:  # the loop was closed without closing the database: nobody is left to tell
+            return
+
+    def _attempt(self, transaction: Transaction, *, anew: bool) -> Any:
+        with self._write_links.taken(anew=anew) as link:
+            number = begin(link.raw, transaction.over)
+            try:
+                value = transaction.work(link.core)
+            except BaseException:
+                roll_back(link.raw)
+                raise
+            finally:
+                transaction.sent = sent(link.core)
+            try:
+                commit(link.raw)
+            except psycopg.Error as error:
+                if not is_lost(error):
+                    raise
+                lost = error
+            else:
+                return value
+        if was_committed(self._write_links, number):
+            return value
+        raise lost
+
+    def _read(self, work: Callable[[Connection], T], snapshot: bool) -> T:
+        try:
+            return repeated(lambda lost: self._look(work, snapshot, anew=lost))
+        except BaseException as error:
+            raise for_caller(error) from error
+
+    def _look(self, work: Callable[[Connection], T], snapshot: bool, *, anew: bool) -> T:
+        with self._read_links.taken(anew=anew) as link:
+            if snapshot:
+                begin_snapshot(link.raw)
+            try:
+                return work(link.core)
+            finally:
+                roll_back(link.raw)
+
+    def _release(self) -> None:
+        self._writers.shutdown()
+        self._readers.shutdown()
+        self._write_links.close()
+        self._read_links.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -1,0 +1,70 @@
+"""PostgreSQL's errors in our words."""
+
+import logging
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
+
+from gateway.errors import StorageError
+
+SERIALIZATION, DEADLOCK, UNIQUE = "40001", "40P01", "23505"
+# postgresql.org/docs/current/errcodes-appendix.html; two characters are a class.
+FULL = "53100"
+READ_ONLY = "25006"
+BUSY = ("53300", "55P03", "57014")
+"""Too many connections, a lock that was not to be had in time, a statement that took too long."""
+
+log = logging.getLogger(__name__)
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """What the driver raised."""
+    return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+
+
+def state_of(error: BaseException) -> str:
+    """The SQLSTATE; empty when the server said nothing, as when the connection is lost."""
+    return getattr(cause_of(error), "sqlstate", None) or ""
+
+
+def is_failure(error: BaseException) -> bool:
+    """Whether it is the database that failed: what breaks a constraint is the caller's."""
+    cause = cause_of(error)
+    return isinstance(cause, psycopg.Error) and not isinstance(cause, psycopg.IntegrityError)
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether there is no connection any more, or none could be made."""
+    cause = cause_of(error)
+    state = state_of(error)
+    gone = isinstance(cause, psycopg.OperationalError | psycopg.InterfaceError) and not state
+    return gone or state[:2] == "08" or state[:4] == "57P0"
+
+
+def for_caller(error: BaseException) -> BaseException:
+    """The exception for the caller of a transaction's work that raised: a failure of the database in our
+    words, anything else as it is. No future can hold a StopIteration, nor pass on what would stop the event
+    loop."""
+    if is_failure(error):
+        if not (is_lost(error) or state_of(error) in (*BUSY, FULL, READ_ONLY, SERIALIZATION, DEADLOCK)):
+            log.error("a statement failed", exc_info=error)  # a mistake of ours in all likelihood
+        failure: BaseException = storage_error(error)
+    elif isinstance(error, StopIteration) or not isinstance(error, Exception):
+        failure = RuntimeError(f"The work of a transaction raised {type(error).__name__}.")
+    else:
+        return error
+    failure.__cause__ = error
+    return failure
+
+
+def storage_error(error: BaseException) -> StorageError:
+    """A new StorageError with the first line of the message of `error`; what follows may be content."""
+    if isinstance(error, StorageError):
+        return StorageError(error.message, code=error.code, retryable=error.retryable)
+    state = state_of(error)
+    cause = str(cause_of(error)).strip().partition("\n")[0]
+    if state == FULL:
+        return StorageError(f"The disk of the database is full ({cause}).", code="storage_full")
+    if state == READ_ONLY:
+        return StorageError(f"The database takes no writes now ({cause}).", code="storage_read_only")
+    return StorageError(f"The database failed ({cause}).")

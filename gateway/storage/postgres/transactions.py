@@ -1,0 +1,102 @@
+"""How a transaction begins, ends and is tried again."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import psycopg
+from psycopg import pq, sql
+
+from gateway.errors import StorageError
+from gateway.storage.database import Lock, Session
+from gateway.storage.postgres.connections import Links, Raw
+from gateway.storage.postgres.failures import DEADLOCK, SERIALIZATION, UNIQUE, is_lost, state_of
+
+T = TypeVar("T")
+
+ATTEMPTS = {SERIALIZATION: 6, DEADLOCK: 6, UNIQUE: 3}
+"""How often a transaction is tried that others were in the way of: after a unique violation it reads what
+they added, and is refused for that reason, or does without."""
+LOST_ATTEMPTS = 3
+"""How often one is tried whose connection was lost."""
+PAUSE = 0.02
+"""Seconds before the second attempt at most, more before each further one."""
+UNKNOWN = 15.0
+"""Seconds for which is asked what became of a commit whose connection was lost."""
+
+_BEGIN = sql.SQL("BEGIN; SELECT pg_current_xact_id()::text")
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# A head is locked as its updates lock it. The seed of the owners' keys is any number, the same everywhere.
+_LOCK_SESSION = sql.SQL("; SELECT FROM heads WHERE session_id = {} FOR NO KEY UPDATE")
+_LOCK_OWNER = sql.SQL("; SELECT pg_advisory_xact_lock(hashtextextended({}, 7))")
+_STATUS = "SELECT pg_xact_status(%s::xid8)"
+
+
+def repeated(attempt: Callable[[bool], T]) -> T:
+    """What `attempt` returns, at last. It is told whether the connection of the attempt before was lost."""
+    lost, number = False, 0
+    while True:
+        number += 1
+        try:
+            return attempt(lost)
+        except Exception as error:
+            lost = is_lost(error)
+            if number >= (LOST_ATTEMPTS if lost else ATTEMPTS.get(state_of(error), 1)):
+                raise
+        time.sleep(random.uniform(0, PAUSE * number))  # noqa: S311 - no secret
+
+
+def begin(raw: Raw, over: Lock | None = None) -> str:
+    """Begins, locks `over` in a statement of its own, all in one round trip, and returns the transaction's
+    number."""
+    text = _BEGIN
+    if over is not None:
+        text += _LOCK_SESSION.format(over.id) if isinstance(over, Session) else _LOCK_OWNER.format(over.name)
+    cursor = raw.execute(text, prepare=False)  # several statements
+    cursor.nextset()
+    row = cursor.fetchone()
+    assert row is not None
+    return row[0]
+
+
+def begin_snapshot(raw: Raw) -> None:
+    """Begins a transaction whose statements all see the same moment."""
+    raw.execute(_SNAPSHOT)
+
+
+def commit(raw: Raw) -> None:
+    """Commits. Raises psycopg.Error when it could not be done, or the connection was lost meanwhile."""
+    if raw.execute("COMMIT").statusmessage != "COMMIT":
+        raise StorageError("A statement failed, and the transaction went on: it was undone.", retryable=False)
+
+
+def roll_back(raw: Raw) -> None:
+    """Ends a transaction that is not to be committed; the connection is closed if that is the only way."""
+    try:
+        if not raw.closed and raw.info.transaction_status != pq.TransactionStatus.IDLE:
+            raw.execute("ROLLBACK")
+    except psycopg.Error:
+        raw.close()
+
+
+def was_committed(links: Links, number: str) -> bool:
+    """What became of a transaction whose connection was lost in the commit: the server may be at it still.
+
+    Raises:
+        StorageError: it is not to be had for UNKNOWN seconds (code outcome_unknown).
+    """
+    until = time.monotonic() + UNKNOWN
+    while True:
+        try:
+            with links.taken(anew=True) as link:
+                row = link.raw.execute(_STATUS, (number,)).fetchone()
+            if row != ("in progress",):
+                return row == ("committed",)
+        except (StorageError, psycopg.Error) as error:
+            if time.monotonic() > until:
+                raise StorageError(
+                    "The connection to the database was lost in a commit, and it has been away since.",
+                    code="outcome_unknown",
+                ) from error
+        time.sleep(0.1)

@@ -1,0 +1,199 @@
+"""A PostgreSQL server of the tests, started when the first of them asks, and databases that are made quickly.
+
+GATEWAY_TEST_POSTGRES=URL names one that runs already, with a user who may make databases; it is left as it
+was. Else it is Debian's, in a folder of its own, which forgets everything.
+"""
+
+import atexit
+import ctypes
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.migrating import migrate
+from tests.loopback import TIMEOUT, free_port
+
+WITHOUT = "GATEWAY_TEST_WITHOUT_POSTGRES"
+USER = "postgres"
+
+needs_postgres = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(os.environ.get(WITHOUT) == "1", reason=f"{WITHOUT}=1 leaves it out"),
+]
+"""The marks of what cannot be without a server: `pytestmark` of a file, `marks` of a parameter."""
+
+# What a crash of the machine would cost is no test's business.
+CONFIGURATION = {
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "on",
+    "shared_buffers": "32MB",
+    "max_connections": "200",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "deadlock_timeout": "100ms",
+    "jit": "off",
+}
+_PR_SET_PDEATHSIG = 1
+
+_made: list[str] = []
+
+
+def database_in(folder: Path) -> str:
+    """The URL of the database that belongs to a folder: a new one, with today's tables, or the one from
+    before. `drop_databases` removes it."""
+    note = folder / "postgres.url"
+    if not note.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        note.write_text(new_database())
+    return note.read_text()
+
+
+def new_database(template: str | None = None) -> str:
+    """The URL of a database of its own with today's tables, or what `template` has."""
+    name = f"t_{secrets.token_hex(8)}"
+    source = template or _template()
+    _administer(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*map(sql.Identifier, (name, source))))
+    _made.append(name)
+    return url_of(name)
+
+
+def drop_databases() -> None:
+    """Removes the databases that were made since, whoever has them open."""
+    while _made:
+        _administer(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(_made.pop())))
+
+
+def url_of(name: str) -> str:
+    """The address of a database of the server."""
+    return urlsplit(server())._replace(path=f"/{name}").geturl()
+
+
+@cache
+def server() -> str:
+    """Where the server is. It ends with this process."""
+    running = os.environ.get("GATEWAY_TEST_POSTGRES")
+    if running:
+        atexit.register(_drop_template)
+        return running
+    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
+    process, address = start(folder)
+    atexit.register(_stop, process, folder)
+    return address
+
+
+def start(folder: Path) -> tuple[subprocess.Popen[Any], str]:
+    """A server with its data in `folder`, made if it is empty; returns it and its address."""
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "cwd": folder}
+    if os.geteuid() == 0:  # it refuses to run as root
+        shutil.chown(folder, USER, USER)
+        options |= {"user": USER, "group": USER, "extra_groups": []}
+    data = folder / "data"
+    if not data.exists():
+        # Another order than that of the bytes, so that a column that is sorted by a language is found out.
+        language = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en"]
+        making: list[str | Path] = [
+            _program("initdb"),
+            "-D",
+            data,
+            "-U",
+            "gateway",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--no-sync",
+            *language,
+        ]
+        subprocess.run(making, check=True, **options)
+    port = free_port()
+    configuration = {**CONFIGURATION, "port": port, "unix_socket_directories": folder}
+    given = [part for name, value in configuration.items() for part in ("-c", f"{name}={value}")]
+    command: list[str | Path] = [_program("postgres"), "-D", data, *given]
+    with (folder / "log").open("ab") as log:
+        process: subprocess.Popen[Any] = subprocess.Popen(
+            command,
+            stderr=log,
+            preexec_fn=_dies_with_us(),  # noqa: PLW1509 - a system call alone
+            **options,
+        )
+    address = f"postgresql://gateway@127.0.0.1:{port}/postgres"
+    wait_for(address, process)
+    return process, address
+
+
+def wait_for(address: str, process: subprocess.Popen[Any] | None = None) -> None:
+    """Until the server answers."""
+    until = time.monotonic() + TIMEOUT
+    while True:
+        try:
+            psycopg.connect(address).close()
+        except psycopg.OperationalError:
+            assert time.monotonic() < until, "PostgreSQL does not start"
+            assert process is None or process.poll() is None, "PostgreSQL did not start"
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _program(name: str) -> str:
+    """Debian keeps them out of the path, one folder for each version."""
+    found = shutil.which(name) or max(
+        map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}")), default=None
+    )
+    if found is None:
+        pytest.fail(
+            "The storage is tested on PostgreSQL too. Install it (Debian: apt-get install postgresql), name "
+            f"one that runs with GATEWAY_TEST_POSTGRES=URL, or leave it out with {WITHOUT}=1.",
+            pytrace=False,
+        )
+    return found
+
+
+@cache
+def _template() -> str:
+    """A database with today's tables, which others are copies of."""
+    name = f"template_{os.getpid()}"
+    _administer(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    migrate(Server(url_of(name)))
+    return name
+
+
+def _drop_template() -> None:
+    if _template.cache_info().currsize:
+        name = sql.Identifier(_template())
+        _administer(sql.SQL("DROP DATABASE IF EXISTS {}").format(name))
+
+
+def _administer(statement: sql.Composed) -> None:
+    with psycopg.connect(server(), autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def _stop(process: subprocess.Popen[Any], folder: Path) -> None:
+    process.send_signal(signal.SIGQUIT)
+    process.wait()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _dies_with_us() -> Callable[[], None] | None:
+    """A server whose tests were killed ends too, where the system can do that."""
+    if sys.platform != "linux":
+        return None
+    libc = ctypes.CDLL(None)
+    return lambda: libc.prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT) and None

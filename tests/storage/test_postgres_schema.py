@@ -1,0 +1,92 @@
+"""The tables of a PostgreSQL database are those that are defined, and are made by one process at a time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import MetaData, create_engine
+
+from gateway.errors import StorageError
+from gateway.storage import schema
+from gateway.storage.memories import schema as memory_schema
+from gateway.storage.migrations import MEMORIES, SESSIONS
+from gateway.storage.postgres.connections import Server
+from gateway.storage.postgres.migrating import migrate
+from tests.postgres import needs_postgres, new_database
+
+pytestmark = needs_postgres
+
+TABLES = """
+    SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+"""
+COLUMNS = """
+    SELECT attname, format_type(atttypid, atttypmod), attnotnull,
+        CASE WHEN attcollation != 0 THEN attcollation::regcollation::text END,
+        CASE WHEN attidentity = '' THEN pg_get_expr(adbin, adrelid) END
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attname
+"""
+INDEXES = "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass ORDER BY 1"
+REFERENCES = """
+    SELECT pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE conrelid = %s::regclass AND contype = 'f' ORDER BY 1
+"""
+BY_SESSION = "CREATE UNIQUE INDEX loose_events_pkey ON public.loose_events USING btree (session_id, seq)"
+EMPTY = "template0"
+
+
+def looked_at(connection: psycopg.Connection[Any], table: str) -> list[list[tuple[Any, ...]]]:
+    parts = [connection.execute(query, (table,)).fetchall() for query in (COLUMNS, INDEXES, REFERENCES)]
+    # A number that is counted up is an identity in migrations, a sequence where SQLAlchemy made it.
+    parts[0] = [(*row[:-1], None if "nextval" in (row[-1] or "") else row[-1]) for row in parts[0]]
+    return parts
+
+
+@pytest.mark.parametrize("metadata", [schema.metadata, memory_schema.metadata], ids=["sessions", "memories"])
+def test_the_migrated_tables_are_those_of_the_schema(metadata: MetaData) -> None:
+    """Columns, types, order of sorting, defaults, indexes with their conditions, references, those of newer
+    revisions too. Nothing of the sessions refers to another row by force, as in a file; loose events are
+    found by their session."""
+    defined = new_database(EMPTY)
+    engine = create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(defined))
+    metadata.create_all(engine)
+    engine.dispose()
+
+    with psycopg.connect(defined) as expected, psycopg.connect(new_database()) as migrated:
+        for table in metadata.tables:
+            there, wanted = looked_at(migrated, table), looked_at(expected, table)
+            if metadata is schema.metadata:
+                wanted[2] = []
+            if table == "loose_events":
+                wanted[0] = [row for row in wanted[0] if row[0] != "number"]
+                wanted[1] = [(BY_SESSION,)]
+            assert there == wanted, table
+
+
+def test_every_text_is_in_the_order_of_its_bytes() -> None:
+    """Also in tables that only this engine has."""
+    with psycopg.connect(new_database()) as connection:
+        for (table,) in connection.execute(TABLES).fetchall():
+            for name, _, _, collation, _ in connection.execute(COLUMNS, (table,)).fetchall():
+                assert collation in (None, '"C"') or name == "version_num", (table, name)
+
+
+def test_many_may_migrate_at_once() -> None:
+    """A new database gets its tables once, whoever begins; later there is nothing left to do."""
+    server = Server(new_database(EMPTY))
+    with ThreadPoolExecutor(4) as pool:
+        done = list(pool.map(migrate, [server] * 4))
+
+    befores = sorted([step.before or "" for step in steps] for steps in done)
+    assert befores == [["", ""], *[[SESSIONS.head, MEMORIES.head]] * 3]
+
+
+def test_a_newer_database_is_left_alone() -> None:
+    """A revision that this version does not know."""
+    url = new_database()
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE memory_version SET version_num = '9999'")
+    with pytest.raises(StorageError) as raised:
+        migrate(Server(url))
+    assert raised.value.code == "database_too_new"
