@@ -8,33 +8,28 @@ whether it goes on, and the database is read directly to check each session's re
 """
 
 import asyncio
-import hashlib
 import random
 import signal
 import sqlite3
 import sys
 import tempfile
 from argparse import ArgumentParser
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
 
 from bench import servers
+from bench.outcome import Outcome, check, compare, told
 from bench.progress import progress
-from bench.reader import Reader, ReceivedTurn, seq_of
+from bench.reader import Reader
 from bench.victim import Victim
-from gateway.ids import now_ms
 from gateway.settings import load_settings
-from gateway.storage.blobs.folder import FolderBlobs
 from tests.disk import power_cut, unreachable
 from tests.harness import client_at
-from tests.invariants import violations
 from tests.ownership import stuck
-from tests.record import read_records
 
 TURNS_PER_SESSION = 5
 
@@ -55,19 +50,6 @@ SCRIPTS = (
     '/call search_docs {"query": "resume", "limit": 8}\n/then\n'
     '/call read_artifact {"ref": "{{artifact}}", "lines": "1-5"}\n/then\n/pieces 20 /pace 10',
 )
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What came of it. `violations` are sentences; none is what is wanted. `kept` results were kept aside."""
-
-    turns: int = 0
-    kills: int = 0
-    power_cuts: int = 0
-    resumed: int = 0
-    ended: Counter[str] = field(default_factory=Counter[str])
-    violations: list[str] = field(default_factory=list[str])
-    kept: int = 0
 
 
 @dataclass(slots=True)
@@ -115,7 +97,7 @@ async def run(
         try:
             async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http:
                 readers = [
-                    Reader(http, victim.url, random.Random(chance.random()))
+                    Reader(http, [victim.url], random.Random(chance.random()))
                     for _ in range(-(-turns // TURNS_PER_SESSION))
                 ]
                 work = asyncio.create_task(drive(readers, turns, at_once))
@@ -130,40 +112,8 @@ async def run(
         finally:
             await victim.end(signal.SIGKILL)
         database = load_settings(data_dir=folder).database_path
-        refs = set[str]()
-        for record in read_records(database):
-            outcome.violations += violations(record)
-            # The last turn of each session is the one that `stuck` asked for.
-            outcome.ended.update(str(turn.outcome) for turn in record.turns[:-1])
-            refs |= {event["data"]["ref"] for event in record.events if event["type"] == "artifact"}
-        outcome.kept = len(refs)
-        # As upkeep does when they are old: parts of blobs whose writer was killed.
-        await FolderBlobs(database.parent / "blobs").sweep(now_ms() + 1)
-        outcome.violations += kept_aside(database, refs)
-    if sum(outcome.ended.values()) != turns:
-        outcome.violations.append(f"{turns} turns were asked for, {sum(outcome.ended.values())} are recorded")
+        await check(database, database.parent / "blobs", outcome)
     return outcome
-
-
-def kept_aside(database: Path, refs: set[str]) -> list[str]:
-    """What is wrong with the artifacts: each of `refs` is there, whole and used by its session; no blob
-    is left that neither an artifact has nor is in doubt."""
-    blobs = database.parent / "blobs"
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        used = "SELECT ref, path, sha256 FROM artifacts JOIN artifact_uses USING (owner, ref)"
-        rows = {ref: (path, sha256) for ref, path, sha256 in connection.execute(used)}
-        doubtful = {path for (path,) in connection.execute("SELECT path FROM doubtful_blobs")}
-    files = {str(path.relative_to(blobs)) for path in (blobs / "artifacts").rglob("*") if path.is_file()}
-    needed = {path for path, _ in rows.values()}
-    return [
-        *(f"artifact {ref} was told and is not there" for ref in sorted(refs - rows.keys())),
-        *(f"blob {path} is nobody's" for path in sorted(files - needed - doubtful)),
-        *(
-            f"artifact {ref} is not what was written"
-            for ref, (path, sha256) in rows.items()
-            if path not in files or hashlib.sha256((blobs / path).read_bytes()).hexdigest() != sha256
-        ),
-    ]
 
 
 async def drive(readers: list[Reader], turns: int, at_once: int) -> None:
@@ -237,21 +187,6 @@ def events_seen(readers: Sequence[Reader]) -> int:
     return sum(len(turn.frames) for reader in readers for turn in reader.turns)
 
 
-def compare(turns: Sequence[ReceivedTurn], replay: Sequence[bytes], outcome: Outcome) -> None:
-    """What the clients of a session were told, put together, is the replay: byte for byte, nothing twice."""
-    seen = [frame for turn in turns for frame in turn.frames]
-    session = turns[0].session_id if turns else "?"
-    outcome.resumed += sum(turn.connections > 1 for turn in turns)
-    outcome.violations += [problem for turn in turns for problem in turn.problems]
-    if seen != list(replay):
-        at = next((n for n, (one, other) in enumerate(zip(seen, replay, strict=False)) if one != other), None)
-        where = f"they differ at {seen[at]!r} and {replay[at]!r}" if at is not None else "one is longer"
-        outcome.violations.append(
-            f"session {session}: clients saw {len(seen)} events up to {seq_of(seen[-1]) if seen else 0}, "
-            f"the replay has {len(replay)}; {where}"
-        )
-
-
 def main() -> None:
     parser = ArgumentParser(prog="python -m bench.kill", description=__doc__)
     parser.add_argument("--turns", type=int, default=200)
@@ -261,7 +196,12 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=8, help="sessions side by side")
     parser.add_argument("--every", type=int, default=150, help="events between two kills, on average")
     parser.add_argument("--power-cuts", type=int, default=20, help="so many of the kills are power cuts")
+    parser.add_argument("--replicas", type=int, help="so many on PostgreSQL, without power cuts")
     given = parser.parse_args()
+    if given.replicas:
+        from bench.scale import kill as replicated  # noqa: PLC0415 - it imports this module
+
+        sys.exit(replicated.main(given))
     if given.power_cuts and (reason := unreachable()):
         print(f"Without power cuts: {reason}.")
         given.power_cuts = 0
@@ -276,12 +216,7 @@ def main() -> None:
         )
     )
     print(f"kills: {outcome.kills}, power cuts: {outcome.power_cuts} of {given.power_cuts} wanted")
-    print(f"turns read over several connections: {outcome.resumed}")
-    print(f"results kept aside: {outcome.kept}")
-    print("ended: " + ", ".join(f"{count} {how}" for how, count in outcome.ended.most_common()))
-    print("\n".join(outcome.violations[:50]))
-    print(f"violations: {len(outcome.violations)}")
-    sys.exit(bool(outcome.violations))
+    sys.exit(told(outcome))
 
 
 if __name__ == "__main__":

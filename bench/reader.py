@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,12 +39,17 @@ class ReceivedTurn:
 
 
 class Reader:
-    """Holds one session and takes its turns one after the other."""
+    """Holds one session and takes its turns one after the other. Each request goes to any of `urls`."""
 
-    def __init__(self, http: aiohttp.ClientSession, url: str, chance: random.Random) -> None:
-        self.http, self.url, self.chance = http, url, chance
+    def __init__(self, http: aiohttp.ClientSession, urls: Sequence[str], chance: random.Random) -> None:
+        self.http, self.urls, self.chance = http, urls, chance
         self.session_id = new_session_id()
         self.turns: list[ReceivedTurn] = []
+
+    @property
+    def url(self) -> str:
+        """Where the next request goes."""
+        return self.chance.choice(self.urls)
 
     async def take_turn(self, message: str, *, cancel_after: float | None = None) -> ReceivedTurn:
         """Asks and reads until `done`; with `cancel_after` it presses Stop after so many seconds."""

@@ -99,6 +99,15 @@ def spawn(
     return process
 
 
+def command(arguments: Sequence[str], settings: Mapping[str, str]) -> None:
+    """Runs it to its end.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    subprocess.run([sys.executable, "-m", *arguments], env=environment(**settings), check=True)
+
+
 def cpu_of(arguments: Sequence[str], settings: Mapping[str, str]) -> float:
     """The seconds of CPU that a command takes from its start to its end."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -96,6 +96,7 @@ async def replaying(share: int) -> Sequence[Figure]:
             archives=storage.archives,
             orphans=storage.orphans,
             blobs=storage.blobs,
+            exclusive=storage.exclusive,
         )
         second, grown_archived = await drained(storage, head)
     return [
@@ -164,6 +165,7 @@ async def removing(share: int) -> Sequence[Figure]:
                 archives=storage.archives,
                 orphans=storage.orphans,
                 blobs=storage.blobs,
+                exclusive=storage.exclusive,
             )
             times.clear()  # reading and zipping are measured elsewhere
             await purging.finish()

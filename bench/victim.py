@@ -22,14 +22,15 @@ from tests.running import run_command
 class Victim:
     """The gateway's process, started again and again over the same data."""
 
-    def __init__(self, model_port: int, folder: Path, synced: Path | None) -> None:
-        """With `synced` its disk is one that may lose its power."""
+    def __init__(self, model_port: int, folder: Path, synced: Path | None = None, **more: str) -> None:
+        """With `synced` its disk is one that may lose its power; `more` are further settings."""
         self.port = servers.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / "log"
         self.folder, self.synced = folder, synced
         # So little that what search_docs finds is kept aside.
-        self.settings = servers.gateway_settings(model_port, folder) | {"GATEWAY_ARTIFACT_TOKENS": "500"}
+        own = {"GATEWAY_ARTIFACT_TOKENS": "500"}
+        self.settings = servers.gateway_settings(model_port, folder) | own | more
         self.process: ForkServerProcess | None = None
 
     async def start(self) -> None:
@@ -49,6 +50,11 @@ class Victim:
         if self.process is not None and self.process.pid is not None and self.process.is_alive():
             os.kill(self.process.pid, how)
             await asyncio.to_thread(self.process.join, TIMEOUT)
+
+    def send(self, how: signal.Signals) -> None:
+        """Does not wait for what comes of it."""
+        if self.process is not None and self.process.pid is not None and self.process.is_alive():
+            os.kill(self.process.pid, how)
 
     async def cut_power(self) -> None:
         """Ends it, and with it what was not synced."""

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -97,8 +97,11 @@ def server() -> str:
     return address
 
 
-def start(folder: Path) -> tuple[subprocess.Popen[Any], str]:
-    """A server with its data in `folder`, made if it is empty; returns it and its address."""
+def start(
+    folder: Path, port: int | None = None, configuration: Mapping[str, str] = CONFIGURATION
+) -> tuple[subprocess.Popen[Any], str]:
+    """A server with its data in `folder`, made if it is empty; returns it and its address. Without `port` it
+    listens on a free one."""
     options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "cwd": folder}
     if os.geteuid() == 0:  # it refuses to run as root
         shutil.chown(folder, USER, USER)
@@ -121,9 +124,9 @@ def start(folder: Path) -> tuple[subprocess.Popen[Any], str]:
             *language,
         ]
         subprocess.run(making, check=True, **options)
-    port = free_port()
-    configuration = {**CONFIGURATION, "port": port, "unix_socket_directories": folder}
-    given = [part for name, value in configuration.items() for part in ("-c", f"{name}={value}")]
+    port = port or free_port()
+    settings = {**configuration, "port": port, "unix_socket_directories": folder}
+    given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
     command: list[str | Path] = [_program("postgres"), "-D", data, *given]
     with (folder / "log").open("ab") as log:
         process: subprocess.Popen[Any] = subprocess.Popen(

@@ -1,13 +1,15 @@
-"""Everything a data folder holds, read from its tables and archives and past the product's own storage."""
+"""Everything a record holds, read from its tables and archives and past the product's own storage."""
 
 import gzip
 import sqlite3
-from contextlib import closing
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing, contextmanager
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import orjson
+import psycopg
 
 from gateway.messages import Message, Usage
 from gateway.storage.messages import StoredMessage
@@ -20,34 +22,60 @@ SESSIONS = """
     FROM sessions JOIN heads ON session_id = id ORDER BY id"""
 TURNS = """
     SELECT id, turns.session_id, owner, status, outcome, input, model, client_message_id,
-           iif(turn_id = id, epoch, 0), created_at, first_seq, last_seq, cancel_requested
+           CASE WHEN turn_id = id THEN epoch ELSE 0 END, created_at, first_seq, last_seq, cancel_requested
     FROM turns JOIN heads ON heads.session_id = turns.session_id
     WHERE turns.session_id = ? ORDER BY number"""
 OPEN = "SELECT turn_id, replica, parked_until FROM heads WHERE session_id = ? AND turn_id IS NOT NULL"
 PACKS = """
     SELECT session_id, first_seq, last_seq, turn_id, types, lines FROM event_packs
     WHERE session_id = ? ORDER BY last_seq"""
-LOOSE = "SELECT seq, type, turn_id, body FROM loose_events WHERE session_id = ? ORDER BY number"
+LOOSE = "SELECT seq, type, turn_id, body FROM loose_events WHERE session_id = ? ORDER BY seq"
 MESSAGES = (
     "SELECT position, turn_id, role, content, usage FROM messages WHERE session_id = ? ORDER BY position"
 )
 ARCHIVES = "SELECT events_path, messages_path FROM session_archives WHERE session_id = ? ORDER BY number"
 
 
-def read_records(database: Path, blobs: Path | None = None) -> list[Record]:
-    """One record per session of the SQLite file; nobody else need be running. What was moved to archives is
-    looked for in the folder `blobs`, by default the one beside the file.
+class Reading(Protocol):
+    """A connection to a database that runs a statement with `?` in the place of each value."""
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Iterable[tuple[Any, ...]]: ...
+
+
+class Postgres(NamedTuple):
+    """The `Reading` protocol on PostgreSQL."""
+
+    connection: psycopg.Connection[tuple[Any, ...]]
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Iterable[tuple[Any, ...]]:
+        return self.connection.execute(statement.replace("?", "%s").encode(), values)
+
+
+@contextmanager
+def reading(database: Path | str) -> Generator[Reading]:
+    """Of an SQLite file or the URL of a PostgreSQL database."""
+    if isinstance(database, str):
+        with psycopg.connect(database) as served:
+            yield Postgres(served)
+    else:
+        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as file:
+            yield file
+
+
+def read_records(database: Path | str, blobs: Path | None = None) -> list[Record]:
+    """One record per session; nobody else need be running. What was moved to archives is looked for in the
+    folder `blobs`, by default the one beside the file.
 
     Raises:
         AssertionError: a row says something else than the event it holds.
     """
-    folder = blobs or database.parent / "blobs"
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+    folder = blobs or Path(database).parent / "blobs"
+    with reading(database) as connection:
         sessions = [SessionRow(*row) for row in connection.execute(SESSIONS)]
         return [_record(connection, session, folder) for session in sessions]
 
 
-def stored_events(connection: sqlite3.Connection, session_id: str) -> list[tuple[int, str, str, bytes]]:
+def stored_events(connection: Reading, session_id: str) -> list[tuple[int, str, str, bytes]]:
     """Seq, type, turn and body of the events that the tables hold of a session, in order."""
     found: list[tuple[int, str, str, bytes]] = []
     for session, first, last, turn_id, types, lines in connection.execute(PACKS, (session_id,)):
@@ -78,8 +106,8 @@ def stored_events(connection: sqlite3.Connection, session_id: str) -> list[tuple
     return [*found, *connection.execute(LOOSE, (session_id,))]
 
 
-def _record(connection: sqlite3.Connection, session: SessionRow, folder: Path) -> Record:
-    moved = connection.execute(ARCHIVES, (session.id,)).fetchall()
+def _record(connection: Reading, session: SessionRow, folder: Path) -> Record:
+    moved = list(connection.execute(ARCHIVES, (session.id,)))
     archived_events = [line for path, _ in moved for line in _lines(folder / path)]
     archived_messages = [orjson.loads(line) for _, path in moved for line in _lines(folder / path)]
     return Record(

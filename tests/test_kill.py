@@ -5,7 +5,8 @@ import io
 
 import pytest
 
-from bench.kill import Outcome, run, so_far
+from bench.kill import run, so_far
+from bench.outcome import Outcome
 from bench.progress import progress
 from tests.disk import LEFT_OUT
 

@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 import structlog
 from sse_starlette.sse import AppStatus, EventSourceResponse
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.api.requests import ApiRequest
+from gateway.api.requests import gateway_of, settings_of, span_of, telemetry_of
 from gateway.api.stream_timers import Wheel
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
@@ -38,7 +39,7 @@ debug_log = logging.getLogger(__name__)
 
 
 def stream_response(
-    request: ApiRequest,
+    request: Request,
     place: Following,
     *,
     kind: StreamKind,
@@ -50,14 +51,14 @@ def stream_response(
     `accepted_at` is when the turn was accepted that this request asked for (Unix milliseconds)."""
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
-    meter = request.telemetry.metrics.streams.opened(kind, head=place.head, accepted_at=accepted_at)
+    meter = telemetry_of(request).metrics.streams.opened(kind, head=place.head, accepted_at=accepted_at)
     turn_id = place.turn.id if place.turn is not None else None
-    span = request.span
+    span = span_of(request)
     if (turn := turn_id or open_turn) is not None:
         span.follows(turn)
     return EventStream(
         request,
-        partial(request.gateway.follow, place),
+        partial(gateway_of(request).follow, place),
         meter,
         opening=encode_open(place.session_id, place.after, place.head, turn_id, open_turn),
         session_id=place.session_id,
@@ -77,7 +78,7 @@ class EventStream(EventSourceResponse):
 
     def __init__(
         self,
-        request: ApiRequest,
+        request: Request,
         feed: Feed,
         meter: StreamMetrics,
         *,
@@ -86,7 +87,7 @@ class EventStream(EventSourceResponse):
         from_seq: int,
         headers: dict[str, str] | None = None,
     ) -> None:
-        settings = request.settings
+        settings = settings_of(request)
         # No content to pull: it is handed on to `_take`.
         super().__init__(
             iter(()),
@@ -95,8 +96,8 @@ class EventStream(EventSourceResponse):
             ping=settings.heartbeat,
             send_timeout=settings.send_timeout,
         )
-        self._gateway = request.gateway
-        self._span: RequestSpan = request.span
+        self._gateway = gateway_of(request)
+        self._span: RequestSpan = span_of(request)
         self._wheel: Wheel = request.app.state.wheel
         self._feed = feed
         self._opening = opening

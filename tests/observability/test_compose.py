@@ -1,16 +1,21 @@
-"""The compose profile and the configuration of what it starts."""
+"""The compose files and the configuration of what they start."""
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from gateway.settings import Settings, environment_name
 from tests.observability.boards import BOARDS, GRAFANA, ROOT
 from tests.telemetry.prometheus import needs_prometheus, promtool
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SCALED: dict[str, Any] = yaml.safe_load((ROOT / "compose.scaled.yaml").read_text())
+GATEWAYS = {name: service for name, service in SCALED["services"].items() if name.startswith("gateway")}
 OBSERVERS = {name: service for name, service in COMPOSE["services"].items() if name != "gateway"}
 
 
@@ -27,23 +32,64 @@ def test_without_the_profile_only_the_gateway_starts() -> None:
 
 def test_every_image_is_pinned_and_only_loopback_is_published() -> None:
     """A tag with a version each, and nothing that others in the network can reach."""
-    for service in OBSERVERS.values():
-        assert re.fullmatch(r"[\w./-]+:v?\d+\.\d+\.\d+", service["image"]), service["image"]
-    for service in COMPOSE["services"].values():
+    for service in (*OBSERVERS.values(), *SCALED["services"].values()):
+        version = r"[\w./-]+:(v?\d+\.\d+(\.\d+)?|RELEASE\.\d{4}-\d\d-\d\dT[\d-]+Z)"
+        assert "build" in service or re.fullmatch(version, service["image"]), service
+    for service in (*COMPOSE["services"].values(), *SCALED["services"].values()):
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
 
 
 def test_every_file_that_is_mounted_is_there_and_every_volume_is_declared() -> None:
     """A missing file would become an empty folder in the container."""
-    for service in COMPOSE["services"].values():
-        for mount in service.get("volumes", ()):
-            source = mount.partition(":")[0]
-            if source.startswith("./"):
-                assert (ROOT / source).exists(), source
-            elif not source.startswith("/"):
-                assert source in COMPOSE["volumes"], source
-        assert set(service.get("secrets", ())) <= COMPOSE["secrets"].keys()
-        assert set(service.get("depends_on", ())) <= COMPOSE["services"].keys()
+    for compose in (COMPOSE, SCALED):
+        for service in compose["services"].values():
+            for mount in service.get("volumes", ()):
+                source = mount.partition(":")[0]
+                if source.startswith("./"):
+                    assert (ROOT / source).exists(), source
+                elif not source.startswith("/"):
+                    assert source in compose["volumes"], source
+            assert set(service.get("secrets", ())) <= compose.get("secrets", {}).keys()
+            assert {each["source"] for each in service.get("configs", ())} <= compose.get(
+                "configs", {}
+            ).keys()
+            assert set(service.get("depends_on", ())) <= compose["services"].keys()
+
+
+def test_what_scaled_gateways_are_told_is_a_setting_and_leads_to_a_service() -> None:
+    """Each of three is told the same: where the database and the S3 store are that the file starts, and to
+    wait until the one has its tables and the other its bucket."""
+    known = {environment_name(name, field) for name, field in Settings.model_fields.items()}
+    known |= {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"}
+
+    assert len(GATEWAYS) == 3
+    for service in (*GATEWAYS.values(), SCALED["services"]["migrate"]):
+        told = service["environment"]
+        assert told.keys() <= known
+        database = "postgresql://gateway:${POSTGRES_PASSWORD:?}@postgres:5432/gateway"
+        assert (told["GATEWAY_DATABASE_URL"], told["AWS_ENDPOINT_URL"]) == (database, "http://s3:9000")
+    for service in GATEWAYS.values():
+        awaited = {name: each["condition"] for name, each in service["depends_on"].items()}
+        assert awaited == dict.fromkeys(("migrate", "bucket"), "service_completed_successfully")
+        assert int(service["stop_grace_period"][:-1]) > Settings.model_fields["shutdown_grace"].default
+    assert {"/data:uid=10001,mode=0700", "/tmp"} == set(GATEWAYS["gateway-1"]["tmpfs"])
+    assert "useradd --uid 10001" in (ROOT / "Dockerfile").read_text()
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
+def test_nginx_takes_the_configuration_of_the_proxy(tmp_path: Path) -> None:
+    """It names every gateway, does not buffer, and waits longer than a stream is silent."""
+    content = SCALED["configs"]["nginx"]["content"].replace("$$", "$")
+    assert set(re.findall(r"server (gateway-\d):8000", content)) == GATEWAYS.keys()
+    assert "proxy_buffering off;" in content
+
+    for name in GATEWAYS:
+        content = content.replace(f"{name}:8000", "127.0.0.1:8000")
+    (tmp_path / "nginx.conf").write_text(f"pid {tmp_path}/pid;\nerror_log {tmp_path}/log;\n{content}")
+    command = ["nginx", "-t", "-q", "-p", tmp_path, "-c", tmp_path / "nginx.conf"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (found.returncode, found.stderr) == (0, "")
 
 
 def test_who_is_asked_is_who_listens() -> None:

@@ -55,12 +55,6 @@ def migrate_memories(path: Path) -> tuple[str | None, str]:
 def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
     """`migrate` for whoever keeps other processes away from the file already."""
     before = current_revision(path)
-    if before == MOVING:
-        raise StorageError(
-            f"A move into {path} is not finished: call `gateway move` again as before.",
-            code="move_unfinished",
-            retryable=False,
-        )
     if before != chain.head:
         from gateway.storage.migrations.run import run  # noqa: PLC0415 - Alembic takes half a second to import
 
@@ -70,6 +64,12 @@ def upgrade(path: Path, chain: Chain = SESSIONS) -> tuple[str | None, str]:
 
 def too_new(name: str, revision: str) -> StorageError:
     """The refusal of a database with a revision that this version does not know."""
+    if revision == MOVING:
+        return StorageError(
+            f"A move into {name} is not finished: call `gateway move` again as before.",
+            code="move_unfinished",
+            retryable=False,
+        )
     return StorageError(
         f"The database {name} was written by a newer version of the gateway (revision {revision}): "
         "install that version, or restore a backup made before the upgrade.",

@@ -17,7 +17,8 @@ from gateway.storage.postgres.failures import storage_error
 
 BASELINE = Path(gateway.storage.migrations.__file__).parent / "baseline"
 
-_LOCK = "SELECT pg_advisory_lock(hashtextextended('gateway migrate', 7))"
+LOCK = "SELECT pg_advisory_lock(hashtextextended('gateway migrate', 7))"
+"""Held by what changes the tables, until its connection is closed."""
 _OF_CHAIN = sql.SQL("SELECT version_num FROM {}")
 _BEGIN_CHAIN = sql.SQL("CREATE TABLE {} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
 _SET_CHAIN = sql.SQL("INSERT INTO {} VALUES (%s)")
@@ -44,7 +45,7 @@ def migrate(server: Server) -> Sequence[Migrated]:
     )
     try:
         with engine.connect() as connection:
-            connection.exec_driver_sql(_LOCK)  # until the connection is closed
+            connection.exec_driver_sql(LOCK)
             connection.commit()
             return [_brought(connection, chain) for chain in (SESSIONS, MEMORIES)]
     except (psycopg.Error, DBAPIError) as error:

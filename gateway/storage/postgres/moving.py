@@ -1,0 +1,130 @@
+"""A PostgreSQL end of a move."""
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import psycopg
+from psycopg import conninfo, sql
+from sqlalchemy import Connection, NullPool, Table, create_engine, text
+from sqlalchemy.exc import DBAPIError
+
+from gateway.errors import StorageError
+from gateway.storage.memories.engine import Words
+from gateway.storage.migrations import MOVING, SESSIONS
+from gateway.storage.moving import Values
+from gateway.storage.postgres.connections import Raw, Server
+from gateway.storage.postgres.failures import storage_error
+from gateway.storage.postgres.migrating import LOCK, check_revisions, migrate, revision_of
+
+OPTIONS = "-c lock_timeout=10s"
+"""A slice, and reading a table, may take as long as they take."""
+
+OTHERS = text("""
+    SELECT count(*) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'chat-gateway'
+""")
+# What would change the source meanwhile is refused, or waits.
+KEEP_OUT = text("LOCK TABLE heads, memories IN SHARE MODE")
+
+_IDENTITIES = """
+    SELECT table_name, column_name FROM information_schema.columns
+    WHERE table_schema = current_schema() AND is_identity = 'YES'
+"""
+_COPY = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)")
+_TYPES = sql.SQL("SELECT {} FROM {} LIMIT 0")
+_NUMBERED = sql.SQL("SELECT setval(pg_get_serial_sequence({}, {}), max({})) FROM {} HAVING count(*) > 0")
+
+
+class PostgresMoving:
+    """The `MovingDatabase` protocol."""
+
+    version_table = SESSIONS.table
+
+    def __init__(self, url: str, connection: Connection, words: Words) -> None:
+        given = conninfo.conninfo_to_dict(url)
+        host, port, name = (str(given.get(part) or "") for part in ("host", "port", "dbname"))
+        self.name = f"postgresql://{host}:{port}/{name}"
+        self.connection, self.words = connection, words
+
+    def has(self, table: str) -> bool:
+        """See `MovingDatabase.has`."""
+        known = self.connection.execute(text("SELECT to_regclass(:name)"), {"name": table})
+        return known.scalar_one() is not None
+
+    def add(self, table: Table, rows: Sequence[Values]) -> None:
+        """See `MovingDatabase.add`. Bodies take half the bytes in the binary form."""
+        name, columns = sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, table.c.keys()))
+        with _raw_of(self.connection).cursor() as cursor:
+            types = cursor.execute(_TYPES.format(columns, name)).description or ()
+            with cursor.copy(_COPY.format(name, columns)) as copy:
+                copy.set_types([column.type_code for column in types])
+                for row in rows:
+                    copy.write_row(row)
+
+    def settle(self) -> None:
+        """See `MovingDatabase.settle`."""
+        raw = _raw_of(self.connection)
+        for table, column in raw.execute(_IDENTITIES).fetchall():
+            raw.execute(_NUMBERED.format(table, column, sql.Identifier(column), sql.Identifier(table)))
+        raw.execute("ANALYZE")
+
+
+@contextmanager
+def open_source(url: str, words: Words) -> Generator[PostgresMoving]:
+    """A database that nobody changes meanwhile.
+
+    Raises:
+        StorageError: it is not to be reached, is of another version, or somebody uses it.
+    """
+    check_revisions(Server(url))
+    with _connected(url, isolation_level="REPEATABLE READ") as connection, connection.begin():
+        database = PostgresMoving(url, connection, words)
+        connection.execute(KEEP_OUT)
+        _check_unused(database)
+        yield database
+
+
+@contextmanager
+def open_target(url: str, words: Words) -> Generator[PostgresMoving]:
+    """A database with its tables, which are made if they are missing. Raises as `open_source`."""
+    with Server(url).connect() as raw:
+        revision = revision_of(raw, SESSIONS)
+    if revision != MOVING:
+        migrate(Server(url))
+    with _connected(url) as connection:
+        database = PostgresMoving(url, connection, words)
+        with connection.begin():
+            connection.exec_driver_sql(LOCK)
+            _check_unused(database)
+        yield database
+
+
+def _check_unused(database: PostgresMoving) -> None:
+    if others := database.connection.execute(OTHERS).scalar_one():
+        raise StorageError(
+            f"Gateways use {database.name} ({others} connections): stop them.",
+            code="data_locked",
+            retryable=False,
+        )
+
+
+def _raw_of(connection: Connection) -> Raw:
+    return cast("Raw", connection.connection.dbapi_connection)
+
+
+@contextmanager
+def _connected(url: str, **options: Any) -> Generator[Connection]:
+    def connect() -> Raw:
+        return Server(url).connect(autocommit=False, options=OPTIONS, application_name="chat-gateway-move")
+
+    engine = create_engine(
+        "postgresql+psycopg://", creator=connect, poolclass=NullPool, hide_parameters=True, **options
+    )
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except (psycopg.Error, DBAPIError) as error:
+        raise storage_error(error) from error
+    finally:
+        engine.dispose()
