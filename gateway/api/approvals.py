@@ -3,14 +3,13 @@
 from typing import Any, Literal
 
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Body, Reply
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, path_id, path_text, principal_of, read_body, span_of
+from gateway.api.json_types import json_reply
+from gateway.api.requests import ApiRequest
 from gateway.events.calls import Decision, Scope
-from gateway.storage.decisions import ApprovalRow, Grant
+from gateway.storage.decisions import ApprovalRow
 
 
 class DecisionBody(Body):
@@ -46,27 +45,16 @@ class Approval(Reply):
 
     @classmethod
     def of(cls, row: ApprovalRow) -> "Approval":
-        verdict = row.verdict
-        decided: dict[str, Any] = {}
-        if verdict is not None:
-            decided = {
-                "decision": verdict.decision,
-                "by": verdict.by,
-                "decided_at": verdict.at,
-                "scope": verdict.scope,
-                "answer": verdict.reason,
-                "edited_arguments": verdict.arguments,
-            }
-        return cls(
-            session_id=row.session_id,
-            turn_id=row.turn_id,
-            tool_call_id=row.tool_call_id,
-            name=row.name,
-            arguments=row.arguments,
-            reason=row.reason,
-            requested_at=row.requested_at,
-            expires_at=row.expires_at,
-            **decided,
+        if (verdict := row.verdict) is None:
+            return cls.from_row(row)
+        return cls.from_row(
+            row,
+            decision=verdict.decision,
+            by=verdict.by,
+            decided_at=verdict.at,
+            scope=verdict.scope,
+            answer=verdict.reason,
+            edited_arguments=verdict.arguments,
         )
 
 
@@ -83,10 +71,6 @@ class ToolGrant(Reply):
     session_id: str | None = Field(None, description="Absent: in all of the caller's sessions.")
     granted_at: int
 
-    @classmethod
-    def of(cls, grant: Grant) -> "ToolGrant":
-        return cls(tool=grant.tool, session_id=grant.session_id, granted_at=grant.at)
-
 
 class Grants(Reply):
     """What the caller allowed to run without asking."""
@@ -94,16 +78,16 @@ class Grants(Reply):
     grants: list[ToolGrant]
 
 
-async def decide(request: Request) -> Response:
+async def decide(request: ApiRequest) -> Response:
     """Approves or denies a call that waits; its turn goes on. The same decision again changes nothing."""
-    body = await read_body(request, DecisionBody)
-    turn_id = path_id(request, "turn_id")
-    span_of(request).follows(turn_id)
-    row = await gateway_of(request).approvals.decide(
-        principal_of(request),
-        path_id(request, "session_id"),
+    body = await request.read_body(DecisionBody)
+    turn_id = request.path_id("turn_id")
+    request.span.follows(turn_id)
+    row = await request.gateway.approvals.decide(
+        request.principal,
+        request.path_id("session_id"),
         turn_id,
-        path_text(request, "tool_call_id"),
+        request.path_text("tool_call_id"),
         "approved" if body.decision == "approve" else "denied",
         scope=body.scope,
         reason=body.reason,
@@ -112,30 +96,30 @@ async def decide(request: Request) -> Response:
     return json_reply(Approval.of(row))
 
 
-async def read(request: Request) -> Response:
+async def read(request: ApiRequest) -> Response:
     """A call that needs, or needed, a decision."""
-    row = await gateway_of(request).approvals.read(
-        principal_of(request),
-        path_id(request, "session_id"),
-        path_id(request, "turn_id"),
-        path_text(request, "tool_call_id"),
+    row = await request.gateway.approvals.read(
+        request.principal,
+        request.path_id("session_id"),
+        request.path_id("turn_id"),
+        request.path_text("tool_call_id"),
     )
     return json_reply(Approval.of(row))
 
 
-async def waiting(request: Request) -> Response:
+async def waiting(request: ApiRequest) -> Response:
     """The caller's calls that wait for a decision, at most 200: those that have waited longest."""
-    rows = await gateway_of(request).approvals.waiting(principal_of(request))
+    rows = await request.gateway.approvals.waiting(request.principal)
     return json_reply(ApprovalsReply(approvals=[Approval.of(row) for row in rows]))
 
 
-async def grants(request: Request) -> Response:
+async def grants(request: ApiRequest) -> Response:
     """The tools that the caller allowed to run without asking."""
-    found = await gateway_of(request).approvals.grants(principal_of(request))
-    return json_reply(Grants(grants=[ToolGrant.of(grant) for grant in found]))
+    found = await request.gateway.approvals.grants(request.principal)
+    return json_reply(Grants(grants=[ToolGrant.from_row(grant, granted_at=grant.at) for grant in found]))
 
 
-async def revoke(request: Request) -> Response:
+async def revoke(request: ApiRequest) -> Response:
     """Asks about a tool again, in all sessions."""
-    await gateway_of(request).approvals.revoke(principal_of(request), path_text(request, "tool"))
+    await request.gateway.approvals.revoke(request.principal, request.path_text("tool"))
     return Response(status_code=204)

@@ -1,13 +1,13 @@
 """What comes in and goes out of artifacts."""
 
 import base64
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gateway.api.bodies import Id
-from gateway.api.strict import Base64, Body, FileName, FileText, Mime, Query, Reply
+from gateway.api.json_types import Base64, Body, FileName, FileText, Mime, Query, Reply
 from gateway.artifacts.content import ArtifactContent, bytes_content, text_content
 from gateway.artifacts.reading import MAX_TOKENS, MIN_TOKENS, ContentPart
 from gateway.artifacts.store import EXAMPLES
@@ -136,14 +136,9 @@ class ArtifactItem(Reply):
     )
 
     @classmethod
-    def of(cls, row: ArtifactRow) -> "ArtifactItem":
-        return cls.model_validate(cls.fields_of(row))
-
-    @classmethod
-    def fields_of(cls, row: ArtifactRow) -> dict[str, Any]:
-        fields = {name: getattr(row, name) for name in ArtifactItem.model_fields}
+    def of(cls, row: ArtifactRow, **fields: object) -> Self:
         noted = {name: value for name, value in row.metadata.items() if name != EXAMPLES}
-        return fields | {"metadata": noted or None}
+        return cls.from_row(row, metadata=noted or None, **fields)
 
 
 class ArtifactPage(Reply):
@@ -160,10 +155,8 @@ class ArtifactCompact(ArtifactItem):
     locators: dict[str, str] = Field(description="Queries that read a part of this very artifact.")
 
     @classmethod
-    def whole(cls, row: ArtifactRow, summary: str | None = None) -> "ArtifactCompact":
-        locators = row.metadata.get(EXAMPLES, {})
-        more = {"compact": row.compact, "locators": locators, "summary": summary}
-        return cls.model_validate(cls.fields_of(row) | more)
+    def whole(cls, row: ArtifactRow, summary: str | None = None) -> Self:
+        return cls.of(row, locators=row.metadata.get(EXAMPLES, {}), summary=summary)
 
 
 class ArtifactPart(Reply):
@@ -183,15 +176,5 @@ class ArtifactPart(Reply):
     remark: str | None = Field(None, description="What else there is to know of how it is shown.")
 
     @classmethod
-    def of(cls, ref: str, part: ContentPart) -> "ArtifactPart":
-        return cls(
-            ref=ref,
-            how=part.how,
-            content=part.text,
-            first=part.first,
-            last=part.last,
-            total=part.total,
-            at_least=part.at_least or None,
-            next=part.next,
-            remark=part.remark,
-        )
+    def of(cls, ref: str, part: ContentPart) -> Self:
+        return cls.from_row(part, ref=ref, content=part.text, at_least=part.at_least or None)

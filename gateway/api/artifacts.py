@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.artifact_bodies import (
@@ -19,12 +18,10 @@ from gateway.api.artifact_bodies import (
 )
 from gateway.api.cursors import decode_cursor, encode_cursor
 from gateway.api.downloads import Download
+from gateway.api.json_types import artifact_ref, json_reply
 from gateway.api.problems import problem_response, request_id_of
 from gateway.api.ranges import Unsatisfiable, is_known, range_of
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, principal_of, read_body, read_query, settings_of
-from gateway.api.strict import artifact_ref
-from gateway.api.uploads import content, content_type
+from gateway.api.requests import ApiRequest
 from gateway.artifacts.reading import MAX_TOKENS, selector_of
 from gateway.errors import InvalidRequest, TooLarge
 from gateway.service.artifacts import Place
@@ -59,22 +56,18 @@ ISOLATED = {
 }
 
 
-async def keep(request: Request) -> Response:
+async def keep(request: ApiRequest) -> Response:
     """Keeps a content. A body of any type but application/json is the content itself, and so is JSON with
     `raw=1`; any other JSON says what is to be kept. A form (multipart) is refused."""
-    query, artifacts, who = (
-        read_query(request, UploadQuery),
-        gateway_of(request).artifacts,
-        principal_of(request),
-    )
-    mime = content_type(request)
+    query, artifacts, who = (request.read_query(UploadQuery), request.gateway.artifacts, request.principal)
+    mime = request.content_type
     if mime == "multipart/form-data" and query.raw == "0":
         raise InvalidRequest(
             f"The body is a form. {AS_IT_IS}: curl '…/api/artifacts?name=notes.txt' "
             "-H 'content-type: text/plain' --data-binary @notes.txt"
         )
     if query.raw == "1" or mime not in {"", "application/json"}:
-        row = await artifacts.upload(who, content(request), _place(query), name=query.name, mime=mime)
+        row = await artifacts.upload(who, request.read_content(), _place(query), name=query.name, mime=mime)
     elif query.model_fields_set - {"raw"}:
         raise InvalidRequest(
             "With a JSON body, name, session_id and their like stand in the body; add raw=1 to "
@@ -90,9 +83,9 @@ def _place(given: PlaceFields) -> Place:
     return Place(**{name: getattr(given, name) for name in PlaceFields.model_fields})
 
 
-async def _described(request: Request) -> ArtifactBody:
+async def _described(request: ApiRequest) -> ArtifactBody:
     try:
-        return await read_body(request, ArtifactBody)
+        return await request.read_body(ArtifactBody)
     except TooLarge as error:
         raise TooLarge(
             f"{error.message} {AS_IT_IS}, and JSON with raw=1 in the query.", details=error.details
@@ -102,11 +95,11 @@ async def _described(request: Request) -> ArtifactBody:
         raise InvalidRequest(f"{message}. To keep a JSON file as it is, add raw=1 to the query.") from None
 
 
-async def find(request: Request) -> Response:
+async def find(request: ApiRequest) -> Response:
     """Your artifacts, the newest first, and the bytes they use."""
-    query = read_query(request, ArtifactsQuery)
-    page = await gateway_of(request).artifacts.find(
-        principal_of(request),
+    query = request.read_query(ArtifactsQuery)
+    page = await request.gateway.artifacts.find(
+        request.principal,
         limit=query.limit,
         before=decode_cursor(query.before) if query.before is not None else None,
         session_id=query.session_id,
@@ -123,37 +116,37 @@ async def find(request: Request) -> Response:
     )
 
 
-async def read(request: Request) -> Response:
+async def read(request: ApiRequest) -> Response:
     """The content as a file to keep, whole or one range of it; with a query, a part of it as JSON. What
     cannot be read is 400: `bad_range`, `bad_search`, `not_text`, `bad_json_path`, `not_json`,
     `json_path_too_slow`."""
-    ref, query = _ref(request), read_query(request, PartQuery)
+    ref, query = _ref(request), request.read_query(PartQuery)
     if not query.model_fields_set:
         return await _download(request, ref)
     selector = selector_of(
         lines=query.lines, bytes=query.bytes, json_path=query.json_path, search=query.search
     )
-    part = await gateway_of(request).artifacts.part(
-        principal_of(request), ref, selector, most_tokens=query.max_tokens or MAX_TOKENS
+    part = await request.gateway.artifacts.part(
+        request.principal, ref, selector, most_tokens=query.max_tokens or MAX_TOKENS
     )
     return json_reply(ArtifactPart.of(ref, part))
 
 
-async def compact(request: Request) -> Response:
+async def compact(request: ApiRequest) -> Response:
     """What is in an artifact, in short, and how to read a part of it."""
-    found = await gateway_of(request).artifacts.compact(principal_of(request), _ref(request))
+    found = await request.gateway.artifacts.compact(request.principal, _ref(request))
     return json_reply(ArtifactCompact.whole(found.row, found.summary))
 
 
-async def delete(request: Request) -> Response:
+async def delete(request: ApiRequest) -> Response:
     """Removes an artifact at once, whichever session uses it. Its compact form stays in messages."""
-    await gateway_of(request).artifacts.delete(principal_of(request), _ref(request))
+    await request.gateway.artifacts.delete(request.principal, _ref(request))
     return Response(status_code=204)
 
 
-async def _download(request: Request, ref: str) -> Response:
-    artifacts = gateway_of(request).artifacts
-    row = await artifacts.get(principal_of(request), ref)
+async def _download(request: ApiRequest, ref: str) -> Response:
+    artifacts = request.gateway.artifacts
+    row = await artifacts.get(request.principal, ref)
     etag = f'"{row.sha256}"'
     headers = {**ISOLATED, "etag": etag}
     if is_known(request.headers, etag):
@@ -174,7 +167,7 @@ async def _download(request: Request, ref: str) -> Response:
         _small(chunks),
         name=row.name or row.ref + SUFFIXES.get(row.mime, ".bin"),
         media_type=row.mime if row.mime in SUFFIXES else BYTES,
-        send_timeout=settings_of(request).send_timeout,
+        send_timeout=request.settings.send_timeout,
         status=206 if part is not None else 200,
         headers=headers,
     )
@@ -187,7 +180,7 @@ async def _small(chunks: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
                 yield chunk[start : start + CHUNK_SIZE]
 
 
-def _ref(request: Request) -> str:
+def _ref(request: ApiRequest) -> str:
     try:
         return artifact_ref(request.path_params["ref"])
     except ValueError as error:

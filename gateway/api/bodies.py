@@ -5,10 +5,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from gateway.api.attachment_body import AttachmentBody
-from gateway.api.strict import Body, Query, Reply, not_blank
+from gateway.api.json_types import Body, Query, Reply, not_blank
 from gateway.artifacts.attachments import MAX_FILES
 from gateway.ids import ID_PATTERN
-from gateway.storage.sessions import SessionRow
 from gateway.storage.turns import TurnRow, TurnStatus
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
@@ -81,10 +80,6 @@ class Session(Reply):
     project_id: str | None = None
     role_id: str | None = None
 
-    @classmethod
-    def of(cls, row: SessionRow) -> "Session":
-        return cls.model_validate(row, from_attributes=True)
-
 
 class SessionDetails(Session):
     """One session, and what became of its history."""
@@ -119,17 +114,10 @@ class Turn(Reply):
 
     @classmethod
     def of(cls, row: TurnRow) -> "Turn":
-        return cls(
-            turn_id=row.id,
-            session_id=row.session_id,
-            status=row.status,
-            outcome=row.outcome,
-            model=row.model,
-            client_message_id=row.client_message_id,
-            cancel_requested=row.cancel_requested or None,
-            created_at=row.created_at,
-            first_seq=row.first_seq or None,
-            last_seq=row.last_seq or None,
+        cancel_requested = row.cancel_requested or None
+        first_seq, last_seq = row.first_seq or None, row.last_seq or None
+        return cls.from_row(
+            row, turn_id=row.id, cancel_requested=cancel_requested, first_seq=first_seq, last_seq=last_seq
         )
 
 

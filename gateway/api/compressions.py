@@ -3,16 +3,14 @@
 from typing import Literal
 
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Reply
 from gateway.api.downloads import Download
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, path_id, path_number, principal_of, settings_of, span_of
+from gateway.api.json_types import json_reply
+from gateway.api.requests import ApiRequest
 from gateway.messages import Usage
 from gateway.service.history import Versions
-from gateway.storage.archives import CompressionRow
 
 MAX_VERSIONS = 10**6
 
@@ -39,10 +37,6 @@ class CompressionVersion(Reply):
     sha256: str = Field(description="Of the archive's lines, unzipped.")
     created_at: int
 
-    @classmethod
-    def of(cls, row: CompressionRow) -> "CompressionVersion":
-        return cls.model_validate(row, from_attributes=True)
-
 
 class CompressionDetails(CompressionVersion):
     """One version with its summary."""
@@ -58,54 +52,54 @@ class CompressionList(Reply):
 
     @classmethod
     def of(cls, versions: Versions) -> "CompressionList":
-        return cls(active=versions.active, versions=[CompressionVersion.of(row) for row in versions.rows])
+        return cls(
+            active=versions.active, versions=[CompressionVersion.from_row(row) for row in versions.rows]
+        )
 
 
-async def compress(request: Request) -> Response:
+async def compress(request: ApiRequest) -> Response:
     """Archives older messages and puts a summary in their place, now; waits until that is done. 409
     `nothing_to_compress` with the counts when it would not be worth it, `compression_in_progress` when one
     runs already."""
-    session_id, span = path_id(request, "session_id"), span_of(request)
+    session_id, span = request.path_id("session_id"), request.span
     span.compresses(session_id)
     try:
-        row = await gateway_of(request).history.compress(principal_of(request), session_id)
+        row = await request.gateway.history.compress(request.principal, session_id)
     finally:
         span.compressed(session_id)
-    return json_reply(CompressionDetails.model_validate(row, from_attributes=True), 201)
+    return json_reply(CompressionDetails.from_row(row), 201)
 
 
-async def versions(request: Request) -> Response:
+async def versions(request: ApiRequest) -> Response:
     """Every version of the session's compressed history."""
-    found = await gateway_of(request).history.versions(principal_of(request), path_id(request, "session_id"))
+    found = await request.gateway.history.versions(request.principal, request.path_id("session_id"))
     return json_reply(CompressionList.of(found))
 
 
-async def version(request: Request) -> Response:
+async def version(request: ApiRequest) -> Response:
     """One version with its summary."""
-    row = await gateway_of(request).history.version(
-        principal_of(request), path_id(request, "session_id"), path_number(request, "version", MAX_VERSIONS)
+    row = await request.gateway.history.version(
+        request.principal, request.path_id("session_id"), request.path_number("version", MAX_VERSIONS)
     )
-    return json_reply(CompressionDetails.model_validate(row, from_attributes=True))
+    return json_reply(CompressionDetails.from_row(row))
 
 
-async def archive(request: Request) -> Response:
+async def archive(request: ApiRequest) -> Response:
     """What a version archived, byte for byte: zipped JSON, one message a line."""
-    session_id = path_id(request, "session_id")
-    number = path_number(request, "version", MAX_VERSIONS)
-    chunks = await gateway_of(request).history.version_archive(principal_of(request), session_id, number)
+    session_id = request.path_id("session_id")
+    number = request.path_number("version", MAX_VERSIONS)
+    chunks = await request.gateway.history.version_archive(request.principal, session_id, number)
     return Download(
         chunks,
         name=f"{session_id}-{number}.jsonl.gz",
         media_type="application/gzip",
-        send_timeout=settings_of(request).send_timeout,
+        send_timeout=request.settings.send_timeout,
     )
 
 
-async def activate(request: Request) -> Response:
+async def activate(request: ApiRequest) -> Response:
     """Puts another version in force, from the next turn on; 0 sends every message again. Nothing is
     lost."""
-    number = path_number(request, "version", MAX_VERSIONS)
-    found = await gateway_of(request).history.activate(
-        principal_of(request), path_id(request, "session_id"), number
-    )
+    number = request.path_number("version", MAX_VERSIONS)
+    found = await request.gateway.history.activate(request.principal, request.path_id("session_id"), number)
     return json_reply(CompressionList.of(found))

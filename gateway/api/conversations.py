@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from gateway.api.strict import Body, no_nul
+from gateway.api.json_types import Body, no_nul
 from gateway.messages import Message, text_block
 
 MAX_MESSAGES = 1000

@@ -1,12 +1,11 @@
 """Documented memories: list them, take one out of use and into it again."""
 
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Reply
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, path_id, principal_of
+from gateway.api.json_types import json_reply
+from gateway.api.requests import ApiRequest
 from gateway.memory.documents.document import DocumentType
 from gateway.memory.documents.selection import DocumentFile
 
@@ -27,18 +26,14 @@ class DocumentRow(Reply):
 
     @classmethod
     def of(cls, filed: DocumentFile) -> "DocumentRow":
-        document = filed.document
-        return cls(
-            id=document.id,
-            type=document.type,
-            skill=document.skill,
+        document, meta = filed.document, filed.document.meta
+        return cls.from_row(
+            document,
             reference=document.reference or None,
-            name=document.meta.name,
-            description=document.meta.description or None,
+            name=meta.name,
+            description=meta.description or None,
             snippet=filed.row.summary,
             file=filed.file,
-            created_at=document.created_at,
-            updated_at=document.updated_at,
         )
 
 
@@ -51,9 +46,9 @@ class DocumentList(Reply):
     warnings: list[str]
 
 
-async def find(request: Request) -> Response:
+async def find(request: ApiRequest) -> Response:
     """All documented memories, as their files are now."""
-    found = await gateway_of(request).documents.look()
+    found = await request.gateway.documents.look()
     listed = DocumentList(
         documents=[DocumentRow.of(filed) for filed in found.documents],
         deprecated=[DocumentRow.of(filed) for filed in found.deprecated],
@@ -62,15 +57,15 @@ async def find(request: Request) -> Response:
     return json_reply(listed)
 
 
-async def deprecate(request: Request) -> Response:
+async def deprecate(request: ApiRequest) -> Response:
     """Takes a document out of use, for everybody. Its file is kept and can be restored."""
-    document_id = path_id(request, "document_id")
-    filed = await gateway_of(request).documents.deprecate(principal_of(request), document_id)
+    document_id = request.path_id("document_id")
+    filed = await request.gateway.documents.deprecate(request.principal, document_id)
     return json_reply(DocumentRow.of(filed))
 
 
-async def restore(request: Request) -> Response:
+async def restore(request: ApiRequest) -> Response:
     """Takes a deprecated document into use again, for everybody."""
-    document_id = path_id(request, "document_id")
-    filed = await gateway_of(request).documents.restore(principal_of(request), document_id)
+    document_id = request.path_id("document_id")
+    filed = await request.gateway.documents.restore(request.principal, document_id)
     return json_reply(DocumentRow.of(filed))

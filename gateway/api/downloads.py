@@ -1,7 +1,8 @@
 """Files that are made or read while they are sent."""
 
 import asyncio
-from collections.abc import AsyncIterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
+from contextlib import aclosing
 from urllib.parse import quote
 
 import structlog
@@ -9,6 +10,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from gateway.errors import GatewayError
+from gateway.history.copies.export import trouble_line
 
 log = structlog.get_logger(__name__)
 
@@ -55,10 +57,7 @@ class Download(StreamedBody):
         status: int = 200,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        safe = {
-            "content-disposition": attachment(name),
-            "x-content-type-options": "nosniff",
-        }
+        safe = {"content-disposition": attachment(name), "x-content-type-options": "nosniff"}
         super().__init__(
             content,
             media_type=media_type,
@@ -66,6 +65,18 @@ class Download(StreamedBody):
             status=status,
             headers=safe | dict(headers or {}),
         )
+
+
+async def with_trouble(chunks: AsyncGenerator[bytes], event: str, **about: str) -> AsyncGenerator[bytes]:
+    """The lines of an export. One that fails on the way ends with a line that says so; the log has it as
+    `event`."""
+    try:
+        async with aclosing(chunks):
+            async for chunk in chunks:
+                yield chunk
+    except GatewayError as error:
+        log.warning(event, **about, reason=error.message)
+        yield trouble_line(error)
 
 
 def attachment(name: str) -> str:

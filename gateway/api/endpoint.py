@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from pydantic import BaseModel
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
+
+from gateway.api.requests import ApiRequest
 
 STREAM = "text/event-stream"
 Answer = type[BaseModel] | str | None
@@ -21,7 +22,7 @@ class Endpoint:
 
     method: str
     path: str
-    handler: Callable[[Request], Awaitable[Response]]
+    handler: Callable[[ApiRequest], Awaitable[Response]]
     answers: Mapping[int, tuple[Answer, ...]]
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
@@ -32,7 +33,7 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The route as an ASGI application. What Starlette makes of a function would hold four frames and
         closures more for as long as a stream is open."""
-        response = await self.handler(Request(scope, receive, send))
+        response = await self.handler(ApiRequest(scope, receive, send))
         await response(scope, receive, send)
 
     @property

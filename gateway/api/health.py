@@ -6,13 +6,12 @@ from dataclasses import asdict
 from functools import cache
 
 import orjson
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway import __version__
 from gateway.api.bodies import FailedCheck, Health
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, settings_of, telemetry_of
+from gateway.api.json_types import json_reply
+from gateway.api.requests import ApiRequest
 from gateway.errors import GatewayError
 from gateway.events.contract import json_schema
 from gateway.supervisor import Failing, Supervisor
@@ -24,16 +23,16 @@ CHECK_TIMEOUT = 5.0
 """Seconds after which a check has failed that says nothing."""
 
 
-async def alive(request: Request) -> Response:
+async def alive(request: ApiRequest) -> Response:
     """The process answers; also while it drains."""
-    return json_reply(_health(request, "draining" if gateway_of(request).is_draining else "ok"))
+    return json_reply(_health(request, "draining" if request.gateway.is_draining else "ok"))
 
 
-async def ready(request: Request) -> Response:
+async def ready(request: ApiRequest) -> Response:
     """New turns are taken: not while draining, nor when the database cannot be read, or could not write the
     last time and still cannot. `failed` says which check it is, and why. `failing_tasks` names background
     tasks that fail; turns are taken without them."""
-    if gateway_of(request).is_draining:
+    if request.gateway.is_draining:
         return json_reply(_health(request, "draining"), 503, headers={"retry-after": "2"})
     supervisor: Supervisor = request.app.state.supervisor
     checks: Mapping[str, Check] = request.app.state.checks
@@ -44,14 +43,14 @@ async def ready(request: Request) -> Response:
     return json_reply(_health(request, "ok", failing=supervisor.failing))
 
 
-async def metrics(request: Request) -> Response:
+async def metrics(request: ApiRequest) -> Response:
     """Metrics in the Prometheus text format, or in OpenMetrics with exemplars."""
     accept = ",".join(request.headers.getlist("accept"))
-    body, media_type = await telemetry_of(request).render_metrics(accept)
+    body, media_type = await request.telemetry.render_metrics(accept)
     return Response(body, headers={"content-type": media_type, "cache-control": "no-store"})
 
 
-async def event_schema(request: Request) -> Response:
+async def event_schema(request: ApiRequest) -> Response:
     """JSON Schema of one event."""
     return Response(_schema(), media_type="application/schema+json")
 
@@ -73,7 +72,7 @@ async def _failed(check: Check) -> FailedCheck | None:
 
 
 def _health(
-    request: Request,
+    request: ApiRequest,
     status: str,
     failed: Mapping[str, FailedCheck] | None = None,
     failing: Mapping[str, Failing] | None = None,
@@ -82,7 +81,7 @@ def _health(
         {
             "status": status,
             "version": __version__,
-            "model": settings_of(request).model,
+            "model": request.settings.model,
             "demo": request.app.state.demo,
             "failed": failed,
             "failing_tasks": {name: asdict(task) for name, task in failing.items()} if failing else None,

@@ -1,9 +1,9 @@
 """What is remembered of you: keep, list, read, correct, merge, forget."""
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.cursors import decode_cursor, encode_cursor
+from gateway.api.json_types import json_reply
 from gateway.api.memory_bodies import (
     CorrectBody,
     EvidenceBody,
@@ -13,18 +13,17 @@ from gateway.api.memory_bodies import (
     NewMemoryBody,
 )
 from gateway.api.memory_replies import DeletedItem, MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, if_match, path_id, principal_of, read_body, read_query
+from gateway.api.requests import ApiRequest
 from gateway.errors import InvalidRequest
 from gateway.service.memory_access import ScopeIds
 from gateway.storage.memories import MemoryRow
 
 
-async def create(request: Request) -> Response:
+async def create(request: ApiRequest) -> Response:
     """Remembers something. What is remembered word for word already is reinforced instead: 200, not 201."""
-    body = await read_body(request, NewMemoryBody)
-    changed = await gateway_of(request).memory.save(
-        principal_of(request),
+    body = await request.read_body(NewMemoryBody)
+    changed = await request.gateway.memory.save(
+        request.principal,
         body.scope_ids,
         body.new,
         evidence=[each.evidence for each in body.evidence],
@@ -34,18 +33,18 @@ async def create(request: Request) -> Response:
     return _memory(changed.row, 201 if changed.operation == "remembered" else 200)
 
 
-async def find(request: Request) -> Response:
+async def find(request: ApiRequest) -> Response:
     """Your memories, the last changed first; with `q` those with any of its words. With `deleted`, what is
     left of those that were deleted."""
-    query = read_query(request, MemoriesQuery)
+    query = request.read_query(MemoriesQuery)
     if query.deleted:
         return await _deleted(request, query)
     if query.owner_id is not None and query.owner_type is None:
         raise InvalidRequest("owner_id goes with owner_type.")
     if query.q is not None and query.before is not None:
         raise InvalidRequest("q gives one page, the best matches: it does not go with before.")
-    rows = await gateway_of(request).memory.list(
-        principal_of(request),
+    rows = await request.gateway.memory.list(
+        request.principal,
         ScopeIds(query.role_id, query.project_id, query.session_id, query.user_id),
         query.which,
         limit=query.limit + 1,
@@ -62,83 +61,83 @@ async def find(request: Request) -> Response:
     )
 
 
-async def read(request: Request) -> Response:
+async def read(request: ApiRequest) -> Response:
     """A memory with its versions, evidence and links; also one that is frozen or was replaced."""
-    details = await gateway_of(request).memory.read(principal_of(request), path_id(request, "memory_id"))
+    details = await request.gateway.memory.read(request.principal, request.path_id("memory_id"))
     return json_reply(MemoryDetails.whole(details), headers=_etag(details.row))
 
 
-async def change(request: Request) -> Response:
+async def change(request: ApiRequest) -> Response:
     """Changes what is given of a memory; with If-Match only at that version."""
-    body = await read_body(request, MemoryPatch)
+    body = await request.read_body(MemoryPatch)
     if not body.changes:
         raise InvalidRequest("Say what changes: content, summary, type, importance, tags, pinned, …")
-    changed = await gateway_of(request).memory.update(
-        principal_of(request),
-        path_id(request, "memory_id"),
+    changed = await request.gateway.memory.update(
+        request.principal,
+        request.path_id("memory_id"),
         body.changes,
-        version=if_match(request),
+        version=request.if_match,
         reason=body.reason,
     )
     return _memory(changed.row)
 
 
-async def delete(request: Request) -> Response:
+async def delete(request: ApiRequest) -> Response:
     """Forgets a memory: it is out of every list and search. Its versions stay until it is erased."""
-    await gateway_of(request).memory.delete(
-        principal_of(request), path_id(request, "memory_id"), version=if_match(request)
+    await request.gateway.memory.delete(
+        request.principal, request.path_id("memory_id"), version=request.if_match
     )
     return Response(status_code=204)
 
 
-async def erase(request: Request) -> Response:
+async def erase(request: ApiRequest) -> Response:
     """Removes a memory for good, with its versions, its evidence and its bytes; also one that was deleted.
     With If-Match only at that version."""
-    await gateway_of(request).memory.erase(
-        principal_of(request), path_id(request, "memory_id"), version=if_match(request)
+    await request.gateway.memory.erase(
+        request.principal, request.path_id("memory_id"), version=request.if_match
     )
     return Response(status_code=204)
 
 
-async def confirm(request: Request) -> Response:
+async def confirm(request: ApiRequest) -> Response:
     """Takes a memory out of quarantine: from now on it is recalled. With If-Match only at that version, which
     is the one that was read."""
-    changed = await gateway_of(request).memory.confirm(
-        principal_of(request), path_id(request, "memory_id"), version=if_match(request)
+    changed = await request.gateway.memory.confirm(
+        request.principal, request.path_id("memory_id"), version=request.if_match
     )
     return _memory(changed.row)
 
 
-async def correct(request: Request) -> Response:
+async def correct(request: ApiRequest) -> Response:
     """Corrects a memory; with If-Match only at that version. What depended on it is flagged, and is among the
     `changed`."""
-    body = await read_body(request, CorrectBody)
+    body = await request.read_body(CorrectBody)
     quoted = body.evidence.evidence if isinstance(body.evidence, EvidenceBody) else None
     why = body.evidence if isinstance(body.evidence, str) else None
-    changed = await gateway_of(request).memory.correct(
-        principal_of(request),
+    changed = await request.gateway.memory.correct(
+        request.principal,
         body.memory_id,
         body.action,
         evidence=quoted,
         new_content=body.new_content,
-        version=if_match(request),
+        version=request.if_match,
         reason=why or f"Its user asked for it ({body.action}).",
     )
     return json_reply(MemoryChanges.of(changed, 1 if body.action == "replace" else 0))
 
 
-async def merge(request: Request) -> Response:
+async def merge(request: ApiRequest) -> Response:
     """Makes one memory of several, which point to it from now on."""
-    body = await read_body(request, MergeBody)
-    changed = await gateway_of(request).memory.merge(principal_of(request), body.memory_ids)
+    body = await request.read_body(MergeBody)
+    changed = await request.gateway.memory.merge(request.principal, body.memory_ids)
     return json_reply(MemoryChanges.of(changed, 0), 201)
 
 
-async def _deleted(request: Request, query: MemoriesQuery) -> Response:
+async def _deleted(request: ApiRequest, query: MemoriesQuery) -> Response:
     if query.model_fields_set - {"deleted", "limit", "before", "user_id"}:
         raise InvalidRequest("deleted goes with limit and before only: no more is known of what was deleted.")
-    gone = await gateway_of(request).memory.deleted(
-        principal_of(request),
+    gone = await request.gateway.memory.deleted(
+        request.principal,
         limit=query.limit + 1,
         before=decode_cursor(query.before) if query.before is not None else None,
     )
@@ -147,7 +146,7 @@ async def _deleted(request: Request, query: MemoriesQuery) -> Response:
     return json_reply(
         MemoryPage(
             memories=[],
-            deleted=[DeletedItem.of(each) for each in page],
+            deleted=[DeletedItem.from_row(each) for each in page],
             next=encode_cursor(page[-1].deleted_at, page[-1].id) if more else None,
         )
     )

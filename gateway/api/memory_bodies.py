@@ -5,21 +5,14 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, StringConstraints
 
 from gateway.api.bodies import Body, Id, Query
-from gateway.api.strict import no_nul
+from gateway.api.json_types import no_nul
 from gateway.memory.corrections.corrections import Action
 from gateway.memory.export import MAX_QUOTES
 from gateway.memory.memories import MAX_DEPENDS_ON
 from gateway.memory.validation import MAX_CONTENT
 from gateway.memory.validation import NewMemory as New
 from gateway.service.memory_access import ScopeIds
-from gateway.storage.memories import (
-    Evidence,
-    Filter,
-    MemoryType,
-    OwnerType,
-    Status,
-    Visibility,
-)
+from gateway.storage.memories import Evidence, Filter, MemoryType, OwnerType, Status, Visibility
 
 Text = Annotated[str, AfterValidator(no_nul)]
 Name = Annotated[str, AfterValidator(no_nul), StringConstraints(min_length=1, max_length=256)]

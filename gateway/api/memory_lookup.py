@@ -1,18 +1,17 @@
 """What a message needs of the memory, what there is for it, and what is to be kept of a conversation."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field, model_validator
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Id, Message, Reply
 from gateway.api.conversations import Conversation
+from gateway.api.json_types import json_reply
 from gateway.api.memory_bodies import Placed
 from gateway.api.memory_replies import MAX_PAGE, EvidenceItem, MemoryChange
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, principal_of, read_body
+from gateway.api.requests import ApiRequest
 from gateway.errors import InvalidRequest
 from gateway.events.content import Omission
 from gateway.ids import now_ms
@@ -42,16 +41,8 @@ class ControlReply(Reply):
 
     @classmethod
     def of(cls, decision: RetrievalDecision) -> "ControlReply":
-        return cls(
-            needed=decision.needed,
-            need_memory=decision.needed,
-            memory_types=list(decision.types),
-            mode=decision.mode,
-            retrieval_mode=decision.mode,
-            budget_tokens=decision.budget_tokens,
-            time_range=decision.time_range,
-            notes=list(decision.notes),
-        )
+        needed, mode = decision.needed, decision.mode
+        return cls.from_row(decision, need_memory=needed, retrieval_mode=mode, memory_types=decision.types)
 
 
 class RetrieveBody(Placed):
@@ -117,32 +108,20 @@ class RetrievedMemory(Reply):
     evidence: list[EvidenceItem] | None = None
 
     @classmethod
-    def of(cls, hit: Hit, quotes: Sequence[Evidence] | None) -> "RetrievedMemory":
+    def of(cls, hit: Hit, quotes: Sequence[Evidence] | None) -> Self:
         """In full where there are `quotes`, if only none, and room was for it."""
         row, passage = masked_row(hit.row), hit.passage if hit.form == "passage" else None
-        full: dict[str, Any] = {}
+        more: dict[str, object] = {"content": None, "context": None, "decisions": None, "refs": None}
         if quotes is not None and hit.form == "full":
-            full = {
-                "content": row.content,
-                "context": row.context,
-                "decisions": list(row.decisions),
-                "refs": list(row.refs),
-                "evidence": [EvidenceItem.of(each) for each in quotes[:MAX_PAGE]],
-            }
-        return cls(
-            id=row.id,
-            summary=row.summary,
-            type=row.type,
-            importance=row.importance,
-            tags=list(row.tags),
+            more = {"evidence": [EvidenceItem.of(each) for each in quotes[:MAX_PAGE]]}
+        return cls.from_row(
+            row,
             score=hit.score,
             lexical_rank=hit.lexical_rank,
             vector_rank=hit.vector_rank,
             freshness=hit.freshness,
-            created_at=row.created_at,
-            updated_at=row.updated_at,
             passage=row.content[passage.begin : passage.end] if passage else None,
-            **full,
+            **more,
         )
 
 
@@ -175,20 +154,20 @@ class Written(Reply):
     changed: list[MemoryChange]
 
 
-async def control(request: Request) -> Response:
+async def control(request: ApiRequest) -> Response:
     """Whether memories help with a message, of which types, how much of them, and why."""
-    body = await read_body(request, ControlBody)
-    decision = await gateway_of(request).memory.decide(
-        principal_of(request), body.scope_ids, body.user_message, body.message_count
+    body = await request.read_body(ControlBody)
+    decision = await request.gateway.memory.decide(
+        request.principal, body.scope_ids, body.user_message, body.message_count
     )
     return json_reply(ControlReply.of(decision))
 
 
-async def retrieve(request: Request) -> Response:
+async def retrieve(request: ApiRequest) -> Response:
     """Memories that fit a query: summaries first (catalog), then everything about those that matter
     (details)."""
-    body = await read_body(request, RetrieveBody)
-    memory, who = gateway_of(request).memory, principal_of(request)
+    body = await request.read_body(RetrieveBody)
+    memory, who = request.gateway.memory, request.principal
     if (body.query is None) == (not body.memory_ids):
         raise InvalidRequest("Give a query, or memory_ids.")
     if body.query is None:
@@ -211,12 +190,12 @@ async def retrieve(request: Request) -> Response:
     )
 
 
-async def write(request: Request) -> Response:
+async def write(request: ApiRequest) -> Response:
     """Has a conversation read, and remembers what the user said in it that is worth it."""
-    body = await read_body(request, WriteBody)
+    body = await request.read_body(WriteBody)
     if body.conversation is not None and body.messages is not None:
         raise InvalidRequest("Give a conversation or messages, not both.")
     given = body.conversation or body.messages
     messages = [each.message for each in given] if given else None
-    changed = await gateway_of(request).memory.learn(principal_of(request), body.scope_ids, messages)
+    changed = await request.gateway.memory.learn(request.principal, body.scope_ids, messages)
     return json_reply(Written(changed=[MemoryChange.of(each) for each in changed]))

@@ -1,7 +1,7 @@
 """Memories as they go out."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -10,7 +10,6 @@ from gateway.memory.memories import Changed, Details
 from gateway.memory.secrets import masked_row
 from gateway.storage.memories import (
     Evidence,
-    Link,
     MemoryRow,
     MemoryType,
     MemoryVersion,
@@ -19,7 +18,6 @@ from gateway.storage.memories import (
     OwnerType,
     Relation,
     Status,
-    Tombstone,
     Visibility,
 )
 
@@ -68,11 +66,10 @@ class MemoryItem(Reply):
     secret: bool = Field(False, description="Lists show it masked; reading it by its id shows everything.")
 
     @classmethod
-    def of(cls, row: MemoryRow) -> "MemoryItem":
+    def of(cls, row: MemoryRow) -> Self:
         """The memory with its secrets masked."""
         shown = masked_row(row)
-        item = cls.model_validate(shown, from_attributes=True)
-        return item if shown is row else item.model_copy(update={"secret": True})
+        return cls.from_row(shown, secret=shown is not row)
 
 
 class DeletedItem(Reply):
@@ -81,10 +78,6 @@ class DeletedItem(Reply):
     id: str
     type: MemoryType
     deleted_at: int = Field(description="Unix milliseconds.")
-
-    @classmethod
-    def of(cls, tombstone: Tombstone) -> "DeletedItem":
-        return cls.model_validate(tombstone, from_attributes=True)
 
 
 class MemoryPage(Reply):
@@ -104,11 +97,8 @@ class EvidenceItem(Reply):
     )
 
     @classmethod
-    def of(cls, evidence: Evidence) -> "EvidenceItem":
-        author = None if evidence.author == "user" else evidence.author
-        return cls(
-            session_id=evidence.session_id, position=evidence.position, quote=evidence.quote, author=author
-        )
+    def of(cls, evidence: Evidence) -> Self:
+        return cls.from_row(evidence, author=None if evidence.author == "user" else evidence.author)
 
 
 class VersionItem(Reply):
@@ -130,10 +120,10 @@ class VersionItem(Reply):
     superseded_by: str | None = None
 
     @classmethod
-    def of(cls, each: MemoryVersion) -> "VersionItem":
-        row = {name: getattr(each.row, name) for name in MemoryItem.model_fields if name in cls.model_fields}
-        fields = {name: getattr(each, name) for name in MemoryVersion.__dataclass_fields__ if name != "row"}
-        return cls.model_validate({**row, **fields}, strict=False)
+    def of(cls, each: MemoryVersion) -> Self:
+        """The memory as it was then, beside who changed it."""
+        change = {name: getattr(each, name) for name in MemoryVersion.__dataclass_fields__ if name != "row"}
+        return cls.from_row(each.row, **change)
 
 
 class LinkItem(Reply):
@@ -142,10 +132,6 @@ class LinkItem(Reply):
     from_id: str
     to_id: str
     relation: Relation
-
-    @classmethod
-    def of(cls, link: Link) -> "LinkItem":
-        return cls.model_validate(link, from_attributes=True)
 
 
 class MemoryDetails(MemoryItem):
@@ -156,13 +142,13 @@ class MemoryDetails(MemoryItem):
     links: list[LinkItem] = Field(description="The first 100.")
 
     @classmethod
-    def whole(cls, details: Details) -> "MemoryDetails":
-        return cls(
-            **MemoryItem.model_validate(details.row, from_attributes=True).model_dump(exclude={"secret"}),
+    def whole(cls, details: Details) -> Self:
+        return cls.from_row(
+            details.row,
             secret=masked_row(details.row) is not details.row,
             versions=[VersionItem.of(each) for each in details.versions[-MAX_PAGE:]],
             evidence=[EvidenceItem.of(each) for each in details.evidence[:MAX_PAGE]],
-            links=[LinkItem.of(each) for each in details.links[:MAX_PAGE]],
+            links=[LinkItem.from_row(each) for each in details.links[:MAX_PAGE]],
         )
 
 

@@ -10,7 +10,7 @@ from gateway.api.memory_copies import Imported
 from gateway.api.memory_lookup import ControlBody, ControlReply, RetrieveBody, Retrieved, WriteBody, Written
 from gateway.api.memory_replies import MemoryChanges, MemoryDetails, MemoryItem, MemoryPage
 from gateway.api.profiles import ProfileBody, ProfileList, ProfileReply
-from gateway.api.uploads import NDJSON
+from gateway.api.requests import NDJSON
 
 MEMORY = "/api/memory"
 M = MEMORY + "/{memory_id}"

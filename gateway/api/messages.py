@@ -6,13 +6,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 import orjson
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Messages
 from gateway.api.downloads import StreamedBody
-from gateway.api.replies import json_body
-from gateway.api.requests import settings_of
+from gateway.api.json_types import json_body
+from gateway.api.requests import ApiRequest
 from gateway.messages import Message
 
 MAX_UNSTREAMED = 524_288
@@ -21,7 +20,7 @@ status also when what they tell of cannot be read. A longer one is sent in piece
 
 
 async def messages_reply(
-    request: Request, reply: Messages, messages: AsyncGenerator[Sequence[Message]]
+    request: ApiRequest, reply: Messages, messages: AsyncGenerator[Sequence[Message]]
 ) -> Response:
     """The JSON of `reply`, which has no messages yet, with `messages` for its messages. Raises what iterating
     does while the beginning is read; later that breaks the answer off."""
@@ -35,7 +34,7 @@ async def messages_reply(
     else:
         return Response(b"".join(began), 200, {"cache-control": "no-store"}, "application/json")
     return StreamedBody(
-        _sent(began, chunks), media_type="application/json", send_timeout=settings_of(request).send_timeout
+        _sent(began, chunks), media_type="application/json", send_timeout=request.settings.send_timeout
     )
 
 

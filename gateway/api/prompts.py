@@ -1,12 +1,11 @@
 """The assembled prompt, for authors of prompts."""
 
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Id, Query
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, principal_of, read_query
+from gateway.api.json_types import json_reply
+from gateway.api.requests import ApiRequest
 from gateway.prompt.report import describe
 from gateway.prompt.report import preview as preview_of
 from gateway.service.prompts import PreviewRequest
@@ -23,15 +22,15 @@ class PreviewQuery(Query):
     )
 
 
-async def components(request: Request) -> Response:
+async def components(request: ApiRequest) -> Response:
     """The prompt's components in their order: digest, size, limits, and what was cut."""
-    shown = gateway_of(request).prompts.components()
+    shown = request.gateway.prompts.components()
     return json_reply(describe(shown.components, shown.assembled))
 
 
-async def preview(request: Request) -> Response:
+async def preview(request: ApiRequest) -> Response:
     """The assembled prompt as the model gets it in your next turn, layer by layer, memories included."""
-    query = read_query(request, PreviewQuery)
+    query = request.read_query(PreviewQuery)
     wanted = PreviewRequest(query.session_id, query.role_id, query.project_id, query.message)
-    shown = await gateway_of(request).prompts.preview(principal_of(request), wanted)
+    shown = await request.gateway.prompts.preview(request.principal, wanted)
     return json_reply(preview_of(shown.assembled, shown.retrieved))

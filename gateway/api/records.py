@@ -1,36 +1,18 @@
 """Whole sessions: replayed, exported, imported, archived."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from functools import partial
 
-import structlog
 from pydantic import Field
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Query, Reply, Session
-from gateway.api.downloads import Download
-from gateway.api.replies import json_reply
-from gateway.api.requests import (
-    gateway_of,
-    path_id,
-    principal_of,
-    read_cursor,
-    read_query,
-    settings_of,
-    telemetry_of,
-)
+from gateway.api.downloads import Download, with_trouble
+from gateway.api.json_types import json_reply
+from gateway.api.requests import NDJSON, ApiRequest
 from gateway.api.stream import HEADERS, EventStream
-from gateway.api.uploads import NDJSON, upload
-from gateway.errors import GatewayError
-from gateway.history.copies.export import Export, trouble_line
 from gateway.history.replay import MAX_PAUSE, SPEED, read_speed
-from gateway.service.gateway import Gateway
 from gateway.sse_frames import encode_open
 from gateway.storage.archives import ArchiveRow
-
-log = structlog.get_logger(__name__)
 
 
 class ReplayQuery(Query):
@@ -64,68 +46,58 @@ class Archived(Reply):
     created_at: int | None = None
 
 
-async def replay(request: Request) -> Response:
+async def replay(request: ApiRequest) -> Response:
     """The session's events as SSE once more, at their own pace or another: the frames are those that were
     streamed live, also when the session was archived since."""
-    query = read_query(request, ReplayQuery)
-    gateway = gateway_of(request)
+    query = request.read_query(ReplayQuery)
+    gateway = request.gateway
     place = await gateway.records.replaying(
-        principal_of(request),
-        path_id(request, "session_id"),
+        request.principal,
+        request.path_id("session_id"),
         speed=read_speed(query.speed),
         longest_pause=query.pause,
         first=query.from_,
         last=query.to,
-        cursor=read_cursor(request, 0),
+        cursor=request.read_cursor(0),
     )
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
     return EventStream(
         request,
         partial(gateway.records.replay, place),
-        telemetry_of(request).metrics.streams.opened("replay", head=place.until),
+        request.telemetry.metrics.streams.opened("replay", head=place.until),
         opening=encode_open(place.session_id, place.after, place.until, None, None),
         session_id=place.session_id,
         from_seq=place.after,
     )
 
 
-async def export(request: Request) -> Response:
+async def export(request: ApiRequest) -> Response:
     """The whole session as a file, one JSON object a line, that can be imported; 409 while a turn runs."""
-    gateway, session_id = gateway_of(request), path_id(request, "session_id")
-    exporting = await gateway.records.exporting(principal_of(request), session_id)
+    gateway, session_id = request.gateway, request.path_id("session_id")
+    exporting = await gateway.records.exporting(request.principal, session_id)
     return Download(
-        _lines(gateway, exporting),
+        with_trouble(gateway.records.export(exporting), "export_failed", session_id=session_id),
         name=f"{session_id}.jsonl",
         media_type=NDJSON,
-        send_timeout=settings_of(request).send_timeout,
+        send_timeout=request.settings.send_timeout,
     )
 
 
-async def import_(request: Request) -> Response:
+async def import_(request: ApiRequest) -> Response:
     """Makes a session of an exported file, with its own id. A file that is damaged is refused with the line
     and the reason, and nothing of it is kept."""
-    row = await gateway_of(request).records.import_(principal_of(request), upload(request))
+    row = await request.gateway.records.import_(request.principal, request.read_import())
     request.app.state.indexer.nudge(row.id)
-    return json_reply(Session.of(row), 201, headers={"location": f"/api/sessions/{row.id}"})
+    return json_reply(Session.from_row(row), 201, headers={"location": f"/api/sessions/{row.id}"})
 
 
-async def archive(request: Request) -> Response:
+async def archive(request: ApiRequest) -> Response:
     """Moves the session's events and messages to its archive. All routes answer as before; `moved` is
     false where there was nothing to move. 409 while a turn runs."""
-    session_id = path_id(request, "session_id")
-    row = await gateway_of(request).records.archive(principal_of(request), session_id)
+    session_id = request.path_id("session_id")
+    row = await request.gateway.records.archive(request.principal, session_id)
     return json_reply(_archived(row) if row is not None else Archived(session_id=session_id, moved=False))
-
-
-async def _lines(gateway: Gateway, exporting: Export) -> AsyncGenerator[bytes]:
-    try:
-        async with aclosing(gateway.records.export(exporting)) as chunks:
-            async for chunk in chunks:
-                yield chunk
-    except GatewayError as error:
-        log.warning("export_failed", session_id=exporting.moment.session.id, reason=error.message)
-        yield trouble_line(error)
 
 
 def _archived(row: ArchiveRow) -> Archived:

@@ -1,4 +1,4 @@
-"""Reading a request strictly: body, query, cursor, principal."""
+"""A request to one of our routes, read strictly: body, query, path, cursor, and who asks."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -12,7 +12,6 @@ from starlette.requests import Request
 from gateway.auth import Principal
 from gateway.errors import BodyTooSlow, ClientLeft, InvalidRequest, TooLarge, plain_words
 from gateway.ids import is_id
-from gateway.service.dependencies import Dependencies
 from gateway.service.gateway import Gateway
 from gateway.settings import Settings
 from gateway.telemetry.setup import Telemetry
@@ -21,159 +20,188 @@ from gateway.telemetry.spans.http_spans import RequestSpan
 B = TypeVar("B", bound=BaseModel)
 
 MAX_NAME_LENGTH = 256
+NDJSON = "application/x-ndjson"
+UPLOADS = frozenset({NDJSON, "application/jsonl", "application/octet-stream", ""})
+"""Content types of an import; "" is an absent one."""
 UPLOAD_FIRST = (
     " Upload large files with POST /api/artifacts, then attach each by its reference: "
     '{"ref": "ART-…"} in attachments.'
 )
 
 
-def gateway_of(request: Request) -> Gateway:
-    return request.app.state.gateway
+class ApiRequest(Request):
+    """What every handler is given. What it reads raises errors.InvalidRequest when it is of another form."""
 
+    @property
+    def gateway(self) -> Gateway:
+        """The verbs of the service."""
+        return self.app.state.gateway
 
-def settings_of(request: Request) -> Settings:
-    return request.app.state.settings
+    @property
+    def settings(self) -> Settings:
+        """The settings of the process."""
+        return self.app.state.settings
 
+    @property
+    def telemetry(self) -> Telemetry:
+        """The telemetry of the process."""
+        return self.app.state.telemetry
 
-def parts_of(request: Request) -> Dependencies:
-    return request.app.state.deps
+    @property
+    def span(self) -> RequestSpan:
+        """The request's span; one that does nothing where no traces are kept."""
+        return self.scope["request_span"]
 
+    @property
+    def principal(self) -> Principal:
+        """Who asks, as the middleware found out."""
+        return self.scope["principal"]
 
-def telemetry_of(request: Request) -> Telemetry:
-    return request.app.state.telemetry
+    @property
+    def content_type(self) -> str:
+        """Without its parameters; "" when there is none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
+    def wants(self, media_type: str) -> bool:
+        """Whether the client asks for `media_type` by name."""
+        return media_type in self.headers.get("accept", "").lower()
 
-def span_of(request: Request) -> RequestSpan:
-    """The request's span; one that does nothing where no traces are kept."""
-    return request.scope["request_span"]
+    def path_id(self, name: str) -> str:
+        """An id of the path."""
+        value = self.path_params[name]
+        if not is_id(value):
+            raise InvalidRequest(f"{name} must be 1 to 64 letters, digits, '_' or '-'.")
+        return value
 
+    def path_text(self, name: str) -> str:
+        """A name of the path that is not ours to choose."""
+        value: str = self.path_params[name]
+        if not (0 < len(value) <= MAX_NAME_LENGTH and value.isprintable()):
+            raise InvalidRequest(f"{name} must be 1 to {MAX_NAME_LENGTH} printable characters.")
+        return value
 
-def principal_of(request: Request) -> Principal:
-    """Who asks, as the middleware found out."""
-    return request.scope["principal"]
+    def path_number(self, name: str, most: int) -> int:
+        """A whole number of the path, 0 to `most`."""
+        value = self.path_params[name]
+        if not (value.isascii() and value.isdigit() and len(value) <= 12 and int(value) <= most):
+            raise InvalidRequest(f"{name} must be a whole number from 0 to {most}.")
+        return int(value)
 
+    def read_query(self, model: type[B]) -> B:
+        """The query parameters as `model`; `traceparent`, which any request may carry, is not one of them."""
+        pairs = [pair for pair in self.query_params.multi_items() if pair[0] != "traceparent"]
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise InvalidRequest("A query parameter is given twice.")
+        return _validate(dict(pairs), model)
 
-def path_id(request: Request, name: str) -> str:
-    """An id of the path. Raises errors.InvalidRequest when it is none."""
-    value = request.path_params[name]
-    if not is_id(value):
-        raise InvalidRequest(f"{name} must be 1 to 64 letters, digits, '_' or '-'.")
-    return value
+    def read_cursor(self, after: int) -> int:
+        """The cursor: the Last-Event-ID header wins over `after`, the query's."""
+        header = self.headers.get("last-event-id")
+        if header is None or header == "":
+            return after
+        if not (header.isascii() and header.isdigit() and len(header) <= 12):
+            raise InvalidRequest("Last-Event-ID must be the seq of an event: up to 12 digits.")
+        return int(header)
 
+    @property
+    def if_match(self) -> int | None:
+        """The version that a change expects (the header If-Match, with an ETag such as `"3"`); None: any."""
+        given = self.headers.get("if-match", "*").strip()
+        if given == "*":
+            return None
+        version = given.removeprefix("W/").strip('"')
+        if not (version.isascii() and version.isdigit() and len(version) <= 12):
+            raise InvalidRequest('If-Match must be the ETag of an answer, such as "3".')
+        return int(version)
 
-def path_text(request: Request, name: str) -> str:
-    """A name of the path that is not ours to choose. Raises errors.InvalidRequest when it is no such text."""
-    value: str = request.path_params[name]
-    if not (0 < len(value) <= MAX_NAME_LENGTH and value.isprintable()):
-        raise InvalidRequest(f"{name} must be 1 to {MAX_NAME_LENGTH} printable characters.")
-    return value
+    async def read_body(self, model: type[B]) -> B:
+        """The JSON body as `model`; an absent body counts as {}.
 
-
-def path_number(request: Request, name: str, most: int) -> int:
-    """A whole number of the path, 0 to `most`. Raises errors.InvalidRequest when it is none."""
-    value = request.path_params[name]
-    if not (value.isascii() and value.isdigit() and len(value) <= 12 and int(value) <= most):
-        raise InvalidRequest(f"{name} must be a whole number from 0 to {most}.")
-    return int(value)
-
-
-async def read_body(request: Request, model: type[B]) -> B:
-    """The JSON body as `model`; an absent body counts as {}.
-
-    Raises:
-        InvalidRequest: not JSON, or not of that shape; the message names the fields.
-        TooLarge: more than `max_body_size` bytes; the rest is not read.
-        BodyTooSlow, ClientLeft: see `receive_body`.
-    """
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise InvalidRequest(f"The content type must be application/json, not {kind[:100]}.")
-    hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
-    raw = await _read_bounded(request, settings_of(request).max_body_size, hint)
-    try:
-        value = orjson.loads(raw or b"{}")
-    except orjson.JSONDecodeError as error:
-        raise InvalidRequest(f"The body is not valid JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise InvalidRequest("The body must be a JSON object.")
-    return _validate(value, model)
-
-
-async def _read_bounded(request: Request, most: int, hint: str) -> bytes:
-    declared = request.headers.get("content-length", "")
-    raw = bytearray()
-    if not (declared.isdigit() and int(declared) > most):
-        async for chunk in receive_body(request):
+        Raises:
+            InvalidRequest: not JSON, or not of that shape; the message names the fields.
+            TooLarge: more than `max_body_size` bytes; the rest is not read.
+            BodyTooSlow, ClientLeft: see `_receive_body`.
+        """
+        kind = self.content_type if "content-type" in self.headers else "application/json"
+        if kind != "application/json":
+            raise InvalidRequest(f"The content type must be application/json, not {kind[:100]}.")
+        most = self.settings.max_body_size
+        hint = UPLOAD_FIRST if "attachments" in model.model_fields else ""
+        too_large = TooLarge(f"The body is larger than {most} bytes.{hint}", details={"max_body_size": most})
+        raw = bytearray()
+        async for chunk in self._read_bounded(most, too_large):
             raw += chunk
-            if len(raw) > most:
-                break
-        else:
-            return bytes(raw)
-    raise TooLarge(f"The body is larger than {most} bytes.{hint}", details={"max_body_size": most})
-
-
-async def receive_body(request: Request) -> AsyncGenerator[bytes]:
-    """The body as it comes in. All waits for it together last at most `body_timeout` seconds, and one more
-    for each `body_min_rate` bytes that came: who sends a byte now and then must not keep the place of others.
-
-    Raises:
-        BodyTooSlow: they last longer, or nothing comes for `send_timeout` seconds.
-        ClientLeft: the connection was closed before the body was whole.
-    """
-    settings = settings_of(request)
-    left, silence = settings.body_timeout, settings.send_timeout
-    goes_on = True
-    while goes_on:
-        asked = monotonic()
         try:
-            async with asyncio.timeout(min(left, silence)):
-                message = await request.receive()
-        except TimeoutError:
-            if left < silence:
-                raise BodyTooSlow("The body came too slowly: see GATEWAY_BODY_TIMEOUT.") from None
-            raise BodyTooSlow(f"Nothing of the body came for {silence:g} seconds.") from None
-        if message["type"] == "http.disconnect":
-            raise ClientLeft("The connection was closed before the body was whole.")
-        chunk, goes_on = message.get("body", b""), message.get("more_body", False)
-        left += len(chunk) / settings.body_min_rate - (monotonic() - asked)
-        if chunk:
+            value = orjson.loads(raw or b"{}")
+        except orjson.JSONDecodeError as error:
+            raise InvalidRequest(f"The body is not valid JSON: {error}") from None
+        if not isinstance(value, dict):
+            raise InvalidRequest("The body must be a JSON object.")
+        return _validate(value, model)
+
+    def read_import(self) -> AsyncGenerator[bytes]:
+        """The body as it comes in, at most `max_import_size` bytes of it.
+
+        Raises:
+            InvalidRequest: it is of another content type, at once.
+            TooLarge: at once if it says so itself, else when it has come to that.
+            BodyTooSlow, ClientLeft: see `_receive_body`.
+        """
+        if self.content_type not in UPLOADS:
+            raise InvalidRequest(f"The content type must be {NDJSON}, not {self.content_type[:100]}.")
+        return self._read_file("max_import_size", self.settings.max_import_size)
+
+    def read_content(self) -> AsyncGenerator[bytes]:
+        """The body as it comes in, of any type: at most `artifact_max_size` bytes. Raises as above."""
+        return self._read_file("artifact_max_size", self.settings.artifact_max_size)
+
+    def _read_file(self, limit: str, most: int) -> AsyncGenerator[bytes]:
+        error = TooLarge(
+            f"The file is larger than {most} bytes: see GATEWAY_{limit.upper()}.", details={limit: most}
+        )
+        return self._read_bounded(most, error)
+
+    def _read_bounded(self, most: int, error: TooLarge) -> AsyncGenerator[bytes]:
+        """The body as it comes in. Raises `error` where it has more than `most` bytes: at once if it says so
+        itself."""
+        declared = self.headers.get("content-length", "")
+        if declared.isdigit() and int(declared) > most:
+            raise error
+        return self._count(most, error)
+
+    async def _count(self, most: int, error: TooLarge) -> AsyncGenerator[bytes]:
+        size = 0
+        async for chunk in self._receive_body():
+            if (size := size + len(chunk)) > most:
+                raise error
             yield chunk
 
+    async def _receive_body(self) -> AsyncGenerator[bytes]:
+        """The body as it comes in. All waits for it together last at most `body_timeout` seconds, and one
+        more for each `body_min_rate` bytes that came: who sends a byte now and then must not keep the place
+        of others.
 
-def read_query(request: Request, model: type[B]) -> B:
-    """The query parameters as `model`; `traceparent`, which any request may carry, is not one of them. Raises
-    errors.InvalidRequest."""
-    pairs = [pair for pair in request.query_params.multi_items() if pair[0] != "traceparent"]
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise InvalidRequest("A query parameter is given twice.")
-    return _validate(dict(pairs), model)
-
-
-def read_cursor(request: Request, after: int) -> int:
-    """The cursor: the Last-Event-ID header wins over the query. Raises errors.InvalidRequest."""
-    header = request.headers.get("last-event-id")
-    if header is None or header == "":
-        return after
-    if not (header.isascii() and header.isdigit() and len(header) <= 12):
-        raise InvalidRequest("Last-Event-ID must be the seq of an event: up to 12 digits.")
-    return int(header)
-
-
-def if_match(request: Request) -> int | None:
-    """The version that a change expects (the header If-Match, with an ETag such as `"3"`); None: any. Raises
-    errors.InvalidRequest."""
-    given = request.headers.get("if-match", "*").strip()
-    if given == "*":
-        return None
-    version = given.removeprefix("W/").strip('"')
-    if not (version.isascii() and version.isdigit() and len(version) <= 12):
-        raise InvalidRequest('If-Match must be the ETag of an answer, such as "3".')
-    return int(version)
-
-
-def wants(request: Request, media_type: str) -> bool:
-    """Whether the client asks for `media_type` by name."""
-    return media_type in request.headers.get("accept", "").lower()
+        Raises:
+            BodyTooSlow: they last longer, or nothing comes for `send_timeout` seconds.
+            ClientLeft: the connection was closed before the body was whole.
+        """
+        left, silence = self.settings.body_timeout, self.settings.send_timeout
+        goes_on = True
+        while goes_on:
+            asked = monotonic()
+            try:
+                async with asyncio.timeout(min(left, silence)):
+                    message = await self.receive()
+            except TimeoutError:
+                if left < silence:
+                    raise BodyTooSlow("The body came too slowly: see GATEWAY_BODY_TIMEOUT.") from None
+                raise BodyTooSlow(f"Nothing of the body came for {silence:g} seconds.") from None
+            if message["type"] == "http.disconnect":
+                raise ClientLeft("The connection was closed before the body was whole.")
+            chunk, goes_on = message.get("body", b""), message.get("more_body", False)
+            left += len(chunk) / self.settings.body_min_rate - (monotonic() - asked)
+            if chunk:
+                yield chunk
 
 
 def _validate(value: dict[str, object], model: type[B]) -> B:

@@ -49,9 +49,9 @@ from gateway.api.endpoint import STREAM, Endpoint
 from gateway.api.memory_routes import MEMORIES
 from gateway.api.prompts import PreviewQuery
 from gateway.api.records import Archived, ReplayQuery
+from gateway.api.requests import NDJSON
 from gateway.api.skills import SkillList, SkillRow, SkillsQuery, SwitchBody
 from gateway.api.summaries import SummariesQuery, SummariesReply, Summary, SummaryBody
-from gateway.api.uploads import NDJSON
 from gateway.prompt.report import PromptPreview, PromptReport
 
 S = "/api/sessions/{session_id}"

@@ -1,6 +1,5 @@
 """Sessions, what was said in them, and what happened in them."""
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import (
@@ -17,17 +16,9 @@ from gateway.api.bodies import (
     Turn,
 )
 from gateway.api.cursors import decode_cursor, encode_cursor
+from gateway.api.json_types import json_reply
 from gateway.api.messages import messages_reply
-from gateway.api.replies import json_reply
-from gateway.api.requests import (
-    gateway_of,
-    path_id,
-    principal_of,
-    read_body,
-    read_cursor,
-    read_query,
-    wants,
-)
+from gateway.api.requests import ApiRequest
 from gateway.api.stream import stream_response
 from gateway.errors import InvalidRequest
 from gateway.events.contract import event_types
@@ -37,36 +28,36 @@ from gateway.service.follower import Following
 TYPES = frozenset(event_types())
 
 
-async def create(request: Request) -> Response:
+async def create(request: ApiRequest) -> Response:
     """Makes a session, under your own id if you like."""
-    body = await read_body(request, SessionBody)
-    row = await gateway_of(request).create_session(
-        principal_of(request), body.id, body.title, project_id=body.project_id, role_id=body.role_id
+    body = await request.read_body(SessionBody)
+    row = await request.gateway.create_session(
+        request.principal, body.id, body.title, project_id=body.project_id, role_id=body.role_id
     )
-    return json_reply(Session.of(row), 201, headers={"location": f"/api/sessions/{row.id}"})
+    return json_reply(Session.from_row(row), 201, headers={"location": f"/api/sessions/{row.id}"})
 
 
-async def find(request: Request) -> Response:
+async def find(request: ApiRequest) -> Response:
     """Your sessions, the last used first; `q` searches what was said, in English and Chinese."""
-    query = read_query(request, SessionsQuery)
+    query = request.read_query(SessionsQuery)
     before = decode_cursor(query.before) if query.before is not None else None
-    rows = await gateway_of(request).sessions(
-        principal_of(request), limit=query.limit + 1, before=before, query=query.q
+    rows = await request.gateway.sessions(
+        request.principal, limit=query.limit + 1, before=before, query=query.q
     )
     page = rows[: query.limit]
     more = encode_cursor(page[-1].updated_at, page[-1].id) if len(rows) > query.limit else None
-    return json_reply(SessionPage(sessions=[Session.of(row) for row in page], next=more))
+    return json_reply(SessionPage(sessions=[Session.from_row(row) for row in page], next=more))
 
 
-async def read(request: Request) -> Response:
+async def read(request: ApiRequest) -> Response:
     """One session, and what became of its history."""
-    gateway, who = gateway_of(request), principal_of(request)
-    row = await gateway.session(who, path_id(request, "session_id"))
+    gateway, who = request.gateway, request.principal
+    row = await gateway.session(who, request.path_id("session_id"))
     versions = await gateway.history.versions(who, row.id)
     chain = versions.chain
     return json_reply(
-        SessionDetails(
-            **Session.of(row).model_dump(),
+        SessionDetails.from_row(
+            row,
             compressed_context=render(chain[-1].summary, chain[-1]) if chain else None,
             compressed_rounds=len(chain),
             carried_context=await gateway.history.carried(who, row.id),
@@ -76,63 +67,61 @@ async def read(request: Request) -> Response:
     )
 
 
-async def rename(request: Request) -> Response:
+async def rename(request: ApiRequest) -> Response:
     """Gives a session another title."""
-    body = await read_body(request, RenameBody)
-    row = await gateway_of(request).rename_session(
-        principal_of(request), path_id(request, "session_id"), body.title
-    )
-    return json_reply(Session.of(row))
+    body = await request.read_body(RenameBody)
+    row = await request.gateway.rename_session(request.principal, request.path_id("session_id"), body.title)
+    return json_reply(Session.from_row(row))
 
 
-async def delete(request: Request) -> Response:
+async def delete(request: ApiRequest) -> Response:
     """Removes a session with all that belongs to it; 409 while a turn runs. Nobody finds any of it from then
     on; its id is free again at once, or of a long session some seconds later."""
-    await gateway_of(request).delete_session(principal_of(request), path_id(request, "session_id"))
+    await request.gateway.delete_session(request.principal, request.path_id("session_id"))
     return Response(status_code=204)
 
 
-async def messages(request: Request) -> Response:
+async def messages(request: ApiRequest) -> Response:
     """What the model sees of the session now. A long answer comes in pieces, as it is read: one that breaks
     off is not whole."""
-    history, principal = gateway_of(request).history, principal_of(request)
-    stored = await history.messages(principal, path_id(request, "session_id"))
+    history, principal = request.gateway.history, request.principal
+    stored = await history.messages(principal, request.path_id("session_id"))
     return await messages_reply(request, Messages(messages=[]), stored)
 
 
-async def snapshot(request: Request) -> Response:
+async def snapshot(request: ApiRequest) -> Response:
     """Messages, the open turn, and the cursor from which to follow so that nothing is missed or seen twice. A
     long answer comes in pieces, as it is read: one that breaks off is not whole."""
-    shot = await gateway_of(request).snapshot(principal_of(request), path_id(request, "session_id"))
+    shot = await request.gateway.snapshot(request.principal, request.path_id("session_id"))
     open_turn = Turn.of(shot.open_turn) if shot.open_turn is not None else None
     reply = SnapshotReply(messages=[], open_turn=open_turn, as_of_seq=shot.as_of_seq)
     return await messages_reply(request, reply, shot.messages)
 
 
-async def events(request: Request) -> Response:
+async def events(request: ApiRequest) -> Response:
     """The session's events after a cursor, as SSE, then live. With `Accept: application/json` a page of
     them."""
-    query = read_query(request, EventsQuery)
-    gateway, who = gateway_of(request), principal_of(request)
-    session_id = path_id(request, "session_id")
-    cursor = read_cursor(request, query.after)
+    query = request.read_query(EventsQuery)
+    gateway, who = request.gateway, request.principal
+    session_id = request.path_id("session_id")
+    cursor = request.read_cursor(query.after)
     place = await gateway.following(
         who,
         session_id,
         after=cursor,
         turn_id=query.turn_id,
         types=_read_types(query.types),
-        live=query.follow == "1" and not wants(request, "application/json"),
+        live=query.follow == "1" and not request.wants("application/json"),
     )
-    if wants(request, "application/json"):
+    if request.wants("application/json"):
         return await _page(request, place, query.limit)
     running = await gateway.open_turn(session_id)
     kind = "replay" if not place.live else "resume" if cursor else "live"
     return stream_response(request, place, kind=kind, open_turn=running.id if running is not None else None)
 
 
-async def _page(request: Request, place: Following, limit: int) -> Response:
-    page, following = await gateway_of(request).page(place, limit)
+async def _page(request: ApiRequest, place: Following, limit: int) -> Response:
+    page, following = await request.gateway.page(place, limit)
     return json_reply(EventPage(events=[event.load() for event in page], head=place.head, next=following))
 
 

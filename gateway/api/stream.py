@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 import structlog
 from sse_starlette.sse import AppStatus, EventSourceResponse
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from gateway.api.requests import gateway_of, settings_of, span_of, telemetry_of
+from gateway.api.requests import ApiRequest
 from gateway.api.stream_timers import Wheel
 from gateway.errors import StorageError
 from gateway.events.envelope import StoredEvent
@@ -39,7 +38,7 @@ debug_log = logging.getLogger(__name__)
 
 
 def stream_response(
-    request: Request,
+    request: ApiRequest,
     place: Following,
     *,
     kind: StreamKind,
@@ -51,14 +50,14 @@ def stream_response(
     `accepted_at` is when the turn was accepted that this request asked for (Unix milliseconds)."""
     if place.exhausted:
         return Response(status_code=204, headers=HEADERS)
-    meter = telemetry_of(request).metrics.streams.opened(kind, head=place.head, accepted_at=accepted_at)
+    meter = request.telemetry.metrics.streams.opened(kind, head=place.head, accepted_at=accepted_at)
     turn_id = place.turn.id if place.turn is not None else None
-    span = span_of(request)
+    span = request.span
     if (turn := turn_id or open_turn) is not None:
         span.follows(turn)
     return EventStream(
         request,
-        partial(gateway_of(request).follow, place),
+        partial(request.gateway.follow, place),
         meter,
         opening=encode_open(place.session_id, place.after, place.head, turn_id, open_turn),
         session_id=place.session_id,
@@ -78,7 +77,7 @@ class EventStream(EventSourceResponse):
 
     def __init__(
         self,
-        request: Request,
+        request: ApiRequest,
         feed: Feed,
         meter: StreamMetrics,
         *,
@@ -87,7 +86,7 @@ class EventStream(EventSourceResponse):
         from_seq: int,
         headers: dict[str, str] | None = None,
     ) -> None:
-        settings = settings_of(request)
+        settings = request.settings
         # No content to pull: it is handed on to `_take`.
         super().__init__(
             iter(()),
@@ -96,8 +95,8 @@ class EventStream(EventSourceResponse):
             ping=settings.heartbeat,
             send_timeout=settings.send_timeout,
         )
-        self._gateway = gateway_of(request)
-        self._span: RequestSpan = span_of(request)
+        self._gateway = request.gateway
+        self._span: RequestSpan = request.span
         self._wheel: Wheel = request.app.state.wheel
         self._feed = feed
         self._opening = opening

@@ -4,16 +4,14 @@ from typing import Any, Literal, Self
 
 import orjson
 from pydantic import Field, model_validator
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import Body, Id, Query, Reply
 from gateway.api.conversations import Conversation
-from gateway.api.replies import json_reply
-from gateway.api.requests import gateway_of, path_id, principal_of, read_body, read_query
+from gateway.api.json_types import json_reply
+from gateway.api.requests import ApiRequest
 from gateway.errors import Forbidden
 from gateway.messages import Message, Usage, text_block
-from gateway.storage.archives import SummaryRow
 
 
 class SummaryBody(Body):
@@ -74,22 +72,14 @@ class Summary(Reply):
     cost: float | None = Field(None, description="US dollars. Absent means unknown.")
     created_at: int
 
-    @classmethod
-    def of(cls, row: SummaryRow) -> "Summary":
-        return cls.model_validate(row, from_attributes=True)
-
 
 class SummariesReply(Reply):
     summaries: list[Summary]
 
 
-async def make(request: Request) -> Response:
+async def make(request: ApiRequest) -> Response:
     """Makes a session's summary anew, or one of a conversation that comes along; waits until that is done."""
-    body, history, who = (
-        await read_body(request, SummaryBody),
-        gateway_of(request).history,
-        principal_of(request),
-    )
+    body, history, who = (await request.read_body(SummaryBody), request.gateway.history, request.principal)
     if body.user_id not in {None, who.user_id}:
         raise Forbidden("It would be another user's summary: leave user_id out for your own.")
     if body.messages is None:
@@ -102,23 +92,23 @@ async def make(request: Request) -> Response:
             project_id=body.project_id,
             role_id=body.role_id,
         )
-    return json_reply(Summary.of(row), 201)
+    return json_reply(Summary.from_row(row), 201)
 
 
-async def read(request: Request) -> Response:
+async def read(request: ApiRequest) -> Response:
     """The newest summary of a session."""
-    row = await gateway_of(request).history.summary(principal_of(request), path_id(request, "session_id"))
-    return json_reply(Summary.of(row))
+    row = await request.gateway.history.summary(request.principal, request.path_id("session_id"))
+    return json_reply(Summary.from_row(row))
 
 
-async def find(request: Request) -> Response:
+async def find(request: ApiRequest) -> Response:
     """Your newest summaries, newest first."""
-    query = read_query(request, SummariesQuery)
-    rows = await gateway_of(request).history.summaries(
-        principal_of(request),
+    query = request.read_query(SummariesQuery)
+    rows = await request.gateway.history.summaries(
+        request.principal,
         user_id=query.user_id,
         project_id=query.project_id,
         role_id=query.role_id,
         limit=query.limit,
     )
-    return json_reply(SummariesReply(summaries=[Summary.of(row) for row in rows]))
+    return json_reply(SummariesReply(summaries=[Summary.from_row(row) for row in rows]))

@@ -1,48 +1,33 @@
 """A message in: start a turn, follow it, stop it."""
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from gateway.api.bodies import AcceptedTurn, ChatBody, CursorQuery, Turn, TurnOptions
-from gateway.api.replies import json_reply
-from gateway.api.requests import (
-    gateway_of,
-    path_id,
-    principal_of,
-    read_body,
-    read_cursor,
-    read_query,
-    span_of,
-    wants,
-)
+from gateway.api.json_types import json_reply
+from gateway.api.requests import ApiRequest
 from gateway.api.stream import stream_response
 from gateway.storage.turns import Accepted
 from gateway.turn.request import TurnRequest
 
 
-async def chat(request: Request) -> Response:
+async def chat(request: ApiRequest) -> Response:
     """Starts a turn and streams it; makes the session if there is none. Repeated with the same
     client_message_id, it streams the same turn, from the cursor on."""
     cursor = _read_cursor(request)
-    body = await read_body(request, ChatBody)
+    body = await request.read_body(ChatBody)
     accepted = await _start(
-        request,
-        body,
-        body.session_id,
-        create_session=True,
-        project_id=body.project_id,
-        role_id=body.role_id,
+        request, body, body.session_id, create_session=True, project_id=body.project_id, role_id=body.role_id
     )
     return _stream(request, accepted, cursor)
 
 
-async def start(request: Request) -> Response:
+async def start(request: ApiRequest) -> Response:
     """Starts a turn in a session. `Accept: text/event-stream` streams it, otherwise 202 has its address.
     Repeated with the same client_message_id, it is the same turn, and streamed from the cursor on."""
     cursor = _read_cursor(request)
-    body = await read_body(request, TurnOptions)
-    accepted = await _start(request, body, path_id(request, "session_id"), create_session=False)
-    if wants(request, "text/event-stream"):
+    body = await request.read_body(TurnOptions)
+    accepted = await _start(request, body, request.path_id("session_id"), create_session=False)
+    if request.wants("text/event-stream"):
         return _stream(request, accepted, cursor)
     turn = accepted.turn
     seq = turn.first_seq - 1 if turn.first_seq else accepted.head
@@ -50,25 +35,25 @@ async def start(request: Request) -> Response:
     return json_reply(reply, 200 if accepted.repeated else 202, headers={"location": _location(accepted)})
 
 
-async def read(request: Request) -> Response:
+async def read(request: ApiRequest) -> Response:
     """One turn: its state and where its events are."""
-    turn = await gateway_of(request).turn(
-        principal_of(request), path_id(request, "session_id"), path_id(request, "turn_id")
+    turn = await request.gateway.turn(
+        request.principal, request.path_id("session_id"), request.path_id("turn_id")
     )
     return json_reply(Turn.of(turn))
 
 
-async def cancel(request: Request) -> Response:
+async def cancel(request: ApiRequest) -> Response:
     """Stops a turn: its model call and its tools are cancelled, what was written is kept, and `done`
     follows with status cancelled. Stopping a turn that is over changes nothing."""
-    turn = await gateway_of(request).cancel(
-        principal_of(request), path_id(request, "session_id"), path_id(request, "turn_id")
+    turn = await request.gateway.cancel(
+        request.principal, request.path_id("session_id"), request.path_id("turn_id")
     )
     return json_reply(Turn.of(turn), 200 if turn.status == "done" else 202)
 
 
 async def _start(
-    request: Request,
+    request: ApiRequest,
     body: TurnOptions,
     session_id: str | None,
     *,
@@ -87,8 +72,8 @@ async def _start(
         role_id=role_id,
         attachments=[each.given() for each in body.attachments],
     )
-    accepted = await gateway_of(request).start(principal_of(request), asked)
-    span = span_of(request)
+    accepted = await request.gateway.start(request.principal, asked)
+    span = request.span
     if accepted.repeated:
         span.follows(accepted.turn.id)
     else:
@@ -96,13 +81,13 @@ async def _start(
     return accepted
 
 
-def _read_cursor(request: Request) -> int:
-    return read_cursor(request, read_query(request, CursorQuery).after)
+def _read_cursor(request: ApiRequest) -> int:
+    return request.read_cursor(request.read_query(CursorQuery).after)
 
 
-def _stream(request: Request, accepted: Accepted, cursor: int) -> Response:
+def _stream(request: ApiRequest, accepted: Accepted, cursor: int) -> Response:
     turn = accepted.turn
-    place = gateway_of(request).following_turn(accepted, after=cursor)
+    place = request.gateway.following_turn(accepted, after=cursor)
     headers = {"location": _location(accepted), "x-session-id": turn.session_id, "x-turn-id": turn.id}
     return stream_response(
         request,

@@ -15,8 +15,8 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis.generation import GenerationMode
 
 from gateway.api.openapi import openapi
+from gateway.api.requests import NDJSON
 from gateway.api.routes import ENDPOINTS
-from gateway.api.uploads import NDJSON
 from tests.harness import Client, running_gateway, settings_for
 from tests.loopback import TIMEOUT
 

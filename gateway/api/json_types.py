@@ -1,12 +1,13 @@
-"""What all bodies have in common: snake_case out, snake_case or camelCase in, strict either way."""
+"""JSON in and out: snake_case out, snake_case or camelCase in, strict either way."""
 
 import base64
 import binascii
 import re
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+from starlette.responses import Response
 
 from gateway.ids import ARTIFACT_PATTERN
 
@@ -64,8 +65,7 @@ FileText = Annotated[
     Field(description="The content, if it is text.", json_schema_extra={"minLength": 1}),
 ]
 Mime = Annotated[
-    str,
-    Field(min_length=1, max_length=200, description="Its type: believed where the content agrees."),
+    str, Field(min_length=1, max_length=200, description="Its type: believed where the content agrees.")
 ]
 
 
@@ -93,3 +93,20 @@ class Reply(BaseModel):
     """What the server answers. Fields without a value are left out."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
+
+    @classmethod
+    def from_row(cls, row: object, **fields: object) -> Self:
+        """Made of what `row` has under the same names, and of `fields`."""
+        names = [name for name in cls.model_fields if name not in fields and hasattr(row, name)]
+        return cls.model_validate({name: getattr(row, name) for name in names} | fields, from_attributes=True)
+
+
+def json_reply(reply: BaseModel, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A response of JSON that nobody stores."""
+    headers = {"cache-control": "no-store", **(headers or {})}
+    return Response(json_body(reply), status, headers, "application/json")
+
+
+def json_body(reply: BaseModel) -> bytes:
+    """The JSON itself: fields without a value are left out."""
+    return reply.model_dump_json(exclude_none=True).encode()
